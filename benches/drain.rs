@@ -1,0 +1,165 @@
+//! Messages a second from the bus into the store, beside bare batched inserts into the same kind
+//! of database. `cargo bench --bench drain`.
+
+#[path = "support/bare_insert.rs"]
+mod bare_insert;
+#[path = "../tests/it/harness/mod.rs"]
+#[expect(dead_code, reason = "the benches use a part of the test bench")]
+mod harness;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use chatkeep_core::bus::embedded::EmbeddedBus;
+use chatkeep_core::bus::nats::NatsBus;
+use chatkeep_core::bus::{Bus, BusLimits};
+use chatkeep_core::config::Database;
+use chatkeep_core::event::{ChannelKind, ChannelRef, Envelope, PlatformKind};
+use chatkeep_core::platform::line::{LineApi, LineClient, WebhookBody};
+use chatkeep_core::store::{Sighting, SightingKind, Store};
+use chatkeep_core::time::{Clock as _, SharedClock, SystemClock, Timestamp};
+use chatkeep_workers::backup::Backup;
+use chatkeep_workers::tap::Tap;
+use chatkeep_workers::{Runner, RunnerSettings, StageName};
+use harness::nats::Nats;
+use harness::postgres::Postgres;
+use harness::scratch;
+use tokio_util::sync::CancellationToken;
+
+const MESSAGES: usize = 200_000;
+const CHANNELS: usize = 100;
+const BATCH: usize = 500;
+const LEASE: Duration = Duration::from_secs(30);
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    println!("{MESSAGES} messages of {CHANNELS} channels");
+    let folder = scratch::folder("bench-");
+    println!(
+        "SQLite, bare inserts       {}",
+        bare_insert::sqlite(folder.path(), MESSAGES).await?
+    );
+    let store = Store::open(&Database::Sqlite, folder.path(), 4).await?;
+    let bus = EmbeddedBus::open(folder.path(), BusLimits::default(), clock()).await?;
+    drain("SQLite, embedded bus", store, Bus::Embedded(bus)).await?;
+
+    let database = Postgres::database().await;
+    let bare = bare_insert::postgres(&database.url(), MESSAGES, 2).await?;
+    println!("PostgreSQL, bare inserts   {bare}");
+    let (database, nats) = (Postgres::database().await, Nats::start().await);
+    let url = Database::Postgres(database.url().into());
+    let store = Store::open(&url, Path::new("."), 4).await?;
+    let bus = NatsBus::connect(&nats.url(), BusLimits::default(), clock()).await?;
+    drain("PostgreSQL, NATS", store, Bus::Nats(bus)).await
+}
+
+fn clock() -> SharedClock {
+    Arc::new(SystemClock)
+}
+
+/// Fills the bus, then lets the backup stage drain it.
+async fn drain(what: &str, store: Store, bus: Bus) -> Result<()> {
+    bus.ensure(&StageName::Backup.consumer(LEASE)).await?;
+    bus.ensure(&StageName::Indexer.consumer(LEASE)).await?;
+    subscribe(&store).await?;
+    for first in (0..MESSAGES).step_by(1_000) {
+        let body = body(first, 1_000);
+        let webhook = WebhookBody::parse(body.as_bytes())?;
+        let envelopes = webhook.envelopes("main", Timestamp::from_millis(1));
+        let messages = envelopes
+            .iter()
+            .map(Envelope::to_outgoing)
+            .collect::<Result<_, _>>()?;
+        bus.publish(messages).await?;
+    }
+    let stop = CancellationToken::new();
+    let runner = Runner::new(
+        stage(&store, &bus)?,
+        bus.clone(),
+        RunnerSettings {
+            lease: LEASE,
+            max_attempts: 8,
+        },
+        Tap::default(),
+        stop.clone(),
+    );
+    let start = Instant::now();
+    let running = tokio::spawn(runner.run());
+    while stored(&store).await? < MESSAGES {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let rate = f64::from(u32::try_from(MESSAGES)?) / start.elapsed().as_secs_f64();
+    println!("{what:<26} {rate:8.0} messages/s");
+    stop.cancel();
+    running.await?;
+    bus.close().await;
+    store.close().await;
+    Ok(())
+}
+
+fn stage(store: &Store, bus: &Bus) -> Result<Backup> {
+    let access_token = "none".to_owned().into();
+    let api = LineApi {
+        api_base: "http://127.0.0.1:9".to_owned(),
+        access_token,
+    };
+    let platform = Arc::new(LineClient::new(api, chatkeep_core::http::client()?));
+    let (store, bus) = (store.clone(), bus.clone());
+    Ok(Backup {
+        store,
+        bus,
+        platform,
+        clock: clock(),
+        batch: BATCH,
+    })
+}
+
+async fn subscribe(store: &Store) -> Result<()> {
+    let now = SystemClock.now();
+    for channel in 0..CHANNELS {
+        let id = format!("C{channel}");
+        let channel = ChannelRef {
+            id: id.as_str().into(),
+            kind: ChannelKind::Group,
+        };
+        let sighting = Sighting {
+            channel,
+            platform: PlatformKind::Line,
+            bot: "main".to_owned(),
+            at: now,
+            kind: SightingKind::Present("U1".into()),
+        };
+        store.sight(&[sighting], now).await?;
+        store
+            .subscribe(&id.as_str().into(), &"U1".into(), now)
+            .await?;
+    }
+    Ok(())
+}
+
+async fn stored(store: &Store) -> Result<usize> {
+    let usage = store.usage(&"U1".into()).await?;
+    let messages: i64 = usage
+        .channels
+        .iter()
+        .map(|channel| channel.message_count)
+        .sum();
+    Ok(usize::try_from(messages)?)
+}
+
+fn body(first: usize, count: usize) -> String {
+    let event = |n: usize| {
+        serde_json::json!({
+            "type": "message", "mode": "active", "timestamp": 1_700_000_000_000_u64 + n as u64,
+            "webhookEventId": format!("E{n}"), "deliveryContext": {"isRedelivery": false},
+            "source": {"type": "group", "groupId": format!("C{}", n % CHANNELS), "userId": "U1"},
+            "replyToken": format!("token{n}"),
+            "message": {"type": "text", "id": format!("{n}"), "quoteToken": "q",
+                        "text": format!("message {n}: 大家今晚幾點到? see you at the station")},
+        })
+    };
+    let events: Vec<_> = (first..first + count).map(event).collect();
+    serde_json::json!({"destination": "U1", "events": events}).to_string()
+}

@@ -1,0 +1,113 @@
+//! Webhooks a second at the ingress, durable publish included, beside a bare server that does the
+//! same work with nothing around it. `cargo bench --bench ingress`.
+
+#[path = "support/bare.rs"]
+mod bare;
+#[path = "../tests/it/harness/mod.rs"]
+#[expect(dead_code, reason = "the benches use a part of the test bench")]
+mod harness;
+#[path = "support/load.rs"]
+mod load;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use harness::nats::Nats;
+use harness::process::{Process, Program};
+use harness::{ports, scratch};
+use load::{Figures, Requests};
+
+const SECRET: &str = "bench";
+const CONNECTIONS: usize = 64;
+const REQUESTS: usize = 100_000;
+/// The default of `bus_limits.dedupe_window_seconds`.
+const WINDOW: Duration = Duration::from_mins(10);
+
+/// What serves as the bare server when this program starts itself again.
+const BARE: &str = "bare-server";
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let mut args = std::env::args().skip(1);
+    if args.next().as_deref() == Some(BARE) {
+        let url = args.next().unwrap_or_default();
+        println!("{}", bare::serve(&url, SECRET, WINDOW).await?);
+        return std::future::pending().await;
+    }
+    println!("{REQUESTS} webhooks of one event, {CONNECTIONS} connections");
+    let floor = on_nats(Server::Bare).await?;
+    on_nats(Server::Ingress).await?;
+    on_nats(Server::Everything).await?;
+    let embedded = scratch::folder("bench-");
+    let data = embedded.path().display().to_string();
+    let (process, address) = chatkeep("embedded", &data, None).await;
+    measure("embedded, all roles", address).await?;
+    drop(process);
+    println!("p99 of the bare server: {:?}", floor.percentile(99));
+    Ok(())
+}
+
+#[derive(Clone, Copy)]
+enum Server {
+    Bare,
+    Ingress,
+    Everything,
+}
+
+async fn on_nats(server: Server) -> Result<Figures> {
+    let nats = Nats::start().await;
+    let folder = scratch::folder("bench-");
+    let data = folder.path().display().to_string();
+    let (what, roles) = match server {
+        Server::Bare => {
+            let itself = std::env::current_exe()?.display().to_string();
+            let mut bare = Program::new(&itself).args([BARE, &nats.url()]).start();
+            let address = bare.line("127.0.0.1:").await.parse()?;
+            return measure("NATS, bare axum server", address).await;
+        }
+        Server::Ingress => ("NATS, ingress only", Some("ingress")),
+        Server::Everything => ("NATS, all roles", None),
+    };
+    let (process, address) = chatkeep(&nats.url(), &data, roles).await;
+    let figures = measure(what, address).await?;
+    drop(process);
+    Ok(figures)
+}
+
+async fn chatkeep(bus: &str, data: &str, roles: Option<&str>) -> (Process, SocketAddr) {
+    let address = ports::free();
+    let listen = address.to_string();
+    let mut args = vec!["--listen", &listen, "--data", data, "--bus", bus, "serve"];
+    if let Some(roles) = roles {
+        args.extend(["--roles", roles]);
+    }
+    let mut process = Program::chatkeep()
+        .args(args)
+        .env("CHATKEEP_LINE_CHANNEL_SECRET", SECRET)
+        .env("CHATKEEP_LINE_ACCESS_TOKEN", "none")
+        // Nobody is there: names stay unknown, which is no part of this measurement.
+        .env("CHATKEEP_LINE_API_BASE", "http://127.0.0.1:9")
+        .env("CHATKEEP_METRICS_LISTEN", "")
+        .env("CHATKEEP_LOG_FILTER", "warn")
+        .start();
+    process.ready(address, "/readyz").await;
+    (process, address)
+}
+
+async fn measure(what: &str, address: SocketAddr) -> Result<Figures> {
+    send(2_000, address).await?;
+    let figures = send(REQUESTS, address).await?;
+    println!("{what:<24} {figures}");
+    ensure!(
+        figures.failed() == 0,
+        "requests failed: the figures mean nothing"
+    );
+    Ok(figures)
+}
+
+/// The load generator has a runtime of its own, which cannot start inside another one.
+async fn send(count: usize, address: SocketAddr) -> Result<Figures> {
+    let load = move || Requests::prepare(count, bare::PATH, SECRET)?.send(address, CONNECTIONS);
+    tokio::task::spawn_blocking(load).await?
+}

@@ -1,0 +1,246 @@
+//! The baseline for the drain of the pipeline: rows inserted as fast as a database takes them, in
+//! multi-row statements of 1,000 rows a transaction, with one counter update for each channel.
+
+use std::fmt;
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use sqlx::postgres::{PgPool, PgPoolOptions};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{AssertSqlSafe, Executor};
+use tokio::task::JoinSet;
+
+/// Rows a transaction.
+const BATCH: usize = 1_000;
+
+/// Groups the messages are spread over.
+const CHANNELS: usize = 100;
+
+/// Columns of a row, as many as the placeholders below.
+const COLUMNS: usize = 9;
+
+/// What a run reached.
+pub(crate) struct Figures {
+    rows: usize,
+    elapsed: Duration,
+}
+
+/// Inserts `rows` rows (rounded down to whole batches) into a new `SQLite` file in `folder`: WAL,
+/// `synchronous=FULL`, one connection, since `SQLite` has one writer.
+pub(crate) async fn sqlite(folder: &Path, rows: usize) -> Result<Figures> {
+    let options = SqliteConnectOptions::new()
+        .filename(folder.join("bare.db"))
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full);
+    let pool = SqlitePoolOptions::new()
+        .max_connections(1)
+        .connect_with(options)
+        .await?;
+    create_tables(&pool).await?;
+    let sql = Statements::new(Placeholder::Plain);
+    let start = Instant::now();
+    for first in batches(rows, 0, 1) {
+        sqlite_batch(&pool, &sql, first).await?;
+    }
+    Ok(Figures {
+        rows: rows / BATCH * BATCH,
+        elapsed: start.elapsed(),
+    })
+}
+
+/// The same in a PostgreSQL database, which should be empty, over `connections` connections.
+pub(crate) async fn postgres(url: &str, rows: usize, connections: usize) -> Result<Figures> {
+    let most = u32::try_from(connections)?;
+    let options = PgPoolOptions::new()
+        .min_connections(most)
+        .max_connections(most);
+    let pool = options.connect(url).await?;
+    create_tables(&pool).await?;
+    let sql = Arc::new(Statements::new(Placeholder::Numbered));
+    let start = Instant::now();
+    let mut writers = JoinSet::new();
+    for writer in 0..connections {
+        let (pool, sql) = (pool.clone(), Arc::clone(&sql));
+        writers.spawn(async move {
+            for first in batches(rows, writer, connections) {
+                postgres_batch(&pool, &sql, first).await?;
+            }
+            anyhow::Ok(())
+        });
+    }
+    while let Some(done) = writers.join_next().await {
+        done??;
+    }
+    Ok(Figures {
+        rows: rows / BATCH * BATCH,
+        elapsed: start.elapsed(),
+    })
+}
+
+impl Figures {
+    /// Rows a second.
+    pub(crate) fn rate(&self) -> f64 {
+        f64::from(u32::try_from(self.rows).unwrap_or(u32::MAX)) / self.elapsed.as_secs_f64()
+    }
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:8.0} rows/s", self.rate())
+    }
+}
+
+/// The first rows of the batches that one of several writers inserts.
+fn batches(rows: usize, writer: usize, writers: usize) -> impl Iterator<Item = usize> {
+    (writer..rows / BATCH)
+        .step_by(writers)
+        .map(|batch| batch * BATCH)
+}
+
+/// SQL for a whole batch, put together once.
+struct Statements {
+    insert: Arc<str>,
+    count: Arc<str>,
+}
+
+impl Statements {
+    fn new(placeholder: Placeholder) -> Self {
+        let insert = format!(
+            "INSERT INTO bare_messages (channel_id, id, sender_id, sent_at, stored_at, kind, \
+             content, bytes, event_id) VALUES {}",
+            placeholders(BATCH, COLUMNS, placeholder)
+        );
+        // Always in the same order of channels: writers side by side cannot deadlock.
+        let count = format!(
+            "INSERT INTO bare_counters (channel_id, messages, bytes) VALUES {} \
+             ON CONFLICT (channel_id) DO UPDATE SET messages = bare_counters.messages + \
+             excluded.messages, bytes = bare_counters.bytes + excluded.bytes",
+            placeholders(CHANNELS, 3, placeholder)
+        );
+        Self {
+            insert: insert.into(),
+            count: count.into(),
+        }
+    }
+}
+
+/// How a statement marks its parameters.
+#[derive(Clone, Copy)]
+enum Placeholder {
+    /// `?`. `SQLite` looks a numbered parameter up by walking through all of them, at each binding:
+    /// with 9,000 parameters a batch takes ten times as long.
+    Plain,
+    /// `$1`, the only kind PostgreSQL has.
+    Numbered,
+}
+
+/// `($1,$2),($3,$4)` for two rows of two columns.
+fn placeholders(rows: usize, columns: usize, placeholder: Placeholder) -> String {
+    let mut text = String::new();
+    for number in 1..=rows * columns {
+        text.push_str(match (number % columns, number) {
+            (1, 1) => "(",
+            (1, _) => "),(",
+            _ => ",",
+        });
+        match placeholder {
+            Placeholder::Plain => text.push('?'),
+            Placeholder::Numbered => drop(write!(text, "${number}")),
+        }
+    }
+    text + ")"
+}
+
+async fn create_tables<'c, E: Executor<'c> + Copy>(pool: E) -> Result<()> {
+    pool.execute(
+        "CREATE TABLE bare_messages (channel_id TEXT NOT NULL, id TEXT NOT NULL, sender_id TEXT, \
+         sent_at BIGINT NOT NULL, stored_at BIGINT NOT NULL, kind TEXT NOT NULL, \
+         content TEXT NOT NULL, bytes BIGINT NOT NULL, event_id TEXT NOT NULL, \
+         PRIMARY KEY (channel_id, id))",
+    )
+    .await?;
+    pool.execute("CREATE INDEX bare_messages_by_time ON bare_messages (channel_id, sent_at, id)")
+        .await?;
+    pool.execute(
+        "CREATE TABLE bare_counters (channel_id TEXT PRIMARY KEY, messages BIGINT NOT NULL, \
+         bytes BIGINT NOT NULL)",
+    )
+    .await?;
+    Ok(())
+}
+
+/// One body for both databases: their query types have no common ancestor.
+macro_rules! batch_function {
+    ($name:ident, $pool:ty, $begin:literal) => {
+        async fn $name(pool: &$pool, sql: &Statements, first: usize) -> Result<()> {
+            let mut transaction = pool.begin_with($begin).await?;
+            let mut insert = sqlx::query(AssertSqlSafe(Arc::clone(&sql.insert)));
+            let mut bytes = [0_i64; CHANNELS];
+            for number in first..first + BATCH {
+                let row = Row::new(number)?;
+                bytes[number % CHANNELS] += row.bytes;
+                insert = insert
+                    .bind(row.channel)
+                    .bind(row.id)
+                    .bind(row.sender)
+                    .bind(row.sent_at)
+                    .bind(row.sent_at + 120)
+                    .bind("text")
+                    .bind(row.content)
+                    .bind(row.bytes)
+                    .bind(row.event);
+            }
+            insert.execute(&mut *transaction).await?;
+            let mut count = sqlx::query(AssertSqlSafe(Arc::clone(&sql.count)));
+            for (number, bytes) in bytes.into_iter().enumerate() {
+                count = count
+                    .bind(channel(number))
+                    .bind(i64::try_from(BATCH / CHANNELS)?)
+                    .bind(bytes);
+            }
+            count.execute(&mut *transaction).await?;
+            Ok(transaction.commit().await?)
+        }
+    };
+}
+
+batch_function!(sqlite_batch, SqlitePool, "BEGIN IMMEDIATE");
+batch_function!(postgres_batch, PgPool, "BEGIN");
+
+/// One message.
+struct Row {
+    channel: String,
+    id: String,
+    sender: String,
+    /// Epoch milliseconds.
+    sent_at: i64,
+    content: String,
+    bytes: i64,
+    event: String,
+}
+
+impl Row {
+    fn new(number: usize) -> Result<Self> {
+        let text = format!("Message {number}: shall we meet at the station at half past six?");
+        let content = format!(r#"{{"text":"{text}"}}"#);
+        Ok(Self {
+            channel: channel(number % CHANNELS),
+            id: format!("{:018}", 500_000_000_000_000_000 + number),
+            sender: format!("U{:032x}", number % 1000),
+            sent_at: 1_800_000_000_000 + i64::try_from(number)?,
+            bytes: i64::try_from(content.len())?,
+            content,
+            event: format!("01J{number:023}"),
+        })
+    }
+}
+
+fn channel(number: usize) -> String {
+    format!("C{number:032x}")
+}

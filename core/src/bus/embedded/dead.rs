@@ -1,0 +1,113 @@
+//! Dead letters of the embedded bus, in a table of their own.
+
+use bytes::Bytes;
+use sqlx::sqlite::{SqliteConnection, SqlitePool};
+use sqlx::{query, query_as};
+
+use super::schema::stream_code;
+use super::state::Grave;
+use crate::bus::{BusError, DeadLetter};
+use crate::time::Timestamp;
+
+type Row = (i64, String, String, String, String, u32, i64, Vec<u8>);
+
+fn letter(row: Row) -> DeadLetter {
+    let (id, consumer, subject, message_id, reason, attempts, died_at, payload) = row;
+    DeadLetter {
+        id: id.to_string(),
+        consumer,
+        subject,
+        message_id,
+        reason,
+        attempts,
+        died_at: Timestamp::from_millis(died_at),
+        payload: Bytes::from(payload),
+    }
+}
+
+/// The oldest `limit` dead letters.
+pub(super) async fn list(pool: &SqlitePool, limit: usize) -> Result<Vec<DeadLetter>, BusError> {
+    let rows: Vec<Row> = query_as(
+        "SELECT id, consumer, subject, message_id, reason, attempts, died_at, payload
+         FROM dead ORDER BY id LIMIT ?1",
+    )
+    .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+    .fetch_all(pool)
+    .await?;
+    Ok(rows.into_iter().map(letter).collect())
+}
+
+pub(super) async fn find(pool: &SqlitePool, id: i64) -> Result<Option<DeadLetter>, BusError> {
+    let row: Option<Row> = query_as(
+        "SELECT id, consumer, subject, message_id, reason, attempts, died_at, payload
+         FROM dead WHERE id = ?1",
+    )
+    .bind(id)
+    .fetch_optional(pool)
+    .await?;
+    Ok(row.map(letter))
+}
+
+pub(super) async fn insert(conn: &mut SqliteConnection, grave: &Grave) -> Result<(), sqlx::Error> {
+    query(
+        "INSERT INTO dead (consumer, stream, queue, subject, message_id, reason, attempts, died_at,
+             payload)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )
+    .bind(&grave.consumer)
+    .bind(stream_code(grave.stream))
+    .bind(&grave.queue)
+    .bind(&grave.subject)
+    .bind(&grave.message_id)
+    .bind(&grave.reason)
+    .bind(grave.attempts)
+    .bind(grave.died_at.millis())
+    .bind(grave.payload.as_ref())
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Makes a dead letter a message again, for its consumer alone: the stream's code and the new
+/// sequence number, or `None` when there is no such letter.
+pub(super) async fn revive(
+    conn: &mut SqliteConnection,
+    id: i64,
+    now: Timestamp,
+) -> Result<Option<(i64, i64)>, sqlx::Error> {
+    // Only for the sequence number: the message keeps its own id, which may still be remembered.
+    let seen = query(
+        "INSERT INTO seen (stream, id, at) SELECT stream, 'dead letter ' || id, ?2
+         FROM dead WHERE id = ?1",
+    )
+    .bind(id)
+    .bind(now.millis())
+    .execute(&mut *conn)
+    .await?;
+    if seen.rows_affected() == 0 {
+        return Ok(None);
+    }
+    let seq = seen.last_insert_rowid();
+    let (stream,) = query_as(
+        "INSERT INTO message
+             (seq, stream, queue, subject, id, only_consumer, published_at, payload)
+         SELECT ?2, stream, queue, subject, message_id, consumer, ?3, payload
+         FROM dead WHERE id = ?1 RETURNING stream",
+    )
+    .bind(id)
+    .bind(seq)
+    .bind(now.millis())
+    .fetch_one(&mut *conn)
+    .await?;
+    delete(conn, id).await?;
+    Ok(Some((stream, seq)))
+}
+
+/// Whether there was such a letter.
+pub(super) async fn delete(conn: &mut SqliteConnection, id: i64) -> Result<bool, sqlx::Error> {
+    let done = query("DELETE FROM dead WHERE id = ?1")
+        .bind(id)
+        .execute(conn)
+        .await?;
+    Ok(done.rows_affected() > 0)
+}

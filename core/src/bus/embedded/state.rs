@@ -1,0 +1,182 @@
+//! All that the embedded bus knows in memory: every consumer's position, how much waits, and what
+//! the next write to the file must contain.
+//!
+//! Memory is ahead of the file by the acknowledgements of some milliseconds. One rule keeps the
+//! two consistent: a message's row is deleted in the transaction that writes the positions which
+//! are through with it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::Instant;
+
+use super::position::{Position, Saved};
+use crate::bus::{BusError, ConsumerSpec, Stream};
+use crate::time::Timestamp;
+
+/// How long acknowledgements gather before they are written when nothing else is; a crash inside
+/// this time costs redeliveries, no losses.
+pub(super) const GATHER: Duration = Duration::from_millis(20);
+
+/// A dead letter to be written.
+#[derive(Clone, Debug)]
+pub(super) struct Grave {
+    pub(super) consumer: String,
+    pub(super) stream: Stream,
+    pub(super) queue: String,
+    pub(super) subject: String,
+    pub(super) message_id: String,
+    pub(super) reason: String,
+    pub(super) attempts: u32,
+    pub(super) died_at: Timestamp,
+    pub(super) payload: Bytes,
+}
+
+/// What one transaction writes.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    pub(super) positions: Vec<(usize, Saved)>,
+    /// Messages that everyone is through with.
+    pub(super) finished: Vec<i64>,
+    pub(super) graves: Vec<Grave>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    consumers: Vec<Position>,
+    waiting: [u64; 2],
+    finished: Vec<i64>,
+    graves: Vec<Grave>,
+    changed_at: Option<Instant>,
+}
+
+const fn slot_of(stream: Stream) -> usize {
+    match stream {
+        Stream::Events => 0,
+        Stream::Jobs => 1,
+    }
+}
+
+impl State {
+    pub(super) fn add(&mut self, position: Position) -> usize {
+        self.consumers.push(position);
+        self.consumers.len() - 1
+    }
+
+    /// Messages of a stream that some consumer has yet to finish.
+    pub(super) fn waiting(&self, stream: Stream) -> u64 {
+        self.waiting[slot_of(stream)]
+    }
+
+    pub(super) fn add_waiting(&mut self, stream: Stream, count: u64) {
+        self.waiting[slot_of(stream)] += count;
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<usize> {
+        self.consumers
+            .iter()
+            .position(|position| position.name() == name)
+    }
+
+    pub(super) fn position(&mut self, key: usize) -> &mut Position {
+        &mut self.consumers[key]
+    }
+
+    /// Adds the consumer if it is new; its key. It starts with the oldest message that is kept.
+    pub(super) fn ensure(&mut self, spec: &ConsumerSpec, unclean: bool) -> Result<usize, BusError> {
+        let new = Position::new(spec);
+        let key = if let Some(key) = self.find(spec.name) {
+            let old = &self.consumers[key];
+            if old.stream() != new.stream() || old.queue() != new.queue() {
+                let name = spec.name;
+                let why = format!("consumer {name} exists on another stream or queue");
+                return Err(BusError::Config(why));
+            }
+            key
+        } else {
+            if let Some(rival) = self.consumers.iter().find(|other| overlap(other, &new)) {
+                let (name, rival) = (spec.name, rival.name());
+                let why = format!("consumers {name} and {rival} take the same jobs");
+                return Err(BusError::Config(why));
+            }
+            self.add(new)
+        };
+        self.consumers[key].configure(spec, unclean);
+        Ok(key)
+    }
+
+    /// Marks memory as ahead of the file; `true` when it was not before.
+    pub(super) fn touch(&mut self, now: Instant) -> bool {
+        let first = self.changed_at.is_none();
+        self.changed_at.get_or_insert(now);
+        first
+    }
+
+    /// When the changes are to be written at the latest.
+    pub(super) fn flush_at(&self) -> Option<Instant> {
+        self.changed_at.map(|at| at + GATHER)
+    }
+
+    /// Ends a message for one consumer, and for good when all others are through with it.
+    /// `false` when it had ended before.
+    pub(super) fn finish(&mut self, key: usize, seq: i64) -> bool {
+        let Some(only) = self.consumers[key].finish(seq) else {
+            return false;
+        };
+        let stream = self.consumers[key].stream();
+        // A job is for one consumer; an event that came back from the dead letters too.
+        let done = only
+            || stream == Stream::Jobs
+            || self
+                .consumers
+                .iter()
+                .filter(|other| other.stream() == stream)
+                .all(|other| other.is_through(seq));
+        if done {
+            self.finished.push(seq);
+            let waiting = &mut self.waiting[slot_of(stream)];
+            // Another process may have added rows that were never counted here.
+            *waiting = waiting.saturating_sub(1);
+        }
+        true
+    }
+
+    pub(super) fn bury(&mut self, key: usize, seq: i64, grave: Grave) {
+        if self.finish(key, seq) {
+            self.graves.push(grave);
+        }
+    }
+
+    /// Takes everything that the file does not have yet.
+    pub(super) fn take_changes(&mut self) -> Changes {
+        self.changed_at = None;
+        Changes {
+            positions: self
+                .consumers
+                .iter_mut()
+                .enumerate()
+                .filter(|(_, position)| position.is_changed())
+                .map(|(key, position)| (key, position.save()))
+                .collect(),
+            finished: std::mem::take(&mut self.finished),
+            graves: std::mem::take(&mut self.graves),
+        }
+    }
+
+    /// Takes back what could not be written, for another attempt at `not_before`.
+    pub(super) fn restore(&mut self, changes: Changes, not_before: Instant) {
+        for (key, saved) in changes.positions {
+            self.consumers[key].unsave(saved);
+        }
+        self.finished.extend(changes.finished);
+        self.graves.extend(changes.graves);
+        self.changed_at = Some(not_before);
+    }
+}
+
+/// Two consumers that would take each other's jobs.
+fn overlap(one: &Position, other: &Position) -> bool {
+    one.stream() == Stream::Jobs
+        && other.stream() == Stream::Jobs
+        && (one.queue().is_none() || other.queue().is_none() || one.queue() == other.queue())
+}

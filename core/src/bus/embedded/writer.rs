@@ -1,0 +1,294 @@
+//! The task that owns the writing connection. While one group is being committed, the next
+//! gathers in the channel; so the number of syncs does not grow with the number of publishers.
+
+use std::fs::File;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::Connection as _;
+use sqlx::sqlite::SqliteConnection;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use super::commit::{self, Written};
+use super::state::Changes;
+use super::{Shared, schema};
+use crate::bus::{BusError, Outgoing, Stream, subject};
+
+/// Messages in one transaction, roughly: a call is never split.
+const GROUP: usize = 1024;
+
+/// How often old ids are forgotten and free pages given back.
+const HOUSEKEEPING: Duration = Duration::from_secs(1);
+
+/// How soon housekeeping goes on when there is more than one batch.
+const SWEEP: Duration = Duration::from_millis(5);
+
+/// How long memory's lead waits after the file could not be written.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Where an operation's answer goes.
+type Answer<T> = oneshot::Sender<Result<T, BusError>>;
+
+/// What the writer is asked for.
+#[derive(Debug)]
+pub(super) enum Op {
+    /// The subjects are checked already.
+    Publish {
+        messages: Vec<Outgoing>,
+        done: Answer<()>,
+    },
+    RetryDead {
+        id: i64,
+        done: Answer<bool>,
+    },
+    DropDead {
+        id: i64,
+        done: Answer<bool>,
+    },
+    /// Write what memory is ahead by.
+    Flush {
+        done: Answer<()>,
+    },
+    Close {
+        done: oneshot::Sender<()>,
+    },
+}
+
+/// What one transaction is made of.
+#[derive(Debug, Default)]
+pub(super) struct Group {
+    /// Messages of [`Stream::Events`] and [`Stream::Jobs`].
+    pub(super) messages: [Vec<Outgoing>; 2],
+    pub(super) retry_dead: Vec<i64>,
+    pub(super) drop_dead: Vec<i64>,
+    pub(super) changes: Changes,
+    /// Forget ids older than this (milliseconds).
+    pub(super) forget_before: Option<i64>,
+}
+
+/// Who waits for the transaction.
+#[derive(Debug, Default)]
+struct Waiting {
+    plain: Vec<Answer<()>>,
+    /// Whether memory's lead must go along.
+    flush: bool,
+    retry_dead: Vec<Answer<bool>>,
+    drop_dead: Vec<Answer<bool>>,
+    close: Option<oneshot::Sender<()>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Writer {
+    conn: SqliteConnection,
+    shared: Arc<Shared>,
+    ops: mpsc::Receiver<Op>,
+    /// Held as long as this process serves; the operating system frees it after a crash.
+    lock: Option<File>,
+    housekeeping_at: Instant,
+}
+
+impl Writer {
+    pub(super) fn new(
+        conn: SqliteConnection,
+        shared: Arc<Shared>,
+        ops: mpsc::Receiver<Op>,
+        lock: Option<File>,
+    ) -> Self {
+        Self {
+            conn,
+            shared,
+            ops,
+            lock,
+            housekeeping_at: Instant::now() + HOUSEKEEPING,
+        }
+    }
+
+    pub(super) fn spawn(self) {
+        tokio::spawn(self.run());
+    }
+
+    async fn run(mut self) {
+        loop {
+            let mut group = Group::default();
+            let mut waiting = Waiting::default();
+            let open = self.first(&mut group, &mut waiting).await;
+            while group.size() < GROUP && waiting.close.is_none() {
+                let Ok(op) = self.ops.try_recv() else { break };
+                self.take(op, &mut group, &mut waiting);
+            }
+            self.add_due(&mut group, waiting.flush || !open);
+            let close = waiting.close.take();
+            self.write(group, waiting).await;
+            if close.is_some() || !open {
+                return self.end(close).await;
+            }
+        }
+    }
+
+    /// Waits for the first operation, or until something is due. `false` when nobody can ask any
+    /// more.
+    async fn first(&mut self, group: &mut Group, waiting: &mut Waiting) -> bool {
+        loop {
+            let due = match self.shared.state().flush_at() {
+                Some(flush) => flush.min(self.housekeeping_at),
+                None => self.housekeeping_at,
+            };
+            tokio::select! {
+                biased;
+                op = self.ops.recv() => match op {
+                    Some(op) => {
+                        self.take(op, group, waiting);
+                        return true;
+                    }
+                    None => return false,
+                },
+                () = tokio::time::sleep_until(due) => return true,
+                // Only the time of the next flush has changed.
+                () = self.shared.nudge.notified() => {}
+            }
+        }
+    }
+
+    fn take(&self, op: Op, group: &mut Group, waiting: &mut Waiting) {
+        match op {
+            Op::Publish { messages, done } => match self.admit(messages, group) {
+                Ok(()) => waiting.plain.push(done),
+                Err(full) => answer(done, Err(full)),
+            },
+            Op::RetryDead { id, done } => {
+                group.retry_dead.push(id);
+                waiting.retry_dead.push(done);
+            }
+            Op::DropDead { id, done } => {
+                group.drop_dead.push(id);
+                waiting.drop_dead.push(done);
+            }
+            Op::Flush { done } => {
+                waiting.flush = true;
+                waiting.plain.push(done);
+            }
+            Op::Close { done } => {
+                waiting.flush = true;
+                waiting.close = Some(done);
+            }
+        }
+    }
+
+    /// Adds a call's messages to the group, all or none.
+    fn admit(&self, messages: Vec<Outgoing>, group: &mut Group) -> Result<(), BusError> {
+        let of = |message: &Outgoing| match subject::parse(&message.subject) {
+            Ok((Stream::Jobs, _)) => 1,
+            _ => 0,
+        };
+        let jobs = messages.iter().filter(|message| of(message) == 1).count();
+        let state = self.shared.state();
+        let streams = [
+            (Stream::Events, messages.len() - jobs),
+            (Stream::Jobs, jobs),
+        ];
+        for (index, (stream, new)) in streams.into_iter().enumerate() {
+            let backlog = state.waiting(stream) + group.messages[index].len() as u64;
+            if new > 0 && backlog + new as u64 > self.shared.limits.max_backlog {
+                return Err(BusError::Full { backlog });
+            }
+        }
+        drop(state);
+        for message in messages {
+            group.messages[of(&message)].push(message);
+        }
+        Ok(())
+    }
+
+    /// Adds memory's lead and housekeeping when they are due or `asked` for.
+    fn add_due(&mut self, group: &mut Group, flush: bool) {
+        let now = Instant::now();
+        let mut state = self.shared.state();
+        if flush || state.flush_at().is_some_and(|at| at <= now) {
+            group.changes = state.take_changes();
+        }
+        drop(state);
+        if self.housekeeping_at <= now && self.lock.is_some() {
+            let window = self.shared.limits.dedupe_window.as_millis();
+            let window = i64::try_from(window).unwrap_or(i64::MAX);
+            group.forget_before = Some(self.shared.clock.now().millis().saturating_sub(window));
+        }
+    }
+
+    async fn write(&mut self, group: Group, waiting: Waiting) {
+        let now = self.shared.clock.now();
+        let high = *self.shared.high.borrow();
+        let result = commit::write(&mut self.conn, &group, now, high).await;
+        if group.forget_before.is_some() {
+            let more = matches!(&result, Ok(written) if written.more_to_forget);
+            self.housekeeping_at = Instant::now() + if more { SWEEP } else { HOUSEKEEPING };
+        }
+        match result {
+            Ok(written) => self.written(&written, waiting),
+            Err(error) => self.failed(error, group.changes, waiting),
+        }
+    }
+
+    fn written(&self, written: &Written, waiting: Waiting) {
+        let mut state = self.shared.state();
+        for (stream, added) in [Stream::Events, Stream::Jobs]
+            .into_iter()
+            .zip(written.added)
+        {
+            state.add_waiting(stream, added);
+        }
+        drop(state);
+        self.shared.high.send_if_modified(|high| {
+            let grown = written.high > *high;
+            *high = written.high.max(*high);
+            grown
+        });
+        for done in waiting.plain {
+            answer(done, Ok(()));
+        }
+        let dead = waiting.retry_dead.into_iter().zip(&written.retried_dead);
+        for (done, &found) in dead.chain(waiting.drop_dead.into_iter().zip(&written.dropped_dead)) {
+            answer(done, Ok(found));
+        }
+    }
+
+    fn failed(&self, error: sqlx::Error, changes: Changes, waiting: Waiting) {
+        tracing::error!(%error, "the bus file cannot be written");
+        self.shared.state().restore(changes, Instant::now() + PAUSE);
+        let error = Arc::new(error);
+        for done in waiting.plain {
+            answer(done, Err(BusError::Storage(Arc::clone(&error))));
+        }
+        for done in waiting.retry_dead.into_iter().chain(waiting.drop_dead) {
+            answer(done, Err(BusError::Storage(Arc::clone(&error))));
+        }
+    }
+
+    async fn end(mut self, close: Option<oneshot::Sender<()>>) {
+        if self.lock.is_some()
+            && let Err(error) = schema::set_unclean(&mut self.conn, false).await
+        {
+            tracing::warn!(%error, "the bus file cannot be marked as closed");
+        }
+        if let Err(error) = self.conn.close().await {
+            tracing::warn!(%error, "the bus file cannot be closed");
+        }
+        drop(self.lock);
+        if let Some(close) = close {
+            close.send(()).ok();
+        }
+    }
+}
+
+impl Group {
+    fn size(&self) -> usize {
+        self.messages.iter().map(Vec::len).sum::<usize>()
+            + self.retry_dead.len()
+            + self.drop_dead.len()
+    }
+}
+
+/// Whoever asked may have gone away; the work is done all the same.
+fn answer<T>(done: Answer<T>, result: Result<T, BusError>) {
+    done.send(result).ok();
+}

@@ -1,0 +1,364 @@
+//! The bus port: where an event is safe from the moment its webhook is answered.
+//!
+//! Two adapters, one contract (architecture, rule 7): [`embedded`] keeps everything in one SQLite
+//! file, [`nats`] uses JetStream. Both publish durably and de-duplicate by message id, lease
+//! messages to consumers, redeliver what was not acknowledged, keep dead letters, and refuse new
+//! messages when the backlog is full instead of losing old ones.
+
+pub mod embedded;
+pub mod nats;
+mod subject;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::time::Timestamp;
+
+/// The two streams of chatkeep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stream {
+    /// Platform events. Every consumer sees every message.
+    Events,
+    /// Follow-up work (media, index, notify). Each message is for the one consumer of its subject.
+    Jobs,
+}
+
+impl Stream {
+    /// The stream's name on JetStream, and its key in the embedded bus.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Events => "EVENTS",
+            Self::Jobs => "JOBS",
+        }
+    }
+
+    /// The first token of every subject of this stream.
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Self::Events => "event",
+            Self::Jobs => "job",
+        }
+    }
+}
+
+/// A message to publish.
+#[derive(Clone, Debug)]
+pub struct Outgoing {
+    /// `event.<platform>.<shard>` or `job.<queue>.<shard>`.
+    pub subject: String,
+    /// De-duplication key: a second message with this id inside the window is dropped.
+    pub id: String,
+    /// What the consumer gets; JSON in UTF-8.
+    pub payload: Bytes,
+}
+
+/// A consumer's fixed properties. The name is durable: its position outlives the process.
+#[derive(Clone, Debug)]
+pub struct ConsumerSpec {
+    /// Durable name: the stage's name (`backup`, `assistant`, …).
+    pub name: &'static str,
+    /// The stream it reads.
+    pub stream: Stream,
+    /// For [`Stream::Jobs`]: the queue (second token of the subject) it takes. `None`: everything.
+    pub queue: Option<&'static str>,
+    /// How long a delivered message is leased before it is delivered again.
+    pub lease: Duration,
+    /// How many messages may be leased at once, over all processes.
+    pub max_in_flight: u32,
+}
+
+/// How much the bus keeps, and how long it remembers ids.
+#[derive(Clone, Debug)]
+pub struct BusLimits {
+    /// Messages not yet handled by every consumer; one more is refused with [`BusError::Full`].
+    pub max_backlog: u64,
+    /// How long a message id is remembered for de-duplication.
+    pub dedupe_window: Duration,
+}
+
+impl Default for BusLimits {
+    fn default() -> Self {
+        Self {
+            max_backlog: 2_000_000,
+            dedupe_window: Duration::from_mins(10),
+        }
+    }
+}
+
+/// A message that no handler could take, kept until someone decides (`chatkeep dead`).
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeadLetter {
+    /// The dead letter's own identifier, for `show`, `retry` and `drop`.
+    pub id: String,
+    /// The consumer that gave up on it.
+    pub consumer: String,
+    /// Its subject.
+    pub subject: String,
+    /// Its de-duplication id (the webhook event id for events).
+    pub message_id: String,
+    /// Why it is here. Never holds message text.
+    pub reason: String,
+    /// How often it was delivered.
+    pub attempts: u32,
+    /// When it was given up.
+    pub died_at: Timestamp,
+    /// The message itself.
+    #[serde(skip)]
+    pub payload: Bytes,
+}
+
+/// What can go wrong on the bus.
+#[derive(Debug, thiserror::Error)]
+pub enum BusError {
+    /// The backlog is at its bound; publish again later.
+    #[error("the bus is full: {backlog} messages wait")]
+    Full {
+        /// How many messages wait.
+        backlog: u64,
+    },
+    /// The bus cannot be reached or did not confirm in time.
+    #[error("the bus is unavailable: {0}")]
+    Unavailable(String),
+    /// The embedded bus' file cannot be read or written.
+    #[error("the bus file failed")]
+    Storage(#[source] Arc<sqlx::Error>),
+    /// Another process holds the embedded bus of this data folder.
+    #[error("the data folder is in use by another chatkeep process: {0}")]
+    Locked(String),
+    /// A configuration that the bus refuses.
+    #[error("the bus refuses its configuration: {0}")]
+    Config(String),
+}
+
+/// One failed transaction fails everyone whose messages were in it, so the cause is shared.
+impl From<sqlx::Error> for BusError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Storage(Arc::new(error))
+    }
+}
+
+/// The bus: one of the two adapters. Cheap to clone.
+#[derive(Clone, Debug)]
+pub enum Bus {
+    /// One SQLite file, one process.
+    Embedded(embedded::EmbeddedBus),
+    /// NATS JetStream, many processes.
+    Nats(nats::NatsBus),
+}
+
+macro_rules! on {
+    ($bus:expr, $inner:ident => $body:expr) => {
+        match $bus {
+            Bus::Embedded($inner) => $body,
+            Bus::Nats($inner) => $body,
+        }
+    };
+}
+
+impl Bus {
+    /// Publishes all messages; when this returns, every one of them is durable.
+    ///
+    /// # Errors
+    /// [`BusError::Full`] or [`BusError::Unavailable`]; some of the messages may be published
+    /// then, and publishing all of them again is harmless inside the de-duplication window.
+    pub async fn publish(&self, messages: Vec<Outgoing>) -> Result<(), BusError> {
+        on!(self, bus => bus.publish(messages).await)
+    }
+
+    /// Makes sure that the consumer exists, so that it sees everything published from now on.
+    ///
+    /// # Errors
+    /// When the bus cannot be reached.
+    pub async fn ensure(&self, spec: &ConsumerSpec) -> Result<(), BusError> {
+        on!(self, bus => bus.ensure(spec).await)
+    }
+
+    /// Joins a consumer; every process of a stage shares its messages.
+    ///
+    /// # Errors
+    /// When the bus cannot be reached.
+    pub async fn consume(&self, spec: &ConsumerSpec) -> Result<Consumer, BusError> {
+        Ok(match self {
+            Self::Embedded(bus) => Consumer::Embedded(bus.consume(spec).await?),
+            Self::Nats(bus) => Consumer::Nats(Box::new(bus.consume(spec).await?)),
+        })
+    }
+
+    /// Whether the bus takes messages right now.
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub async fn ready(&self) -> Result<(), BusError> {
+        on!(self, bus => bus.ready().await)
+    }
+
+    /// Messages that the consumer has yet to finish (waiting, leased and delayed).
+    ///
+    /// # Errors
+    /// When the bus cannot be reached.
+    pub async fn backlog(&self, spec: &ConsumerSpec) -> Result<u64, BusError> {
+        on!(self, bus => bus.backlog(spec).await)
+    }
+
+    /// Dead letters, oldest first, at most `limit`.
+    ///
+    /// # Errors
+    /// When the bus cannot be reached.
+    pub async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, BusError> {
+        on!(self, bus => bus.dead_letters(limit).await)
+    }
+
+    /// One dead letter.
+    ///
+    /// # Errors
+    /// When the bus cannot be reached.
+    pub async fn dead_letter(&self, id: &str) -> Result<Option<DeadLetter>, BusError> {
+        on!(self, bus => bus.dead_letter(id).await)
+    }
+
+    /// Gives a dead letter back to the consumer that gave up on it (and to no other). `false`
+    /// when there is none of that id.
+    ///
+    /// # Errors
+    /// When the bus cannot be reached.
+    pub async fn retry_dead_letter(&self, id: &str) -> Result<bool, BusError> {
+        on!(self, bus => bus.retry_dead_letter(id).await)
+    }
+
+    /// Drops a dead letter for good. `false` when there is none of that id.
+    ///
+    /// # Errors
+    /// When the bus cannot be reached.
+    pub async fn drop_dead_letter(&self, id: &str) -> Result<bool, BusError> {
+        on!(self, bus => bus.drop_dead_letter(id).await)
+    }
+
+    /// Writes what is pending and closes. Leased messages are delivered again after a restart.
+    pub async fn close(&self) {
+        on!(self, bus => bus.close().await);
+    }
+}
+
+/// One process' end of a consumer.
+#[derive(Debug)]
+pub enum Consumer {
+    /// Of the embedded bus.
+    Embedded(embedded::EmbeddedConsumer),
+    /// Of JetStream.
+    Nats(Box<nats::NatsConsumer>),
+}
+
+impl Consumer {
+    /// Leases up to `max` messages. Returns at once when there are any, and empty after `wait`
+    /// when there are none.
+    ///
+    /// # Errors
+    /// When the bus cannot be reached.
+    pub async fn fetch(&mut self, max: usize, wait: Duration) -> Result<Vec<Delivery>, BusError> {
+        match self {
+            Self::Embedded(consumer) => consumer.fetch(max, wait).await,
+            // Boxed like every large future of the NATS client, so that stages stay small.
+            Self::Nats(consumer) => Box::pin(consumer.fetch(max, wait)).await,
+        }
+    }
+}
+
+/// A leased message. Exactly one of [`Delivery::ack`], [`Delivery::retry`] and
+/// [`Delivery::bury`] ends the lease; dropped without any, it is delivered again when the lease
+/// runs out.
+#[derive(Debug)]
+pub struct Delivery {
+    /// Its subject.
+    pub subject: String,
+    /// Its de-duplication id.
+    pub id: String,
+    /// What was published.
+    pub payload: Bytes,
+    /// How often it was delivered to this consumer, this time included; from 1.
+    pub attempt: u32,
+    /// When it was published.
+    pub published_at: Timestamp,
+    pub(crate) lease: Lease,
+}
+
+/// The adapter's side of a [`Delivery`].
+#[derive(Debug)]
+pub(crate) enum Lease {
+    Embedded(embedded::EmbeddedLease),
+    Nats(Box<nats::NatsLease>),
+}
+
+impl Delivery {
+    /// Done: never deliver it again to this consumer.
+    ///
+    /// # Errors
+    /// When the bus cannot be reached; the message is then delivered again.
+    pub async fn ack(self) -> Result<(), BusError> {
+        match self.lease {
+            Lease::Embedded(lease) => lease.ack(),
+            Lease::Nats(lease) => lease.ack().await,
+        }
+    }
+
+    /// Deliver it again after `after`.
+    ///
+    /// # Errors
+    /// When the bus cannot be reached; the message is then delivered again after its lease.
+    pub async fn retry(self, after: Duration) -> Result<(), BusError> {
+        match self.lease {
+            Lease::Embedded(lease) => lease.retry(after).await,
+            Lease::Nats(lease) => lease.retry(after).await,
+        }
+    }
+
+    /// Moves it to the dead letters with the reason (no message text in it).
+    ///
+    /// # Errors
+    /// When the bus cannot be reached; the message is then delivered again.
+    pub async fn bury(self, reason: &str) -> Result<(), BusError> {
+        let Self {
+            subject,
+            id,
+            payload,
+            attempt,
+            lease,
+            ..
+        } = self;
+        let letter = Burial {
+            subject,
+            message_id: id,
+            payload,
+            attempts: attempt,
+            reason,
+        };
+        match lease {
+            Lease::Embedded(lease) => lease.bury(letter).await,
+            Lease::Nats(lease) => Box::pin(lease.bury(letter)).await,
+        }
+    }
+
+    /// Extends the lease: the work goes on.
+    ///
+    /// # Errors
+    /// When the bus cannot be reached.
+    pub async fn progress(&self) -> Result<(), BusError> {
+        match &self.lease {
+            Lease::Embedded(lease) => lease.progress(),
+            Lease::Nats(lease) => lease.progress().await,
+        }
+    }
+}
+
+/// What [`Delivery::bury`] hands to the adapter.
+#[derive(Debug)]
+pub(crate) struct Burial<'a> {
+    pub(crate) subject: String,
+    pub(crate) message_id: String,
+    pub(crate) payload: Bytes,
+    pub(crate) attempts: u32,
+    pub(crate) reason: &'a str,
+}

@@ -1,0 +1,217 @@
+//! The bus on NATS JetStream, for many processes. Needs nats-server 2.9 or newer.
+//!
+//! `EVENTS` keeps a message until every consumer has acknowledged it, `JOBS` until its one
+//! consumer has, `DEAD` until someone decides. What this process has set up it can set up again
+//! when a server comes back empty ([`topology`]).
+
+mod connect;
+mod consumer;
+mod dead;
+mod publish;
+mod topology;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_nats::Client;
+use async_nats::connection::State;
+use async_nats::jetstream::Context;
+use tokio::sync::{Mutex, watch};
+use tokio::time::timeout;
+
+pub use self::consumer::{NatsConsumer, NatsLease};
+use super::{BusError, BusLimits, ConsumerSpec, DeadLetter, Outgoing};
+use crate::time::SharedClock;
+
+/// How long the bus may take to confirm; then it counts as unavailable.
+const CONFIRM: Duration = Duration::from_secs(5);
+
+/// How long a round trip may take for the bus to count as ready.
+const READY: Duration = Duration::from_secs(2);
+
+/// Names the consumer that a message is for, when it is for one alone.
+const ONLY: &str = "Chatkeep-Only";
+
+/// The message's own id, where `Nats-Msg-Id` must be another.
+const ID: &str = "Chatkeep-Id";
+
+/// The bus on NATS JetStream. Cheap to clone.
+#[derive(Clone)]
+pub struct NatsBus {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    client: Client,
+    context: Context,
+    /// Follows the connection, to end waits early.
+    connected: watch::Receiver<bool>,
+    replicas: usize,
+    limits: BusLimits,
+    clock: SharedClock,
+    /// The consumers that this process has asked for; held while streams are set up.
+    specs: Mutex<Vec<ConsumerSpec>>,
+    closed: AtomicBool,
+}
+
+/// Without the connection, whose options hold credentials.
+impl fmt::Debug for NatsBus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NatsBus").finish_non_exhaustive()
+    }
+}
+
+impl NatsBus {
+    /// Connects to `nats://[user:password@|token@]host[:port][,host[:port]…]` with one copy of
+    /// each stream.
+    ///
+    /// # Errors
+    /// [`BusError::Config`] for an address that is none, [`BusError::Unavailable`] when no server
+    /// answers within five seconds. Once connected, outages heal by themselves.
+    pub async fn connect(
+        servers: &str,
+        limits: BusLimits,
+        clock: SharedClock,
+    ) -> Result<Self, BusError> {
+        Self::connect_replicated(servers, 1, limits, clock).await
+    }
+
+    /// Like [`NatsBus::connect`], with `replicas` copies of each stream (a cluster's 3 or 5).
+    ///
+    /// # Errors
+    /// As [`NatsBus::connect`].
+    pub async fn connect_replicated(
+        servers: &str,
+        replicas: usize,
+        limits: BusLimits,
+        clock: SharedClock,
+    ) -> Result<Self, BusError> {
+        let (client, context, connected) = connect::connect(servers).await?;
+        let inner = Inner {
+            client,
+            context,
+            connected,
+            replicas,
+            limits,
+            clock,
+            specs: Mutex::default(),
+            closed: AtomicBool::new(false),
+        };
+        let bus = Self {
+            inner: Arc::new(inner),
+        };
+        bus.set_up_streams().await?;
+        Ok(bus)
+    }
+
+    pub(super) async fn publish(&self, messages: Vec<Outgoing>) -> Result<(), BusError> {
+        self.publish_all(&messages).await
+    }
+
+    pub(super) async fn ensure(&self, spec: &ConsumerSpec) -> Result<(), BusError> {
+        self.set_up_consumer(spec).await.map(drop)
+    }
+
+    pub(super) async fn consume(&self, spec: &ConsumerSpec) -> Result<NatsConsumer, BusError> {
+        let consumer = self.set_up_consumer(spec).await?;
+        NatsConsumer::new(self.clone(), spec.name, consumer).await
+    }
+
+    pub(super) async fn ready(&self) -> Result<(), BusError> {
+        self.check()?;
+        match timeout(READY, self.is_set_up()).await {
+            Ok(Ok(true)) => Ok(()),
+            // A server that came back empty is of use again as soon as it is set up.
+            Ok(Ok(false)) => self.set_up_again().await,
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(BusError::Unavailable("JetStream does not answer".into())),
+        }
+    }
+
+    pub(super) async fn backlog(&self, spec: &ConsumerSpec) -> Result<u64, BusError> {
+        self.check()?;
+        let consumer = self.consumer_info(spec).await?;
+        Ok(consumer.num_pending + consumer.num_ack_pending as u64)
+    }
+
+    pub(super) async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, BusError> {
+        self.list_dead(limit).await
+    }
+
+    pub(super) async fn dead_letter(&self, id: &str) -> Result<Option<DeadLetter>, BusError> {
+        match id.parse() {
+            Ok(seq) => self.find_dead(seq).await,
+            Err(_) => Ok(None),
+        }
+    }
+
+    pub(super) async fn retry_dead_letter(&self, id: &str) -> Result<bool, BusError> {
+        match id.parse() {
+            Ok(seq) => self.revive(seq).await,
+            Err(_) => Ok(false),
+        }
+    }
+
+    pub(super) async fn drop_dead_letter(&self, id: &str) -> Result<bool, BusError> {
+        match id.parse() {
+            Ok(seq) => self.delete_dead(seq).await,
+            Err(_) => Ok(false),
+        }
+    }
+
+    pub(super) async fn close(&self) {
+        self.inner.closed.store(true, Ordering::Release);
+        // Acknowledgements still on their way; without a connection there is nothing to wait for.
+        if self.inner.client.connection_state() == State::Connected {
+            timeout(READY, self.inner.client.flush()).await.ok();
+        }
+        self.inner.client.drain().await.ok();
+    }
+
+    /// Whether it makes sense to send anything: the client would keep it until the server is back
+    /// and the caller would not know.
+    fn check(&self) -> Result<(), BusError> {
+        if self.inner.closed.load(Ordering::Acquire) {
+            return Err(BusError::Unavailable("the bus is closed".into()));
+        }
+        match self.inner.client.connection_state() {
+            State::Connected => Ok(()),
+            State::Pending | State::Disconnected => Err(disconnected()),
+        }
+    }
+
+    /// Runs `work` until it is done, the connection breaks or [`CONFIRM`] is over.
+    async fn confirmed<T>(
+        &self,
+        work: impl Future<Output = Result<T, BusError>>,
+    ) -> Result<T, BusError> {
+        self.check()?;
+        let mut connected = self.inner.connected.clone();
+        tokio::select! {
+            result = timeout(CONFIRM, work) => result
+                .unwrap_or_else(|_| Err(BusError::Unavailable("no confirmation in time".into()))),
+            _ = connected.wait_for(|connected| !connected) => Err(disconnected()),
+        }
+    }
+}
+
+fn disconnected() -> BusError {
+    BusError::Unavailable("not connected to NATS".into())
+}
+
+/// Any failure of a request, with the causes in one line.
+fn unavailable(error: &(dyn std::error::Error + 'static)) -> BusError {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let next_text = next.to_string();
+        // The client's errors often repeat their cause.
+        if !text.contains(&next_text) {
+            text = format!("{text}: {next_text}");
+        }
+        cause = next.source();
+    }
+    BusError::Unavailable(text)
+}

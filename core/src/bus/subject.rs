@@ -1,0 +1,65 @@
+//! Subjects: which stream a message goes to, and for a job which queue.
+//!
+//! The form is `event.<platform>.<shard>` or `job.<queue>.<shard>`; both adapters refuse anything
+//! else, so that a message never ends up where nobody reads.
+
+use super::{BusError, Stream};
+
+/// The stream of a subject and its second token (a job's queue).
+pub(super) fn parse(subject: &str) -> Result<(Stream, &str), BusError> {
+    let mut tokens = subject.split('.');
+    let stream = match tokens.next() {
+        Some(first) if first == Stream::Events.prefix() => Stream::Events,
+        Some(first) if first == Stream::Jobs.prefix() => Stream::Jobs,
+        _ => return Err(refused(subject)),
+    };
+    match (tokens.next(), tokens.next(), tokens.next()) {
+        (Some(second), Some(shard), None) if is_token(second) && is_token(shard) => {
+            Ok((stream, second))
+        }
+        _ => Err(refused(subject)),
+    }
+}
+
+/// Whether NATS takes it as one literal token of a subject.
+pub(super) fn is_token(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_graphic() && !matches!(b, b'.' | b'*' | b'>'))
+}
+
+fn refused(subject: &str) -> BusError {
+    BusError::Config(format!("no stream takes the subject {subject:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_stream_and_queue() {
+        assert!(matches!(
+            parse("event.line.7"),
+            Ok((Stream::Events, "line"))
+        ));
+        assert!(matches!(parse("job.media.63"), Ok((Stream::Jobs, "media"))));
+    }
+
+    #[test]
+    fn refuses_what_nobody_reads() {
+        for subject in [
+            "",
+            "event",
+            "event.line",
+            "event.line.7.x",
+            "events.line.7",
+            "job..7",
+        ] {
+            assert!(parse(subject).is_err(), "{subject}");
+        }
+        for subject in ["job.*.7", "job.media.>", "job.me dia.7", "job.mé.7"] {
+            assert!(parse(subject).is_err(), "{subject}");
+        }
+    }
+}

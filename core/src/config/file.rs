@@ -1,0 +1,64 @@
+//! A settings file taken apart: every value with its path and its line.
+
+use toml::de::{DeTable, DeValue};
+use toml::{Table, Value};
+
+use super::ConfigError;
+
+/// A value in a file.
+pub(super) struct Entry {
+    /// Its path, such as `line.api_base`.
+    pub(super) key: String,
+    /// The value; a table only where that is empty.
+    pub(super) value: Value,
+    /// Where it stands, from 1.
+    pub(super) line: usize,
+}
+
+/// Every value of a file.
+pub(super) fn entries(path: &str, text: &str) -> Result<Vec<Entry>, ConfigError> {
+    let bad = |error: toml::de::Error| ConfigError::Syntax {
+        path: path.to_owned(),
+        line: line(text, error.span().map_or(0, |span| span.start)),
+        why: error.message().to_owned(),
+    };
+    // The first tree knows the places, the second has the values decoded.
+    let places = DeTable::parse(text).map_err(bad)?;
+    let values: Table = text.parse().map_err(bad)?;
+    let mut found = Vec::new();
+    walk("", places.get_ref(), &values, text, &mut found);
+    Ok(found)
+}
+
+fn walk(prefix: &str, places: &DeTable<'_>, values: &Table, text: &str, found: &mut Vec<Entry>) {
+    for (name, place) in places {
+        let name_text = name.get_ref();
+        let Some(value) = values.get(name_text.as_ref()) else {
+            continue;
+        };
+        let key = if prefix.is_empty() {
+            name_text.to_string()
+        } else {
+            format!("{prefix}.{name_text}")
+        };
+        match (place.get_ref(), value) {
+            (DeValue::Table(places), Value::Table(values)) if !values.is_empty() => {
+                walk(&key, places, values, text, found);
+            }
+            _ => {
+                let line = line(text, name.span().start);
+                found.push(Entry {
+                    key,
+                    value: value.clone(),
+                    line,
+                });
+            }
+        }
+    }
+}
+
+/// The line that a byte of the text is in.
+fn line(text: &str, byte: usize) -> usize {
+    let before = text.as_bytes().iter().take(byte);
+    before.filter(|byte| **byte == b'\n').count() + 1
+}

@@ -1,0 +1,216 @@
+//! The layers merged into one tree, remembering for each value where it came from.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use toml::Value;
+
+use super::file::entries;
+use super::redact::{is_secret, shown};
+use super::sources::FILE_VARIABLE;
+use super::{ConfigError, DEFAULTS, Sources};
+
+/// Every variable of ours begins so.
+pub(super) const PREFIX: &str = "CHATKEEP_";
+
+/// Every setting by its path, each with its origin. No `Debug`: it holds secrets.
+pub(super) struct Layers {
+    values: BTreeMap<String, (Value, String)>,
+    /// Things that look like a mistake but are none for sure.
+    pub(super) warnings: Vec<String>,
+}
+
+impl Layers {
+    pub(super) fn merge(sources: Sources) -> Result<Self, ConfigError> {
+        let defaults = "the defaults";
+        let values = entries(defaults, DEFAULTS)?
+            .into_iter()
+            .map(|entry| (entry.key, (entry.value, defaults.to_owned())))
+            .collect();
+        let mut layers = Self {
+            values,
+            warnings: Vec::new(),
+        };
+        if let Some((path, text)) = &sources.file {
+            for entry in entries(path, text)? {
+                layers.set(
+                    &entry.key,
+                    entry.value,
+                    format!("{path}, line {}", entry.line),
+                )?;
+            }
+        }
+        layers.read_environment(sources.environment, &sources.folder)?;
+        for given in sources.overrides {
+            layers.set_text(&given.key, given.value, given.flag)?;
+        }
+        Ok(layers)
+    }
+
+    /// A setting and where it came from. The defaults hold every setting that is asked for.
+    pub(super) fn get(&self, key: &str) -> Result<(&Value, &str), ConfigError> {
+        match self.values.get(key) {
+            Some((value, origin)) => Ok((value, origin)),
+            None => Err(self.unknown(key, "the program")),
+        }
+    }
+
+    /// Every setting's path and value.
+    #[cfg(test)]
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.values
+            .iter()
+            .map(|(key, (value, _))| (key.as_str(), value))
+    }
+
+    fn read_environment(
+        &mut self,
+        variables: Vec<(String, String)>,
+        folder: &Path,
+    ) -> Result<(), ConfigError> {
+        let names: BTreeMap<String, String> = self
+            .values
+            .keys()
+            .map(|key| (variable(key), key.clone()))
+            .collect();
+        let given: BTreeMap<String, String> = variables
+            .into_iter()
+            .filter(|(name, _)| name.starts_with(PREFIX))
+            .collect();
+        for (name, value) in &given {
+            let origin = format!("environment {name}");
+            if let Some(key) = names.get(name) {
+                self.set_text(key, value.clone(), origin)?;
+            } else if let Some(plain) = name.strip_suffix("_FILE")
+                && let Some(key) = names.get(plain).filter(|key| is_secret(key))
+            {
+                if given.contains_key(plain) {
+                    return Err(ConfigError::Twice {
+                        name: plain.to_owned(),
+                    });
+                }
+                let text = secret_file(&folder.join(value), &origin)?;
+                self.set_text(key, text, origin)?;
+            } else if name != FILE_VARIABLE {
+                let hint = hint(nearest(names.keys(), name));
+                self.warnings
+                    .push(format!("{origin} is no setting and is not used{hint}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets a value that came as text: its type is that of the default.
+    fn set_text(&mut self, key: &str, text: String, origin: String) -> Result<(), ConfigError> {
+        let Some((default, _)) = self.values.get(key) else {
+            return Err(self.unknown(key, &origin));
+        };
+        let typed = match default {
+            Value::Integer(_) => text.trim().parse().ok().map(Value::Integer),
+            Value::Boolean(_) => text.trim().parse().ok().map(Value::Boolean),
+            _ => Some(Value::String(text.clone())),
+        };
+        let Some(value) = typed else {
+            return Err(wrong_type(key, &Value::String(text), default, origin));
+        };
+        self.values.insert(key.to_owned(), (value, origin));
+        Ok(())
+    }
+
+    /// Sets a value of a file.
+    fn set(&mut self, key: &str, value: Value, origin: String) -> Result<(), ConfigError> {
+        let Some((default, _)) = self.values.get(key) else {
+            return self.no_value_here(key, &value, origin);
+        };
+        if !default.same_type(&value) {
+            return Err(wrong_type(key, &value, default, origin));
+        }
+        self.values.insert(key.to_owned(), (value, origin));
+        Ok(())
+    }
+
+    /// What stands where no setting is: a section without content is none the worse.
+    fn no_value_here(&self, key: &str, value: &Value, origin: String) -> Result<(), ConfigError> {
+        let inside = format!("{key}.");
+        if !self.values.keys().any(|known| known.starts_with(&inside)) {
+            return Err(self.unknown(key, &origin));
+        }
+        if value.is_table() {
+            return Ok(());
+        }
+        // Not shown: the section may hold secrets.
+        let (key, found) = (key.to_owned(), "not a section".to_owned());
+        let allowed = format!("settings under [{key}]");
+        Err(ConfigError::Invalid {
+            origin,
+            key,
+            found,
+            allowed,
+        })
+    }
+
+    fn unknown(&self, key: &str, origin: &str) -> ConfigError {
+        let same_name = || {
+            let name = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
+            self.values.keys().find(|known| name(known) == name(key))
+        };
+        let hint = hint(nearest(self.values.keys(), key).or_else(same_name));
+        ConfigError::Unknown {
+            origin: origin.to_owned(),
+            key: key.to_owned(),
+            hint,
+        }
+    }
+}
+
+/// The environment's name of a setting.
+pub(super) fn variable(key: &str) -> String {
+    format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())
+}
+
+/// What a file holds that a variable names, without the line break that editors leave behind it.
+fn secret_file(path: &Path, origin: &str) -> Result<String, ConfigError> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(text.trim_end_matches(['\r', '\n']).to_owned()),
+        Err(source) => Err(ConfigError::Unreadable {
+            what: format!("the file that {origin} names"),
+            source,
+        }),
+    }
+}
+
+/// The name that was probably meant.
+fn nearest<'a>(known: impl Iterator<Item = &'a String>, name: &str) -> Option<&'a String> {
+    known
+        .map(|known| (strsim::damerau_levenshtein(known, name), known))
+        .filter(|(distance, _)| *distance <= 1 + name.len() / 4)
+        .min()
+        .map(|(_, known)| known)
+}
+
+fn hint(near: Option<&String>) -> String {
+    near.map(|known| format!(" (did you mean {known}?)"))
+        .unwrap_or_default()
+}
+
+fn wrong_type(key: &str, found: &Value, default: &Value, origin: String) -> ConfigError {
+    let allowed = match default {
+        Value::Integer(_) => "a whole number",
+        Value::Boolean(_) => "true or false",
+        _ => "a text in quotes",
+    };
+    let found = match found {
+        Value::String(text) => shown(key, text),
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) if !is_secret(key) => {
+            found.to_string()
+        }
+        _ if is_secret(key) => shown(key, ""),
+        _ => format!("of type {}", found.type_str()),
+    };
+    ConfigError::Invalid {
+        origin,
+        key: key.to_owned(),
+        found,
+        allowed: allowed.to_owned(),
+    }
+}

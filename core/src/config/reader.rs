@@ -1,0 +1,113 @@
+//! Reads settings off the layers, each with its check.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::ConfigError;
+use super::layers::Layers;
+use super::redact::shown;
+
+pub(super) struct Reader<'a>(pub(super) &'a Layers);
+
+impl Reader<'_> {
+    fn text(&self, key: &str) -> Result<(&str, &str), ConfigError> {
+        let (value, origin) = self.0.get(key)?;
+        Ok((value.as_str().unwrap_or_default(), origin))
+    }
+
+    /// A text that is not empty.
+    pub(super) fn filled(&self, key: &str) -> Result<&str, ConfigError> {
+        let (text, origin) = self.text(key)?;
+        if text.trim().is_empty() {
+            return Err(invalid(
+                origin,
+                key,
+                "empty".to_owned(),
+                "a text that is not empty",
+            ));
+        }
+        Ok(text)
+    }
+
+    /// Whatever `parse` makes of a text; `allowed` says in an error what it takes.
+    pub(super) fn parsed<T>(
+        &self,
+        key: &str,
+        allowed: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<T, ConfigError> {
+        let (text, origin) = self.text(key)?;
+        parse(text).ok_or_else(|| invalid(origin, key, shown(key, text), allowed))
+    }
+
+    /// Like [`Reader::parsed`], with an empty text for `None`.
+    pub(super) fn optional<T>(
+        &self,
+        key: &str,
+        allowed: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, ConfigError> {
+        if self.text(key)?.0.is_empty() {
+            return Ok(None);
+        }
+        self.parsed(key, &format!("{allowed}, or \"\" for none"), parse)
+            .map(Some)
+    }
+
+    /// An address to listen on.
+    pub(super) fn address(text: &str) -> Option<SocketAddr> {
+        text.parse().ok()
+    }
+
+    /// A whole number from `min` to `max`.
+    pub(super) fn number<T: TryFrom<i64>>(
+        &self,
+        key: &str,
+        min: i64,
+        max: i64,
+    ) -> Result<T, ConfigError> {
+        let allowed = format!("a whole number from {min} to {max}");
+        self.checked(key, &allowed, |number| (min..=max).contains(&number))
+    }
+
+    /// A whole number that `fits`.
+    pub(super) fn checked<T: TryFrom<i64>>(
+        &self,
+        key: &str,
+        allowed: &str,
+        fits: impl FnOnce(i64) -> bool,
+    ) -> Result<T, ConfigError> {
+        let (value, origin) = self.0.get(key)?;
+        let number = value.as_integer().unwrap_or_default();
+        let taken = fits(number).then(|| T::try_from(number).ok()).flatten();
+        taken.ok_or_else(|| invalid(origin, key, number.to_string(), allowed))
+    }
+
+    /// A time in whole seconds from `min` to `max`.
+    pub(super) fn seconds(&self, key: &str, min: i64, max: i64) -> Result<Duration, ConfigError> {
+        Ok(Duration::from_secs(self.number(key, min, max)?))
+    }
+
+    /// True or false.
+    pub(super) fn switch(&self, key: &str) -> Result<bool, ConfigError> {
+        Ok(self.0.get(key)?.0.as_bool().unwrap_or_default())
+    }
+
+    /// A secret; `None` when empty.
+    pub(super) fn secret(&self, key: &str) -> Result<Option<SecretString>, ConfigError> {
+        let text = self.text(key)?.0.trim();
+        Ok((!text.is_empty()).then(|| text.to_owned().into()))
+    }
+}
+
+fn invalid(origin: &str, key: &str, found: String, allowed: &str) -> ConfigError {
+    let (origin, key, allowed) = (origin.to_owned(), key.to_owned(), allowed.to_owned());
+    ConfigError::Invalid {
+        origin,
+        key,
+        found,
+        allowed,
+    }
+}

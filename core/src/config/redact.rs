@@ -1,0 +1,46 @@
+//! What may be shown of a value in logs and errors.
+
+/// Settings that are secrets, or addresses that may hold a password. Only these can be taken from
+/// a file with `…_FILE`, and they are never shown in an error.
+const SECRETS: [&str; 4] = [
+    "database",
+    "bus",
+    "line.channel_secret",
+    "line.access_token",
+];
+
+/// Whether a setting may hold a secret.
+pub(super) fn is_secret(key: &str) -> bool {
+    SECRETS.contains(&key)
+}
+
+/// A bad value, for an error.
+pub(super) fn shown(key: &str, text: &str) -> String {
+    if is_secret(key) {
+        return "not acceptable".to_owned();
+    }
+    // No other setting should hold a password, but addresses are pasted with what they hold.
+    match text.split_once("://") {
+        Some(_) if text.contains(['@', '?']) => format!("{:?}", public(text)),
+        None if text.contains('@') => "not acceptable".to_owned(),
+        _ => format!("{text:?}"),
+    }
+}
+
+/// An address without its credentials and its query.
+pub(super) fn public(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return "…".to_owned();
+    };
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    // An `@` further on: a password with a slash or the like in it, so nothing here is what it
+    // seems to be.
+    if path.contains('@') {
+        return format!("{scheme}://…");
+    }
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    match authority.rsplit_once('@') {
+        Some((_, hosts)) => format!("{scheme}://…@{hosts}{path}"),
+        None => format!("{scheme}://{authority}{path}"),
+    }
+}

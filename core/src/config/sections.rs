@@ -1,0 +1,219 @@
+//! The typed settings, section by section, and the checks of each value.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::layers::Layers;
+use super::reader::Reader;
+use super::values::web_address;
+use super::{BlobsKind, BusKind, ConfigError, Database, Sources};
+use crate::telemetry;
+
+/// All settings.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where to listen for webhooks and the API.
+    pub listen: SocketAddr,
+    /// The data folder.
+    pub data: PathBuf,
+    /// The database.
+    pub database: Database,
+    /// The bus.
+    pub bus: BusKind,
+    /// Where media files go.
+    pub blobs: BlobsKind,
+    /// The LINE bot.
+    pub line: LineConfig,
+    /// The ingress.
+    pub ingress: IngressConfig,
+    /// Bounds of the bus.
+    pub bus_limits: BusLimitsConfig,
+    /// The stages.
+    pub workers: WorkersConfig,
+    /// Replies.
+    pub reply: ReplyConfig,
+    /// Database connections.
+    pub database_pool: PoolConfig,
+    /// Metrics.
+    pub metrics: MetricsConfig,
+    /// Logs.
+    pub log: LogConfig,
+    /// Stopping.
+    pub shutdown: ShutdownConfig,
+    /// Things that look like a mistake but are none for sure; to be logged.
+    pub warnings: Vec<String>,
+}
+
+/// The LINE bot.
+#[derive(Clone, Debug)]
+pub struct LineConfig {
+    /// Signs the webhooks.
+    pub channel_secret: Option<SecretString>,
+    /// Authorises calls.
+    pub access_token: Option<SecretString>,
+    /// Address of the Messaging API.
+    pub api_base: String,
+    /// Address of the Messaging API's content.
+    pub data_api_base: String,
+}
+
+/// The ingress.
+#[derive(Clone, Debug)]
+pub struct IngressConfig {
+    /// Largest webhook body, in bytes.
+    pub max_body_bytes: usize,
+}
+
+/// Bounds of the bus.
+#[derive(Clone, Debug)]
+pub struct BusLimitsConfig {
+    /// Messages not handled yet, at most.
+    pub max_backlog: u64,
+    /// How long a repeated event is recognised.
+    pub dedupe_window: Duration,
+    /// Copies of each JetStream stream: 1, 3 or 5.
+    pub replicas: usize,
+}
+
+/// The stages.
+#[derive(Clone, Debug)]
+pub struct WorkersConfig {
+    /// Messages in one transaction, at most.
+    pub batch: usize,
+    /// Events that the assistant handles at once.
+    pub concurrency: usize,
+    /// How long a message is leased.
+    pub lease: Duration,
+    /// Deliveries before a message is given up.
+    pub max_attempts: u32,
+}
+
+/// Replies.
+#[derive(Clone, Debug)]
+pub struct ReplyConfig {
+    /// Whether a push may stand in for an expired reply token.
+    pub push_fallback: bool,
+    /// From an event to its reply, at most.
+    pub deadline: Duration,
+}
+
+/// Database connections.
+#[derive(Clone, Debug)]
+pub struct PoolConfig {
+    /// How many at most.
+    pub max_connections: u32,
+}
+
+/// Metrics.
+#[derive(Clone, Debug)]
+pub struct MetricsConfig {
+    /// Where `/metrics` listens; `None` for nowhere.
+    pub listen: Option<SocketAddr>,
+}
+
+/// How logs look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Text, with colours on a terminal.
+    Auto,
+    /// Text.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Logs.
+#[derive(Clone, Debug)]
+pub struct LogConfig {
+    /// How they look.
+    pub format: LogFormat,
+    /// What is logged, as tracing directives.
+    pub filter: String,
+}
+
+/// Stopping.
+#[derive(Clone, Debug)]
+pub struct ShutdownConfig {
+    /// For finishing what is under way.
+    pub drain: Duration,
+}
+
+impl Config {
+    /// Reads all settings.
+    ///
+    /// # Errors
+    /// The first bad setting: where it is, which, and what is allowed.
+    pub fn load(sources: Sources) -> Result<Self, ConfigError> {
+        let layers = Layers::merge(sources)?;
+        let read = Reader(&layers);
+        let data = PathBuf::from(read.filled("data")?);
+        Ok(Self {
+            listen: read.parsed("listen", ADDRESS, Reader::address)?,
+            database: read.parsed("database", Database::ALLOWED, Database::parse)?,
+            bus: read.parsed("bus", BusKind::ALLOWED, BusKind::parse)?,
+            blobs: read.parsed("blobs", BlobsKind::ALLOWED, |t| BlobsKind::parse(t, &data))?,
+            data,
+            line: LineConfig {
+                channel_secret: read.secret("line.channel_secret")?,
+                access_token: read.secret("line.access_token")?,
+                api_base: read.parsed("line.api_base", WEB_ADDRESS, web_address)?,
+                data_api_base: read.parsed("line.data_api_base", WEB_ADDRESS, web_address)?,
+            },
+            ingress: IngressConfig {
+                max_body_bytes: read.number("ingress.max_body_bytes", 1_024, 16_777_216)?,
+            },
+            bus_limits: BusLimitsConfig {
+                max_backlog: read.number("bus_limits.max_backlog", 1_000, 1_000_000_000)?,
+                dedupe_window: read.seconds("bus_limits.dedupe_window_seconds", 10, 86_400)?,
+                replicas: read.checked("bus_limits.replicas", "1, 3 or 5", |n| {
+                    matches!(n, 1 | 3 | 5)
+                })?,
+            },
+            workers: WorkersConfig {
+                batch: read.number("workers.batch", 1, 5_000)?,
+                concurrency: read.number("workers.concurrency", 1, 1_024)?,
+                lease: read.seconds("workers.lease_seconds", 5, 3_600)?,
+                max_attempts: read.number("workers.max_attempts", 1, 100)?,
+            },
+            reply: ReplyConfig {
+                push_fallback: read.switch("reply.push_fallback")?,
+                deadline: read.seconds("reply.deadline_seconds", 1, 60)?,
+            },
+            database_pool: PoolConfig {
+                max_connections: read.number("database_pool.max_connections", 1, 200)?,
+            },
+            metrics: MetricsConfig {
+                listen: read.optional("metrics.listen", ADDRESS, Reader::address)?,
+            },
+            log: LogConfig {
+                format: read.parsed("log.format", "\"auto\", \"text\" or \"json\"", log_format)?,
+                filter: read.parsed("log.filter", FILTER, log_filter)?,
+            },
+            shutdown: ShutdownConfig {
+                drain: read.seconds("shutdown.drain_seconds", 1, 600)?,
+            },
+            warnings: layers.warnings.clone(),
+        })
+    }
+}
+
+const ADDRESS: &str = "an address and port, such as \"127.0.0.1:8080\"";
+const WEB_ADDRESS: &str = "an address such as \"https://chat.example.org\", without user or query";
+const FILTER: &str = "a level (off, error, warn, info, debug, trace) or tracing directives such as \
+                      \"info,chatkeep_workers=debug\"";
+
+fn log_format(name: &str) -> Option<LogFormat> {
+    match name {
+        "auto" => Some(LogFormat::Auto),
+        "text" => Some(LogFormat::Text),
+        "json" => Some(LogFormat::Json),
+        _ => None,
+    }
+}
+
+fn log_filter(text: &str) -> Option<String> {
+    telemetry::filter(text).is_ok().then(|| text.to_owned())
+}

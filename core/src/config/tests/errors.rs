@@ -1,0 +1,125 @@
+//! Every kind of error names where, which key, and what is allowed.
+
+use super::super::Config;
+use super::{error, load, sources, told};
+
+#[test]
+fn errors_name_origin_key_and_what_is_allowed() {
+    let cases = [
+        (
+            "listen = 5",
+            None,
+            "my.toml, line 1: listen is 5; allowed: a text in quotes",
+        ),
+        (
+            "[workers]\n\nbatch = \"x\"",
+            None,
+            "my.toml, line 3: workers.batch is \"x\"; allowed: a whole number",
+        ),
+        (
+            "[workers]\nbatch = [1]",
+            None,
+            "my.toml, line 2: workers.batch is of type array; allowed: a whole number",
+        ),
+        (
+            "",
+            Some(("CHATKEEP_WORKERS_BATCH", "many")),
+            "environment CHATKEEP_WORKERS_BATCH: workers.batch is \"many\"; allowed: a whole number",
+        ),
+        (
+            "",
+            Some(("CHATKEEP_REPLY_PUSH_FALLBACK", "yes")),
+            "environment CHATKEEP_REPLY_PUSH_FALLBACK: reply.push_fallback is \"yes\"; allowed: \
+             true or false",
+        ),
+        (
+            "",
+            Some(("CHATKEEP_LISTEN", "here")),
+            "environment CHATKEEP_LISTEN: listen is \"here\"; allowed: an address and port",
+        ),
+        (
+            "data = \" \"",
+            None,
+            "my.toml, line 1: data is empty; allowed: a text that is not empty",
+        ),
+        (
+            "[log]\nformat = \"xml\"",
+            None,
+            "my.toml, line 2: log.format is \"xml\"; allowed: \"auto\", \"text\" or \"json\"",
+        ),
+        (
+            "[log]\nfilter = \"inof\"",
+            None,
+            "my.toml, line 2: log.filter is \"inof\"; allowed: a level",
+        ),
+        (
+            "line = 5",
+            None,
+            "my.toml, line 1: line is not a section; allowed: settings under [line]",
+        ),
+        ("data = \"x\"\na = \nb = 1", None, "my.toml, line 2: "),
+        ("[line]\n[line]", None, "my.toml, line 2: "),
+    ];
+    for (file, variable, expected) in cases {
+        let found = error(file, variable.as_slice());
+        assert!(found.starts_with(expected), "{found}");
+    }
+    let flag = Config::load(sources("", &[], &[("listen", "x")])).unwrap_err();
+    assert!(
+        told(&flag).starts_with("--listen: listen is \"x\"; allowed: "),
+        "{flag}"
+    );
+}
+
+#[test]
+fn unknown_keys_are_errors_that_name_the_likely_one() {
+    let cases = [
+        (
+            "[worker]\nbatch = 1",
+            "my.toml, line 2: there is no setting worker.batch (did you mean workers.batch?)",
+        ),
+        (
+            "[line]\nlisten = \"x\"",
+            "my.toml, line 2: there is no setting line.listen (did you mean listen?)",
+        ),
+        (
+            "[reply]\nmax_attempts = 1",
+            "my.toml, line 2: there is no setting reply.max_attempts (did you mean workers.max_attempts?)",
+        ),
+        (
+            "\nnothing_like_it = 1",
+            "my.toml, line 2: there is no setting nothing_like_it",
+        ),
+        ("[wrokers]", "my.toml, line 1: there is no setting wrokers"),
+    ];
+    for (file, expected) in cases {
+        assert_eq!(error(file, &[]), expected);
+    }
+    assert!(
+        load("[workers]\n[line]", &[]).is_ok(),
+        "an empty section is no mistake"
+    );
+    let flag = Config::load(sources("", &[], &[("listn", "x")])).unwrap_err();
+    assert_eq!(
+        told(&flag),
+        "--listn: there is no setting listn (did you mean listen?)"
+    );
+}
+
+#[test]
+fn a_mistyped_variable_is_a_warning() {
+    let given = [
+        ("CHATKEEP_LISTN", "hunter2"),
+        ("CHATKEEP_CONFIG", "y"),
+        ("CHATKEEPER", "z"),
+    ];
+    let config = load("", &given).unwrap();
+    assert_eq!(
+        config.warnings,
+        [
+            "environment CHATKEEP_LISTN is no setting and is not used (did you mean CHATKEEP_LISTEN?)"
+        ]
+    );
+    let config = load("", &[("CHATKEEP_LISTEN_FILE", "/x")]).unwrap();
+    assert_eq!(config.warnings.len(), 1, "only secrets come from files");
+}

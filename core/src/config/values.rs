@@ -1,0 +1,147 @@
+//! Settings with a meaning of their own: which database, which bus, which blobs, what address.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use reqwest::Url;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::redact::public;
+
+/// The database.
+#[derive(Clone)]
+pub enum Database {
+    /// One file in the data folder.
+    Sqlite,
+    /// A PostgreSQL server; the URL may hold a password.
+    Postgres(SecretString),
+}
+
+/// The bus.
+#[derive(Clone)]
+pub enum BusKind {
+    /// One file in the data folder, one process.
+    Embedded,
+    /// NATS servers; the URL may hold credentials.
+    Nats(SecretString),
+}
+
+/// Where media files go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BlobsKind {
+    /// A folder.
+    Folder(PathBuf),
+    /// An object store.
+    S3 {
+        /// The bucket.
+        bucket: String,
+        /// What every key in it begins with; may be empty.
+        prefix: String,
+    },
+}
+
+impl Database {
+    /// What may be written.
+    pub(super) const ALLOWED: &str = "\"sqlite\" or \"postgres://user:password@host/name\"";
+
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        if text == "sqlite" {
+            return Some(Self::Sqlite);
+        }
+        let url = Url::parse(text).ok()?;
+        // libpq's way to name a Unix socket: postgres:///name?host=/run/postgresql
+        let placed = url.host_str().is_some_and(|host| !host.is_empty())
+            || url
+                .query_pairs()
+                .any(|(name, value)| name == "host" && !value.is_empty());
+        let fits = matches!(url.scheme(), "postgres" | "postgresql") && placed && is_whole(&url);
+        fits.then(|| Self::Postgres(text.to_owned().into()))
+    }
+}
+
+impl BusKind {
+    /// What may be written.
+    pub(super) const ALLOWED: &str =
+        "\"embedded\", or \"nats://host[,host…]\" (with TLS: \"tls://host[,host…]\")";
+
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        if text == "embedded" {
+            return Some(Self::Embedded);
+        }
+        let (scheme, servers) = text.split_once("://")?;
+        let own = format!("{scheme}://");
+        let fits = matches!(scheme, "nats" | "tls")
+            && servers.split(',').map(str::trim).all(|server| {
+                let server = server.strip_prefix(&own).unwrap_or(server);
+                let host = server.rsplit_once('@').map_or(server, |(_, host)| host);
+                Url::parse(&format!("{own}{host}"))
+                    .is_ok_and(|url| url.host_str().is_some_and(|host| !host.is_empty()))
+            });
+        fits.then(|| Self::Nats(text.to_owned().into()))
+    }
+}
+
+impl BlobsKind {
+    /// What may be written.
+    pub(super) const ALLOWED: &str = "\"\", a folder, or \"s3://bucket/prefix\"";
+
+    pub(super) fn parse(text: &str, data: &Path) -> Option<Self> {
+        if text.is_empty() {
+            return Some(Self::Folder(data.join("blobs")));
+        }
+        if let Some(rest) = text.strip_prefix("s3://") {
+            let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+            let prefix = prefix.trim_matches('/').to_owned();
+            return is_bucket(bucket).then(|| Self::S3 {
+                bucket: bucket.to_owned(),
+                prefix,
+            });
+        }
+        let fits = !text.contains("://") && !text.trim().is_empty();
+        fits.then(|| Self::Folder(PathBuf::from(text)))
+    }
+}
+
+/// S3's rule for bucket names; it also keeps credentials from passing for one.
+fn is_bucket(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    (3..=63).contains(&name.len())
+        && name.chars().all(|c| plain(c) || matches!(c, '-' | '.'))
+        && name.starts_with(plain)
+        && name.ends_with(plain)
+}
+
+/// Whether an address is what it seems to be: with an `@` further on, the password has a slash in
+/// it that is not written `%2F`, and what looks like the host is the user.
+fn is_whole(url: &Url) -> bool {
+    !url.path().contains('@')
+}
+
+/// A web address without a slash at its end, to which paths are joined: no credentials, no query.
+pub(super) fn web_address(text: &str) -> Option<String> {
+    let url = Url::parse(text).ok()?;
+    let bare = url.username().is_empty()
+        && url.password().is_none()
+        && url.query().is_none()
+        && url.fragment().is_none();
+    let fits = matches!(url.scheme(), "http" | "https") && bare && is_whole(&url);
+    fits.then(|| url.as_str().trim_end_matches('/').to_owned())
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sqlite => f.write_str("Sqlite"),
+            Self::Postgres(url) => write!(f, "Postgres({})", public(url.expose_secret())),
+        }
+    }
+}
+
+impl fmt::Debug for BusKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Embedded => f.write_str("Embedded"),
+            Self::Nats(url) => write!(f, "Nats({})", public(url.expose_secret())),
+        }
+    }
+}

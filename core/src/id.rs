@@ -1,0 +1,116 @@
+//! The identifiers that travel through chatkeep, each a type of its own so that none is taken for
+//! another.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How many shards the subjects of the bus are spread over (architecture, "Scale-out").
+pub const SHARDS: u32 = 64;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Takes an identifier as the platform wrote it.
+            pub fn new(id: impl Into<String>) -> Self {
+                Self(id.into())
+            }
+
+            /// The identifier as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+
+            /// The identifier as text, by value.
+            pub fn into_string(self) -> String {
+                self.0
+            }
+        }
+
+        /// So that maps keyed by it can be asked with plain text.
+        impl std::borrow::Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(id: &str) -> Self {
+                Self(id.to_owned())
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(id: String) -> Self {
+                Self(id)
+            }
+        }
+    };
+}
+
+id! {
+    /// A chat: on LINE a group (`C…`), a room (`R…`) or a 1:1 chat (the person's `U…`).
+    ChannelId
+}
+id! {
+    /// A person or a bot, as the platform names them.
+    UserId
+}
+id! {
+    /// A message, unique inside its channel.
+    MessageId
+}
+id! {
+    /// A webhook event: the key that makes a redelivery harmless.
+    EventId
+}
+id! {
+    /// A question-and-answer rule: `qa_<millis>_<suffix>`.
+    RuleId
+}
+id! {
+    /// An API key's public identifier (never the key itself).
+    KeyId
+}
+
+impl ChannelId {
+    /// The shard that this channel's subjects carry, below [`SHARDS`]. The same in every process
+    /// and version (FNV-1a).
+    pub fn shard(&self) -> u32 {
+        shard_of(self.as_str())
+    }
+}
+
+/// The shard of any text, for events that have no channel.
+pub fn shard_of(text: &str) -> u32 {
+    let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    hash % SHARDS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_stay_where_they_are() {
+        // Changing these would send a channel's events to another worker during an upgrade.
+        assert_eq!(shard_of(""), 0x811c_9dc5 % SHARDS);
+        assert_eq!(
+            ChannelId::from("C0123456789abcdef0123456789abcdef").shard(),
+            18
+        );
+    }
+}

@@ -1,0 +1,15 @@
+//! Chatkeep's domain types, the ports to the outside world and their adapters.
+
+pub mod assistant;
+pub mod bus;
+pub mod config;
+pub mod event;
+pub mod http;
+pub mod id;
+pub mod message;
+pub mod plan;
+pub mod platform;
+pub mod role;
+pub mod store;
+pub mod telemetry;
+pub mod time;

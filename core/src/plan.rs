@@ -1,0 +1,170 @@
+//! Plans, quotas and the usage status derived from them (interface specification, "Plans and
+//! quotas" and "Usage status"; contract section 4).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A user's plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Plan {
+    /// 500 MB.
+    #[default]
+    Free,
+    /// 50 GB.
+    Standard,
+    /// 500 GB; the only one with semantic answers.
+    Pro,
+}
+
+impl Plan {
+    /// The plan of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "free" => Some(Self::Free),
+            "standard" => Some(Self::Standard),
+            "pro" => Some(Self::Pro),
+            _ => None,
+        }
+    }
+
+    /// Its name on every surface.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Standard => "standard",
+            Self::Pro => "pro",
+        }
+    }
+
+    /// The quota in bytes.
+    pub const fn quota(self) -> i64 {
+        match self {
+            Self::Free => 524_288_000,
+            Self::Standard => 53_687_091_200,
+            Self::Pro => 536_870_912_000,
+        }
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How full a quota is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum UsageStatus {
+    /// Below 80 %.
+    Ok,
+    /// 80 % and above.
+    Warning,
+    /// 90 % and above.
+    Critical,
+    /// Full: backup pauses.
+    Exceeded,
+}
+
+impl UsageStatus {
+    /// Its name on every surface.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "OK",
+            Self::Warning => "WARNING",
+            Self::Critical => "CRITICAL",
+            Self::Exceeded => "EXCEEDED",
+        }
+    }
+}
+
+/// What a user has used of a quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Bytes used, never below 0.
+    pub used: i64,
+    /// The quota in bytes.
+    pub quota: i64,
+}
+
+impl Usage {
+    /// The usage of a user on `plan`.
+    pub fn new(used: i64, plan: Plan) -> Self {
+        Self {
+            used: used.max(0),
+            quota: plan.quota(),
+        }
+    }
+
+    /// Bytes left, never below 0.
+    pub fn remaining(self) -> i64 {
+        (self.quota - self.used).max(0)
+    }
+
+    /// Hundredths of a percent used, rounded down and held to 0..=10,000.
+    fn basis_points(self) -> i64 {
+        let exact = i128::from(self.used) * 10_000 / i128::from(self.quota);
+        i64::try_from(exact).unwrap_or(i64::MAX).clamp(0, 10_000)
+    }
+
+    /// Percent used with two decimals, rounded down, 0..=100.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "at most 10,000: exact in an f64"
+    )]
+    pub fn percentage(self) -> f64 {
+        self.basis_points() as f64 / 100.0
+    }
+
+    /// The status that the percentage stands for.
+    pub fn status(self) -> UsageStatus {
+        match self.basis_points() {
+            10_000.. => UsageStatus::Exceeded,
+            9_000.. => UsageStatus::Critical,
+            8_000.. => UsageStatus::Warning,
+            _ => UsageStatus::Ok,
+        }
+    }
+
+    /// Whether this user's quota stops their backup.
+    pub fn exceeded(self) -> bool {
+        self.status() == UsageStatus::Exceeded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(used: i64) -> Usage {
+        Usage::new(used, Plan::Free)
+    }
+
+    #[test]
+    fn statuses_change_exactly_at_their_bounds() {
+        let quota = Plan::Free.quota();
+        let cases = [
+            (0, UsageStatus::Ok),
+            (quota * 8 / 10 - 1, UsageStatus::Ok),
+            (quota * 8 / 10, UsageStatus::Warning),
+            (quota * 9 / 10 - 1, UsageStatus::Warning),
+            (quota * 9 / 10, UsageStatus::Critical),
+            (quota - 1, UsageStatus::Critical),
+            (quota, UsageStatus::Exceeded),
+            (quota * 3, UsageStatus::Exceeded),
+        ];
+        for (used, status) in cases {
+            assert_eq!(at(used).status(), status, "{used} bytes");
+        }
+    }
+
+    #[test]
+    fn figures_stay_inside_their_ranges() {
+        assert!((at(-5).percentage() - 0.0).abs() < f64::EPSILON);
+        assert!((at(i64::MAX).percentage() - 100.0).abs() < f64::EPSILON);
+        assert_eq!(at(i64::MAX).remaining(), 0);
+        assert!((at(Plan::Free.quota() - 1).percentage() - 99.99).abs() < f64::EPSILON);
+    }
+}

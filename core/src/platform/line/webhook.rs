@@ -1,0 +1,161 @@
+//! A webhook body on its way in: split into envelopes with as little reading as routing needs.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+
+use crate::event::{Envelope, PlatformKind};
+use crate::id::{ChannelId, EventId};
+use crate::time::Timestamp;
+
+/// A webhook body of LINE. Lenient: events of any type and form pass (contract section 9).
+#[derive(Debug, Deserialize)]
+pub struct WebhookBody<'a> {
+    #[serde(borrow, default)]
+    events: Vec<&'a RawValue>,
+}
+
+/// A body that is no webhook of LINE.
+#[derive(Debug, thiserror::Error)]
+#[error("the body is not a webhook of LINE")]
+pub struct WebhookError(#[from] serde_json::Error);
+
+/// What routing reads of an event.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Head {
+    webhook_event_id: Option<String>,
+    source: Option<Source>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Source {
+    #[serde(rename = "groupId")]
+    group: Option<ChannelId>,
+    #[serde(rename = "roomId")]
+    room: Option<ChannelId>,
+    #[serde(rename = "userId")]
+    user: Option<ChannelId>,
+}
+
+impl<'a> WebhookBody<'a> {
+    /// Reads a body.
+    ///
+    /// # Errors
+    /// When it is not JSON with a list of events.
+    pub fn parse(body: &'a [u8]) -> Result<Self, WebhookError> {
+        // A list would read as the fields of the struct in order; LINE sends an object.
+        if body.trim_ascii_start().first() != Some(&b'{') {
+            return Err(WebhookError(serde::de::Error::custom("not a JSON object")));
+        }
+        Ok(serde_json::from_slice(body)?)
+    }
+
+    /// How many events it holds.
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Whether it is LINE's connection check, which holds none.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// The events as they go on the bus.
+    pub fn envelopes(&self, bot: &str, received_at: Timestamp) -> Vec<Envelope> {
+        let mut seen: Vec<EventId> = Vec::with_capacity(self.events.len());
+        let envelope = |raw: &RawValue| {
+            // Whatever does not read as an event's head is kept all the same.
+            let head: Head = serde_json::from_str(raw.get()).unwrap_or_default();
+            let mut id = event_id(head.webhook_event_id, raw);
+            if seen.contains(&id) {
+                // Two events of one body under one id are two events; some senders do that.
+                id = EventId::new(format!("{id}:{}", digest(raw)));
+            }
+            seen.push(id.clone());
+            Envelope {
+                v: Envelope::VERSION,
+                id,
+                platform: PlatformKind::Line,
+                bot: bot.to_owned(),
+                channel: head.source.and_then(|s| s.group.or(s.room).or(s.user)),
+                received_at: received_at.millis(),
+                raw: raw.to_owned(),
+            }
+        };
+        self.events.iter().copied().map(envelope).collect()
+    }
+}
+
+/// LINE's own id, or (old senders) one made from the event's bytes so that a repetition is still
+/// recognised.
+fn event_id(own: Option<String>, raw: &RawValue) -> EventId {
+    match own {
+        Some(id) if !id.is_empty() && id.len() <= 128 => EventId::new(id),
+        _ => EventId::new(format!("sha256:{}", digest(raw))),
+    }
+}
+
+fn digest(raw: &RawValue) -> String {
+    let hash = Sha256::digest(raw.get().as_bytes());
+    hash[..16]
+        .iter()
+        .fold(String::with_capacity(32), |mut hex, byte| {
+            use std::fmt::Write as _;
+            // Writing to a String cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn envelopes(body: &str) -> Vec<Envelope> {
+        let body = WebhookBody::parse(body.as_bytes()).unwrap();
+        body.envelopes("main", Timestamp::from_millis(7))
+    }
+
+    #[test]
+    fn routes_by_group_then_room_then_person() {
+        let all = envelopes(
+            r#"{"destination":"U1","events":[
+                {"webhookEventId":"A","source":{"type":"group","groupId":"C1","userId":"U2"}},
+                {"webhookEventId":"B","source":{"type":"room","roomId":"R1"}},
+                {"webhookEventId":"D","source":{"type":"user","userId":"U2"}},
+                {"webhookEventId":"E"}]}"#,
+        );
+        let channels: Vec<_> = all
+            .iter()
+            .map(|e| e.channel.as_ref().map(ChannelId::as_str))
+            .collect();
+        assert_eq!(channels, [Some("C1"), Some("R1"), Some("U2"), None]);
+    }
+
+    #[test]
+    fn two_events_under_one_id_stay_two() {
+        let body = r#"{"events":[{"webhookEventId":"A","n":1},{"webhookEventId":"A","n":2}]}"#;
+        let (first, again) = (envelopes(body), envelopes(body));
+        assert_ne!(first[0].id, first[1].id);
+        assert_eq!(first[1].id, again[1].id, "a redelivery has the same ids");
+    }
+
+    #[test]
+    fn events_without_an_id_get_a_stable_one() {
+        let ids: Vec<_> = (0..2)
+            .map(|_| envelopes(r#"{"events":[{"type":"x"}]}"#)[0].id.clone())
+            .collect();
+        assert!(ids[0] == ids[1] && ids[0].as_str().starts_with("sha256:"));
+    }
+
+    #[test]
+    fn odd_events_pass_and_odd_bodies_do_not() {
+        assert_eq!(envelopes(r#"{"events":[1,"two",{"source":7}]}"#).len(), 3);
+        assert!(envelopes(r#"{"destination":"U1","events":[]}"#).is_empty());
+        for bad in ["", "[]", "{\"events\":{}}", "{\"events\":[}"] {
+            assert!(WebhookBody::parse(bad.as_bytes()).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Roles in a channel and the scopes of a key: what a caller may do.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A person's role in a channel, lowest first, so that `role >= Role::Admin` asks for enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// No permissions.
+    Guest,
+    /// Reads the channel and its kept messages.
+    Member,
+    /// Also manages the assistant.
+    Admin,
+    /// Also manages roles and everything else.
+    Owner,
+}
+
+impl Role {
+    /// The role of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "guest" => Some(Self::Guest),
+            "member" => Some(Self::Member),
+            "admin" => Some(Self::Admin),
+            "owner" => Some(Self::Owner),
+            _ => None,
+        }
+    }
+
+    /// Its name on every surface.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Guest => "guest",
+            Self::Member => "member",
+            Self::Admin => "admin",
+            Self::Owner => "owner",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a key may be used for (contract section 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Scope {
+    /// Messages, search, export, events.
+    #[serde(rename = "read:messages")]
+    ReadMessages,
+    /// Media files.
+    #[serde(rename = "read:media")]
+    ReadMedia,
+    /// Channels and members.
+    #[serde(rename = "read:members")]
+    ReadMembers,
+    /// The assistant's settings.
+    #[serde(rename = "write:assistant")]
+    WriteAssistant,
+    /// Roles.
+    #[serde(rename = "write:members")]
+    WriteMembers,
+    /// Subscriptions and deletion.
+    #[serde(rename = "write:backup")]
+    WriteBackup,
+    /// Outgoing webhooks.
+    #[serde(rename = "manage:webhooks")]
+    ManageWebhooks,
+    /// API keys.
+    #[serde(rename = "manage:keys")]
+    ManageKeys,
+}
+
+impl Scope {
+    /// Every scope there is.
+    pub const ALL: [Self; 8] = [
+        Self::ReadMessages,
+        Self::ReadMedia,
+        Self::ReadMembers,
+        Self::WriteAssistant,
+        Self::WriteMembers,
+        Self::WriteBackup,
+        Self::ManageWebhooks,
+        Self::ManageKeys,
+    ];
+
+    /// Its name on every surface.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ReadMessages => "read:messages",
+            Self::ReadMedia => "read:media",
+            Self::ReadMembers => "read:members",
+            Self::WriteAssistant => "write:assistant",
+            Self::WriteMembers => "write:members",
+            Self::WriteBackup => "write:backup",
+            Self::ManageWebhooks => "manage:webhooks",
+            Self::ManageKeys => "manage:keys",
+        }
+    }
+
+    /// The scope of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.name() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for scope in Scope::ALL {
+            assert_eq!(Scope::parse(scope.name()), Some(scope));
+            let json = serde_json::to_string(&scope).unwrap();
+            assert_eq!(json, format!("\"{}\"", scope.name()));
+        }
+        assert!(Role::Owner > Role::Admin && Role::Admin > Role::Member);
+        assert!(Role::Member > Role::Guest);
+    }
+}

@@ -1,0 +1,342 @@
+//! The assistant's settings. Every change raises the channel's `version` in the same transaction,
+//! so that a worker knows with one small read whether what it compiled still holds.
+
+use sqlx::{query, query_as};
+
+use super::db::{Sql, Tx, exec, locking, read, run};
+use super::{Store, StoreError, parsed};
+use crate::assistant::{AssistantConfig, Revision, Rule, RuleDraft, RuleList, SettingText};
+use crate::id::{ChannelId, RuleId, UserId};
+use crate::time::Timestamp;
+
+#[derive(Debug, sqlx::FromRow)]
+struct AssistantRow {
+    config: String,
+    welcome_at: Option<i64>,
+    welcome_by: Option<String>,
+    rules_text: String,
+    rules_at: Option<i64>,
+    rules_by: Option<String>,
+    qa_at: Option<i64>,
+    qa_by: Option<String>,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct RuleRow {
+    rule_id: String,
+    keywords: String,
+    question: String,
+    answer: String,
+    created_at: i64,
+    created_by: String,
+    hit_count: i64,
+    suppressed_count: i64,
+}
+
+const READ: &str = "
+    SELECT config, welcome_at, welcome_by, rules_text, rules_at, rules_by, qa_at, qa_by
+    FROM assistants WHERE channel_id = $1";
+const LOCK: Sql = locking!(
+    "SELECT config, welcome_at, welcome_by, rules_text, rules_at, rules_by, qa_at, qa_by
+     FROM assistants WHERE channel_id = $1"
+);
+const VERSION: &str = "SELECT version FROM assistants WHERE channel_id = $1";
+const CREATE: &str = "
+    INSERT INTO assistants (channel_id, config) VALUES ($1, $2)
+    ON CONFLICT (channel_id) DO NOTHING";
+const SET_CONFIG: &str =
+    "UPDATE assistants SET config = $2, version = version + 1 WHERE channel_id = $1";
+const SET_WELCOME: &str = "
+    UPDATE assistants SET config = $2, welcome_at = $3, welcome_by = $4, version = version + 1
+    WHERE channel_id = $1";
+const SET_RULES: &str = "
+    UPDATE assistants SET rules_text = $2, rules_at = $3, rules_by = $4, version = version + 1
+    WHERE channel_id = $1";
+const TOUCH_QA: &str = "
+    UPDATE assistants SET qa_at = $2, qa_by = $3, version = version + 1 WHERE channel_id = $1";
+const RULES: &str = "
+    SELECT rule_id, keywords, question, answer, created_at, created_by, hit_count,
+           suppressed_count
+    FROM qa_rules WHERE channel_id = $1 ORDER BY created_at, rule_id";
+const COUNT_RULES: &str = "SELECT COUNT(*) FROM qa_rules WHERE channel_id = $1";
+const ADD_RULE: &str = "
+    INSERT INTO qa_rules (channel_id, rule_id, keywords, question, answer, created_at, created_by)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)";
+const SET_RULE: &str = "
+    UPDATE qa_rules SET keywords = $3, question = $4, answer = $5
+    WHERE channel_id = $1 AND rule_id = $2";
+const DROP_RULE: &str = "DELETE FROM qa_rules WHERE channel_id = $1 AND rule_id = $2";
+
+/// A change to a channel's rules.
+#[derive(Clone, Debug)]
+pub enum RuleChange<'a> {
+    /// A new rule.
+    Add(&'a RuleId, &'a RuleDraft),
+    /// New contents of a rule.
+    Replace(&'a RuleId, &'a RuleDraft),
+    /// A rule goes.
+    Remove(&'a RuleId),
+}
+
+/// What came of a change to a channel's rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleChanged {
+    /// It is done.
+    Done,
+    /// There is no such rule.
+    NoRule,
+    /// The channel has as many rules as it may.
+    TooMany,
+}
+
+impl Store {
+    /// The version of a channel's settings; 0 while nothing was ever set.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn assistant_version(&self, channel: &ChannelId) -> Result<i64, StoreError> {
+        let row: Option<(i64,)> =
+            read!(self, c => query_as(VERSION).bind(channel.as_str()).fetch_optional(c))?;
+        Ok(row.map_or(0, |(version,)| version))
+    }
+
+    /// A channel's switches; the defaults while nothing was ever set.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn assistant_config(
+        &self,
+        channel: &ChannelId,
+    ) -> Result<AssistantConfig, StoreError> {
+        match self.assistant_row(channel).await? {
+            Some(row) => config_of(&row, channel),
+            None => Ok(AssistantConfig::default()),
+        }
+    }
+
+    /// Changes a channel's switches by `change`, which sees the present ones and may refuse.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn change_assistant_config<E: Send>(
+        &self,
+        channel: &ChannelId,
+        by: &UserId,
+        now: Timestamp,
+        change: impl FnOnce(AssistantConfig) -> Result<AssistantConfig, E> + Send,
+    ) -> Result<Result<AssistantConfig, E>, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let row = locked(&mut tx, channel).await?;
+        let before = config_of(&row, channel)?;
+        let config = match change(before.clone()) {
+            Ok(config) => config,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        save_config(&mut tx, channel, by, now, &before, &config).await?;
+        tx.commit().await?;
+        Ok(Ok(config))
+    }
+
+    /// The welcome text.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn welcome(&self, channel: &ChannelId) -> Result<SettingText, StoreError> {
+        let Some(row) = self.assistant_row(channel).await? else {
+            return Ok(SettingText::default());
+        };
+        let text = config_of(&row, channel)?.welcome.message;
+        Ok(SettingText {
+            revision: revision(row.welcome_at, row.welcome_by),
+            text,
+        })
+    }
+
+    /// The group-rules text.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn group_rules(&self, channel: &ChannelId) -> Result<SettingText, StoreError> {
+        let Some(row) = self.assistant_row(channel).await? else {
+            return Ok(SettingText::default());
+        };
+        let revision = revision(row.rules_at, row.rules_by);
+        Ok(SettingText {
+            revision,
+            text: row.rules_text,
+        })
+    }
+
+    /// Sets the group-rules text.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn set_group_rules(
+        &self,
+        channel: &ChannelId,
+        text: &str,
+        by: &UserId,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        locked(&mut tx, channel).await?;
+        let (c, at, by) = (channel.as_str(), now.millis(), by.as_str());
+        let tx_ref = &mut tx;
+        exec!(
+            tx_ref,
+            query(SET_RULES).bind(c).bind(text).bind(at).bind(by)
+        )?;
+        tx.commit().await
+    }
+
+    /// A channel's rules, oldest first.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn rules(&self, channel: &ChannelId) -> Result<RuleList, StoreError> {
+        let row = self.assistant_row(channel).await?;
+        let revision = row
+            .map(|row| revision(row.qa_at, row.qa_by))
+            .unwrap_or_default();
+        let rows: Vec<RuleRow> =
+            read!(self, c => query_as(RULES).bind(channel.as_str()).fetch_all(c))?;
+        let items = rows
+            .into_iter()
+            .map(Rule::try_from)
+            .collect::<Result<_, _>>()?;
+        Ok(RuleList { revision, items })
+    }
+
+    /// Adds, replaces or removes a rule.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn change_rule(
+        &self,
+        channel: &ChannelId,
+        change: RuleChange<'_>,
+        by: &UserId,
+        now: Timestamp,
+    ) -> Result<RuleChanged, StoreError> {
+        let mut tx = self.db.begin().await?;
+        locked(&mut tx, channel).await?;
+        let changed = change_rule_in(&mut tx, channel, change, by, now).await?;
+        if changed == RuleChanged::Done {
+            let (c, at, by) = (channel.as_str(), now.millis(), by.as_str());
+            let tx_ref = &mut tx;
+            exec!(tx_ref, query(TOUCH_QA).bind(c).bind(at).bind(by))?;
+            tx.commit().await?;
+        }
+        Ok(changed)
+    }
+
+    async fn assistant_row(&self, channel: &ChannelId) -> Result<Option<AssistantRow>, StoreError> {
+        Ok(read!(self, c => query_as(READ).bind(channel.as_str()).fetch_optional(c))?)
+    }
+}
+
+/// The channel's settings row, made if it is not there, locked until the transaction ends.
+async fn locked(tx: &mut Tx, channel: &ChannelId) -> Result<AssistantRow, StoreError> {
+    let defaults = serde_json::to_string(&AssistantConfig::default())?;
+    exec!(tx, query(CREATE).bind(channel.as_str()).bind(&defaults))?;
+    Ok(run!(tx, LOCK, |sql, c| query_as(sql)
+        .bind(channel.as_str())
+        .fetch_one(c))?)
+}
+
+async fn save_config(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    by: &UserId,
+    now: Timestamp,
+    before: &AssistantConfig,
+    config: &AssistantConfig,
+) -> Result<(), StoreError> {
+    let json = serde_json::to_string(config)?;
+    let c = channel.as_str();
+    if before.welcome.message == config.welcome.message {
+        exec!(tx, query(SET_CONFIG).bind(c).bind(&json))?;
+    } else {
+        let (at, by) = (now.millis(), by.as_str());
+        exec!(tx, query(SET_WELCOME).bind(c).bind(&json).bind(at).bind(by))?;
+    }
+    Ok(())
+}
+
+async fn change_rule_in(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    change: RuleChange<'_>,
+    by: &UserId,
+    now: Timestamp,
+) -> Result<RuleChanged, StoreError> {
+    let c = channel.as_str();
+    let touched = match change {
+        RuleChange::Add(id, draft) => {
+            let (count,): (i64,) = run!(tx, conn => query_as(COUNT_RULES).bind(c).fetch_one(conn))?;
+            if usize::try_from(count).is_ok_and(|n| n >= crate::assistant::limits::RULES) {
+                return Ok(RuleChanged::TooMany);
+            }
+            let keywords = serde_json::to_string(&draft.keywords)?;
+            exec!(
+                tx,
+                query(ADD_RULE)
+                    .bind(c)
+                    .bind(id.as_str())
+                    .bind(&keywords)
+                    .bind(&draft.question)
+                    .bind(&draft.answer)
+                    .bind(now.millis())
+                    .bind(by.as_str())
+            )?
+        }
+        RuleChange::Replace(id, draft) => {
+            let keywords = serde_json::to_string(&draft.keywords)?;
+            exec!(
+                tx,
+                query(SET_RULE)
+                    .bind(c)
+                    .bind(id.as_str())
+                    .bind(&keywords)
+                    .bind(&draft.question)
+                    .bind(&draft.answer)
+            )?
+        }
+        RuleChange::Remove(id) => exec!(tx, query(DROP_RULE).bind(c).bind(id.as_str()))?,
+    };
+    Ok(if touched == 0 {
+        RuleChanged::NoRule
+    } else {
+        RuleChanged::Done
+    })
+}
+
+fn config_of(row: &AssistantRow, channel: &ChannelId) -> Result<AssistantConfig, StoreError> {
+    let config = serde_json::from_str(&row.config).ok();
+    parsed(config, "assistants", "config", channel.as_str())
+}
+
+fn revision(at: Option<i64>, by: Option<String>) -> Revision {
+    Revision {
+        updated_at: at.map(Timestamp::from_millis),
+        updated_by: by.map(UserId::new),
+    }
+}
+
+impl TryFrom<RuleRow> for Rule {
+    type Error = StoreError;
+
+    fn try_from(row: RuleRow) -> Result<Self, StoreError> {
+        let keywords = serde_json::from_str(&row.keywords).ok();
+        Ok(Self {
+            keywords: parsed(keywords, "qa_rules", "keywords", &row.rule_id)?,
+            id: row.rule_id.into(),
+            question: row.question,
+            answer: row.answer,
+            created_at: Timestamp::from_millis(row.created_at),
+            created_by: row.created_by.into(),
+            hit_count: row.hit_count,
+            suppressed_count: row.suppressed_count,
+        })
+    }
+}

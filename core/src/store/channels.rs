@@ -1,0 +1,199 @@
+//! Channels: what is known of a chat, and which of them a user may see.
+
+use serde::Serialize;
+use sqlx::{query, query_as};
+
+use super::db::{exec, read};
+use super::{Store, StoreError, parsed};
+use crate::event::ChannelKind;
+use crate::id::{ChannelId, UserId};
+use crate::platform::ChannelSummary;
+use crate::time::Timestamp;
+
+/// Whether the bot is in a chat (contract section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChannelStatus {
+    /// It is.
+    Active,
+    /// It left or was removed.
+    Disabled,
+}
+
+/// A chat.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    /// Its id.
+    pub id: ChannelId,
+    /// Its kind.
+    pub kind: ChannelKind,
+    /// Its name, once known.
+    pub name: Option<String>,
+    /// Its picture, once known.
+    pub picture_url: Option<String>,
+    /// People in it: as the platform counts, or as many as are known.
+    pub member_count: i64,
+    /// When it was first heard of.
+    pub created_at: Timestamp,
+    /// Who made it known: `system`.
+    pub created_by: String,
+    /// The latest change to active.
+    pub enabled_at: Timestamp,
+    /// Whether the bot is in it.
+    pub status: ChannelStatus,
+    /// Bytes kept of it.
+    pub bytes: i64,
+    /// Messages kept of it.
+    pub message_count: i64,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct ChannelRow {
+    channel_id: String,
+    r#type: String,
+    name: Option<String>,
+    picture_url: Option<String>,
+    member_count: i64,
+    created_at: i64,
+    created_by: String,
+    enabled_at: i64,
+    disabled_at: i64,
+    bytes: i64,
+    message_count: i64,
+}
+
+macro_rules! channels {
+    ($rest:literal) => {
+        concat!(
+            "SELECT c.channel_id, c.type, c.name, c.picture_url,
+                    COALESCE(c.member_count, (SELECT COUNT(*) FROM members n
+                        WHERE n.channel_id = c.channel_id AND NOT (n.left_at > 0
+                          AND n.left_at >= n.joined_at AND n.left_at >= n.last_seen_at))
+                    ) AS member_count,
+                    c.created_at, c.created_by, c.enabled_at, c.disabled_at, c.bytes,
+                    c.message_count
+             FROM channels c ",
+            $rest
+        )
+    };
+}
+
+const ONE: &str = channels!("WHERE c.channel_id = $1");
+
+/// The channels in which the user is an active member, admin or owner.
+const OF_USER: &str = channels!(
+    "JOIN members m ON m.channel_id = c.channel_id
+     WHERE m.user_id = $1 AND m.role <> 'guest'
+       AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at AND m.left_at >= m.last_seen_at)
+       AND c.channel_id > $2
+     ORDER BY c.channel_id LIMIT $3"
+);
+
+const WITHOUT_SUMMARY: &str = "SELECT 1 FROM channels WHERE channel_id = $1 AND summary_at < $2";
+
+const SAVE_SUMMARY: &str = "
+    UPDATE channels SET name = COALESCE($2, name), picture_url = COALESCE($3, picture_url),
+                        member_count = COALESCE($4, member_count), summary_at = $5
+    WHERE channel_id = $1";
+
+impl Store {
+    /// One channel.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn channel(&self, id: &ChannelId) -> Result<Option<Channel>, StoreError> {
+        let row: Option<ChannelRow> =
+            read!(self, c => query_as(ONE).bind(id.as_str()).fetch_optional(c))?;
+        row.map(Channel::try_from).transpose()
+    }
+
+    /// The channels that a user may see, by id, from after `after`, at most `limit`.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn channels_of(
+        &self,
+        user: &UserId,
+        after: Option<&ChannelId>,
+        limit: u32,
+    ) -> Result<Vec<Channel>, StoreError> {
+        let after = after.map_or("", ChannelId::as_str);
+        let rows: Vec<ChannelRow> = read!(self, c => query_as(OF_USER)
+            .bind(user.as_str()).bind(after).bind(i64::from(limit)).fetch_all(c))?;
+        rows.into_iter().map(Channel::try_from).collect()
+    }
+
+    /// Whether the channel's name and size are older than `than` or were never asked for.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn lacks_summary(
+        &self,
+        channel: &ChannelId,
+        than: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let row: Option<(i32,)> = read!(self, c => query_as(WITHOUT_SUMMARY)
+            .bind(channel.as_str()).bind(than.millis()).fetch_optional(c))?;
+        Ok(row.is_some())
+    }
+
+    /// Keeps a channel's name, picture and size.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn save_summary(
+        &self,
+        channel: &ChannelId,
+        summary: &ChannelSummary,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(
+            tx_ref,
+            query(SAVE_SUMMARY)
+                .bind(channel.as_str())
+                .bind(summary.name.as_deref())
+                .bind(summary.picture_url.as_deref())
+                .bind(summary.member_count)
+                .bind(now.millis())
+        )?;
+        tx.commit().await
+    }
+}
+
+impl TryFrom<ChannelRow> for Channel {
+    type Error = StoreError;
+
+    fn try_from(row: ChannelRow) -> Result<Self, StoreError> {
+        let kind = parsed(
+            ChannelKind::parse(&row.r#type),
+            "channels",
+            "type",
+            &row.channel_id,
+        )?;
+        let gone = row.disabled_at > 0 && row.disabled_at >= row.enabled_at;
+        let enabled = if row.enabled_at > 0 {
+            row.enabled_at
+        } else {
+            row.created_at
+        };
+        Ok(Self {
+            id: row.channel_id.into(),
+            kind,
+            name: row.name,
+            picture_url: row.picture_url,
+            member_count: row.member_count,
+            created_at: Timestamp::from_millis(row.created_at),
+            created_by: row.created_by,
+            enabled_at: Timestamp::from_millis(enabled),
+            status: if gone {
+                ChannelStatus::Disabled
+            } else {
+                ChannelStatus::Active
+            },
+            bytes: row.bytes,
+            message_count: row.message_count,
+        })
+    }
+}

@@ -1,0 +1,558 @@
+//! Keeping messages: one transaction stores a batch of changes and moves every counter with them
+//! (architecture, rules 2 and 3).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde::Serialize;
+use sqlx::{query, query_as};
+
+use super::db::{Db, Sql, Tx, exec, locking, read, run};
+use super::ledger::{Ledger, SubscriberRow};
+use super::messages::{MessageRow, state_of};
+use super::{MessageState, Store, StoreError};
+use crate::id::{ChannelId, MessageId, UserId};
+use crate::message::{Effect, MessageChange, MessageType};
+use crate::time::Timestamp;
+
+/// A change to one message of one channel.
+#[derive(Clone, Debug)]
+pub struct ChannelChange {
+    /// The channel.
+    pub channel: ChannelId,
+    /// The message.
+    pub message: MessageId,
+    /// What happened to it, and when by the platform's clock.
+    pub change: MessageChange,
+}
+
+/// What became of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// It changed what is kept.
+    Changed,
+    /// It was known already.
+    Known,
+    /// Backup of the channel is paused; the gap is recorded.
+    Skipped,
+    /// Nobody subscribes to the channel.
+    NotBackedUp,
+}
+
+const LOCK_CHANNELS: Sql = locking!(
+    "SELECT channel_id FROM channels
+     WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1)) ORDER BY channel_id"
+);
+
+const LOCK_SUBSCRIBERS: Sql = locking!(
+    "SELECT s.channel_id, s.user_id, s.created_at, u.plan, u.used_bytes
+     FROM subscriptions s JOIN users u ON u.user_id = s.user_id
+     WHERE s.cancelled_at = 0 AND s.channel_id IN (SELECT value ->> 'c' FROM json_each($1))
+     ORDER BY u.user_id",
+    " FOR UPDATE OF u"
+);
+
+const ALL_MESSAGES: &str = "
+    SELECT channel_id, message_id, sent_at, backed_up_at, sender_id, type, content, quoted_id,
+           edited_at, unsent_at, skipped, is_bot
+    FROM messages WHERE (channel_id, message_id) > ($1, $2)
+    ORDER BY channel_id, message_id LIMIT $3";
+
+/// LATERAL with LIMIT keeps PostgreSQL to one index look-up a key, also before its statistics
+/// know how large the table is.
+const KNOWN_MESSAGES: Sql = Sql {
+    sqlite: "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type,
+                    m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot
+             FROM json_each($1) k CROSS JOIN messages m
+             WHERE m.channel_id = k.value ->> 'c' AND m.message_id = k.value ->> 'm'",
+    postgres: "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type,
+                      m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot
+               FROM json_each($1) k CROSS JOIN LATERAL (
+                   SELECT * FROM messages
+                   WHERE channel_id = k.value ->> 'c' AND message_id = k.value ->> 'm' LIMIT 1) m",
+};
+
+const SAVE_MESSAGES: &str = "
+    INSERT INTO messages (channel_id, message_id, sent_at, backed_up_at, sender_id, type, content,
+                          quoted_id, edited_at, unsent_at, skipped, is_bot)
+    SELECT value ->> 'c', value ->> 'm', CAST(value ->> 'sent' AS BIGINT),
+           CAST(value ->> 'kept' AS BIGINT), value ->> 'from', value ->> 'type',
+           value ->> 'text', value ->> 'quoted', CAST(value ->> 'edited' AS BIGINT),
+           CAST(value ->> 'unsent' AS BIGINT), (value ->> 'skipped') = 't',
+           (value ->> 'bot') = 't'
+    FROM json_each($1) WHERE TRUE
+    ON CONFLICT (channel_id, message_id) DO UPDATE SET
+        sent_at = excluded.sent_at, backed_up_at = excluded.backed_up_at,
+        sender_id = excluded.sender_id, type = excluded.type, content = excluded.content,
+        quoted_id = excluded.quoted_id, edited_at = excluded.edited_at,
+        unsent_at = excluded.unsent_at, skipped = excluded.skipped, is_bot = excluded.is_bot";
+
+const SAVE_MEDIA: &str = "
+    INSERT INTO media (channel_id, message_id, status, created_at)
+    SELECT value ->> 'c', value ->> 'm', 'pending', CAST($2 AS BIGINT)
+    FROM json_each($1) WHERE TRUE
+    ON CONFLICT (channel_id, message_id) DO NOTHING";
+
+const ERASE_MEDIA: &str = "
+    DELETE FROM media
+    WHERE (channel_id, message_id) IN (SELECT value ->> 'c', value ->> 'm' FROM json_each($1))";
+
+const ADD_TO_CHANNELS: &str = "
+    UPDATE channels SET bytes = channels.bytes + d.bytes,
+                        message_count = channels.message_count + d.count,
+                        counted_at = d.at
+    FROM (SELECT value ->> 'c' AS id, CAST(value ->> 'bytes' AS BIGINT) AS bytes,
+                 CAST(value ->> 'count' AS BIGINT) AS count,
+                 CAST(value ->> 'at' AS BIGINT) AS at FROM json_each($1)) d
+    WHERE channels.channel_id = d.id";
+
+const ADD_TO_USERS: &str = "
+    UPDATE users SET used_bytes = users.used_bytes + d.bytes
+    FROM (SELECT value ->> 'u' AS id, CAST(value ->> 'bytes' AS BIGINT) AS bytes
+          FROM json_each($1)) d
+    WHERE users.user_id = d.id";
+
+const ADD_TO_BASELINES: &str = "
+    UPDATE subscriptions SET bytes_at_subscribe = subscriptions.bytes_at_subscribe + d.bytes
+    FROM (SELECT value ->> 'c' AS c, value ->> 'u' AS u,
+                 CAST(value ->> 'bytes' AS BIGINT) AS bytes FROM json_each($1)) d
+    WHERE subscriptions.channel_id = d.c AND subscriptions.user_id = d.u";
+
+const ADD_NOTICE: &str =
+    "INSERT INTO usage_notices (user_id, status, created_at) VALUES ($1, $2, $3)";
+
+const WIDEN_GAP: &str = "
+    UPDATE gaps SET skipped = skipped + $2
+    WHERE channel_id = $1 AND reason = 'quota' AND to_at = 0";
+
+const OPEN_GAP: &str = "
+    INSERT INTO gaps (channel_id, reason, from_at, skipped) VALUES ($1, 'quota', $2, $3)
+    ON CONFLICT (channel_id, reason, from_at)
+    DO UPDATE SET to_at = 0, skipped = gaps.skipped + excluded.skipped";
+
+const CLOSE_GAPS: &str = "
+    UPDATE gaps SET to_at = $2
+    WHERE reason = 'quota' AND to_at = 0
+      AND channel_id IN (SELECT value ->> 'c' FROM json_each($1))";
+
+/// One element of the JSON list that a bulk statement reads.
+#[derive(Serialize)]
+pub(super) struct Key<'a> {
+    pub(super) c: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) m: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct SavedMessage<'a> {
+    c: &'a str,
+    m: &'a str,
+    sent: Option<i64>,
+    kept: Option<i64>,
+    from: Option<&'a str>,
+    #[serde(rename = "type")]
+    kind: Option<&'a str>,
+    text: Option<&'a str>,
+    quoted: Option<&'a str>,
+    edited: Option<i64>,
+    unsent: Option<i64>,
+    skipped: &'static str,
+    bot: &'static str,
+}
+
+#[derive(Serialize)]
+struct Delta<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    c: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    u: Option<&'a str>,
+    bytes: i64,
+    count: i64,
+    at: i64,
+}
+
+type MessageKey = (ChannelId, MessageId);
+
+/// One batch on its way through the transaction.
+#[derive(Debug, Default)]
+struct Batch {
+    ledger: Ledger,
+    states: HashMap<MessageKey, MessageState>,
+    changed: BTreeSet<MessageKey>,
+    skips: BTreeMap<ChannelId, Skips>,
+    resumed: BTreeSet<ChannelId>,
+}
+
+#[derive(Debug)]
+struct Skips {
+    from: Timestamp,
+    count: i64,
+}
+
+impl Store {
+    /// The present states of these messages, in any order; those not known at all are left out.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn message_states(
+        &self,
+        keys: &BTreeSet<(ChannelId, MessageId)>,
+    ) -> Result<Vec<(ChannelId, MessageId, MessageState)>, StoreError> {
+        let keys: Vec<_> = keys
+            .iter()
+            .map(|(c, m)| Key {
+                c: c.as_str(),
+                m: Some(m.as_str()),
+            })
+            .collect();
+        let keys = serde_json::to_string(&keys)?;
+        let rows: Vec<MessageRow> = match &self.db {
+            Db::Sqlite { read, .. } => {
+                query_as(KNOWN_MESSAGES.sqlite)
+                    .bind(&keys)
+                    .fetch_all(read)
+                    .await?
+            }
+            Db::Postgres(pool) => {
+                query_as(KNOWN_MESSAGES.postgres)
+                    .bind(&keys)
+                    .fetch_all(pool)
+                    .await?
+            }
+        };
+        rows.into_iter().map(keyed_state).collect()
+    }
+
+    /// The states of all messages by channel and id, from after `after`, at most `limit`.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn all_messages(
+        &self,
+        after: Option<&(ChannelId, MessageId)>,
+        limit: u32,
+    ) -> Result<Vec<(ChannelId, MessageId, MessageState)>, StoreError> {
+        let (channel, message) = after.map_or(("", ""), |(c, m)| (c.as_str(), m.as_str()));
+        let rows: Vec<MessageRow> = read!(self, c => query_as(ALL_MESSAGES)
+            .bind(channel).bind(message).bind(i64::from(limit)).fetch_all(c))?;
+        rows.into_iter().map(keyed_state).collect()
+    }
+
+    /// Keeps a batch of changes in one transaction: messages, media records, counters, usage
+    /// notices and gaps together. Says for each change what became of it, in order. Repeating a
+    /// batch, or any part of it in any order, changes nothing more.
+    ///
+    /// # Errors
+    /// When the database fails; nothing of the batch is kept then.
+    pub async fn keep(
+        &self,
+        changes: &[ChannelChange],
+        now: Timestamp,
+    ) -> Result<Vec<Kept>, StoreError> {
+        if changes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut tx = self.db.begin().await?;
+        let kept = keep_in(&mut tx, changes, now).await?;
+        tx.commit().await?;
+        Ok(kept)
+    }
+}
+
+fn keyed_state(row: MessageRow) -> Result<(ChannelId, MessageId, MessageState), StoreError> {
+    let (channel, message) = (row.channel_id.clone(), row.message_id.clone());
+    Ok((channel.into(), message.into(), state_of(row)?))
+}
+
+/// The body of [`Store::keep`], for use inside a larger transaction.
+pub(super) async fn keep_in(
+    tx: &mut Tx,
+    changes: &[ChannelChange],
+    now: Timestamp,
+) -> Result<Vec<Kept>, StoreError> {
+    let mut batch = Batch::load(tx, changes).await?;
+    let kept = changes
+        .iter()
+        .map(|change| batch.apply(change, now))
+        .collect();
+    batch.save(tx, now).await?;
+    Ok(kept)
+}
+
+/// Locks the channels that exist and everybody who subscribes to them.
+pub(super) async fn lock_ledger(
+    tx: &mut Tx,
+    channels: &BTreeSet<&ChannelId>,
+) -> Result<Ledger, StoreError> {
+    let keys: Vec<_> = channels
+        .iter()
+        .map(|id| Key {
+            c: id.as_str(),
+            m: None,
+        })
+        .collect();
+    let keys = serde_json::to_string(&keys)?;
+    let locked: Vec<(String,)> = run!(tx, LOCK_CHANNELS, |sql, c| query_as(sql)
+        .bind(&keys)
+        .fetch_all(c))?;
+    let subscribers: Vec<SubscriberRow> = run!(tx, LOCK_SUBSCRIBERS, |sql, c| query_as(sql)
+        .bind(&keys)
+        .fetch_all(c))?;
+    Ledger::new(
+        locked.into_iter().map(|(id,)| ChannelId::new(id)),
+        subscribers,
+    )
+}
+
+impl Batch {
+    async fn load(tx: &mut Tx, changes: &[ChannelChange]) -> Result<Self, StoreError> {
+        let channels = changes.iter().map(|change| &change.channel).collect();
+        let ledger = lock_ledger(tx, &channels).await?;
+        let wanted: BTreeSet<_> = changes
+            .iter()
+            .filter(|change| ledger.subscribed(&change.channel))
+            .map(|change| (change.channel.as_str(), change.message.as_str()))
+            .collect();
+        let keys: Vec<_> = wanted
+            .into_iter()
+            .map(|(c, m)| Key { c, m: Some(m) })
+            .collect();
+        let keys = serde_json::to_string(&keys)?;
+        let rows: Vec<MessageRow> = run!(tx, KNOWN_MESSAGES, |sql, c| query_as(sql)
+            .bind(&keys)
+            .fetch_all(c))?;
+        let mut states = HashMap::with_capacity(rows.len());
+        for row in rows {
+            let key = (
+                row.channel_id.as_str().into(),
+                row.message_id.as_str().into(),
+            );
+            states.insert(key, state_of(row)?);
+        }
+        Ok(Self {
+            ledger,
+            states,
+            ..Self::default()
+        })
+    }
+
+    fn apply(&mut self, item: &ChannelChange, now: Timestamp) -> Kept {
+        let channel = &item.channel;
+        if !self.ledger.subscribed(channel) {
+            return Kept::NotBackedUp;
+        }
+        let paused = self.ledger.paused(channel);
+        let storing_time = self.ledger.storing_time(channel, now);
+        let key = (channel.clone(), item.message.clone());
+        let state = self.states.entry(key.clone()).or_default();
+        let (bytes, counted) = (state.bytes(), state.counts());
+        let effect = state.apply(&item.change, paused, storing_time);
+        let stored_at = state.backed_up_at.unwrap_or(storing_time);
+        let count = i64::from(state.counts()) - i64::from(counted);
+        self.ledger
+            .charge(channel, stored_at, state.bytes() - bytes, count);
+        match effect {
+            Effect::None => return Kept::Known,
+            Effect::Changed if count > 0 => {
+                self.resumed.insert(channel.clone());
+            }
+            Effect::Changed => {}
+            Effect::Skipped => self.skip(item),
+        }
+        self.changed.insert(key);
+        if effect == Effect::Skipped {
+            Kept::Skipped
+        } else {
+            Kept::Changed
+        }
+    }
+
+    fn skip(&mut self, item: &ChannelChange) {
+        let at = match &item.change {
+            MessageChange::Received(message) => message.at,
+            MessageChange::Edited { at, .. } | MessageChange::Unsent { at } => *at,
+        };
+        let skips = self
+            .skips
+            .entry(item.channel.clone())
+            .or_insert(Skips { from: at, count: 0 });
+        skips.from = skips.from.min(at);
+        skips.count += 1;
+    }
+
+    async fn save(&self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
+        self.save_messages(tx).await?;
+        self.save_media(tx, now).await?;
+        save_ledger(tx, &self.ledger, now).await?;
+        close_gaps(tx, &self.resumed, now).await?;
+        for (channel, skips) in &self.skips {
+            open_gap(tx, channel, skips).await?;
+        }
+        Ok(())
+    }
+
+    async fn save_messages(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        let rows: Vec<_> = self
+            .changed()
+            .map(|(key, state)| saved(key, state))
+            .collect();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let rows = serde_json::to_string(&rows)?;
+        exec!(tx, query(SAVE_MESSAGES).bind(&rows))?;
+        Ok(())
+    }
+
+    async fn save_media(&self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
+        let media = || {
+            self.changed()
+                .filter(|(_, s)| s.kind.is_some_and(MessageType::is_media))
+        };
+        let keys = |of: &dyn Fn(&MessageState) -> bool| -> Vec<Key<'_>> {
+            let chosen = media().filter(|(_, state)| of(state));
+            chosen
+                .map(|((c, m), _)| Key {
+                    c: c.as_str(),
+                    m: Some(m.as_str()),
+                })
+                .collect()
+        };
+        let (kept, gone) = (
+            keys(&MessageState::counts),
+            keys(&|s| s.unsent_at.is_some()),
+        );
+        if !kept.is_empty() {
+            let keys = serde_json::to_string(&kept)?;
+            exec!(tx, query(SAVE_MEDIA).bind(&keys).bind(now.millis()))?;
+        }
+        if !gone.is_empty() {
+            let keys = serde_json::to_string(&gone)?;
+            exec!(tx, query(ERASE_MEDIA).bind(&keys))?;
+        }
+        Ok(())
+    }
+
+    fn changed(&self) -> impl Iterator<Item = (&MessageKey, &MessageState)> {
+        self.changed
+            .iter()
+            .filter_map(|key| self.states.get_key_value(key))
+    }
+}
+
+/// Ends the quota gaps of channels whose backup runs again.
+pub(super) async fn close_gaps(
+    tx: &mut Tx,
+    channels: &BTreeSet<ChannelId>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if channels.is_empty() {
+        return Ok(());
+    }
+    let keys: Vec<_> = channels
+        .iter()
+        .map(|id| Key {
+            c: id.as_str(),
+            m: None,
+        })
+        .collect();
+    let keys = serde_json::to_string(&keys)?;
+    exec!(tx, query(CLOSE_GAPS).bind(&keys).bind(now.millis()))?;
+    Ok(())
+}
+
+async fn open_gap(tx: &mut Tx, channel: &ChannelId, skips: &Skips) -> Result<(), StoreError> {
+    let widened = exec!(
+        tx,
+        query(WIDEN_GAP).bind(channel.as_str()).bind(skips.count)
+    )?;
+    if widened == 0 {
+        let (from, count) = (skips.from.millis(), skips.count);
+        exec!(
+            tx,
+            query(OPEN_GAP)
+                .bind(channel.as_str())
+                .bind(from)
+                .bind(count)
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes what the ledger changed: counters, baselines, usage and crossings.
+pub(super) async fn save_ledger(
+    tx: &mut Tx,
+    ledger: &Ledger,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let channels: Vec<_> = ledger
+        .channel_deltas()
+        .map(|(id, bytes, count)| {
+            let at = ledger.storing_time(id, now).millis();
+            Delta {
+                c: Some(id.as_str()),
+                u: None,
+                bytes,
+                count,
+                at,
+            }
+        })
+        .collect();
+    let baselines: Vec<_> = ledger
+        .baseline_deltas()
+        .map(|(c, u, bytes)| Delta {
+            c: Some(c.as_str()),
+            u: Some(u.as_str()),
+            bytes,
+            count: 0,
+            at: 0,
+        })
+        .collect();
+    let users: Vec<_> = ledger
+        .user_deltas()
+        .map(|(id, bytes)| Delta {
+            c: None,
+            u: Some(id.as_str()),
+            bytes,
+            count: 0,
+            at: 0,
+        })
+        .collect();
+    if !channels.is_empty() {
+        let rows = serde_json::to_string(&channels)?;
+        exec!(tx, query(ADD_TO_CHANNELS).bind(&rows))?;
+    }
+    if !baselines.is_empty() {
+        let rows = serde_json::to_string(&baselines)?;
+        exec!(tx, query(ADD_TO_BASELINES).bind(&rows))?;
+    }
+    if !users.is_empty() {
+        let rows = serde_json::to_string(&users)?;
+        exec!(tx, query(ADD_TO_USERS).bind(&rows))?;
+    }
+    for (user, status) in ledger.crossings() {
+        let (user, status) = (user.as_str(), status.name());
+        exec!(
+            tx,
+            query(ADD_NOTICE).bind(user).bind(status).bind(now.millis())
+        )?;
+    }
+    Ok(())
+}
+
+fn saved<'a>((channel, message): &'a MessageKey, state: &'a MessageState) -> SavedMessage<'a> {
+    let flag = |set: bool| if set { "t" } else { "f" };
+    SavedMessage {
+        c: channel.as_str(),
+        m: message.as_str(),
+        sent: state.sent_at.map(Timestamp::millis),
+        kept: state.backed_up_at.map(Timestamp::millis),
+        from: state.sender.as_ref().map(UserId::as_str),
+        kind: state.kind.map(MessageType::name),
+        text: state.content.as_deref(),
+        quoted: state.quoted.as_ref().map(MessageId::as_str),
+        edited: state.edited_at.map(Timestamp::millis),
+        unsent: state.unsent_at.map(Timestamp::millis),
+        skipped: flag(state.skipped),
+        bot: flag(state.is_bot),
+    }
+}

@@ -1,0 +1,210 @@
+//! API keys: only a key's SHA-256 is here, never the key (contract section 2).
+
+use sha2::{Digest as _, Sha256};
+use sqlx::{query, query_as};
+
+use super::db::{exec, read};
+use super::{Store, StoreError, parsed};
+use crate::id::{ChannelId, KeyId, UserId};
+use crate::role::Scope;
+use crate::time::Timestamp;
+
+/// A key as it is stored.
+#[derive(Clone, Debug)]
+pub struct Key {
+    /// Its public id.
+    pub id: KeyId,
+    /// Whose it is.
+    pub user: UserId,
+    /// What its owner calls it.
+    pub name: String,
+    /// Its last four characters, for recognising it.
+    pub mask: String,
+    /// What it may be used for.
+    pub scopes: Vec<Scope>,
+    /// The only channels it may see; `None` for all.
+    pub channels: Option<Vec<ChannelId>>,
+    /// Nothing sent before this may be read with it.
+    pub not_before: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it stops working.
+    pub expires_at: Option<Timestamp>,
+    /// When it was last used, to the minute.
+    pub last_used_at: Option<Timestamp>,
+}
+
+/// A key to make.
+#[derive(Clone, Debug)]
+pub struct NewKey<'a> {
+    /// Its public id.
+    pub id: &'a KeyId,
+    /// The key itself; only its hash is stored.
+    pub secret: &'a str,
+    /// Whose it is.
+    pub user: &'a UserId,
+    /// What its owner calls it.
+    pub name: &'a str,
+    /// What it may be used for.
+    pub scopes: &'a [Scope],
+    /// When it stops working.
+    pub expires_at: Option<Timestamp>,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct KeyRow {
+    key_id: String,
+    mask: String,
+    user_id: String,
+    name: String,
+    scopes: String,
+    channel_ids: Option<String>,
+    not_before: Option<i64>,
+    created_at: i64,
+    expires_at: Option<i64>,
+    last_used_at: Option<i64>,
+}
+
+macro_rules! keys {
+    ($rest:literal) => {
+        concat!(
+            "SELECT key_id, mask, user_id, name, scopes, channel_ids, not_before, created_at,
+                    expires_at, last_used_at FROM api_keys ",
+            $rest
+        )
+    };
+}
+
+const BY_HASH: &str = keys!("WHERE hash = $1");
+const OF_USER: &str = keys!("WHERE user_id = $1 ORDER BY created_at, key_id");
+const ADD: &str = "
+    INSERT INTO api_keys (key_id, hash, mask, user_id, name, scopes, created_at, expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+const DROP: &str = "DELETE FROM api_keys WHERE key_id = $1";
+const USED: &str = "
+    UPDATE api_keys SET last_used_at = $2
+    WHERE key_id = $1 AND (last_used_at IS NULL OR last_used_at < $3)";
+
+/// A key's last use is written at most this often, so that reading does not write.
+const USE_PRECISION_MS: i64 = 60_000;
+
+impl Store {
+    /// Stores a key.
+    ///
+    /// # Errors
+    /// When the database fails or the user is unknown.
+    pub async fn add_key(&self, key: &NewKey<'_>, now: Timestamp) -> Result<(), StoreError> {
+        let scopes = serde_json::to_string(key.scopes)?;
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(
+            tx_ref,
+            query(ADD)
+                .bind(key.id.as_str())
+                .bind(hash(key.secret))
+                .bind(mask(key.secret))
+                .bind(key.user.as_str())
+                .bind(key.name)
+                .bind(&scopes)
+                .bind(now.millis())
+                .bind(key.expires_at.map(Timestamp::millis))
+        )?;
+        tx.commit().await
+    }
+
+    /// The stored key that `secret` is, expired or not; `None` for an unknown one.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn key(&self, secret: &str) -> Result<Option<Key>, StoreError> {
+        let row: Option<KeyRow> =
+            read!(self, c => query_as(BY_HASH).bind(hash(secret)).fetch_optional(c))?;
+        row.map(Key::try_from).transpose()
+    }
+
+    /// A user's keys, oldest first.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn keys(&self, user: &UserId) -> Result<Vec<Key>, StoreError> {
+        let rows: Vec<KeyRow> =
+            read!(self, c => query_as(OF_USER).bind(user.as_str()).fetch_all(c))?;
+        rows.into_iter().map(Key::try_from).collect()
+    }
+
+    /// Deletes a key. `false` when there is none of that id.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn drop_key(&self, id: &KeyId) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let dropped = exec!(tx_ref, query(DROP).bind(id.as_str()))?;
+        tx.commit().await?;
+        Ok(dropped > 0)
+    }
+
+    /// Records that a key was used, at most once a minute.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn touch_key(&self, key: &Key, now: Timestamp) -> Result<(), StoreError> {
+        let due = now.millis() - USE_PRECISION_MS;
+        if key.last_used_at.is_some_and(|at| at.millis() >= due) {
+            return Ok(());
+        }
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(
+            tx_ref,
+            query(USED)
+                .bind(key.id.as_str())
+                .bind(now.millis())
+                .bind(due)
+        )?;
+        tx.commit().await
+    }
+}
+
+/// A key has 206 bits of randomness, so a plain hash is enough.
+fn hash(secret: &str) -> String {
+    use std::fmt::Write as _;
+    let digest = Sha256::digest(secret.as_bytes());
+    digest
+        .iter()
+        .fold(String::with_capacity(64), |mut hex, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+}
+
+fn mask(secret: &str) -> String {
+    let keep = secret.chars().count().saturating_sub(4);
+    secret.chars().skip(keep).collect()
+}
+
+impl TryFrom<KeyRow> for Key {
+    type Error = StoreError;
+
+    fn try_from(row: KeyRow) -> Result<Self, StoreError> {
+        let scopes = serde_json::from_str(&row.scopes).ok();
+        let channels = row
+            .channel_ids
+            .as_deref()
+            .map(serde_json::from_str)
+            .transpose();
+        Ok(Self {
+            scopes: parsed(scopes, "api_keys", "scopes", &row.key_id)?,
+            channels: parsed(channels.ok(), "api_keys", "channel_ids", &row.key_id)?,
+            id: row.key_id.into(),
+            user: row.user_id.into(),
+            name: row.name,
+            mask: row.mask,
+            not_before: row.not_before.map(Timestamp::from_millis),
+            created_at: Timestamp::from_millis(row.created_at),
+            expires_at: row.expires_at.map(Timestamp::from_millis),
+            last_used_at: row.last_used_at.map(Timestamp::from_millis),
+        })
+    }
+}

@@ -1,0 +1,321 @@
+//! Reading kept messages: one, a page of many, and the gaps between them.
+
+use sqlx::query_as;
+
+use super::db::read;
+use super::{MessageState, Store, StoreError, parsed};
+use crate::id::{ChannelId, MessageId, UserId};
+use crate::message::{Content, MessageType};
+use crate::time::Timestamp;
+
+/// A row of `messages`.
+#[derive(Debug, sqlx::FromRow)]
+pub(super) struct MessageRow {
+    pub(super) channel_id: String,
+    pub(super) message_id: String,
+    sent_at: Option<i64>,
+    backed_up_at: Option<i64>,
+    sender_id: Option<String>,
+    r#type: Option<String>,
+    content: Option<String>,
+    quoted_id: Option<String>,
+    edited_at: Option<i64>,
+    unsent_at: Option<i64>,
+    skipped: bool,
+    is_bot: bool,
+}
+
+/// A row of `messages` with its sender and media record.
+#[derive(Debug, sqlx::FromRow)]
+struct FullRow {
+    #[sqlx(flatten)]
+    message: MessageRow,
+    display_name: Option<String>,
+    picture_url: Option<String>,
+    media_status: Option<String>,
+}
+
+/// A kept message with its sender.
+#[derive(Clone, Debug)]
+pub struct StoredMessage {
+    /// The channel.
+    pub channel: ChannelId,
+    /// The message.
+    pub id: MessageId,
+    /// When it was sent.
+    pub sent_at: Timestamp,
+    /// When it was stored.
+    pub backed_up_at: Timestamp,
+    /// Who sent it, where the platform tells.
+    pub sender: Option<Sender>,
+    /// Its type.
+    pub kind: MessageType,
+    /// Its content; gone once it is unsent.
+    pub content: Option<Content>,
+    /// What it counts for, without its media.
+    pub bytes: i64,
+    /// The message it quotes.
+    pub quoted: Option<MessageId>,
+    /// When its present content was written, if it was edited.
+    pub edited_at: Option<Timestamp>,
+    /// When it was taken back.
+    pub unsent_at: Option<Timestamp>,
+    /// Whether the bot sent it.
+    pub is_bot: bool,
+    /// State of its media bytes, for media types.
+    pub media_status: Option<String>,
+}
+
+/// Who sent a message.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    /// Their id.
+    pub id: UserId,
+    /// Their name, once known.
+    pub display_name: Option<String>,
+    /// Their picture, once known.
+    pub picture_url: Option<String>,
+}
+
+/// The order of a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Newest first.
+    #[default]
+    Descending,
+    /// Oldest first.
+    Ascending,
+}
+
+/// Which messages of a channel to read.
+#[derive(Clone, Debug, Default)]
+pub struct MessageFilter {
+    /// Not sent before this.
+    pub from: Option<Timestamp>,
+    /// Sent before this.
+    pub to: Option<Timestamp>,
+    /// Of this person only.
+    pub sender: Option<UserId>,
+    /// Of this type only.
+    pub kind: Option<MessageType>,
+    /// The order.
+    pub order: Order,
+    /// Only what comes after this message in that order.
+    pub after: Option<(Timestamp, MessageId)>,
+    /// How many at most.
+    pub limit: u32,
+}
+
+/// A page of messages.
+#[derive(Debug)]
+pub struct MessagePage {
+    /// The messages.
+    pub messages: Vec<StoredMessage>,
+    /// Where the next page starts; `None` at the end.
+    pub next: Option<(Timestamp, MessageId)>,
+}
+
+/// A time in which a channel was not kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// When the first missing message was sent.
+    pub from: Timestamp,
+    /// When keeping went on; `None` while it has not.
+    pub to: Option<Timestamp>,
+    /// Why: `quota`.
+    pub reason: String,
+    /// How many messages were not kept.
+    pub skipped: i64,
+}
+
+/// The two orders differ only in the comparison with the cursor and the sorting.
+macro_rules! page {
+    ($than:literal, $direction:literal) => {
+        concat!(
+            "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type,
+                    m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
+                    u.display_name, u.picture_url, f.status AS media_status
+             FROM messages m
+             LEFT JOIN users u ON u.user_id = m.sender_id
+             LEFT JOIN media f ON f.channel_id = m.channel_id AND f.message_id = m.message_id
+             WHERE m.channel_id = $1 AND m.sent_at IS NOT NULL
+               AND m.sent_at >= $2 AND m.sent_at < $3
+               AND (m.sent_at, m.message_id) ",
+            $than,
+            " ($4, $5)
+               AND (CAST($6 AS TEXT) IS NULL OR m.sender_id = $6)
+               AND (CAST($7 AS TEXT) IS NULL OR m.type = $7)
+             ORDER BY m.sent_at ",
+            $direction,
+            ", m.message_id ",
+            $direction,
+            " LIMIT $8"
+        )
+    };
+}
+
+const NEWEST_FIRST: &str = page!("<", "DESC");
+const OLDEST_FIRST: &str = page!(">", "ASC");
+
+const ONE: &str = "
+    SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type, m.content,
+           m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
+           u.display_name, u.picture_url, f.status AS media_status
+    FROM messages m
+    LEFT JOIN users u ON u.user_id = m.sender_id
+    LEFT JOIN media f ON f.channel_id = m.channel_id AND f.message_id = m.message_id
+    WHERE m.channel_id = $1 AND m.message_id = $2 AND m.sent_at IS NOT NULL";
+
+const GAPS: &str = "
+    SELECT from_at, to_at, reason, skipped FROM gaps
+    WHERE channel_id = $1 AND from_at < $3 AND (to_at = 0 OR to_at >= $2)
+    ORDER BY from_at";
+
+impl Store {
+    /// A page of a channel's messages.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn messages(
+        &self,
+        channel: &ChannelId,
+        filter: &MessageFilter,
+    ) -> Result<MessagePage, StoreError> {
+        let from = filter.from.map_or(i64::MIN, Timestamp::millis);
+        let to = filter.to.map_or(i64::MAX, Timestamp::millis);
+        let (sql, start) = match filter.order {
+            Order::Descending => (NEWEST_FIRST, i64::MAX),
+            Order::Ascending => (OLDEST_FIRST, i64::MIN),
+        };
+        let (at, id) = match &filter.after {
+            Some((at, id)) => (at.millis(), id.as_str()),
+            None => (start, ""),
+        };
+        let sender = filter.sender.as_ref().map(UserId::as_str);
+        let kind = filter.kind.map(MessageType::name);
+        let wanted = i64::from(filter.limit) + 1;
+        let rows: Vec<FullRow> = read!(self, c => query_as(sql)
+            .bind(channel.as_str()).bind(from).bind(to).bind(at).bind(id)
+            .bind(sender).bind(kind).bind(wanted)
+            .fetch_all(c))?;
+        let mut messages = rows
+            .into_iter()
+            .map(StoredMessage::try_from)
+            .collect::<Result<Vec<_>, _>>()?;
+        let more = messages.len() > filter.limit as usize;
+        messages.truncate(filter.limit as usize);
+        let next = messages
+            .last()
+            .filter(|_| more)
+            .map(|m| (m.sent_at, m.id.clone()));
+        Ok(MessagePage { messages, next })
+    }
+
+    /// One message of a channel; `None` when it is not kept.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn message(
+        &self,
+        channel: &ChannelId,
+        message: &MessageId,
+    ) -> Result<Option<StoredMessage>, StoreError> {
+        let row: Option<FullRow> = read!(self, c => query_as(ONE)
+            .bind(channel.as_str()).bind(message.as_str()).fetch_optional(c))?;
+        row.map(StoredMessage::try_from).transpose()
+    }
+
+    /// The gaps of a channel that touch the given time.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn gaps(
+        &self,
+        channel: &ChannelId,
+        from: Option<Timestamp>,
+        to: Option<Timestamp>,
+    ) -> Result<Vec<Gap>, StoreError> {
+        let from = from.map_or(i64::MIN, Timestamp::millis);
+        let to = to.map_or(i64::MAX, Timestamp::millis);
+        let rows: Vec<(i64, i64, String, i64)> = read!(self, c => query_as(GAPS)
+            .bind(channel.as_str()).bind(from).bind(to).fetch_all(c))?;
+        let gap = |(from, to, reason, skipped)| Gap {
+            from: Timestamp::from_millis(from),
+            to: (to != 0).then(|| Timestamp::from_millis(to)),
+            reason,
+            skipped,
+        };
+        Ok(rows.into_iter().map(gap).collect())
+    }
+}
+
+/// The state that a row holds.
+pub(super) fn state_of(row: MessageRow) -> Result<MessageState, StoreError> {
+    let kind = row
+        .r#type
+        .map(|name| {
+            parsed(
+                MessageType::parse(&name),
+                "messages",
+                "type",
+                &row.message_id,
+            )
+        })
+        .transpose()?;
+    Ok(MessageState {
+        sent_at: row.sent_at.map(Timestamp::from_millis),
+        backed_up_at: row.backed_up_at.map(Timestamp::from_millis),
+        sender: row.sender_id.map(UserId::new),
+        kind,
+        content: row.content,
+        quoted: row.quoted_id.map(MessageId::new),
+        is_bot: row.is_bot,
+        edited_at: row.edited_at.map(Timestamp::from_millis),
+        unsent_at: row.unsent_at.map(Timestamp::from_millis),
+        skipped: row.skipped,
+    })
+}
+
+impl TryFrom<FullRow> for StoredMessage {
+    type Error = StoreError;
+
+    fn try_from(row: FullRow) -> Result<Self, StoreError> {
+        let (channel, id) = (
+            row.message.channel_id.clone(),
+            row.message.message_id.clone(),
+        );
+        let state = state_of(row.message)?;
+        let bytes = state.bytes();
+        let content = state
+            .content
+            .as_deref()
+            .map(serde_json::from_str)
+            .transpose();
+        let content = parsed(content.ok(), "messages", "content", &id)?;
+        let kind = parsed(state.kind, "messages", "type", &id)?;
+        let erased = kind.is_media() && state.unsent_at.is_some();
+        Ok(Self {
+            sent_at: parsed(state.sent_at, "messages", "sent_at", &id)?,
+            backed_up_at: parsed(state.backed_up_at, "messages", "backed_up_at", &id)?,
+            channel: channel.into(),
+            id: id.into(),
+            sender: state.sender.map(|id| Sender {
+                id,
+                display_name: row.display_name,
+                picture_url: row.picture_url,
+            }),
+            kind,
+            content,
+            bytes,
+            quoted: state.quoted,
+            edited_at: state.edited_at,
+            unsent_at: state.unsent_at,
+            is_bot: state.is_bot,
+            media_status: if erased {
+                Some("erased".to_owned())
+            } else {
+                row.media_status
+            },
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! The store: everything chatkeep keeps, in SQLite or PostgreSQL.
+//!
+//! One method body serves both databases (architecture, rule 5): statements keep to the portable
+//! subset (`$1` parameters, `ON CONFLICT`, `RETURNING`, integer milliseconds, JSON as text), lists
+//! travel as one JSON parameter read with `json_each` (SQLite's own; on PostgreSQL a function of
+//! the first migration), and where the wording must differ the two stand side by side. Every
+//! write transaction locks rows in one order (channels, users, the rest; each by key), so that
+//! two never wait for each other.
+
+mod assistant;
+mod channels;
+mod db;
+mod keep;
+mod keys;
+mod ledger;
+mod members;
+mod messages;
+mod other;
+mod replies;
+mod subscriptions;
+mod users;
+
+use std::path::Path;
+
+use db::{Db, read};
+
+pub use assistant::{RuleChange, RuleChanged};
+pub use channels::{Channel, ChannelStatus};
+pub use keep::{ChannelChange, Kept};
+pub use keys::{Key, NewKey};
+pub use members::{Member, MemberStatus, Sighting, SightingKind};
+pub use messages::{Gap, MessageFilter, MessagePage, Order, Sender, StoredMessage};
+pub use replies::{Claim, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus};
+pub use subscriptions::{ChannelUsage, Subscribed, Subscription, UserUsage};
+pub use users::User;
+
+use crate::config::Database;
+use crate::message::MessageState;
+
+/// What can go wrong in the store.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database cannot be reached or refused a statement.
+    #[error("the database failed")]
+    Database(#[from] sqlx::Error),
+    /// The schema cannot be brought up to date.
+    #[error("the database's schema cannot be migrated")]
+    Migrate(#[from] sqlx::migrate::MigrateError),
+    /// The address of the database cannot be read. It is not repeated: it may hold a password.
+    #[error("the database address is not a valid postgres:// URL")]
+    BadUrl,
+    /// A value in the database is not what this version writes.
+    #[error("unexpected value in {table}.{column} of {row}")]
+    Corrupt {
+        /// The table.
+        table: &'static str,
+        /// The column.
+        column: &'static str,
+        /// The row's key.
+        row: String,
+    },
+    /// A list of keys or rows could not be written as JSON.
+    #[error("a statement's parameters cannot be written")]
+    Encode(#[from] serde_json::Error),
+}
+
+impl StoreError {
+    /// Whether trying again later may help: everything but a broken row or address.
+    pub const fn is_transient(&self) -> bool {
+        matches!(self, Self::Database(_))
+    }
+}
+
+/// The store. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Store {
+    db: Db,
+}
+
+impl Store {
+    /// Opens the database and brings its schema up to date. `folder` is the data folder, where
+    /// the SQLite file is; `connections` bounds the pool.
+    ///
+    /// # Errors
+    /// When the database cannot be opened, reached or migrated.
+    pub async fn open(
+        database: &Database,
+        folder: &Path,
+        connections: u32,
+    ) -> Result<Self, StoreError> {
+        let db = match database {
+            Database::Sqlite => Db::sqlite(folder, connections).await?,
+            Database::Postgres(url) => Db::postgres(url, connections).await?,
+        };
+        db.migrate().await?;
+        Ok(Self { db })
+    }
+
+    /// Whether the database answers.
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub async fn ready(&self) -> Result<(), StoreError> {
+        let _: (i64,) = read!(self, c => sqlx::query_as("SELECT CAST(1 AS BIGINT)").fetch_one(c))?;
+        Ok(())
+    }
+
+    /// Closes every connection.
+    pub async fn close(&self) {
+        self.db.close().await;
+    }
+}
+
+/// A row's text that has to be one of a fixed set.
+fn parsed<T>(
+    value: Option<T>,
+    table: &'static str,
+    column: &'static str,
+    row: &str,
+) -> Result<T, StoreError> {
+    value.ok_or_else(|| StoreError::Corrupt {
+        table,
+        column,
+        row: row.to_owned(),
+    })
+}

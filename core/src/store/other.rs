@@ -1,0 +1,53 @@
+//! Events of types that this version does not know, kept as they came (contract section 9).
+
+use serde::Serialize;
+use sqlx::query;
+
+use super::db::exec;
+use super::{Store, StoreError};
+use crate::event::Event;
+
+#[derive(Serialize)]
+struct OtherEvent<'a> {
+    id: &'a str,
+    c: Option<&'a str>,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    at: i64,
+    raw: &'a str,
+}
+
+const SAVE: &str = "
+    INSERT INTO other_events (event_id, channel_id, type, at, raw)
+    SELECT value ->> 'id', value ->> 'c', value ->> 'type', CAST(value ->> 'at' AS BIGINT),
+           value ->> 'raw'
+    FROM json_each($1) WHERE TRUE
+    ON CONFLICT (event_id) DO NOTHING";
+
+impl Store {
+    /// Keeps events of unknown type with the platform's name of each.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn keep_other(&self, events: &[(&Event, &str)]) -> Result<(), StoreError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let mut rows: Vec<_> = events
+            .iter()
+            .map(|(event, kind)| OtherEvent {
+                id: event.id.as_str(),
+                c: event.channel.as_ref().map(|channel| channel.id.as_str()),
+                kind,
+                at: event.at.millis(),
+                raw: event.raw.get(),
+            })
+            .collect();
+        rows.sort_by_key(|row| row.id);
+        let rows = serde_json::to_string(&rows)?;
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(tx_ref, query(SAVE).bind(&rows))?;
+        tx.commit().await
+    }
+}

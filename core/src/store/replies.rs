@@ -1,0 +1,307 @@
+//! Replies: the record that makes an answer be given at most once and a match be counted exactly
+//! once (contract section 6).
+
+use sqlx::{query, query_as};
+
+use super::db::{Sql, Tx, exec, locking, read, run};
+use super::keep::{ChannelChange, keep_in};
+use super::{Store, StoreError, parsed};
+use crate::id::{ChannelId, EventId, RuleId};
+use crate::time::Timestamp;
+
+/// What a reply came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplySource {
+    /// A group-rules trigger.
+    Rules,
+    /// A question-and-answer rule.
+    Qa,
+    /// Nothing matched.
+    NoMatch,
+    /// Somebody joined.
+    Welcome,
+}
+
+impl ReplySource {
+    /// Its name on every surface.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rules => "rules",
+            Self::Qa => "qa",
+            Self::NoMatch => "noMatch",
+            Self::Welcome => "welcome",
+        }
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        [Self::Rules, Self::Qa, Self::NoMatch, Self::Welcome]
+            .into_iter()
+            .find(|source| source.name() == name)
+    }
+}
+
+/// How far a reply got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplyStatus {
+    /// It is being given; after a crash, nobody knows whether it was.
+    Sending,
+    /// The platform took it.
+    Sent,
+    /// It was not given, for a recorded reason.
+    Failed,
+    /// The rule's cooldown held it back.
+    Suppressed,
+}
+
+impl ReplyStatus {
+    /// Its name in the store.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sending => "sending",
+            Self::Sent => "sent",
+            Self::Failed => "failed",
+            Self::Suppressed => "suppressed",
+        }
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        [Self::Sending, Self::Sent, Self::Failed, Self::Suppressed]
+            .into_iter()
+            .find(|status| status.name() == name)
+    }
+}
+
+/// What came of claiming the right to answer an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// This caller answers.
+    Granted,
+    /// The rule's cooldown is on: nobody answers.
+    Suppressed,
+    /// Somebody claimed it before, and this is how far they got.
+    Taken(ReplyStatus),
+}
+
+/// A reply as recorded.
+#[derive(Clone, Debug)]
+pub struct ReplyRecord {
+    /// The event it answers.
+    pub event: EventId,
+    /// Where.
+    pub channel: ChannelId,
+    /// What it came from.
+    pub source: ReplySource,
+    /// The rule, for [`ReplySource::Qa`].
+    pub rule: Option<RuleId>,
+    /// How far it got.
+    pub status: ReplyStatus,
+    /// Why it was not given.
+    pub reason: Option<String>,
+}
+
+/// A reply that is about to be given.
+#[derive(Clone, Debug)]
+pub struct ReplyIntent<'a> {
+    /// The event it answers; its identity.
+    pub event: &'a EventId,
+    /// Where.
+    pub channel: &'a ChannelId,
+    /// What it comes from.
+    pub source: ReplySource,
+    /// The rule, for [`ReplySource::Qa`].
+    pub rule: Option<&'a RuleId>,
+    /// Milliseconds in which the rule answers once; 0 for always.
+    pub cooldown_ms: i64,
+    /// When the message was sent.
+    pub at: Timestamp,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct ReplyRow {
+    event_id: String,
+    channel_id: String,
+    source: String,
+    rule_id: Option<String>,
+    status: String,
+    reason: Option<String>,
+}
+
+const CLAIM: &str = "
+    INSERT INTO replies (event_id, channel_id, source, rule_id, status, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (event_id) DO NOTHING";
+const STATUS: &str = "SELECT status FROM replies WHERE event_id = $1";
+const LAST_HIT: Sql =
+    locking!("SELECT last_hit_at FROM qa_rules WHERE channel_id = $1 AND rule_id = $2");
+const HIT: &str = "
+    UPDATE qa_rules SET hit_count = hit_count + 1, last_hit_at = $3
+    WHERE channel_id = $1 AND rule_id = $2";
+const SUPPRESSED: &str = "
+    UPDATE qa_rules SET hit_count = hit_count + 1, suppressed_count = suppressed_count + 1
+    WHERE channel_id = $1 AND rule_id = $2";
+const FINISH: &str = "
+    UPDATE replies SET status = $2, reason = $3, finished_at = $4
+    WHERE event_id = $1 AND status = 'sending'";
+const INTERRUPT: &str = "
+    UPDATE replies SET status = 'failed', reason = 'interrupted', finished_at = $2
+    WHERE status = 'sending' AND created_at < $1";
+const OF_CHANNEL: &str = "
+    SELECT event_id, channel_id, source, rule_id, status, reason FROM replies
+    WHERE channel_id = $1 ORDER BY created_at DESC, event_id DESC LIMIT $2";
+
+impl Store {
+    /// Claims the right to answer an event, and counts the rule's match with it. Whoever is not
+    /// granted it must stay silent.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn claim_reply(
+        &self,
+        intent: &ReplyIntent<'_>,
+        now: Timestamp,
+    ) -> Result<Claim, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let claim = claim_in(&mut tx, intent, now).await?;
+        tx.commit().await?;
+        Ok(claim)
+    }
+
+    /// Records what became of a reply, and keeps the bot's own messages with it.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn finish_reply(
+        &self,
+        event: &EventId,
+        outcome: Result<(), &str>,
+        own_messages: &[ChannelChange],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        if !own_messages.is_empty() {
+            keep_in(tx_ref, own_messages, now).await?;
+        }
+        let status = if outcome.is_ok() {
+            ReplyStatus::Sent
+        } else {
+            ReplyStatus::Failed
+        };
+        let (status, reason) = (status.name(), outcome.err());
+        exec!(
+            tx_ref,
+            query(FINISH)
+                .bind(event.as_str())
+                .bind(status)
+                .bind(reason)
+                .bind(now.millis())
+        )?;
+        tx.commit().await
+    }
+
+    /// Records as failed what was being sent when its process died before `before`: nobody knows
+    /// whether it arrived, so it is not repeated. Says how many there were.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn interrupt_replies(
+        &self,
+        before: Timestamp,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let (before, now) = (before.millis(), now.millis());
+        let interrupted = exec!(tx_ref, query(INTERRUPT).bind(before).bind(now))?;
+        tx.commit().await?;
+        Ok(interrupted)
+    }
+
+    /// The latest replies of a channel, newest first.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn replies(
+        &self,
+        channel: &ChannelId,
+        limit: u32,
+    ) -> Result<Vec<ReplyRecord>, StoreError> {
+        let rows: Vec<ReplyRow> = read!(self, c => query_as(OF_CHANNEL)
+            .bind(channel.as_str()).bind(i64::from(limit)).fetch_all(c))?;
+        rows.into_iter().map(ReplyRecord::try_from).collect()
+    }
+}
+
+async fn claim_in(
+    tx: &mut Tx,
+    intent: &ReplyIntent<'_>,
+    now: Timestamp,
+) -> Result<Claim, StoreError> {
+    let cold = cooling(tx, intent).await?;
+    let status = if cold {
+        ReplyStatus::Suppressed
+    } else {
+        ReplyStatus::Sending
+    };
+    let claimed = exec!(
+        tx,
+        query(CLAIM)
+            .bind(intent.event.as_str())
+            .bind(intent.channel.as_str())
+            .bind(intent.source.name())
+            .bind(intent.rule.map(RuleId::as_str))
+            .bind(status.name())
+            .bind(now.millis())
+    )?;
+    if claimed == 0 {
+        let event = intent.event.as_str();
+        let (name,): (String,) = run!(tx, c => query_as(STATUS).bind(event).fetch_one(c))?;
+        let status = parsed(ReplyStatus::parse(&name), "replies", "status", event)?;
+        return Ok(Claim::Taken(status));
+    }
+    if let Some(rule) = intent.rule {
+        let (channel, rule) = (intent.channel.as_str(), rule.as_str());
+        if cold {
+            exec!(tx, query(SUPPRESSED).bind(channel).bind(rule))?;
+        } else {
+            exec!(
+                tx,
+                query(HIT).bind(channel).bind(rule).bind(intent.at.millis())
+            )?;
+        }
+    }
+    Ok(if cold {
+        Claim::Suppressed
+    } else {
+        Claim::Granted
+    })
+}
+
+/// Whether the rule answered too short a while ago.
+async fn cooling(tx: &mut Tx, intent: &ReplyIntent<'_>) -> Result<bool, StoreError> {
+    let (Some(rule), true) = (intent.rule, intent.cooldown_ms > 0) else {
+        return Ok(false);
+    };
+    let (channel, rule) = (intent.channel.as_str(), rule.as_str());
+    let last: Option<(i64,)> = run!(tx, LAST_HIT, |sql, c| query_as(sql)
+        .bind(channel)
+        .bind(rule)
+        .fetch_optional(c))?;
+    Ok(last.is_some_and(|(at,)| at > 0 && intent.at.millis() < at + intent.cooldown_ms))
+}
+
+impl TryFrom<ReplyRow> for ReplyRecord {
+    type Error = StoreError;
+
+    fn try_from(row: ReplyRow) -> Result<Self, StoreError> {
+        let source = ReplySource::parse(&row.source);
+        let status = ReplyStatus::parse(&row.status);
+        Ok(Self {
+            source: parsed(source, "replies", "source", &row.event_id)?,
+            status: parsed(status, "replies", "status", &row.event_id)?,
+            event: row.event_id.into(),
+            channel: row.channel_id.into(),
+            rule: row.rule_id.map(RuleId::new),
+            reason: row.reason,
+        })
+    }
+}

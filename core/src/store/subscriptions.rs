@@ -1,0 +1,282 @@
+//! Subscriptions: who wants a channel kept, and what it counts for (contract section 4).
+
+use std::collections::BTreeSet;
+
+use sqlx::{query, query_as};
+
+use super::db::{Sql, Tx, exec, locking, read, run};
+use super::keep::{close_gaps, lock_ledger, save_ledger};
+use super::ledger::{Ledger, SubscriberRow};
+use super::{Store, StoreError};
+use crate::id::{ChannelId, UserId};
+use crate::time::Timestamp;
+
+/// What came of subscribing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subscribed {
+    /// From now on.
+    New,
+    /// It was already; nothing changed.
+    Already,
+    /// There is no such channel.
+    NoChannel,
+}
+
+/// An active subscription.
+#[derive(Clone, Debug)]
+pub struct Subscription {
+    /// The channel.
+    pub channel: ChannelId,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// The channel's bytes that count for nobody who subscribed now.
+    pub bytes_at_subscribe: i64,
+}
+
+/// A channel's part in a user's usage (interface specification, "Per-channel usage object").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelUsage {
+    /// The channel.
+    pub channel: ChannelId,
+    /// Bytes kept of it.
+    pub bytes: i64,
+    /// The baseline.
+    pub bytes_at_subscribe: i64,
+    /// Messages kept of it.
+    pub message_count: i64,
+}
+
+/// A user's usage by channel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserUsage {
+    /// One entry an active subscription.
+    pub channels: Vec<ChannelUsage>,
+}
+
+impl UserUsage {
+    /// Bytes used: what each channel holds beyond its baseline.
+    pub fn total(&self) -> i64 {
+        self.channels
+            .iter()
+            .map(|c| (c.bytes - c.bytes_at_subscribe).max(0))
+            .sum()
+    }
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct LockedSubscription {
+    cancelled_at: i64,
+    bytes_at_subscribe: i64,
+}
+
+const LOCK_CHANNEL: Sql = locking!("SELECT bytes, counted_at FROM channels WHERE channel_id = $1");
+
+const LOCK_ONE: Sql = locking!(
+    "SELECT cancelled_at, bytes_at_subscribe FROM subscriptions
+     WHERE channel_id = $1 AND user_id = $2"
+);
+
+const SAVE: &str = "
+    INSERT INTO subscriptions (channel_id, user_id, created_at, bytes_at_subscribe)
+    VALUES ($1, $2, $3, $4)
+    ON CONFLICT (channel_id, user_id) DO UPDATE SET created_at = excluded.created_at,
+        cancelled_at = 0, bytes_at_subscribe = excluded.bytes_at_subscribe";
+
+/// The first to subscribe a channel without an owner becomes its owner.
+const CLAIM: &str = "
+    UPDATE members SET role = 'owner', role_at = $3
+    WHERE channel_id = $1 AND user_id = $2
+      AND NOT EXISTS (SELECT 1 FROM members o WHERE o.channel_id = $1 AND o.role = 'owner')";
+
+const ENABLE: &str = "
+    UPDATE channels SET enabled_at = $2
+    WHERE channel_id = $1 AND (enabled_at = 0 OR disabled_at >= enabled_at) AND enabled_at < $2";
+
+const CANCEL: &str =
+    "UPDATE subscriptions SET cancelled_at = $3 WHERE channel_id = $1 AND user_id = $2";
+
+const OF_USER: &str =
+    "SELECT channel_id FROM subscriptions WHERE user_id = $1 AND cancelled_at = 0";
+
+const SUBSCRIBERS: &str = "
+    SELECT s.channel_id, s.user_id, s.created_at, u.plan, u.used_bytes
+    FROM subscriptions s JOIN users u ON u.user_id = s.user_id
+    WHERE s.cancelled_at = 0 AND s.channel_id = $1";
+
+const LIST: &str = "
+    SELECT channel_id, created_at, bytes_at_subscribe FROM subscriptions
+    WHERE user_id = $1 AND cancelled_at = 0 AND channel_id > $2 ORDER BY channel_id LIMIT $3";
+
+const USAGE: &str = "
+    SELECT s.channel_id, c.bytes, s.bytes_at_subscribe, c.message_count
+    FROM subscriptions s JOIN channels c ON c.channel_id = s.channel_id
+    WHERE s.user_id = $1 AND s.cancelled_at = 0 ORDER BY s.channel_id";
+
+impl Store {
+    /// Subscribes a user to a channel. What is kept so far is the baseline; the first subscriber
+    /// of a channel without an owner becomes its owner.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn subscribe(
+        &self,
+        channel: &ChannelId,
+        user: &UserId,
+        now: Timestamp,
+    ) -> Result<Subscribed, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let subscribed = subscribe_in(&mut tx, channel, user, now).await?;
+        tx.commit().await?;
+        Ok(subscribed)
+    }
+
+    /// Ends a subscription; what is kept stays. `false` when there was none.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn unsubscribe(
+        &self,
+        channel: &ChannelId,
+        user: &UserId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let subscribed: Vec<(String,)> =
+            read!(self, c => query_as(OF_USER).bind(user.as_str()).fetch_all(c))?;
+        let mut channels: BTreeSet<_> = subscribed
+            .into_iter()
+            .map(|(id,)| ChannelId::new(id))
+            .collect();
+        channels.insert(channel.clone());
+        let mut tx = self.db.begin().await?;
+        let ended = unsubscribe_in(&mut tx, channel, user, &channels, now).await?;
+        tx.commit().await?;
+        Ok(ended)
+    }
+
+    /// A user's active subscriptions by channel, from after `after`, at most `limit`.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn subscriptions(
+        &self,
+        user: &UserId,
+        after: Option<&ChannelId>,
+        limit: u32,
+    ) -> Result<Vec<Subscription>, StoreError> {
+        let after = after.map_or("", ChannelId::as_str);
+        let rows: Vec<(String, i64, i64)> = read!(self, c => query_as(LIST)
+            .bind(user.as_str()).bind(after).bind(i64::from(limit)).fetch_all(c))?;
+        let subscription =
+            |(channel, created_at, bytes_at_subscribe): (String, _, _)| Subscription {
+                channel: ChannelId::from(channel),
+                created_at: Timestamp::from_millis(created_at),
+                bytes_at_subscribe,
+            };
+        Ok(rows.into_iter().map(subscription).collect())
+    }
+
+    /// What a user's subscriptions hold.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn usage(&self, user: &UserId) -> Result<UserUsage, StoreError> {
+        let rows: Vec<(String, i64, i64, i64)> =
+            read!(self, c => query_as(USAGE).bind(user.as_str()).fetch_all(c))?;
+        let usage =
+            |(channel, bytes, bytes_at_subscribe, message_count): (String, _, _, _)| ChannelUsage {
+                channel: ChannelId::from(channel),
+                bytes,
+                bytes_at_subscribe,
+                message_count,
+            };
+        Ok(UserUsage {
+            channels: rows.into_iter().map(usage).collect(),
+        })
+    }
+
+    /// Whether the channel has subscribers, and whether its backup is paused because all of them
+    /// are over their quota.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn backup_state(&self, channel: &ChannelId) -> Result<(bool, bool), StoreError> {
+        let rows: Vec<SubscriberRow> =
+            read!(self, c => query_as(SUBSCRIBERS).bind(channel.as_str()).fetch_all(c))?;
+        let ledger = Ledger::new([channel.clone()], rows)?;
+        let enabled = ledger.subscribed(channel);
+        Ok((enabled, enabled && ledger.paused(channel)))
+    }
+}
+
+async fn subscribe_in(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    user: &UserId,
+    now: Timestamp,
+) -> Result<Subscribed, StoreError> {
+    let locked: Option<(i64, i64)> = run!(tx, LOCK_CHANNEL, |sql, c| query_as(sql)
+        .bind(channel.as_str())
+        .fetch_optional(c))?;
+    let Some((bytes, counted_at)) = locked else {
+        return Ok(Subscribed::NoChannel);
+    };
+    let known: Option<LockedSubscription> = run!(tx, LOCK_ONE, |sql, c| query_as(sql)
+        .bind(channel.as_str())
+        .bind(user.as_str())
+        .fetch_optional(c))?;
+    if known.is_some_and(|row| row.cancelled_at == 0) {
+        return Ok(Subscribed::Already);
+    }
+    // Not before anything that is kept, so that time alone tells what is in the baseline.
+    let since = now.millis().max(counted_at);
+    let (c, u) = (channel.as_str(), user.as_str());
+    exec!(tx, query(SAVE).bind(c).bind(u).bind(since).bind(bytes))?;
+    exec!(tx, query(CLAIM).bind(c).bind(u).bind(since))?;
+    exec!(tx, query(ENABLE).bind(c).bind(since))?;
+    resume(tx, &BTreeSet::from([channel.clone()]), now).await?;
+    Ok(Subscribed::New)
+}
+
+async fn unsubscribe_in(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    user: &UserId,
+    channels: &BTreeSet<ChannelId>,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let mut ledger = lock_ledger(tx, &channels.iter().collect()).await?;
+    let (c, u) = (channel.as_str(), user.as_str());
+    let bytes: Option<(i64, i64)> = run!(tx, LOCK_CHANNEL, |sql, conn| query_as(sql)
+        .bind(c)
+        .fetch_optional(conn))?;
+    let known: Option<LockedSubscription> = run!(tx, LOCK_ONE, |sql, conn| query_as(sql)
+        .bind(c)
+        .bind(u)
+        .fetch_optional(conn))?;
+    let (Some((bytes, _)), Some(known)) = (bytes, known) else {
+        return Ok(false);
+    };
+    if known.cancelled_at != 0 {
+        return Ok(false);
+    }
+    ledger.release(user, bytes - known.bytes_at_subscribe);
+    save_ledger(tx, &ledger, now).await?;
+    exec!(tx, query(CANCEL).bind(c).bind(u).bind(now.millis()))?;
+    resume(tx, channels, now).await?;
+    Ok(true)
+}
+
+/// Closes the gaps of those channels whose backup runs (again).
+pub(super) async fn resume(
+    tx: &mut Tx,
+    channels: &BTreeSet<ChannelId>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let ledger = lock_ledger(tx, &channels.iter().collect()).await?;
+    let running = channels
+        .iter()
+        .filter(|id| !ledger.paused(id))
+        .cloned()
+        .collect();
+    close_gaps(tx, &running, now).await
+}

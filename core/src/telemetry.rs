@@ -1,0 +1,262 @@
+//! Logs.
+//!
+//! Rules for every log line in the workspace:
+//! - The message reads alone, in lower case, without a full stop; what varies is in fields.
+//! - Fields are named in snake case, with their unit at the end: `duration_ms`, `after_ms`,
+//!   `size_bytes`.
+//! - One span an event, `event{id=… platform=… stage=…}`, from the ingress to the reply; the id is
+//!   the same on every surface.
+//! - A failure is logged once, where it is handled, with its causes.
+//! - Never a message's text, a person's name, a token, a key or a secret, at any level.
+
+use std::io::IsTerminal as _;
+
+use tracing::Subscriber;
+use tracing_subscriber::filter::{LevelFilter, ParseError};
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
+use tracing_subscriber::{EnvFilter, Layer, Registry};
+
+use crate::config::{LogConfig, LogFormat};
+
+/// What every target of this workspace begins with.
+const OURS: &str = "chatkeep";
+
+/// Why logs cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    /// A directive is not one.
+    #[error("log.filter {filter:?} is not a level or a list of tracing directives")]
+    Filter {
+        /// What was given.
+        filter: String,
+        /// Why it is not; `None` for a word that is no level.
+        #[source]
+        source: Option<ParseError>,
+    },
+    /// Somebody set them up before.
+    #[error("logs are set up already")]
+    Twice(#[from] TryInitError),
+}
+
+/// Sets up logs on standard error.
+///
+/// # Errors
+/// When the filter is wrong, or when called twice.
+pub fn init(config: &LogConfig) -> Result<(), TelemetryError> {
+    let terminal = std::io::stderr().is_terminal();
+    subscriber(config, std::io::stderr, terminal)?.try_init()?;
+    Ok(())
+}
+
+fn subscriber<W>(
+    config: &LogConfig,
+    writer: W,
+    terminal: bool,
+) -> Result<impl Subscriber + Send + Sync + use<W>, TelemetryError>
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let filter = filter(&config.filter)?;
+    Ok(Registry::default()
+        .with(lines(config.format, writer, terminal))
+        .with(filter))
+}
+
+fn lines<S, W>(format: LogFormat, writer: W, terminal: bool) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let layer = tracing_subscriber::fmt::layer().with_writer(writer);
+    match format {
+        LogFormat::Json => layer
+            .json()
+            .flatten_event(true)
+            .with_span_list(false)
+            .boxed(),
+        // Left alone, colours are on unless NO_COLOR is set.
+        LogFormat::Auto if terminal => layer.compact().boxed(),
+        LogFormat::Auto | LogFormat::Text => layer.compact().with_ansi(false).boxed(),
+    }
+}
+
+/// The operator's directives after ours, so that theirs win. A level is for our own lines;
+/// dependencies only warn unless they are named.
+pub(crate) fn filter(given: &str) -> Result<EnvFilter, TelemetryError> {
+    let bad = |source| TelemetryError::Filter {
+        filter: given.to_owned(),
+        source,
+    };
+    let mut directives = vec![
+        LevelFilter::WARN.to_string(),
+        format!("{OURS}={}", LevelFilter::INFO),
+    ];
+    for part in given
+        .split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+    {
+        if let Ok(level) = part.parse::<LevelFilter>() {
+            directives.push(level.min(LevelFilter::WARN).to_string());
+            directives.push(format!("{OURS}={level}"));
+        } else if part.contains(['=', '[']) {
+            directives.push(part.to_owned());
+        } else {
+            // A filter takes any other word for a target. A misspelt level would thus be accepted,
+            // and switch off everything.
+            return Err(bad(None));
+        }
+    }
+    EnvFilter::builder()
+        .parse(directives.join(","))
+        .map_err(|source| bad(Some(source)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use serde_json::Value;
+    use tracing::{debug, info, info_span, warn};
+
+    use super::*;
+
+    /// Keeps what is written.
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// What is logged by a library and by us, at three levels each, inside an event's span.
+    fn logged(format: LogFormat, filter: &str, terminal: bool) -> Vec<String> {
+        let kept = Kept::default();
+        let writer = kept.clone();
+        let config = LogConfig {
+            format,
+            filter: filter.to_owned(),
+        };
+        let subscriber = subscriber(&config, move || writer.clone(), terminal).unwrap();
+        tracing::subscriber::with_default(subscriber, || {
+            let span = info_span!(target: "chatkeep_workers", "event", id = "e1", stage = "backup");
+            let _entered = span.enter();
+            debug!(target: "sqlx::query", "library debug");
+            info!(target: "sqlx::query", "library info");
+            warn!(target: "sqlx::query", "library warn");
+            debug!(target: "chatkeep_workers::runner", "own debug");
+            info!(target: "chatkeep_workers::runner", duration_ms = 7, "own info");
+            warn!(target: "chatkeep_core::bus", "own warn");
+        });
+        let text = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// Which of those lines there are, in their order.
+    fn passed(filter: &str) -> Vec<&'static str> {
+        let all = [
+            "library debug",
+            "library info",
+            "library warn",
+            "own debug",
+            "own info",
+            "own warn",
+        ];
+        let lines = logged(LogFormat::Text, filter, false);
+        all.into_iter()
+            .filter(|name| lines.iter().any(|line| line.contains(name)))
+            .collect()
+    }
+
+    #[test]
+    fn a_level_is_for_our_lines_and_libraries_only_warn() {
+        assert_eq!(passed("info"), ["library warn", "own info", "own warn"]);
+        assert_eq!(
+            passed("debug"),
+            ["library warn", "own debug", "own info", "own warn"]
+        );
+        assert_eq!(passed("warn"), ["library warn", "own warn"]);
+        assert!(passed("error").is_empty());
+        assert!(passed("off").is_empty());
+    }
+
+    #[test]
+    fn what_is_named_is_logged() {
+        assert_eq!(
+            passed("warn, sqlx=debug"),
+            ["library debug", "library info", "library warn", "own warn"]
+        );
+        assert_eq!(
+            passed("chatkeep_workers=debug"),
+            ["library warn", "own debug", "own info", "own warn"]
+        );
+    }
+
+    #[test]
+    fn json_has_fields_and_the_span_of_the_event() {
+        let lines = logged(LogFormat::Json, "info", true);
+        let line: Value =
+            serde_json::from_str(lines.iter().find(|l| l.contains("own info")).unwrap()).unwrap();
+        assert_eq!(line["message"], "own info");
+        assert_eq!(line["level"], "INFO");
+        assert_eq!(line["duration_ms"], 7);
+        assert_eq!(line["span"]["name"], "event");
+        assert_eq!(
+            (&line["span"]["id"], &line["span"]["stage"]),
+            (&"e1".into(), &"backup".into())
+        );
+    }
+
+    #[test]
+    fn text_is_one_readable_line_with_colours_only_on_a_terminal() {
+        let coloured = |format, terminal| {
+            logged(format, "info", terminal)
+                .iter()
+                .any(|line| line.contains('\x1b'))
+        };
+        assert!(!coloured(LogFormat::Auto, false));
+        assert!(!coloured(LogFormat::Text, true));
+        let lines = logged(LogFormat::Text, "info", false);
+        let line = lines.iter().find(|line| line.contains("own info")).unwrap();
+        for part in [
+            "INFO",
+            "event",
+            "chatkeep_workers::runner",
+            "duration_ms=7",
+            "id=\"e1\"",
+        ] {
+            assert!(line.contains(part), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_level_and_no_directive_is_refused() {
+        for good in [
+            "INFO",
+            "off",
+            "info,",
+            "debug,chatkeep=trace",
+            "[event{id=e1}]=debug",
+        ] {
+            assert!(filter(good).is_ok(), "{good}");
+        }
+        for bad in ["inof", "chatkeep=loud", "info sqlx", "a=b=c"] {
+            let error = filter(bad).unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("log.filter {bad:?} is not a level")),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The bus' contract: every case runs on the embedded bus and on a real NATS server, and what one
+//! adapter alone must do is tested beside.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod dead;
+mod delivery;
+mod durability;
+mod embedded_only;
+mod fixture;
+mod load;
+mod nats_only;
+mod nats_server;
+
+/// Runs each case on both adapters.
+macro_rules! contract {
+    ($($room:ident :: $case:ident),+ $(,)?) => {
+        mod embedded {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    crate::$room::$case(crate::fixture::Fixture::embedded()).await;
+                }
+            )+
+        }
+        mod nats {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    crate::$room::$case(crate::fixture::Fixture::nats().await).await;
+                }
+            )+
+        }
+    };
+}
+
+contract! {
+    delivery::delivers_what_was_published,
+    delivery::keeps_the_order_of_publishing,
+    delivery::waits_for_the_first_message,
+    delivery::shows_events_to_every_consumer,
+    delivery::gives_a_job_to_its_queue_alone,
+    delivery::shares_messages_between_members,
+    delivery::delivers_again_when_the_lease_runs_out,
+    delivery::extends_the_lease_on_progress,
+    delivery::waits_before_a_retry,
+    delivery::leases_no_more_than_allowed,
+    delivery::loses_nothing_when_a_fetch_is_given_up,
+    delivery::refuses_subjects_that_nobody_reads,
+    delivery::counts_what_is_not_finished,
+    durability::drops_a_second_message_with_the_same_id,
+    durability::drops_duplicates_published_at_once,
+    durability::forgets_ids_after_the_window,
+    durability::keeps_messages_and_ids_over_a_restart,
+    durability::keeps_acknowledgements_over_a_restart,
+    durability::keeps_retries_over_a_restart,
+    durability::refuses_when_full_and_recovers,
+    durability::keeps_messages_for_a_consumer_that_is_away,
+    dead::keeps_what_was_buried,
+    dead::retries_a_dead_letter_for_its_consumer_alone,
+    dead::retries_a_dead_job,
+    dead::drops_a_dead_letter,
+    dead::buries_again_what_fails_again,
+    load::delivers_each_of_many_once,
+}

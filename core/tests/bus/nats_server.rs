@@ -1,0 +1,108 @@
+//! A NATS server of one's own: free port, folder of one's own, ended with its test.
+
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::net::TcpStream;
+
+/// Where Debian puts the server, which is not on everyone's `PATH`.
+const PROGRAMS: [&str; 2] = ["nats-server", "/usr/sbin/nats-server"];
+
+pub(crate) struct NatsServer {
+    port: u16,
+    arguments: Vec<String>,
+    folder: TempDir,
+    process: Option<Child>,
+}
+
+impl NatsServer {
+    pub(crate) async fn start(arguments: &[&str]) -> Self {
+        let mut server = Self {
+            port: free_port(),
+            arguments: arguments.iter().map(ToString::to_string).collect(),
+            folder: TempDir::new().unwrap(),
+            process: None,
+        };
+        server.restart().await;
+        server
+    }
+
+    pub(crate) fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// Ends the server at once, as a crash would.
+    pub(crate) fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.kill().unwrap();
+            process.wait().unwrap();
+        }
+    }
+
+    /// Starts the server again on the same port with what it had stored.
+    pub(crate) async fn restart(&mut self) {
+        self.kill();
+        self.process = Some(spawn(self.port, self.folder.path(), &self.arguments));
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))
+            .await
+            .is_err()
+        {
+            assert!(
+                tokio::time::Instant::now() < deadline,
+                "nats-server did not start"
+            );
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Starts the server again without anything it had stored.
+    pub(crate) async fn restart_empty(&mut self) {
+        self.kill();
+        self.folder = TempDir::new().unwrap();
+        self.restart().await;
+    }
+}
+
+impl Drop for NatsServer {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn spawn(port: u16, folder: &Path, arguments: &[String]) -> Child {
+    for program in PROGRAMS {
+        let spawned = Command::new(program)
+            .args([
+                "--addr",
+                "127.0.0.1",
+                "--port",
+                &port.to_string(),
+                "--jetstream",
+            ])
+            .arg("--store_dir")
+            .arg(folder)
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        match spawned {
+            Ok(process) => return process,
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => panic!("{program} does not start: {error}"),
+        }
+    }
+    panic!("these tests need nats-server (apt-get install nats-server)")
+}
+
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
+}

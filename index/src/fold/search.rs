@@ -1,0 +1,241 @@
+//! Folding for search: [`fold`](crate::fold) without Latin diacritics (`Café` is found by `cafe`),
+//! with the way back to the characters of the original text.
+
+use std::ops::Range;
+
+use icu_normalizer::DecomposingNormalizerBorrowed;
+
+use super::quick::{self, Step};
+use super::{NFKC, fold_chars};
+use crate::script::combining_class;
+
+const NFD: DecomposingNormalizerBorrowed<'static> = DecomposingNormalizerBorrowed::new_nfd();
+
+/// A text folded for search, and where each of its characters came from.
+#[derive(Clone, Debug, Default)]
+pub struct SearchText {
+    folded: String,
+    origins: Vec<Range<usize>>,
+}
+
+impl SearchText {
+    /// Folds `text`.
+    pub fn new(text: &str) -> Self {
+        let mut this = Self::default();
+        each_folded(text, |c, origin| {
+            this.folded.push(c);
+            this.origins.push(origin);
+        });
+        this
+    }
+
+    /// The folded text: single spaces, none at its beginning.
+    pub fn as_str(&self) -> &str {
+        &self.folded
+    }
+
+    /// The range of characters (not bytes) of the original text that the given range of
+    /// characters of the folded text came from. Characters that fold as one are never parted.
+    pub fn original(&self, folded: Range<usize>) -> Range<usize> {
+        let Some(origins) = self.origins.get(folded) else {
+            return 0..0;
+        };
+        match (origins.first(), origins.last()) {
+            (Some(first), Some(last)) => first.start..last.end,
+            _ => 0..0,
+        }
+    }
+}
+
+/// `text` folded for search.
+pub fn fold_for_search(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    each_folded(text, |c, _| folded.push(c));
+    folded
+}
+
+/// Calls `emit` with every character of the folded text and the characters of `text` it came from.
+///
+/// The text is taken in clusters, a character with all that folds together with it, so that the
+/// normaliser sees whole clusters and the origin of what it returns is known.
+pub(crate) fn each_folded(text: &str, mut emit: impl FnMut(char, Range<usize>)) {
+    let mut chars = text.chars().peekable();
+    let mut cluster = String::new();
+    let mut start = 0;
+    let mut last = ' ';
+    while let Some(c) = chars.next() {
+        let first_step = quick::step(c);
+        if first_step != Step::Slow && !chars.peek().is_some_and(|&next| may_join(next)) {
+            let origin = start..start + 1;
+            start += 1;
+            emit_step(c, first_step, &mut last, |c| emit(c, origin.clone()));
+            continue;
+        }
+        cluster.clear();
+        cluster.push(c);
+        let mut end = start + 1;
+        while let Some(next) = chars.next_if(|&next| joins(&cluster, next)) {
+            cluster.push(next);
+            end += 1;
+        }
+        let origin = start..end;
+        start = end;
+        emit_cluster(&cluster, &mut last, |c| emit(c, origin.clone()));
+    }
+}
+
+/// Whether `next` may fold together with the character before it; a cheap question first.
+#[inline]
+fn may_join(next: char) -> bool {
+    matches!(quick::step(next), Step::Slow | Step::Drop | Step::Mark(_))
+}
+
+/// Whether `next` folds together with `cluster` to something else than they do apart.
+fn joins(cluster: &str, next: char) -> bool {
+    match quick::step(next) {
+        Step::Drop | Step::Mark(_) => true,
+        Step::Slow => {
+            combining_class(next) != 0 || quick::is_ignorable(next) || composes(cluster, next)
+        }
+        _ => false,
+    }
+}
+
+fn composes(cluster: &str, next: char) -> bool {
+    let together = NFKC.normalize_iter(cluster.chars().chain([next]));
+    let apart = NFKC
+        .normalize_iter(cluster.chars())
+        .chain(NFKC.normalize_iter([next].into_iter()));
+    !together.eq(apart)
+}
+
+/// Emits a character that folds by table.
+fn emit_step(c: char, step: Step, last: &mut char, mut emit: impl FnMut(char)) {
+    match step {
+        Step::Keep | Step::Mark(_) => emit_char(c, last, &mut emit),
+        Step::To(c) => emit_char(c, last, &mut emit),
+        Step::Text(text) => text.chars().for_each(|c| emit_char(c, last, &mut emit)),
+        Step::Space => emit_char(' ', last, &mut emit),
+        Step::Drop | Step::Slow => {}
+    }
+}
+
+/// Emits a cluster, by table if that is enough.
+fn emit_cluster(cluster: &str, last: &mut char, mut emit: impl FnMut(char)) {
+    let mut mark = Some(0);
+    let by_table = cluster.chars().map(quick::step).all(|step| {
+        mark = mark.and_then(|mark| quick::next_mark(mark, step));
+        mark.is_some() && step != Step::Slow
+    });
+    if by_table {
+        for c in cluster.chars() {
+            emit_step(c, quick::step(c), last, &mut emit);
+        }
+    } else {
+        fold_chars(cluster.chars()).for_each(|c| emit_plain(c, last, &mut emit));
+    }
+}
+
+/// Emits a folded character without its Latin diacritics.
+fn emit_plain(c: char, last: &mut char, emit: &mut impl FnMut(char)) {
+    match c {
+        'æ' => "ae".chars().for_each(|c| emit_char(c, last, emit)),
+        'œ' => "oe".chars().for_each(|c| emit_char(c, last, emit)),
+        '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}' => {
+            let base = NFD.normalize_iter([c].into_iter()).next().unwrap_or(c);
+            emit_char(unstroked(base), last, emit);
+        }
+        c if combining_class(c) != 0 && last.is_ascii_alphabetic() => {}
+        c if c.is_whitespace() => emit_char(' ', last, emit),
+        c => emit_char(c, last, emit),
+    }
+}
+
+/// Emits `c`, but never two spaces in a row and none at the beginning.
+#[inline]
+fn emit_char(c: char, last: &mut char, emit: &mut impl FnMut(char)) {
+    if c != ' ' || *last != ' ' {
+        emit(c);
+    }
+    *last = c;
+}
+
+/// The base of the Latin letters whose stroke Unicode does not take for a diacritic.
+fn unstroked(c: char) -> char {
+    match c {
+        'đ' | 'ð' => 'd',
+        'ħ' => 'h',
+        'ı' => 'i',
+        'ł' => 'l',
+        'ø' => 'o',
+        'ŧ' => 't',
+        c => c,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::tests::mixed_text;
+    use super::*;
+    use crate::fold::fold;
+
+    #[test]
+    fn latin_diacritics_go_and_others_stay() {
+        for (text, folded) in [
+            ("Café CRÈME", "cafe creme"),
+            ("Cafe\u{301}", "cafe"),
+            ("Đường Łódź Ærø", "duong lodz aero"),
+            ("İstanbul ırmak", "istanbul irmak"),
+            ("がぎ й Ώ", "がぎ й ώ"),
+            ("น้ำ", "น้\u{e4d}า"),
+            ("a\u{300}\u{323}b", "ab"),
+        ] {
+            assert_eq!(fold_for_search(text), folded, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_folded_character_knows_its_origin() {
+        let text = SearchText::new("A  ﾊﾟé㍿e\u{301}…น้ำ❤\u{fe0f}!");
+        assert_eq!(text.as_str(), "a パe株式会社e...น้\u{e4d}า❤!");
+        let origin = |range| text.original(range);
+        assert_eq!(origin(0..1), 0..1);
+        assert_eq!(
+            origin(2..3),
+            3..5,
+            "two half-width characters, one katakana"
+        );
+        assert_eq!(origin(3..4), 5..6);
+        assert_eq!(origin(5..6), 6..7, "a part of a ligature is all of it");
+        assert_eq!(origin(8..9), 7..9);
+        assert_eq!(origin(9..12), 9..10);
+        assert_eq!(origin(12..14), 10..12);
+        assert_eq!(origin(16..17), 13..15);
+        assert_eq!(origin(17..18), 15..16);
+        assert_eq!(origin(17..99), 0..0);
+    }
+
+    #[test]
+    fn letters_of_a_laughing_line_stay_apart() {
+        let text = SearchText::new("응ㅋㅋㅋ");
+        assert_eq!(text.original(1..3), 1..3);
+    }
+
+    proptest! {
+        #[test]
+        fn it_differs_from_folding_by_latin_diacritics_alone(text in mixed_text()) {
+            let latin = |c: char| matches!(c, '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}');
+            prop_assume!(!fold(&text).chars().any(|c| latin(c) || combining_class(c) != 0));
+            let folded = fold_for_search(&text);
+            prop_assert_eq!(folded.trim_end(), fold(&text));
+        }
+
+        #[test]
+        fn folding_for_search_twice_changes_nothing(text in mixed_text()) {
+            let once = fold_for_search(&text);
+            prop_assert_eq!(fold_for_search(&once), once);
+        }
+    }
+}

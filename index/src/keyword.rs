@@ -1,0 +1,252 @@
+//! Keyword rules: which rule does a message ask for, word for word?
+//!
+//! The keywords of a channel are one finite-state map from folded keyword to rule. `exact` is a
+//! look-up; `contains` walks the map from every place in the message where a keyword may begin,
+//! after a small filter on the first two characters has turned most of those places down.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use fst::raw::{Fst, Output};
+
+use crate::fold::{fold_cow, fold_phrase, strip_marks};
+use crate::script::Class;
+
+/// A keyword map could not be built.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot build the keyword map")]
+pub struct KeywordError(#[from] fst::Error);
+
+/// The rule that a message asks for, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeywordHit {
+    /// The rule's ordinal, as it was given.
+    pub rule: u32,
+    /// Where the keyword begins in the folded message, in characters.
+    pub start: usize,
+    /// The length of the folded keyword in characters.
+    pub len: usize,
+}
+
+/// The keywords of a set of rules, ready for matching. Built once, shared, replaced as a whole.
+#[derive(Clone)]
+pub struct KeywordMatcher {
+    keywords: Fst<Vec<u8>>,
+    filter: StartFilter,
+}
+
+impl KeywordMatcher {
+    /// Compiles `rules`: pairs of a rule's ordinal (lower is older) and one of its keywords. Of a
+    /// keyword that two rules have, the older rule answers. Keywords that fold to nothing are left
+    /// out.
+    pub fn build<'a>(
+        rules: impl IntoIterator<Item = (u32, &'a str)>,
+    ) -> Result<Self, KeywordError> {
+        let mut folded: Vec<(String, u32)> = rules
+            .into_iter()
+            .map(|(rule, keyword)| (fold_phrase(keyword), rule))
+            .collect();
+        folded.retain(|(keyword, _)| !keyword.is_empty());
+        folded.sort_unstable();
+        folded.dedup_by(|later, first| later.0 == first.0);
+        let mut filter = StartFilter::with_room_for(folded.len());
+        folded
+            .iter()
+            .for_each(|(keyword, _)| filter.insert(keyword));
+        let pairs = folded
+            .iter()
+            .map(|(keyword, rule)| (keyword, u64::from(*rule)));
+        Ok(Self {
+            keywords: Fst::from_iter_map(pairs)?,
+            filter,
+        })
+    }
+
+    /// The number of different keywords.
+    pub fn len(&self) -> usize {
+        self.keywords.len()
+    }
+
+    /// Whether there is no keyword at all.
+    pub fn is_empty(&self) -> bool {
+        self.keywords.is_empty()
+    }
+
+    /// What the matcher holds in memory, in bytes.
+    pub fn size(&self) -> usize {
+        self.keywords.size() + self.filter.bits.len() * size_of::<u64>()
+    }
+
+    /// The rule one of whose keywords the message is, as a whole; sentence marks at its end do not
+    /// matter.
+    pub fn exact(&self, message: &str) -> Option<KeywordHit> {
+        let folded = fold_cow(message);
+        let phrase = strip_marks(&folded);
+        let rule = rule_of(self.keywords.get(phrase)?)?;
+        Some(KeywordHit {
+            rule,
+            start: 0,
+            len: phrase.chars().count(),
+        })
+    }
+
+    /// The rule one of whose keywords occurs in the message: as whole words where the script has
+    /// spaces, from the start of a word on in Korean, anywhere in scripts without spaces. The
+    /// longest keyword wins, then the older rule, then the first place.
+    pub fn contains(&self, message: &str) -> Option<KeywordHit> {
+        let folded = fold_cow(message);
+        let mut best: Option<KeywordHit> = None;
+        let mut before = Class::Space;
+        let mut chars = folded.char_indices().peekable();
+        let mut start = 0;
+        while let Some((at, c)) = chars.next() {
+            let class = Class::of(c);
+            let second = chars.peek().map(|&(_, second)| second);
+            if may_begin(before, class)
+                && self.filter.may_begin(c, second)
+                && let Some((rule, len)) = self.longest_at(&folded[at..])
+                && best.is_none_or(|best| (best.len, rule) < (len, best.rule))
+            {
+                best = Some(KeywordHit { rule, start, len });
+            }
+            before = class;
+            start += 1;
+        }
+        best
+    }
+
+    /// The rule and length in characters of the longest keyword that `rest` begins with.
+    fn longest_at(&self, rest: &str) -> Option<(u32, usize)> {
+        let mut longest = None;
+        let mut node = self.keywords.root();
+        let mut output = Output::zero();
+        let mut len = 0;
+        for (at, &byte) in rest.as_bytes().iter().enumerate() {
+            let Some(index) = node.find_input(byte) else {
+                break;
+            };
+            let transition = node.transition(index);
+            output = output.cat(transition.out);
+            node = self.keywords.node(transition.addr);
+            // A continuation byte belongs to the character counted already.
+            len += usize::from(byte & 0xc0 != 0x80);
+            if node.is_final() && may_end(rest, at + 1) {
+                longest = rule_of(output.cat(node.final_output())).map(|rule| (rule, len));
+            }
+        }
+        longest
+    }
+}
+
+impl fmt::Debug for KeywordMatcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeywordMatcher")
+            .field("keywords", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A keyword that more than one rule has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedKeyword {
+    /// The keyword, folded.
+    pub keyword: String,
+    /// The rules that have it, oldest first; only the first will ever answer it.
+    pub rules: Vec<u32>,
+}
+
+/// The keywords that more than one of `rules` has, after folding.
+pub fn duplicates<'a>(rules: impl IntoIterator<Item = (u32, &'a str)>) -> Vec<SharedKeyword> {
+    let mut owners: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    for (rule, keyword) in rules {
+        owners.entry(fold_phrase(keyword)).or_default().push(rule);
+    }
+    let shared = owners.into_iter().filter_map(|(keyword, mut rules)| {
+        rules.sort_unstable();
+        rules.dedup();
+        (rules.len() > 1 && !keyword.is_empty()).then_some(SharedKeyword { keyword, rules })
+    });
+    shared.collect()
+}
+
+fn rule_of(output: Output) -> Option<u32> {
+    u32::try_from(output.value()).ok()
+}
+
+/// Whether a keyword whose first character is of class `first` may begin after a character of
+/// class `before`.
+#[inline]
+fn may_begin(before: Class, first: Class) -> bool {
+    match first {
+        Class::Space => false,
+        Class::Word => before != Class::Word,
+        Class::Hangul => !matches!(before, Class::Word | Class::Hangul),
+        Class::Symbol | Class::Unspaced => true,
+    }
+}
+
+/// Whether a keyword may end at byte `end` of `text`, where a character ends too.
+#[inline]
+fn may_end(text: &str, end: usize) -> bool {
+    let (head, tail) = text.split_at(end);
+    let class_of = |c: Option<char>| c.map_or(Class::Space, Class::of);
+    class_of(head.chars().next_back()) != Class::Word
+        || class_of(tail.chars().next()) != Class::Word
+}
+
+/// A one-hash Bloom filter over how keywords begin: their first two characters, or their only one.
+#[derive(Clone, Debug)]
+struct StartFilter {
+    bits: Vec<u64>,
+    /// How far to shift a hash to get the number of a bit.
+    shift: u32,
+}
+
+impl StartFilter {
+    /// Eight bits a keyword: at most one start in eight passes by chance.
+    fn with_room_for(keywords: usize) -> Self {
+        let bits = (keywords * 8).next_power_of_two().max(64);
+        Self {
+            bits: vec![0; bits / 64],
+            shift: 64 - bits.ilog2(),
+        }
+    }
+
+    fn insert(&mut self, keyword: &str) {
+        let mut chars = keyword.chars();
+        if let Some(first) = chars.next() {
+            let (word, mask) = self.place(first, chars.next());
+            self.bits[word] |= mask;
+        }
+    }
+
+    /// Whether some keyword may begin with these characters, or be the first of them alone.
+    #[inline]
+    fn may_begin(&self, first: char, second: Option<char>) -> bool {
+        self.holds(first, None) || (second.is_some() && self.holds(first, second))
+    }
+
+    #[inline]
+    fn holds(&self, first: char, second: Option<char>) -> bool {
+        let (word, mask) = self.place(first, second);
+        self.bits[word] & mask != 0
+    }
+
+    /// Fibonacci hashing: the high bits of a product with 2^64 / φ are well mixed.
+    #[inline]
+    fn place(&self, first: char, second: Option<char>) -> (usize, u64) {
+        let pair = u64::from(first) << 32 | second.map_or(0, u64::from);
+        let hash = pair.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let bit = (hash ^ hash << 21).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift;
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "far fewer bits than memory has"
+        )]
+        let word = (bit / 64) as usize;
+        (word, 1 << (bit % 64))
+    }
+}
+
+#[cfg(test)]
+#[path = "keyword_tests.rs"]
+mod tests;

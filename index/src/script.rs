@@ -1,0 +1,110 @@
+//! How scripts write words: with spaces between them, or without.
+//!
+//! Unicode's own word boundaries need dictionaries for the scripts without spaces, and dictionary
+//! words lose substrings that people search for. Matching here needs only the coarse classes below.
+
+use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
+
+/// What a folded character is to a matcher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// White space.
+    Space,
+    /// Punctuation, symbols, emoji: never part of a word.
+    Symbol,
+    /// A letter, digit or mark of a script that puts spaces between words.
+    Word,
+    /// Hangul: spaces between words, but particles grow onto their ends.
+    Hangul,
+    /// A script that writes without spaces: Han, kana, bopomofo, Thai, Lao, Khmer, Myanmar, …
+    Unspaced,
+}
+
+impl Class {
+    /// The class of a character of folded text.
+    #[inline]
+    pub fn of(c: char) -> Self {
+        if c.is_ascii() {
+            return if c.is_ascii_alphanumeric() {
+                Self::Word
+            } else if c.is_whitespace() {
+                Self::Space
+            } else {
+                Self::Symbol
+            };
+        }
+        if is_unspaced(c) {
+            return Self::Unspaced;
+        }
+        match c {
+            '\u{1100}'..='\u{11ff}'
+            | '\u{3131}'..='\u{318e}'
+            | '\u{a960}'..='\u{a97f}'
+            | '\u{ac00}'..='\u{d7ff}' => Self::Hangul,
+            c if c.is_alphanumeric() => Self::Word,
+            c if c.is_whitespace() => Self::Space,
+            c if combining_class(c) != 0 => Self::Word,
+            _ => Self::Symbol,
+        }
+    }
+
+    /// Whether text of this class is searched by substring (`Hangul`, `Unspaced`).
+    #[inline]
+    pub fn is_substring_script(self) -> bool {
+        matches!(self, Self::Hangul | Self::Unspaced)
+    }
+}
+
+/// The canonical combining class of `c`; 0 for everything that stands by itself.
+#[inline]
+pub(crate) fn combining_class(c: char) -> u8 {
+    const CLASSES: CanonicalCombiningClassMapBorrowed<'static> =
+        CanonicalCombiningClassMapBorrowed::new();
+    CLASSES.get_u8(c)
+}
+
+/// Whether `c` belongs to a script without spaces, its punctuation left out.
+#[inline]
+fn is_unspaced(c: char) -> bool {
+    matches!(c,
+        '\u{4e00}'..='\u{9fff}' // Han, by far the most frequent here: asked first
+        | '\u{3041}'..='\u{3096}' | '\u{3099}' | '\u{309a}' | '\u{309d}'..='\u{309f}' // hiragana
+        | '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' // katakana
+        | '\u{0e01}'..='\u{0e3e}' | '\u{0e40}'..='\u{0e4e}' | '\u{0e50}'..='\u{0e59}' // Thai
+        | '\u{3005}'..='\u{3007}' | '\u{3021}'..='\u{3029}' | '\u{3031}'..='\u{3035}'
+        | '\u{3038}'..='\u{303c}' // CJK repetition marks and numerals
+        | '\u{3105}'..='\u{312f}' | '\u{31a0}'..='\u{31bf}' // bopomofo
+        | '\u{31f0}'..='\u{31ff}' // katakana extensions
+        | '\u{3400}'..='\u{4dbf}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' // Han
+        | '\u{2e80}'..='\u{2fdf}' // radicals
+        | '\u{1aff0}'..='\u{1b16f}' // kana extensions
+        | '\u{0e80}'..='\u{0eff}' // Lao
+        | '\u{0f00}' | '\u{0f18}'..='\u{0f39}' | '\u{0f3e}'..='\u{0f84}' // Tibetan
+        | '\u{0f86}'..='\u{0fbc}'
+        | '\u{1000}'..='\u{1049}' | '\u{1050}'..='\u{109f}' // Myanmar
+        | '\u{a9e0}'..='\u{a9ff}' | '\u{aa60}'..='\u{aa7f}'
+        | '\u{1780}'..='\u{17d3}' | '\u{17d7}' | '\u{17dc}'..='\u{17ff}' // Khmer
+        | '\u{1950}'..='\u{19df}' | '\u{1a20}'..='\u{1a9f}' | '\u{aa80}'..='\u{aadd}' // Tai
+        | '\u{a000}'..='\u{a48f}' // Yi
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_follow_the_way_a_script_is_written() {
+        let of = |text: &str| text.chars().map(Class::of).collect::<Vec<_>>();
+        assert_eq!(of("aé7я"), [Class::Word; 4]);
+        assert_eq!(
+            of("हिन्"),
+            [Class::Word; 4],
+            "vowel signs and viramas belong to their word"
+        );
+        assert_eq!(of("漢あアーกำㄅ々"), [Class::Unspaced; 8]);
+        assert_eq!(of("한ᄒ"), [Class::Hangul; 2]);
+        assert_eq!(of("။។。฿+😀_'"), [Class::Symbol; 8]);
+        assert_eq!(of(" \n\u{3000}"), [Class::Space; 3]);
+    }
+}

@@ -1,0 +1,236 @@
+//! From a request to a tantivy query.
+//!
+//! Conditions that only filter score nothing, so that relevance is about the words alone.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use tantivy::query::{
+    AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, DisjunctionMaxQuery, EmptyQuery, Occur,
+    PhraseQuery, Query as TantivyQuery, RangeQuery, TermQuery, TermSetQuery,
+};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{Searcher, Term};
+
+use super::SearchRequest;
+use super::phrase::OpenPhraseQuery;
+use super::query::{Has, Needle, Sides};
+use super::schema::{Fields, HAS_LINK};
+use super::units::{Kind, Unit, units};
+
+type Clause = (Occur, Box<dyn TantivyQuery>);
+
+/// The types that `has:media` means.
+const MEDIA: [&str; 4] = ["image", "video", "audio", "file"];
+
+/// How many words a prefix may stand for and still be scored word by word. Beyond, every word
+/// scores the same: reading thousands of lists of positions to rank what was hardly typed yet
+/// costs more than it tells.
+const MAX_SCORED_WORDS: usize = 64;
+
+/// What a word that only begins as typed scores beside the very word.
+const PREFIX_WEIGHT: f32 = 0.5;
+
+/// Compiles requests against one state of the index.
+pub(super) struct Compiler<'a> {
+    pub(super) fields: Fields,
+    pub(super) searcher: &'a Searcher,
+}
+
+impl Compiler<'_> {
+    /// The tantivy query for `request`.
+    pub(super) fn compile(
+        &self,
+        request: &SearchRequest<'_>,
+    ) -> tantivy::Result<Box<dyn TantivyQuery>> {
+        let query = request.query;
+        let mut clauses: Vec<Clause> = Vec::new();
+        for needle in &query.text.wanted {
+            clauses.push((Occur::Must, self.needle(needle)?));
+        }
+        for needle in &query.text.unwanted {
+            clauses.push((Occur::MustNot, self.needle(needle)?));
+        }
+        self.filters(request, &mut clauses);
+        if !clauses.iter().any(|(occur, _)| *occur == Occur::Must) {
+            clauses.push(must(boxed(AllQuery)));
+        }
+        Ok(Box::new(BooleanQuery::new(clauses)))
+    }
+
+    fn filters(&self, request: &SearchRequest<'_>, clauses: &mut Vec<Clause>) {
+        let fields = self.fields;
+        let query = request.query;
+        let asked = [
+            request
+                .channels
+                .map(|channels| any_of(fields.channel, channels)),
+            request
+                .senders
+                .map(|senders| any_of(fields.sender, senders)),
+            request.kind.map(|kind| any_of(fields.kind, &[kind])),
+            sent_between(fields.sent_at, request),
+        ];
+        clauses.extend(asked.into_iter().flatten().map(must));
+        either_side(&query.from, fields.sender, clauses);
+        either_side(&query.types, fields.kind, clauses);
+        let has = |property: &Has| match property {
+            Has::Link => any_of(fields.has, &[HAS_LINK]),
+            Has::Media => any_of(fields.kind, &MEDIA),
+        };
+        clauses.extend(query.has.wanted.iter().map(has).map(must));
+        clauses.extend(
+            query
+                .has
+                .unwanted
+                .iter()
+                .map(|has_not| (Occur::MustNot, has(has_not))),
+        );
+    }
+
+    /// Messages in which `needle` occurs: its terms one after another, the last word of it possibly
+    /// going on.
+    fn needle(&self, needle: &Needle) -> tantivy::Result<Box<dyn TantivyQuery>> {
+        let (mut terms, open_end) = self.terms(needle.as_str());
+        match terms.pop() {
+            None => Ok(boxed(EmptyQuery)),
+            Some(word) if open_end && !terms.is_empty() => {
+                Ok(boxed(OpenPhraseQuery::new(terms, word)))
+            }
+            // A single word is the whole needle.
+            Some(_) if open_end => self.prefix(needle.as_str()),
+            Some((_, term)) if terms.is_empty() => Ok(scored(term)),
+            Some(last) => {
+                terms.push(last);
+                Ok(boxed(PhraseQuery::new_with_offset(terms)))
+            }
+        }
+    }
+
+    /// The terms of a needle with their positions, and whether the last one is a word that may go
+    /// on.
+    ///
+    /// Of the overlapping pairs of a run every other one is enough, and the last one: positions
+    /// next to each other are characters next to each other.
+    fn terms(&self, folded: &str) -> (Vec<(usize, Term)>, bool) {
+        let units: Vec<Unit> = units(folded).collect();
+        let term = |unit: &Unit, end| {
+            (
+                unit.position,
+                Term::from_field_text(self.fields.text, &folded[unit.start..end]),
+            )
+        };
+        let mut terms = Vec::with_capacity(units.len());
+        let mut covered = 0;
+        let mut before: Option<&Unit> = None;
+        for unit in &units {
+            match unit.kind {
+                Kind::Character { .. } if unit.end <= covered => {}
+                Kind::Character { pair: true } => {
+                    terms.push(term(unit, unit.pair_end));
+                    covered = unit.pair_end;
+                }
+                Kind::Character { pair: false } => terms.push(match before {
+                    Some(before) if before.kind == Kind::Character { pair: true } => {
+                        term(before, before.pair_end)
+                    }
+                    _ => term(unit, unit.end),
+                }),
+                Kind::Word | Kind::Symbol => terms.push(term(unit, unit.end)),
+            }
+            before = Some(unit);
+        }
+        (
+            terms,
+            units.last().is_some_and(|unit| unit.kind == Kind::Word),
+        )
+    }
+
+    /// Messages with a word that begins with `word`; the very word first.
+    fn prefix(&self, word: &str) -> tantivy::Result<Box<dyn TantivyQuery>> {
+        let field = self.fields.text;
+        let the_word = scored(Term::from_field_text(field, word));
+        let longer: Vec<Box<dyn TantivyQuery>> = match self.longer_words(word)? {
+            Some(longer) => {
+                let terms = longer
+                    .iter()
+                    .map(|longer| Term::from_field_text(field, longer));
+                terms
+                    .map(|term| boxed(BoostQuery::new(scored(term), PREFIX_WEIGHT)))
+                    .collect()
+            }
+            None => {
+                let from = Bound::Included(Term::from_field_text(field, word));
+                // No word holds the last code point: it is not a character.
+                let to = Term::from_field_text(field, &format!("{word}{}", char::MAX));
+                let all = boxed(RangeQuery::new(from, Bound::Excluded(to)));
+                vec![boxed(ConstScoreQuery::new(all, PREFIX_WEIGHT))]
+            }
+        };
+        let all = std::iter::once(the_word).chain(longer).collect();
+        Ok(boxed(DisjunctionMaxQuery::new(all)))
+    }
+
+    /// The words of the index that begin with `word` and go on; `None` if they are too many to be
+    /// scored.
+    fn longer_words(&self, word: &str) -> tantivy::Result<Option<BTreeSet<String>>> {
+        let mut words = BTreeSet::new();
+        for segment in self.searcher.segment_readers() {
+            let index = segment.inverted_index(self.fields.text)?;
+            let mut stream = index.terms().range().gt(word).into_stream()?;
+            while stream.advance() && stream.key().starts_with(word.as_bytes()) {
+                words.insert(String::from_utf8_lossy(stream.key()).into_owned());
+                if words.len() > MAX_SCORED_WORDS {
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(words))
+    }
+}
+
+fn boxed(query: impl TantivyQuery) -> Box<dyn TantivyQuery> {
+    Box::new(query)
+}
+
+fn scored(term: Term) -> Box<dyn TantivyQuery> {
+    boxed(TermQuery::new(term, IndexRecordOption::WithFreqs))
+}
+
+/// A condition that every result meets and that ranks none of them.
+fn must(condition: Box<dyn TantivyQuery>) -> Clause {
+    (Occur::Must, boxed(ConstScoreQuery::new(condition, 0.0)))
+}
+
+/// Messages whose `field` is one of `values`; none at all if there are none.
+fn any_of(field: Field, values: &[impl AsRef<str>]) -> Box<dyn TantivyQuery> {
+    let term = |value: &dyn AsRef<str>| Term::from_field_text(field, value.as_ref());
+    match values {
+        [] => boxed(EmptyQuery),
+        [value] => boxed(TermQuery::new(term(value), IndexRecordOption::Basic)),
+        values => boxed(TermSetQuery::new(values.iter().map(|value| term(value)))),
+    }
+}
+
+/// What a query says about one field: any of the wanted values, none of the unwanted.
+fn either_side(asked: &Sides<impl AsRef<str>>, field: Field, clauses: &mut Vec<Clause>) {
+    if !asked.wanted.is_empty() {
+        clauses.push(must(any_of(field, &asked.wanted)));
+    }
+    if !asked.unwanted.is_empty() {
+        clauses.push((Occur::MustNot, any_of(field, &asked.unwanted)));
+    }
+}
+
+/// The time limits of request and query together.
+fn sent_between(sent_at: Field, request: &SearchRequest<'_>) -> Option<Box<dyn TantivyQuery>> {
+    let from = request.from.max(request.query.after);
+    let to = [request.to, request.query.before]
+        .into_iter()
+        .flatten()
+        .min();
+    let term = |moment| Term::from_field_i64(sent_at, moment);
+    let from_bound = from.map_or(Bound::Unbounded, |from| Bound::Included(term(from)));
+    let to_bound = to.map_or(Bound::Unbounded, |to| Bound::Excluded(term(to)));
+    (from.is_some() || to.is_some()).then(|| boxed(RangeQuery::new(from_bound, to_bound)))
+}

@@ -1,0 +1,202 @@
+//! Phrases whose last word may go on: `don't` is the units `don`, `'` and words from `t` on.
+//!
+//! tantivy's own phrase-prefix query opens the positions of every word that the prefix stands for
+//! at once: gigabytes for a prefix of one letter. Here the exact part of the phrase says first
+//! which messages can match and where; the words are then read one after another.
+
+use tantivy::postings::{Postings, SegmentPostings};
+use tantivy::query::{
+    EmptyScorer, EnableScoring, Explanation, PhraseQuery, Query, Scorer, TermQuery, Weight,
+};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocId, DocSet, Score, SegmentReader, TERMINATED, Term};
+
+/// Messages with the exact terms at their places and, at its own, a word that begins with a prefix.
+#[derive(Clone, Debug)]
+pub(super) struct OpenPhraseQuery {
+    exact: Vec<(usize, Term)>,
+    prefix_position: usize,
+    prefix: Term,
+}
+
+impl OpenPhraseQuery {
+    /// A query for `exact` (not empty, at its positions, in order) and then `prefix`.
+    pub(super) fn new(exact: Vec<(usize, Term)>, (prefix_position, prefix): (usize, Term)) -> Self {
+        Self {
+            exact,
+            prefix_position,
+            prefix,
+        }
+    }
+}
+
+impl Query for OpenPhraseQuery {
+    fn weight(&self, scoring: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
+        let exact = match &self.exact[..] {
+            [(_, term)] => {
+                TermQuery::new(term.clone(), IndexRecordOption::WithFreqs).weight(scoring)?
+            }
+            terms => PhraseQuery::new_with_offset(terms.to_vec()).weight(scoring)?,
+        };
+        Ok(Box::new(OpenPhraseWeight {
+            exact,
+            query: self.clone(),
+        }))
+    }
+}
+
+struct OpenPhraseWeight {
+    /// Finds and scores the exact part.
+    exact: Box<dyn Weight>,
+    query: OpenPhraseQuery,
+}
+
+impl Weight for OpenPhraseWeight {
+    fn scorer(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
+        let candidates = self.candidates(reader, boost)?;
+        if candidates.is_empty() {
+            return Ok(Box::new(EmptyScorer));
+        }
+        let found = self.with_prefix(reader, candidates)?;
+        Ok(Box::new(FoundScorer { found, at: 0 }))
+    }
+
+    fn explain(&self, reader: &SegmentReader, doc: DocId) -> tantivy::Result<Explanation> {
+        let mut scorer = self.scorer(reader, 1.0)?;
+        let matches = scorer.doc() <= doc && scorer.seek(doc) == doc;
+        Ok(Explanation::new(
+            "open phrase",
+            if matches { scorer.score() } else { 0.0 },
+        ))
+    }
+}
+
+/// A message that holds the exact part, and where the word after it would stand.
+struct Candidate {
+    doc: DocId,
+    score: Score,
+    places: Vec<u32>,
+    is_match: bool,
+}
+
+impl OpenPhraseWeight {
+    fn candidates(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Vec<Candidate>> {
+        let mut terms = Vec::with_capacity(self.query.exact.len());
+        for (position, term) in &self.query.exact {
+            let index = reader.inverted_index(term.field())?;
+            let positions = IndexRecordOption::WithFreqsAndPositions;
+            let Some(postings) = index.read_postings(term, positions)? else {
+                return Ok(Vec::new());
+            };
+            let distance = u32::try_from(self.query.prefix_position - position).unwrap_or(u32::MAX);
+            terms.push((distance, postings));
+        }
+        let mut candidates = Vec::new();
+        let mut scorer = self.exact.scorer(reader, boost)?;
+        while scorer.doc() != TERMINATED {
+            let (doc, score) = (scorer.doc(), scorer.score());
+            let places = places_after(doc, &mut terms);
+            candidates.push(Candidate {
+                doc,
+                score,
+                places,
+                is_match: false,
+            });
+            scorer.advance();
+        }
+        Ok(candidates)
+    }
+
+    fn with_prefix(
+        &self,
+        reader: &SegmentReader,
+        mut candidates: Vec<Candidate>,
+    ) -> tantivy::Result<Vec<(DocId, Score)>> {
+        let prefix = self.query.prefix.serialized_value_bytes();
+        let index = reader.inverted_index(self.query.prefix.field())?;
+        let mut words = index.terms().range().ge(prefix).into_stream()?;
+        while words.advance() && words.key().starts_with(prefix) {
+            let positions = IndexRecordOption::WithFreqsAndPositions;
+            let postings = index.read_postings_from_terminfo(words.value(), positions)?;
+            mark_matches(postings, &mut candidates);
+        }
+        let matches = candidates
+            .into_iter()
+            .filter(|candidate| candidate.is_match);
+        Ok(matches
+            .map(|candidate| (candidate.doc, candidate.score))
+            .collect())
+    }
+}
+
+/// The places at which the terms of an exact phrase end in `doc`: where all of them, each moved by
+/// its distance, agree.
+fn places_after(doc: DocId, terms: &mut [(u32, SegmentPostings)]) -> Vec<u32> {
+    let mut places: Option<Vec<u32>> = None;
+    let mut others = Vec::new();
+    for (distance, postings) in terms {
+        if postings.doc() < doc {
+            postings.seek(doc);
+        }
+        if postings.doc() != doc {
+            return Vec::new();
+        }
+        postings.positions_with_offset(*distance, &mut others);
+        match &mut places {
+            None => places = Some(others.clone()),
+            Some(places) => places.retain(|place| others.binary_search(place).is_ok()),
+        }
+    }
+    places.unwrap_or_default()
+}
+
+/// Marks the candidates that have this word at one of their places.
+fn mark_matches(mut word: SegmentPostings, candidates: &mut [Candidate]) {
+    let mut positions = Vec::new();
+    let mut rest = candidates;
+    loop {
+        let doc = word.doc();
+        let skipped = rest.partition_point(|candidate| candidate.doc < doc);
+        rest = &mut rest[skipped..];
+        let Some(candidate) = rest.first_mut() else {
+            return;
+        };
+        if candidate.doc > doc {
+            word.seek(candidate.doc);
+            continue;
+        }
+        if !candidate.is_match {
+            word.positions(&mut positions);
+            let hit = |place| positions.binary_search(place).is_ok();
+            candidate.is_match = candidate.places.iter().any(hit);
+        }
+        word.advance();
+    }
+}
+
+/// The messages that were found.
+struct FoundScorer {
+    found: Vec<(DocId, Score)>,
+    at: usize,
+}
+
+impl DocSet for FoundScorer {
+    fn advance(&mut self) -> DocId {
+        self.at += 1;
+        self.doc()
+    }
+
+    fn doc(&self) -> DocId {
+        self.found.get(self.at).map_or(TERMINATED, |&(doc, _)| doc)
+    }
+
+    fn size_hint(&self) -> u32 {
+        u32::try_from(self.found.len()).unwrap_or(u32::MAX)
+    }
+}
+
+impl Scorer for FoundScorer {
+    fn score(&mut self) -> Score {
+        self.found.get(self.at).map_or(0.0, |&(_, score)| score)
+    }
+}

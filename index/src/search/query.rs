@@ -1,0 +1,388 @@
+//! The search language of every surface (contract section 5): words, `"a phrase"`, `-without`,
+//! `from:`, `type:`, `has:`, `before:`, `after:`.
+//!
+//! - Every word must occur: as the beginning of a word, or anywhere in scripts without spaces.
+//! - A phrase must occur as it stands, but for case, width and white space.
+//! - A `-` before a word, a phrase, `from:`, `type:` or `has:` leaves messages with it out.
+//! - Several `from:` or several `type:` mean any of them; everything else means all of them.
+//! - `after:` a day or time counts from its first moment on; `before:` up to there, without it.
+
+use chrono::{DateTime, NaiveDate, NaiveTime};
+
+use crate::fold::search::fold_for_search;
+use crate::fold::strip_marks;
+
+/// The most characters a query may have.
+pub const MAX_QUERY: usize = 200;
+
+/// The message types that `type:` knows.
+pub const MESSAGE_TYPES: [&str; 8] = [
+    "text", "image", "video", "audio", "file", "location", "sticker", "other",
+];
+
+/// Why a query cannot be understood; the text is made for the person who typed it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QueryError {
+    /// Nothing to look for.
+    #[error("the query is empty")]
+    Empty,
+    /// More than [`MAX_QUERY`] characters.
+    #[error("the query is longer than {MAX_QUERY} characters")]
+    TooLong,
+    /// A quotation mark without its partner.
+    #[error("a quotation mark is not closed")]
+    OpenQuote,
+    /// A field without a value.
+    #[error("nothing follows {0}:")]
+    NoValue(&'static str),
+    /// A value that the field does not know.
+    #[error("{field}: takes {allowed}, not {value}")]
+    BadValue {
+        /// The field.
+        field: &'static str,
+        /// What was given.
+        value: String,
+        /// What it takes.
+        allowed: &'static str,
+    },
+    /// A `-` where it means nothing.
+    #[error("{0}: cannot be excluded with -")]
+    NotExcludable(&'static str),
+}
+
+/// What must and what must not be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sides<T> {
+    /// Asked for.
+    pub wanted: Vec<T>,
+    /// Asked to be left out.
+    pub unwanted: Vec<T>,
+}
+
+impl<T> Default for Sides<T> {
+    fn default() -> Self {
+        Self {
+            wanted: Vec::new(),
+            unwanted: Vec::new(),
+        }
+    }
+}
+
+impl<T> Sides<T> {
+    /// Whether nothing is asked for on either side.
+    pub fn is_empty(&self) -> bool {
+        self.wanted.is_empty() && self.unwanted.is_empty()
+    }
+
+    fn push(&mut self, value: T, unwanted: bool) {
+        if unwanted {
+            &mut self.unwanted
+        } else {
+            &mut self.wanted
+        }
+        .push(value);
+    }
+}
+
+/// A word or phrase to be found: folded for search, not empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Needle(String);
+
+impl Needle {
+    /// The needle for a word (sentence marks at its end do not count) or for an exact phrase.
+    fn new(text: &str, is_phrase: bool) -> Option<Self> {
+        let folded = fold_for_search(text);
+        let trimmed = if is_phrase {
+            folded.trim()
+        } else {
+            strip_marks(folded.trim())
+        };
+        (!trimmed.is_empty()).then(|| Self(trimmed.to_owned()))
+    }
+
+    /// The folded text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What `has:` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Has {
+    /// A link in the text.
+    Link,
+    /// An image, a video, a sound or a file.
+    Media,
+}
+
+/// A query, understood.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query {
+    /// Words and phrases.
+    pub text: Sides<Needle>,
+    /// Senders, as typed: ids or names (see [`Query::resolve_senders`]).
+    pub from: Sides<String>,
+    /// Message types.
+    pub types: Sides<&'static str>,
+    /// Properties.
+    pub has: Sides<Has>,
+    /// Sent at this moment or later, in milliseconds since 1970.
+    pub after: Option<i64>,
+    /// Sent before this moment, in milliseconds since 1970.
+    pub before: Option<i64>,
+}
+
+impl Query {
+    /// Parses a query whose days are days in UTC.
+    pub fn parse(text: &str) -> Result<Self, QueryError> {
+        Self::parse_at(text, 0)
+    }
+
+    /// Parses a query whose days begin at midnight of a time zone, given as its distance from UTC
+    /// in minutes (positive to the east).
+    pub fn parse_at(text: &str, utc_offset: i32) -> Result<Self, QueryError> {
+        if text.chars().count() > MAX_QUERY {
+            return Err(QueryError::TooLong);
+        }
+        let mut query = Self::default();
+        let mut rest = text.trim_start();
+        while !rest.is_empty() {
+            rest = query.clause(rest, utc_offset)?.trim_start();
+        }
+        if query == Self::default() {
+            Err(QueryError::Empty)
+        } else {
+            Ok(query)
+        }
+    }
+
+    /// A query for one exact phrase, whatever characters are in it; `None` if nothing is.
+    pub fn phrase(text: &str) -> Option<Self> {
+        let mut query = Self::default();
+        query.text.wanted.push(Needle::new(text, true)?);
+        Some(query)
+    }
+
+    /// Puts ids in the place of names: `ids` returns whom a name means. A name that means nobody
+    /// stays, and finds nothing.
+    pub fn resolve_senders(&mut self, mut ids: impl FnMut(&str) -> Vec<String>) {
+        for side in [&mut self.from.wanted, &mut self.from.unwanted] {
+            let resolved = side.drain(..).flat_map(|name| match ids(&name) {
+                ids if ids.is_empty() => vec![name],
+                ids => ids,
+            });
+            let resolved: Vec<_> = resolved.collect();
+            *side = resolved;
+        }
+    }
+
+    /// Takes one clause from the beginning of `text` and returns what follows.
+    fn clause<'a>(&mut self, text: &'a str, utc_offset: i32) -> Result<&'a str, QueryError> {
+        let body = text.strip_prefix(['-', '－']).filter(|body| {
+            body.chars()
+                .next()
+                .is_some_and(|c| !c.is_whitespace() && c != '-')
+        });
+        let (unwanted, body) = (body.is_some(), body.unwrap_or(text));
+        if let Some((field, value)) = field(body) {
+            let (value, _, rest) = value_of(value)?;
+            if value.is_empty() {
+                return Err(QueryError::NoValue(field));
+            }
+            self.filter(field, value, unwanted, utc_offset)?;
+            return Ok(rest);
+        }
+        let (value, is_phrase, rest) = value_of(body)?;
+        if let Some(needle) = Needle::new(value, is_phrase) {
+            self.text.push(needle, unwanted);
+        }
+        Ok(rest)
+    }
+
+    fn filter(
+        &mut self,
+        field: &'static str,
+        value: &str,
+        unwanted: bool,
+        utc_offset: i32,
+    ) -> Result<(), QueryError> {
+        match field {
+            "from" => self.from.push(value.to_owned(), unwanted),
+            "type" => self.types.push(message_type(value)?, unwanted),
+            "has" => self.has.push(property(value)?, unwanted),
+            _ if unwanted => return Err(QueryError::NotExcludable(field)),
+            "after" => {
+                let moment = moment(field, value, utc_offset)?;
+                self.after = self.after.max(Some(moment));
+            }
+            _ => {
+                let moment = moment(field, value, utc_offset)?;
+                self.before = Some(self.before.map_or(moment, |before| before.min(moment)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The field that `text` begins with, if any, and what follows its colon.
+fn field(text: &str) -> Option<(&'static str, &str)> {
+    const FIELDS: [&str; 5] = ["from", "type", "has", "after", "before"];
+    let (name, value) = text.split_once([':', '：'])?;
+    let field = FIELDS
+        .into_iter()
+        .find(|field| name.eq_ignore_ascii_case(field))?;
+    Some((field, value))
+}
+
+/// The quoted or bare value that `text` begins with, whether it is quoted, and what follows.
+fn value_of(text: &str) -> Result<(&str, bool, &str), QueryError> {
+    const OPENING: [char; 3] = ['"', '“', '”'];
+    if let Some(quoted) = text.strip_prefix(OPENING) {
+        let (value, rest) = quoted.split_once(OPENING).ok_or(QueryError::OpenQuote)?;
+        return Ok((value, true, rest));
+    }
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    Ok((&text[..end], false, &text[end..]))
+}
+
+fn message_type(value: &str) -> Result<&'static str, QueryError> {
+    let known = MESSAGE_TYPES
+        .into_iter()
+        .find(|known| value.eq_ignore_ascii_case(known));
+    known.ok_or_else(|| QueryError::BadValue {
+        field: "type",
+        value: value.to_owned(),
+        allowed: "text, image, video, audio, file, location, sticker or other",
+    })
+}
+
+fn property(value: &str) -> Result<Has, QueryError> {
+    match value.to_ascii_lowercase().as_str() {
+        "link" => Ok(Has::Link),
+        "media" => Ok(Has::Media),
+        _ => Err(QueryError::BadValue {
+            field: "has",
+            value: value.to_owned(),
+            allowed: "link or media",
+        }),
+    }
+}
+
+/// Milliseconds since 1970 of a day's first moment, or of a time.
+fn moment(field: &'static str, value: &str, utc_offset: i32) -> Result<i64, QueryError> {
+    if let Ok(time) = DateTime::parse_from_rfc3339(value) {
+        return Ok(time.timestamp_millis());
+    }
+    let day = NaiveDate::parse_from_str(value, "%Y-%m-%d")
+        .or_else(|_| NaiveDate::parse_from_str(value, "%Y/%m/%d"));
+    match day {
+        Ok(day) => {
+            let midnight = day.and_time(NaiveTime::MIN).and_utc().timestamp_millis();
+            Ok(midnight - i64::from(utc_offset) * 60_000)
+        }
+        Err(_) => Err(QueryError::BadValue {
+            field,
+            value: value.to_owned(),
+            allowed: "a day such as 2026-01-31 or a time such as 2026-01-31T09:30:00Z",
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn needles(needles: &[Needle]) -> Vec<&str> {
+        needles.iter().map(Needle::as_str).collect()
+    }
+
+    #[test]
+    fn words_and_phrases_on_both_sides() {
+        let query =
+            Query::parse(r#" Hello “the  Wörld!” -spam -"no way" 營業時間？ C++ - "#).unwrap();
+        let wanted = ["hello", "the world!", "營業時間", "c++", "-"];
+        assert_eq!(needles(&query.text.wanted), wanted);
+        assert_eq!(needles(&query.text.unwanted), ["spam", "no way"]);
+        assert!(query.from.is_empty() && query.types.is_empty() && query.has.is_empty());
+    }
+
+    #[test]
+    fn fields_filter() {
+        let query = Query::parse(
+            r#"from:"Ann Lee" From:U1 -from:U2 TYPE：image -type:sticker has:Link -has:media"#,
+        )
+        .unwrap();
+        assert_eq!(query.from.wanted, ["Ann Lee", "U1"]);
+        assert_eq!(query.from.unwanted, ["U2"]);
+        assert_eq!(
+            (query.types.wanted, query.types.unwanted),
+            (vec!["image"], vec!["sticker"])
+        );
+        assert_eq!(
+            (query.has.wanted, query.has.unwanted),
+            (vec![Has::Link], vec![Has::Media])
+        );
+        assert!(query.text.is_empty());
+    }
+
+    #[test]
+    fn names_become_the_ids_of_all_whom_they_mean() {
+        let mut query = Query::parse("from:ann from:bob -from:eve").unwrap();
+        query.resolve_senders(|name| match name {
+            "ann" => vec!["U1".to_owned(), "U2".to_owned()],
+            "eve" => vec!["U3".to_owned()],
+            _ => vec![],
+        });
+        assert_eq!(query.from.wanted, ["U1", "U2", "bob"]);
+        assert_eq!(query.from.unwanted, ["U3"]);
+    }
+
+    #[test]
+    fn days_begin_at_midnight_of_the_time_zone() {
+        let query = Query::parse("after:2026-01-02 before:2026-01-02T00:00:00.500+08:00").unwrap();
+        assert_eq!(query.after, Some(1_767_312_000_000));
+        assert_eq!(query.before, Some(1_767_312_000_500 - 8 * 3_600_000));
+        let taipei = Query::parse_at("after:2026/01/02 after:2025-12-31", 8 * 60).unwrap();
+        assert_eq!(
+            taipei.after,
+            Some(1_767_312_000_000 - 8 * 3_600_000),
+            "the later one counts"
+        );
+        let before = Query::parse("before:2026-01-02 before:2027-01-02").unwrap();
+        assert_eq!(
+            before.before,
+            Some(1_767_312_000_000),
+            "the earlier one counts"
+        );
+    }
+
+    #[test]
+    fn what_only_looks_like_the_language_is_text() {
+        let query = Query::parse(r#"https://example.com 12:30 e-mail 5" :) --"#).unwrap();
+        let words = ["https://example.com", "12:30", "e-mail", "5\"", ":)", "--"];
+        assert_eq!(needles(&query.text.wanted), words);
+    }
+
+    #[test]
+    fn errors_say_what_is_wrong() {
+        let error = |text: &str| Query::parse(text).unwrap_err().to_string();
+        assert_eq!(error(" \u{200b} "), "the query is empty");
+        assert_eq!(error("\"\""), "the query is empty");
+        assert_eq!(
+            error(&"x".repeat(201)),
+            "the query is longer than 200 characters"
+        );
+        assert_eq!(error("a \"b"), "a quotation mark is not closed");
+        assert_eq!(error("from: x"), "nothing follows from:");
+        assert_eq!(
+            error("type:picture"),
+            "type: takes text, image, video, audio, file, location, sticker or other, not picture"
+        );
+        assert_eq!(error("has:x"), "has: takes link or media, not x");
+        assert_eq!(
+            error("-before:2026-01-01"),
+            "before: cannot be excluded with -"
+        );
+        assert!(error("after:2026-02-30").starts_with("after: takes a day such as"));
+    }
+}

@@ -1,0 +1,117 @@
+//! The fields of the message index.
+
+use tantivy::schema::{
+    FAST, Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
+};
+use tantivy::tokenizer::TokenizerManager;
+use tantivy::{TantivyDocument, Term};
+
+use super::IndexDoc;
+use super::units::UnitTokenizer;
+
+/// Raised whenever what is written to the index changes: fields, folding, units. An index of
+/// another version is not read.
+pub(super) const VERSION: u32 = 1;
+
+const TOKENIZER: &str = "units";
+
+/// The term of the `has` field for messages with a link in their text.
+pub(super) const HAS_LINK: &str = "link";
+
+/// The fields by name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fields {
+    /// Channel and message id: what a message is erased by, and what a hit is read back from.
+    pub(super) key: Field,
+    pub(super) channel: Field,
+    pub(super) sender: Field,
+    pub(super) kind: Field,
+    pub(super) has: Field,
+    /// Milliseconds since 1970.
+    pub(super) sent_at: Field,
+    /// A hash of the key: orders messages of the same millisecond, always in the same way.
+    pub(super) tie: Field,
+    pub(super) text: Field,
+}
+
+/// The name of the fast field for [`Fields::sent_at`].
+pub(super) const SENT_AT: &str = "sent_at";
+/// The name of the fast field for [`Fields::tie`].
+pub(super) const TIE: &str = "tie";
+
+/// The schema and its fields.
+pub(super) fn schema() -> (Schema, Fields) {
+    let mut builder = Schema::builder();
+    let text = TextFieldIndexing::default()
+        .set_tokenizer(TOKENIZER)
+        .set_index_option(IndexRecordOption::WithFreqsAndPositions);
+    let fields = Fields {
+        key: builder.add_text_field("key", STRING | STORED),
+        channel: builder.add_text_field("channel", STRING),
+        sender: builder.add_text_field("sender", STRING),
+        kind: builder.add_text_field("type", STRING),
+        has: builder.add_text_field("has", STRING),
+        sent_at: builder.add_i64_field(SENT_AT, FAST),
+        tie: builder.add_u64_field(TIE, FAST),
+        text: builder.add_text_field("text", TextOptions::default().set_indexing_options(text)),
+    };
+    (builder.build(), fields)
+}
+
+/// The tokenizers that the schema names.
+pub(super) fn tokenizers() -> TokenizerManager {
+    let manager = TokenizerManager::default();
+    manager.register(TOKENIZER, UnitTokenizer::default());
+    manager
+}
+
+impl Fields {
+    /// The document for a message.
+    pub(super) fn document(self, message: &IndexDoc) -> TantivyDocument {
+        let key = key(&message.channel_id, &message.message_id);
+        let mut document = TantivyDocument::with_capacity(message.text.len() + 256);
+        document.add_u64(self.tie, fnv1a(key.as_bytes()));
+        document.add_text(self.key, key);
+        document.add_text(self.channel, &message.channel_id);
+        document.add_text(self.kind, &message.kind);
+        document.add_i64(self.sent_at, message.sent_at);
+        if let Some(sender) = &message.sender_id {
+            document.add_text(self.sender, sender);
+        }
+        if has_link(&message.text) {
+            document.add_text(self.has, HAS_LINK);
+        }
+        document.add_text(self.text, &message.text);
+        document
+    }
+
+    /// The term that no other message has.
+    pub(super) fn key_term(self, channel_id: &str, message_id: &str) -> Term {
+        Term::from_field_text(self.key, &key(channel_id, message_id))
+    }
+}
+
+/// Ids hold no control characters, so the pair can be told apart again.
+fn key(channel_id: &str, message_id: &str) -> String {
+    format!("{channel_id}\0{message_id}")
+}
+
+/// Channel id and message id of a key.
+pub(super) fn split_key(key: &str) -> Option<(&str, &str)> {
+    key.split_once('\0')
+}
+
+/// Whether a text holds what chat apps turn into a link.
+fn has_link(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    ["http://", "https://", "www."]
+        .iter()
+        .any(|marker| lower.contains(marker))
+}
+
+/// FNV-1a, written out because the order of results must not change with a library's version.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}

@@ -1,0 +1,226 @@
+//! Text in units: what is indexed, what a query asks for, and the tokenizer between the two.
+//!
+//! A unit is a word of a script with spaces, or one character of a script without them, or one
+//! symbol. Every unit takes a position, and so does a run of white space, so that positions next to
+//! each other mean characters next to each other. Runs of Han, kana, Thai, Hangul, … are indexed
+//! as overlapping pairs and single characters: any substring is then a phrase of pairs.
+
+use std::iter::Peekable;
+use std::str::CharIndices;
+
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+
+use crate::fold::search::each_folded;
+use crate::script::Class;
+
+/// The longest word, in characters, that is one term. Longer ones (links, keys) are cut from their
+/// beginning on, so that a prefix of the word is still a phrase of its terms.
+const MAX_WORD: usize = 64;
+
+/// What kind of thing a unit is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A word, or a piece of a very long one.
+    Word,
+    /// One character of a script searched by substring; `pair` if another one follows at once.
+    Character { pair: bool },
+    /// One symbol, punctuation mark or emoji.
+    Symbol,
+}
+
+/// A unit of folded text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unit {
+    pub(super) kind: Kind,
+    /// Byte range in the folded text.
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// Where the character after it ends, for a pair.
+    pub(super) pair_end: usize,
+    /// Its place in the text.
+    pub(super) position: usize,
+}
+
+/// The units of a text folded for search.
+pub(super) fn units(folded: &str) -> Units<'_> {
+    Units {
+        chars: folded.char_indices().peekable(),
+        position: 0,
+        len: folded.len(),
+    }
+}
+
+/// Iterator over the units of a text.
+pub(super) struct Units<'a> {
+    chars: Peekable<CharIndices<'a>>,
+    position: usize,
+    len: usize,
+}
+
+impl Units<'_> {
+    /// The byte at which the next character begins.
+    fn next_start(&mut self) -> usize {
+        self.chars.peek().map_or(self.len, |&(at, _)| at)
+    }
+
+    /// Takes the rest of a word that has begun, up to [`MAX_WORD`] characters in all.
+    fn take_word(&mut self) {
+        for _ in 1..MAX_WORD {
+            if self
+                .chars
+                .next_if(|&(_, c)| Class::of(c) == Class::Word)
+                .is_none()
+            {
+                break;
+            }
+        }
+    }
+}
+
+impl Iterator for Units<'_> {
+    type Item = Unit;
+
+    fn next(&mut self) -> Option<Unit> {
+        loop {
+            let (start, c) = self.chars.next()?;
+            let position = self.position;
+            self.position += 1;
+            let class = Class::of(c);
+            if class == Class::Word {
+                self.take_word();
+            }
+            let end = self.next_start();
+            let second = self
+                .chars
+                .peek()
+                .filter(|&&(_, c)| Class::of(c).is_substring_script());
+            let pair_end = second.map_or(end, |&(at, c)| at + c.len_utf8());
+            let kind = match class {
+                Class::Space => continue,
+                Class::Word => Kind::Word,
+                Class::Symbol => Kind::Symbol,
+                Class::Hangul | Class::Unspaced => Kind::Character {
+                    pair: pair_end > end,
+                },
+            };
+            return Some(Unit {
+                kind,
+                start,
+                end,
+                pair_end,
+                position,
+            });
+        }
+    }
+}
+
+/// The tokenizer of the text field. Keeps its buffers from one text to the next.
+#[derive(Clone, Default)]
+pub(super) struct UnitTokenizer {
+    folded: String,
+    units: Vec<Unit>,
+    token: Token,
+}
+
+impl Tokenizer for UnitTokenizer {
+    type TokenStream<'a> = UnitTokens<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> UnitTokens<'a> {
+        self.folded.clear();
+        each_folded(text, |c, _| self.folded.push(c));
+        self.units.clear();
+        self.units.extend(units(&self.folded));
+        self.token.reset();
+        UnitTokens {
+            tokenizer: self,
+            next: 0,
+            pair_done: false,
+        }
+    }
+}
+
+/// The terms of one text: of a character that begins a pair, the pair and then the character.
+pub(super) struct UnitTokens<'a> {
+    tokenizer: &'a mut UnitTokenizer,
+    next: usize,
+    pair_done: bool,
+}
+
+impl TokenStream for UnitTokens<'_> {
+    fn advance(&mut self) -> bool {
+        let UnitTokenizer {
+            folded,
+            units,
+            token,
+        } = &mut *self.tokenizer;
+        let Some(unit) = units.get(self.next) else {
+            return false;
+        };
+        let is_pair = unit.kind == Kind::Character { pair: true } && !self.pair_done;
+        let end = if is_pair { unit.pair_end } else { unit.end };
+        token.position = unit.position;
+        (token.offset_from, token.offset_to) = (unit.start, end);
+        token.text.clear();
+        token.text.push_str(&folded[unit.start..end]);
+        self.pair_done = is_pair;
+        self.next += usize::from(!is_pair);
+        true
+    }
+
+    fn token(&self) -> &Token {
+        &self.tokenizer.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.tokenizer.token
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(text: &str) -> Vec<(usize, String)> {
+        let mut tokenizer = UnitTokenizer::default();
+        let mut stream = tokenizer.token_stream(text);
+        let mut terms = Vec::new();
+        stream.process(&mut |token| terms.push((token.position, token.text.clone())));
+        terms
+    }
+
+    #[test]
+    fn words_are_terms_and_runs_are_pairs_and_characters() {
+        let expected = [
+            (0, "iphone"),
+            (1, "を買"),
+            (1, "を"),
+            (2, "買う"),
+            (2, "買"),
+            (3, "う"),
+            (4, "!"),
+            (6, "ok"),
+        ];
+        assert_eq!(
+            terms(" iPhoneを買う！ \n OK"),
+            expected.map(|(at, text)| (at, text.to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_pair_never_spans_a_gap() {
+        let expected = [(0, "你"), (2, "好"), (3, "，"), (4, "嗎")];
+        // The comma folds to ASCII.
+        let expected = expected.map(|(at, text)| (at, text.replace('，', ",")));
+        assert_eq!(terms("你 好，嗎"), expected);
+    }
+
+    #[test]
+    fn a_very_long_word_is_cut_into_pieces() {
+        let long = "x".repeat(150);
+        let lengths: Vec<_> = terms(&long)
+            .iter()
+            .map(|(at, text)| (*at, text.len()))
+            .collect();
+        assert_eq!(lengths, [(0, 64), (1, 64), (2, 22)]);
+    }
+}

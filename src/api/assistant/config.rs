@@ -1,0 +1,178 @@
+//! `GET` and `PUT …/assistant/config`.
+
+use axum::Json;
+use axum::extract::State;
+use chatkeep_core::assistant::{
+    AssistantConfig, KeywordMatch, NoMatchScope, QaMode, RulesConfig, WelcomeConfig, limits,
+};
+use chatkeep_core::plan::Plan;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{Settings, keywords, text};
+use crate::api::Api;
+use crate::api::error::ApiError;
+use crate::api::extract::Body;
+
+/// A day: a longer cooldown would be a switched-off rule.
+const MAX_COOLDOWN: u32 = 86_400;
+
+/// `{assistant: {…}}`.
+#[derive(Serialize)]
+pub(in crate::api) struct ConfigView {
+    assistant: AssistantConfig,
+}
+
+/// A change: what is absent stays as it is.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::api) struct ConfigPatch {
+    assistant: AssistantPatch,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AssistantPatch {
+    enabled: Option<bool>,
+    qa: Option<QaPatch>,
+    welcome: Option<WelcomePatch>,
+    rules: Option<RulesPatch>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct QaPatch {
+    enabled: Option<bool>,
+    mode: Option<QaMode>,
+    #[serde(default)]
+    no_match_reply: Nullable,
+    no_match_scope: Option<NoMatchScope>,
+    keyword_match: Option<KeywordMatch>,
+    cooldown_seconds: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WelcomePatch {
+    enabled: Option<bool>,
+    message: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct RulesPatch {
+    enabled: Option<bool>,
+    trigger_keywords: Option<Vec<String>>,
+}
+
+/// A text that may be absent (unchanged), `null` (none) or given.
+#[derive(Default)]
+enum Nullable {
+    #[default]
+    Unchanged,
+    To(Option<String>),
+}
+
+impl<'de> Deserialize<'de> for Nullable {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        Option::deserialize(value).map(Self::To)
+    }
+}
+
+pub(in crate::api) async fn read(
+    State(api): State<Api>,
+    access: Settings,
+) -> Result<Json<ConfigView>, ApiError> {
+    Ok(Json(ConfigView {
+        assistant: api.store.assistant_config(&access.channel).await?,
+    }))
+}
+
+pub(in crate::api) async fn change(
+    State(api): State<Api>,
+    access: Settings,
+    Body(patch): Body<ConfigPatch>,
+) -> Result<Json<ConfigView>, ApiError> {
+    let patch = patch.assistant;
+    if patch.qa.as_ref().and_then(|qa| qa.mode) == Some(QaMode::Semantic) {
+        let plan = api.store.owner_plan(&access.channel).await?;
+        if plan != Some(Plan::Pro) {
+            return Err(ApiError::SemanticNeedsPro);
+        }
+    }
+    let now = api.clock.now();
+    let change = |config| patch.applied_to(config);
+    let changed = api
+        .store
+        .change_assistant_config(&access.channel, &access.user, now, change)
+        .await?;
+    Ok(Json(ConfigView {
+        assistant: changed?,
+    }))
+}
+
+impl AssistantPatch {
+    fn applied_to(self, mut config: AssistantConfig) -> Result<AssistantConfig, ApiError> {
+        set(&mut config.enabled, self.enabled);
+        if let Some(qa) = self.qa {
+            qa.apply(&mut config)?;
+        }
+        if let Some(welcome) = self.welcome {
+            welcome.apply(&mut config.welcome)?;
+        }
+        if let Some(rules) = self.rules {
+            rules.apply(&mut config.rules)?;
+        }
+        Ok(config)
+    }
+}
+
+fn set<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
+    }
+}
+
+impl QaPatch {
+    fn apply(self, config: &mut AssistantConfig) -> Result<(), ApiError> {
+        let qa = &mut config.qa;
+        if self
+            .cooldown_seconds
+            .is_some_and(|seconds| seconds > MAX_COOLDOWN)
+        {
+            let why = format!("cooldownSeconds is at most {MAX_COOLDOWN}");
+            return Err(ApiError::invalid("assistant.qa.cooldownSeconds", why));
+        }
+        if let Nullable::To(reply) = self.no_match_reply {
+            let checked =
+                reply.map(|reply| text("assistant.qa.noMatchReply", reply, 0, limits::ANSWER));
+            qa.no_match_reply = checked.transpose()?;
+        }
+        set(&mut qa.enabled, self.enabled);
+        set(&mut qa.mode, self.mode);
+        set(&mut qa.no_match_scope, self.no_match_scope);
+        set(&mut qa.keyword_match, self.keyword_match);
+        set(&mut qa.cooldown_seconds, self.cooldown_seconds);
+        Ok(())
+    }
+}
+
+impl WelcomePatch {
+    fn apply(self, welcome: &mut WelcomeConfig) -> Result<(), ApiError> {
+        set(&mut welcome.enabled, self.enabled);
+        if let Some(message) = self.message {
+            welcome.message = text("assistant.welcome.message", message, 0, limits::TEXT)?;
+        }
+        Ok(())
+    }
+}
+
+impl RulesPatch {
+    fn apply(self, rules: &mut RulesConfig) -> Result<(), ApiError> {
+        set(&mut rules.enabled, self.enabled);
+        if let Some(words) = self.trigger_keywords {
+            let field = "assistant.rules.triggerKeywords";
+            rules.trigger_keywords = keywords(field, words, 0, limits::TRIGGERS)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! The caller: who they are and what they use.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::plan::{Plan, Usage, UsageStatus};
+use chatkeep_core::store::User;
+use chatkeep_core::time::Timestamp;
+use serde::Serialize;
+
+use super::Api;
+use super::auth::Caller;
+use super::error::ApiError;
+
+/// `GET /api/me`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Me {
+    user_id: UserId,
+    display_name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picture_url: Option<String>,
+    plan: Plan,
+    quota: i64,
+    created_at: Timestamp,
+}
+
+/// `GET /api/usage`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct UsageView {
+    total_bytes: i64,
+    quota: i64,
+    remaining: i64,
+    percentage: f64,
+    status: UsageStatus,
+    channels: BTreeMap<ChannelId, ChannelUsageView>,
+    synced_at: Timestamp,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ChannelUsageView {
+    bytes: i64,
+    bytes_at_subscribe: i64,
+    message_count: i64,
+}
+
+pub(super) async fn me(State(api): State<Api>, caller: Caller) -> Result<Json<Me>, ApiError> {
+    let user = user(&api, &caller).await?;
+    Ok(Json(Me {
+        display_name: user.display_name.unwrap_or_default(),
+        user_id: user.id,
+        picture_url: user.picture_url,
+        plan: user.plan,
+        quota: user.plan.quota(),
+        created_at: user.created_at,
+    }))
+}
+
+pub(super) async fn usage(
+    State(api): State<Api>,
+    caller: Caller,
+) -> Result<Json<UsageView>, ApiError> {
+    let user = user(&api, &caller).await?;
+    let usage = api.store.usage(&user.id).await?;
+    let total = Usage::new(usage.total(), user.plan);
+    let channels = usage.channels.into_iter().map(|channel| {
+        let view = ChannelUsageView {
+            bytes: channel.bytes,
+            bytes_at_subscribe: channel.bytes_at_subscribe,
+            message_count: channel.message_count,
+        };
+        (channel.channel, view)
+    });
+    Ok(Json(UsageView {
+        total_bytes: total.used,
+        quota: total.quota,
+        remaining: total.remaining(),
+        percentage: total.percentage(),
+        status: total.status(),
+        channels: channels.collect(),
+        // The counters change with what they count, so they are true whenever they are read.
+        synced_at: api.clock.now(),
+    }))
+}
+
+/// The key's user; a key without one is as good as deleted.
+async fn user(api: &Api, caller: &Caller) -> Result<User, ApiError> {
+    api.store
+        .user(caller.user())
+        .await?
+        .ok_or(ApiError::InvalidKey)
+}

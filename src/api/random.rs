@@ -1,0 +1,52 @@
+//! Random text from the operating system: keys, ids, suffixes.
+
+/// Letters of every random text.
+const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+
+/// `length` random letters of `[a-z0-9]`, each equally likely.
+pub(super) fn text(length: usize) -> String {
+    let mut text = String::with_capacity(length);
+    while text.len() < length {
+        // 252 is the largest multiple of 36 in a byte; what is above it would favour some letters.
+        for byte in entropy().into_iter().filter(|byte| *byte < 252) {
+            if text.len() < length {
+                text.push(char::from(LETTERS[usize::from(byte % 36)]));
+            }
+        }
+    }
+    text
+}
+
+/// Random bytes. An operating system that has none cannot run this program safely, so it ends.
+#[expect(
+    clippy::expect_used,
+    reason = "no secret may ever be made without entropy"
+)]
+fn entropy() -> [u8; 64] {
+    let mut bytes = [0; 64];
+    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+    bytes
+}
+
+/// A new API key: `ck_` and 40 letters (contract section 2).
+pub fn api_key() -> String {
+    format!("ck_{}", text(40))
+}
+
+/// A new key's public id.
+pub fn key_id() -> String {
+    format!("key_{}", text(12))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_their_form_and_differ() {
+        let (one, two) = (api_key(), api_key());
+        assert_ne!(one, two);
+        assert!(one.len() == 43 && one.starts_with("ck_"));
+        assert!(one[3..].bytes().all(|b| LETTERS.contains(&b)));
+    }
+}

@@ -1,0 +1,419 @@
+//! A process put together: adapters by configuration, roles by choice, one way to stop.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use axum::Router;
+use chatkeep_core::bus::embedded::EmbeddedBus;
+use chatkeep_core::bus::nats::NatsBus;
+use chatkeep_core::bus::{Bus, BusLimits};
+use chatkeep_core::config::{BusKind, Config};
+use chatkeep_core::platform::line::{LineApi, LineClient, SignatureKey};
+use chatkeep_core::platform::{Directory, SharedPlatform};
+use chatkeep_core::store::Store;
+use chatkeep_core::time::SharedClock;
+use chatkeep_index::search::MessageIndex;
+use chatkeep_workers::assistant::{Assistant, Assistants, ReplyPolicy};
+use chatkeep_workers::backup::Backup;
+use chatkeep_workers::indexer::Indexer;
+use chatkeep_workers::members::Members;
+use chatkeep_workers::tap::Tap;
+use chatkeep_workers::{Runner, RunnerSettings, Stage, StageName};
+use metrics_exporter_prometheus::PrometheusHandle;
+use secrecy::ExposeSecret as _;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{error, info, warn};
+
+use crate::{api, ingress, ops};
+
+/// How often replies that a dead process left behind are looked for.
+const SWEEP: Duration = Duration::from_mins(1);
+/// A reply that has been going out for longer than this will never be finished.
+const ABANDONED: Duration = Duration::from_mins(5);
+
+/// What a process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Takes webhooks.
+    Ingress,
+    /// Answers REST calls.
+    Api,
+    /// Runs stages.
+    Worker,
+}
+
+impl Role {
+    /// Every role there is.
+    pub const ALL: [Self; 3] = [Self::Ingress, Self::Api, Self::Worker];
+
+    /// The role of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "ingress" => Some(Self::Ingress),
+            "api" => Some(Self::Api),
+            "worker" => Some(Self::Worker),
+            _ => None,
+        }
+    }
+}
+
+/// Which roles and stages a process has.
+#[derive(Clone, Debug)]
+pub struct Duties {
+    pub roles: BTreeSet<Role>,
+    pub stages: BTreeSet<StageName>,
+}
+
+impl Default for Duties {
+    fn default() -> Self {
+        Self {
+            roles: Role::ALL.into(),
+            stages: StageName::ALL.into(),
+        }
+    }
+}
+
+/// A setting that is missing for what the process is to do. Ends it with exit code 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Unfit(pub String);
+
+/// A process' parts, opened and ready to run.
+#[derive(Debug)]
+pub struct App {
+    config: Config,
+    duties: Duties,
+    clock: SharedClock,
+    tap: Tap,
+    bus: Bus,
+    store: Store,
+    platform: Option<SharedPlatform>,
+    metrics: Option<(TcpListener, PrometheusHandle)>,
+}
+
+impl App {
+    /// Opens everything that `duties` need.
+    ///
+    /// # Errors
+    /// [`Unfit`] when a setting is missing, else whatever could not be opened or reached.
+    pub async fn open(config: Config, duties: Duties, clock: SharedClock) -> anyhow::Result<Self> {
+        check(&config, &duties)?;
+        std::fs::create_dir_all(&config.data)
+            .with_context(|| format!("cannot make the data folder {}", config.data.display()))?;
+        let bus = open_bus(&config, Arc::clone(&clock)).await?;
+        for stage in StageName::ALL {
+            bus.ensure(&stage.consumer(config.workers.lease)).await?;
+        }
+        let store = open_store(&config).await?;
+        let platform = platform(&config)?;
+        let metrics = match config.metrics.listen {
+            Some(address) => {
+                let listener = TcpListener::bind(address).await.with_context(|| {
+                    format!("cannot listen on {address} (CHATKEEP_METRICS_LISTEN)")
+                })?;
+                Some((listener, ops::install_metrics()?))
+            }
+            None => None,
+        };
+        Ok(Self {
+            config,
+            duties,
+            clock,
+            tap: Tap::default(),
+            bus,
+            store,
+            platform,
+            metrics,
+        })
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub fn bus(&self) -> &Bus {
+        &self.bus
+    }
+
+    pub fn tap(&self) -> &Tap {
+        &self.tap
+    }
+
+    /// Runs on `listener` until `stop` is cancelled, then drains. `extra` routes stand beside
+    /// the process' own.
+    ///
+    /// # Errors
+    /// When a part fails that the process cannot do without.
+    pub async fn run(
+        self,
+        listener: TcpListener,
+        extra: Router,
+        stop: CancellationToken,
+    ) -> anyhow::Result<()> {
+        let tasks = TaskTracker::new();
+        let index = self.start_workers(&tasks, &stop).await?;
+        let router = self.router()?.merge(extra);
+        let address = listener.local_addr()?;
+        info!(%address, roles = ?self.duties.roles, "chatkeep is ready");
+        let serving = serve(listener, router, stop.clone());
+        let Self {
+            config,
+            bus,
+            store,
+            metrics,
+            ..
+        } = self;
+        if let Some((listener, handle)) = metrics {
+            let router = ops::metrics_router(handle, bus.clone(), config.workers.lease);
+            tasks.spawn(logged("metrics", serve(listener, router, stop.clone())));
+        }
+        let served = serving.await;
+        stop.cancel();
+        tasks.close();
+        if tokio::time::timeout(config.shutdown.drain, tasks.wait())
+            .await
+            .is_err()
+        {
+            warn!("not everything finished in time; what is left is done after the next start");
+        }
+        drop(index);
+        bus.close().await;
+        store.close().await;
+        info!("chatkeep has stopped");
+        served
+    }
+
+    fn router(&self) -> anyhow::Result<Router> {
+        let ready = ops::Ready {
+            bus: self.bus.clone(),
+            store: self.store.clone(),
+        };
+        let mut router = ops::router(ready);
+        if self.duties.roles.contains(&Role::Ingress) {
+            let secret = self.config.line.channel_secret.as_ref();
+            let key = secret
+                .and_then(SignatureKey::new)
+                .context("no channel secret")?;
+            let ingress = ingress::Ingress {
+                bus: self.bus.clone(),
+                key,
+                clock: Arc::clone(&self.clock),
+                tap: self.tap.clone(),
+            };
+            let max_body = self.config.ingress.max_body_bytes;
+            router = router.merge(ingress::router(ingress, max_body));
+        }
+        if self.duties.roles.contains(&Role::Api) {
+            let api = api::Api {
+                store: self.store.clone(),
+                clock: Arc::clone(&self.clock),
+            };
+            router = router.merge(api::router(api));
+        }
+        Ok(router)
+    }
+
+    /// Starts this process' stages; hands back the index so that it lives as long as they do.
+    async fn start_workers(
+        &self,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<Option<MessageIndex>> {
+        let platform = self.platform.as_ref();
+        let Some(platform) = platform.filter(|_| self.duties.roles.contains(&Role::Worker)) else {
+            return Ok(None);
+        };
+        let directory = Directory::new(Arc::clone(platform));
+        let batch = self.config.workers.batch;
+        let mut index = None;
+        for stage in &self.duties.stages {
+            let (store, bus) = (self.store.clone(), self.bus.clone());
+            let (clock, directory) = (Arc::clone(&self.clock), directory.clone());
+            match stage {
+                StageName::Backup => {
+                    let platform = Arc::clone(platform);
+                    let backup = Backup {
+                        store,
+                        bus,
+                        platform,
+                        clock,
+                        batch,
+                    };
+                    self.start(backup, tasks, stop);
+                }
+                StageName::Members => {
+                    self.start(Members::new(store, directory, clock, batch), tasks, stop);
+                }
+                StageName::Assistant => {
+                    self.start(self.assistant(directory), tasks, stop);
+                }
+                StageName::Indexer => {
+                    let indexer = self.indexer().await?;
+                    index = Some(indexer.index());
+                    self.start(indexer, tasks, stop);
+                }
+            }
+        }
+        self.sweep_replies(tasks, stop);
+        Ok(index)
+    }
+
+    fn assistant(&self, directory: Directory) -> Assistant {
+        Assistant {
+            store: self.store.clone(),
+            bus: self.bus.clone(),
+            directory,
+            assistants: Assistants::new(self.store.clone()),
+            clock: Arc::clone(&self.clock),
+            policy: ReplyPolicy {
+                deadline: self.config.reply.deadline,
+                push_fallback: self.config.reply.push_fallback,
+            },
+            concurrency: self.config.workers.concurrency,
+        }
+    }
+
+    /// The indexer and its index, which is filled from the store when it is new or of another
+    /// version.
+    async fn indexer(&self) -> anyhow::Result<Indexer> {
+        let folder = self.config.data.join("index");
+        Indexer::open(self.store.clone(), folder)
+            .await
+            .context("cannot open the search index")
+    }
+
+    fn start<S: Stage>(&self, stage: S, tasks: &TaskTracker, stop: &CancellationToken) {
+        let settings = RunnerSettings {
+            lease: self.config.workers.lease,
+            max_attempts: self.config.workers.max_attempts,
+        };
+        let (bus, tap) = (self.bus.clone(), self.tap.clone());
+        tasks.spawn(Runner::new(stage, bus, settings, tap, stop.clone()).run());
+    }
+
+    fn sweep_replies(&self, tasks: &TaskTracker, stop: &CancellationToken) {
+        let (store, clock, stop) = (self.store.clone(), Arc::clone(&self.clock), stop.clone());
+        tasks.spawn(async move {
+            let mut due = tokio::time::interval(SWEEP);
+            while stop.run_until_cancelled(due.tick()).await.is_some() {
+                let now = clock.now();
+                let age = i64::try_from(ABANDONED.as_millis()).unwrap_or(i64::MAX);
+                let before = chatkeep_core::time::Timestamp::from_millis(now.millis() - age);
+                match store.interrupt_replies(before, now).await {
+                    Ok(0) => {}
+                    Ok(replies) => warn!(replies, "replies were interrupted by a crash"),
+                    Err(error) => warn!(error = %error, "cannot look for interrupted replies"),
+                }
+            }
+        });
+    }
+}
+
+fn check(config: &Config, duties: &Duties) -> Result<(), Unfit> {
+    let has = |role| duties.roles.contains(&role);
+    let missing = |name: &str, role: &str| {
+        Unfit(format!(
+            "{name} is not set: the {role} role needs it (environment {name} or {name}_FILE, or \
+             the [line] section of chatkeep.toml); the LINE Developers console shows it"
+        ))
+    };
+    if has(Role::Ingress) && config.line.channel_secret.is_none() {
+        return Err(missing("CHATKEEP_LINE_CHANNEL_SECRET", "ingress"));
+    }
+    if has(Role::Worker) && config.line.access_token.is_none() {
+        return Err(missing("CHATKEEP_LINE_ACCESS_TOKEN", "worker"));
+    }
+    if matches!(config.bus, BusKind::Embedded) && has(Role::Ingress) != has(Role::Worker) {
+        return Err(Unfit(
+            "the embedded bus lives in one process: ingress and worker must be together \
+             (--roles), or CHATKEEP_BUS must be nats://…"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+fn limits(config: &Config) -> BusLimits {
+    BusLimits {
+        max_backlog: config.bus_limits.max_backlog,
+        dedupe_window: config.bus_limits.dedupe_window,
+    }
+}
+
+/// Opens the bus for a process that serves.
+///
+/// # Errors
+/// When it cannot be opened or reached.
+pub async fn open_bus(config: &Config, clock: SharedClock) -> anyhow::Result<Bus> {
+    Ok(match &config.bus {
+        BusKind::Embedded => {
+            Bus::Embedded(EmbeddedBus::open(&config.data, limits(config), clock).await?)
+        }
+        BusKind::Nats(url) => {
+            let (url, copies) = (url.expose_secret(), config.bus_limits.replicas);
+            Bus::Nats(NatsBus::connect_replicated(url, copies, limits(config), clock).await?)
+        }
+    })
+}
+
+/// Opens the bus beside a process that may be serving, for the command line.
+///
+/// # Errors
+/// When it cannot be opened or reached.
+pub async fn attach_bus(config: &Config, clock: SharedClock) -> anyhow::Result<Bus> {
+    Ok(match &config.bus {
+        BusKind::Embedded => {
+            Bus::Embedded(EmbeddedBus::attach(&config.data, limits(config), clock).await?)
+        }
+        BusKind::Nats(_) => open_bus(config, clock).await?,
+    })
+}
+
+/// Opens the store.
+///
+/// # Errors
+/// When the database cannot be opened, reached or migrated.
+pub async fn open_store(config: &Config) -> anyhow::Result<Store> {
+    let connections = config.database_pool.max_connections;
+    Store::open(&config.database, &config.data, connections)
+        .await
+        .context("cannot open the database (CHATKEEP_DATABASE)")
+}
+
+fn platform(config: &Config) -> anyhow::Result<Option<SharedPlatform>> {
+    let Some(access_token) = config.line.access_token.clone() else {
+        return Ok(None);
+    };
+    let api = LineApi {
+        api_base: config.line.api_base.clone(),
+        access_token,
+    };
+    let client = LineClient::new(api, chatkeep_core::http::client()?);
+    Ok(Some(Arc::new(client)))
+}
+
+async fn serve(
+    listener: TcpListener,
+    router: Router,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
+    axum::serve(listener, router)
+        .with_graceful_shutdown(async move { stop.cancelled().await })
+        .await
+        .context("the HTTP server failed")
+}
+
+async fn logged(part: &'static str, task: impl Future<Output = anyhow::Result<()>>) {
+    if let Err(error) = task.await {
+        error!(
+            part,
+            error = format!("{error:#}"),
+            "a part of the process failed"
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! `chatkeep dead …`: events that no stage could handle.
+
+use std::sync::Arc;
+
+use anyhow::bail;
+use chatkeep_core::bus::{Bus, DeadLetter};
+
+use super::{Context, table};
+use crate::app;
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Command {
+    /// Lists them, oldest first.
+    List {
+        /// How many at most.
+        #[arg(long, default_value_t = 100)]
+        limit: usize,
+        /// One JSON object a line.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Shows one with what it holds (which may be a message's text).
+    Show {
+        /// Its id, as `list` shows it.
+        id: String,
+    },
+    /// Gives one, or all, back to the stage that gave up on it.
+    Retry {
+        /// Its id, or `all`.
+        id: String,
+    },
+    /// Deletes one, or all, for good.
+    Drop {
+        /// Its id, or `all`.
+        id: String,
+    },
+}
+
+/// Dead letters that `all` stands for, at most.
+const ALL: usize = 100_000;
+
+pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
+    let bus = app::attach_bus(&context.config, Arc::clone(&context.clock)).await?;
+    let done = match command {
+        Command::List { limit, json } => list(&bus, limit, json).await,
+        Command::Show { id } => show(&bus, &id).await,
+        Command::Retry { id } => each(&bus, &id, "given back", Action::Retry).await,
+        Command::Drop { id } => each(&bus, &id, "dropped", Action::Drop).await,
+    };
+    bus.close().await;
+    done
+}
+
+#[derive(Clone, Copy)]
+enum Action {
+    Retry,
+    Drop,
+}
+
+async fn list(bus: &Bus, limit: usize, json: bool) -> anyhow::Result<()> {
+    let letters = bus.dead_letters(limit).await?;
+    if json {
+        return letters.iter().try_for_each(table::json);
+    }
+    let row = |letter: &DeadLetter| {
+        vec![
+            letter.id.clone(),
+            letter.consumer.clone(),
+            letter.message_id.clone(),
+            letter.attempts.to_string(),
+            letter.died_at.to_string(),
+            letter.reason.clone(),
+        ]
+    };
+    let rows: Vec<_> = letters.iter().map(row).collect();
+    table::print(
+        &["ID", "STAGE", "EVENT", "ATTEMPTS", "GAVE UP", "REASON"],
+        &rows,
+    );
+    Ok(())
+}
+
+async fn show(bus: &Bus, id: &str) -> anyhow::Result<()> {
+    let Some(letter) = bus.dead_letter(id).await? else {
+        bail!("there is no dead letter {id}")
+    };
+    println!("{}", serde_json::to_string_pretty(&letter)?);
+    println!("{}", String::from_utf8_lossy(&letter.payload));
+    Ok(())
+}
+
+async fn each(bus: &Bus, id: &str, done: &str, action: Action) -> anyhow::Result<()> {
+    if id != "all" {
+        if !act(bus, id, action).await? {
+            bail!("there is no dead letter {id}");
+        }
+        println!("{id} is {done}");
+        return Ok(());
+    }
+    // Only what is there now: one that dies again at once must not be retried for ever.
+    let letters = bus.dead_letters(ALL).await?;
+    let mut count = 0_usize;
+    for letter in &letters {
+        count += usize::from(act(bus, &letter.id, action).await?);
+    }
+    println!("{count} dead letters are {done}");
+    Ok(())
+}
+
+async fn act(bus: &Bus, id: &str, action: Action) -> anyhow::Result<bool> {
+    Ok(match action {
+        Action::Retry => bus.retry_dead_letter(id).await?,
+        Action::Drop => bus.drop_dead_letter(id).await?,
+    })
+}

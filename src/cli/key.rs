@@ -1,0 +1,156 @@
+//! `chatkeep key …`.
+
+use anyhow::bail;
+use chatkeep_core::id::{KeyId, UserId};
+use chatkeep_core::role::Scope;
+use chatkeep_core::store::NewKey;
+use chatkeep_core::time::Timestamp;
+
+use super::{Context, table};
+use crate::api;
+use crate::app::Unfit;
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Command {
+    /// Makes a key and prints it, once.
+    Create {
+        /// Whose key it is.
+        #[arg(long)]
+        user: String,
+        /// What to call it.
+        #[arg(long, default_value = "command line")]
+        name: String,
+        /// What it may be used for; repeat for more [default: everything].
+        #[arg(long = "scope", value_name = "SCOPE")]
+        scopes: Vec<String>,
+        /// When it stops working (ISO 8601) [default: never].
+        #[arg(long, value_name = "TIME")]
+        expires: Option<String>,
+    },
+    /// Lists a user's keys.
+    List {
+        /// Whose keys.
+        #[arg(long)]
+        user: String,
+        /// One JSON object a line.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Deletes a key; it stops working at once.
+    Revoke {
+        /// The key's id (`key_…`), as `list` shows it.
+        id: String,
+    },
+}
+
+pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Create {
+            user,
+            name,
+            scopes,
+            expires,
+        } => create(context, &user.into(), &name, &scopes, expires.as_deref()).await,
+        Command::List { user, json } => list(context, &user.into(), json).await,
+        Command::Revoke { id } => revoke(context, &id.into()).await,
+    }
+}
+
+fn scopes_of(names: &[String]) -> Result<Vec<Scope>, Unfit> {
+    if names.is_empty() {
+        return Ok(Scope::ALL.to_vec());
+    }
+    let unknown = |name: &String| {
+        let allowed = Scope::ALL.map(Scope::name).join(", ");
+        Unfit(format!("there is no scope {name:?}; allowed: {allowed}"))
+    };
+    names
+        .iter()
+        .map(|name| Scope::parse(name).ok_or_else(|| unknown(name)))
+        .collect()
+}
+
+async fn create(
+    context: &Context,
+    user: &UserId,
+    name: &str,
+    scopes: &[String],
+    expires: Option<&str>,
+) -> anyhow::Result<()> {
+    let scopes = scopes_of(scopes)?;
+    let wrong = |text: &str| Unfit(format!("--expires {text:?} is not an ISO 8601 time"));
+    let expires_at = expires
+        .map(|text| Timestamp::parse(text).ok_or_else(|| wrong(text)))
+        .transpose()?;
+    let store = context.store().await?;
+    if store.user(user).await?.is_none() {
+        store.close().await;
+        bail!("there is no user {user}; `chatkeep user add {user}` makes one");
+    }
+    let (id, secret) = (KeyId::new(api::key_id()), api::api_key());
+    let key = NewKey {
+        id: &id,
+        secret: &secret,
+        user,
+        name,
+        scopes: &scopes,
+        expires_at,
+    };
+    store.add_key(&key, context.clock.now()).await?;
+    store.close().await;
+    eprintln!("{id}: keep the key, it is not shown again");
+    println!("{secret}");
+    Ok(())
+}
+
+async fn list(context: &Context, user: &UserId, json: bool) -> anyhow::Result<()> {
+    let store = context.store().await?;
+    let keys = store.keys(user).await?;
+    store.close().await;
+    let mut rows = Vec::new();
+    for key in keys {
+        let scopes: Vec<_> = key.scopes.iter().copied().map(Scope::name).collect();
+        let time = |at: Option<Timestamp>| at.map_or_else(|| "-".to_owned(), |at| at.to_string());
+        if json {
+            table::json(&serde_json::json!({
+                "keyId": key.id, "name": key.name, "mask": key.mask, "scopes": scopes,
+                "createdAt": key.created_at, "expiresAt": key.expires_at,
+                "lastUsedAt": key.last_used_at,
+            }))?;
+        } else {
+            rows.push(vec![
+                key.id.to_string(),
+                key.name,
+                format!("…{}", key.mask),
+                key.created_at.to_string(),
+                time(key.expires_at),
+                time(key.last_used_at),
+                scopes.join(","),
+            ]);
+        }
+    }
+    if !json {
+        let headings = [
+            "KEY",
+            "NAME",
+            "ENDS IN",
+            "CREATED",
+            "EXPIRES",
+            "LAST USED",
+            "SCOPES",
+        ];
+        table::print(&headings, &rows);
+    }
+    Ok(())
+}
+
+async fn revoke(context: &Context, id: &KeyId) -> anyhow::Result<()> {
+    let store = context.store().await?;
+    let known = store.drop_key(id).await?;
+    store.close().await;
+    if !known {
+        bail!("there is no key {id}");
+    }
+    println!("{id} is deleted");
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! The command line.
+
+mod dead;
+mod key;
+mod serve;
+mod table;
+mod user;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use chatkeep_core::config::{Config, ConfigError, Override, Sources};
+use chatkeep_core::time::{SharedClock, SystemClock};
+use clap::{Parser, Subcommand};
+
+pub(crate) use serve::on_signal;
+
+use crate::app::{self, Unfit};
+
+/// A setting or an argument is wrong.
+const USAGE: u8 = 2;
+
+/// Keeps what chat groups say, and answers them.
+#[derive(Debug, Parser)]
+#[command(name = "chatkeep", version)]
+struct Cli {
+    /// The settings file (else ./chatkeep.toml where there is one).
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    settings: Settings,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Settings that have a flag; the weightiest way to set them.
+#[derive(Debug, clap::Args)]
+struct Settings {
+    /// Where to listen [default: 127.0.0.1:8080].
+    #[arg(long, global = true, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// The data folder [default: ./data].
+    #[arg(long, global = true, value_name = "FOLDER")]
+    data: Option<String>,
+    /// `sqlite` (in the data folder) or `postgres://…`.
+    #[arg(long, global = true, value_name = "DATABASE")]
+    database: Option<String>,
+    /// `embedded` or `nats://host[,host…]`.
+    #[arg(long, global = true, value_name = "BUS")]
+    bus: Option<String>,
+    /// A folder, or `s3://bucket/prefix`.
+    #[arg(long, global = true, value_name = "BLOBS")]
+    blobs: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Runs the service.
+    Serve(serve::Args),
+    /// Runs everything in one process with a pretended LINE and a sample group, to try it out.
+    Demo(crate::demo::Args),
+    /// Brings the database's schema up to date and ends.
+    Migrate,
+    /// Users and their plans.
+    #[command(subcommand)]
+    User(user::Command),
+    /// API keys.
+    #[command(subcommand)]
+    Key(key::Command),
+    /// Events that no stage could handle.
+    #[command(subcommand)]
+    Dead(dead::Command),
+}
+
+impl Settings {
+    /// Key, value and flag of each setting that is given.
+    fn overrides(&self) -> Vec<Override> {
+        let given = [
+            ("listen", &self.listen),
+            ("data", &self.data),
+            ("database", &self.database),
+            ("bus", &self.bus),
+            ("blobs", &self.blobs),
+        ];
+        given
+            .into_iter()
+            .filter_map(|(key, value)| {
+                let value = value.clone()?;
+                Some(Override {
+                    key: key.to_owned(),
+                    value,
+                    flag: format!("--{key}"),
+                })
+            })
+            .collect()
+    }
+}
+
+/// What a command works with.
+struct Context {
+    config: Config,
+    clock: SharedClock,
+}
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("chatkeep: {error:#}");
+            let usage = error.downcast_ref::<ConfigError>().is_some()
+                || error.downcast_ref::<Unfit>().is_some();
+            if usage {
+                ExitCode::from(USAGE)
+            } else {
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let overrides = cli.settings.overrides();
+    if let Command::Demo(args) = cli.command {
+        let sources = Sources::from_process(cli.config, overrides)?;
+        return runtime.block_on(crate::demo::run(args, sources));
+    }
+    let config = Config::load(Sources::from_process(cli.config, overrides)?)?;
+    let clock: SharedClock = Arc::new(SystemClock);
+    let context = Context { config, clock };
+    runtime.block_on(async move {
+        match cli.command {
+            Command::Serve(args) => Box::pin(serve::run(context, &args)).await,
+            Command::Migrate => migrate(&context).await,
+            Command::User(command) => user::run(&context, command).await,
+            Command::Key(command) => key::run(&context, command).await,
+            Command::Dead(command) => dead::run(&context, command).await,
+            Command::Demo(_) => Ok(()),
+        }
+    })
+}
+
+async fn migrate(context: &Context) -> anyhow::Result<()> {
+    context.store().await?.close().await;
+    println!("the database's schema is up to date");
+    Ok(())
+}
+
+impl Context {
+    async fn store(&self) -> anyhow::Result<chatkeep_core::store::Store> {
+        std::fs::create_dir_all(&self.config.data)?;
+        app::open_store(&self.config).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,126 @@
+//! `chatkeep user …`.
+
+use anyhow::bail;
+use chatkeep_core::id::UserId;
+use chatkeep_core::plan::Plan;
+
+use super::{Context, table};
+use crate::app::Unfit;
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Command {
+    /// Makes a user known (on LINE: the person's own `U…` id).
+    Add {
+        /// The user id.
+        id: String,
+        /// The name to show until the platform tells it.
+        #[arg(long)]
+        name: Option<String>,
+        /// The plan: free, standard or pro.
+        #[arg(long)]
+        plan: Option<String>,
+    },
+    /// Lists users.
+    List {
+        /// One JSON object a line.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Changes a user's plan.
+    SetPlan {
+        /// The user id.
+        id: String,
+        /// free, standard or pro.
+        plan: String,
+    },
+}
+
+/// Users read at once.
+const PAGE: u32 = 500;
+
+pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Add { id, name, plan } => {
+            add(context, &id.into(), name.as_deref(), plan.as_deref()).await
+        }
+        Command::List { json } => list(context, json).await,
+        Command::SetPlan { id, plan } => set_plan(context, &id.into(), &plan).await,
+    }
+}
+
+fn plan_of(name: &str) -> Result<Plan, Unfit> {
+    let unknown = || {
+        Unfit(format!(
+            "there is no plan {name:?}; allowed: free, standard, pro"
+        ))
+    };
+    Plan::parse(name).ok_or_else(unknown)
+}
+
+async fn add(
+    context: &Context,
+    id: &UserId,
+    name: Option<&str>,
+    plan: Option<&str>,
+) -> anyhow::Result<()> {
+    let plan = plan.map(plan_of).transpose()?;
+    if id.as_str().trim().is_empty() {
+        bail!(Unfit("the user id must not be empty".to_owned()));
+    }
+    let store = context.store().await?;
+    store.add_user(id, name, context.clock.now()).await?;
+    if let Some(plan) = plan {
+        store.set_plan(id, plan, context.clock.now()).await?;
+    }
+    println!("{id} is known");
+    store.close().await;
+    Ok(())
+}
+
+async fn list(context: &Context, json: bool) -> anyhow::Result<()> {
+    let store = context.store().await?;
+    let mut rows = Vec::new();
+    let mut after = None;
+    loop {
+        let page = store.users(after.as_ref(), PAGE).await?;
+        for user in &page {
+            let name = user.display_name.clone().unwrap_or_default();
+            if json {
+                table::json(&serde_json::json!({
+                    "userId": user.id, "displayName": name, "plan": user.plan,
+                    "usedBytes": user.used, "createdAt": user.created_at,
+                }))?;
+            } else {
+                let (plan, used) = (user.plan.to_string(), user.used.to_string());
+                rows.push(vec![
+                    user.id.to_string(),
+                    name,
+                    plan,
+                    used,
+                    user.created_at.to_string(),
+                ]);
+            }
+        }
+        match page.last() {
+            Some(last) => after = Some(last.id.clone()),
+            None => break,
+        }
+    }
+    if !json {
+        table::print(&["USER", "NAME", "PLAN", "USED BYTES", "CREATED"], &rows);
+    }
+    store.close().await;
+    Ok(())
+}
+
+async fn set_plan(context: &Context, id: &UserId, plan: &str) -> anyhow::Result<()> {
+    let plan = plan_of(plan)?;
+    let store = context.store().await?;
+    let known = store.set_plan(id, plan, context.clock.now()).await?;
+    store.close().await;
+    if !known {
+        bail!("there is no user {id}; `chatkeep user add {id}` makes one");
+    }
+    println!("{id} is on plan {plan} ({} bytes)", plan.quota());
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! The calls that fetch what people sent: content, previews, and whether they are ready.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::{Value, json};
+
+use super::refusal::Refusal;
+use crate::demo::emulator::log::Rule;
+use crate::demo::emulator::post::{Media, MediaState};
+use crate::demo::emulator::{Emulator, lock};
+
+/// Whether content can be had now.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Readiness {
+    Ready,
+    Processing,
+    Failed,
+}
+
+pub(super) async fn content(
+    State(emulator): State<Emulator>,
+    Path(message): Path<String>,
+) -> Result<Response, Refusal> {
+    let (_, media, readiness) = find(&emulator, &message)?;
+    Ok(match readiness {
+        Readiness::Ready => bytes(&media.content_type, media.bytes),
+        Readiness::Processing => StatusCode::ACCEPTED.into_response(),
+        Readiness::Failed => return Err(Refusal::not_found()),
+    })
+}
+
+pub(super) async fn preview(
+    State(emulator): State<Emulator>,
+    Path(message): Path<String>,
+) -> Result<Response, Refusal> {
+    let (kind, media, readiness) = find(&emulator, &message)?;
+    if !matches!(kind.as_str(), "image" | "video") {
+        return Err(Refusal::not_found().because(Rule::HasContent, "preview of another type"));
+    }
+    Ok(match (readiness, media.preview) {
+        (Readiness::Ready, Some(preview)) => bytes("image/jpeg", preview),
+        (Readiness::Ready, None) => bytes(&media.content_type, media.bytes),
+        (Readiness::Processing, _) => StatusCode::ACCEPTED.into_response(),
+        (Readiness::Failed, _) => return Err(Refusal::not_found()),
+    })
+}
+
+pub(super) async fn transcoding(
+    State(emulator): State<Emulator>,
+    Path(message): Path<String>,
+) -> Result<Json<Value>, Refusal> {
+    let (_, _, readiness) = find(&emulator, &message)?;
+    let status = match readiness {
+        Readiness::Ready => "succeeded",
+        Readiness::Processing => "processing",
+        Readiness::Failed => "failed",
+    };
+    Ok(Json(json!({ "status": status })))
+}
+
+/// The type and the content of a message.
+fn find(emulator: &Emulator, message: &str) -> Result<(String, Media, Readiness), Refusal> {
+    let world = lock(&emulator.shared.world);
+    let line = world.line(message).ok_or_else(|| {
+        Refusal::not_found().because(Rule::IdKnown, "a message id that was never told")
+    })?;
+    if line.unsent_at.is_some() {
+        return Err(gone());
+    }
+    let media = world
+        .posts
+        .get(message)
+        .and_then(|posted| posted.media.as_ref());
+    // What LINE does not keep itself is fetched from where it is.
+    let media = media
+        .filter(|media| media.external.is_none())
+        .ok_or_else(|| {
+            Refusal::not_found().because(Rule::HasContent, "a message without content")
+        })?;
+    let readiness = match media.state {
+        MediaState::Expired => return Err(gone()),
+        MediaState::Failed => Readiness::Failed,
+        MediaState::ReadyAfter(wait) if world.now() < line.at + wait => Readiness::Processing,
+        MediaState::Ready | MediaState::ReadyAfter(_) => Readiness::Ready,
+    };
+    Ok((line.kind.clone(), media.clone(), readiness))
+}
+
+/// Content that was unsent or has been kept long enough; no caller can know before it asks.
+fn gone() -> Refusal {
+    Refusal::new(StatusCode::GONE, "Gone")
+}
+
+fn bytes(content_type: &str, bytes: bytes::Bytes) -> Response {
+    ([(header::CONTENT_TYPE, content_type)], bytes).into_response()
+}

@@ -1,0 +1,224 @@
+//! Sending webhooks to the service, again and again until it takes them.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use reqwest::header::{CONTENT_TYPE, USER_AGENT};
+use serde::Serialize;
+use std::sync::Arc;
+
+use super::transcript::Change;
+use super::webhook::{Signed, Webhook};
+use super::{Emulator, lock};
+
+/// How long a webhook is sent again when it was not answered with 2xx.
+#[derive(Clone, Copy, Debug)]
+pub struct Redelivery {
+    /// The wait before the second attempt; every further one is twice as long.
+    pub first: Duration,
+    /// No wait is longer than this.
+    pub longest: Duration,
+    /// Attempts in all, the first one included; then it is given up.
+    pub attempts: u32,
+}
+
+impl Default for Redelivery {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_millis(100),
+            longest: Duration::from_secs(2),
+            attempts: 60,
+        }
+    }
+}
+
+impl Redelivery {
+    /// Every webhook is sent once, whatever is answered.
+    pub const OFF: Self = Self {
+        first: Duration::ZERO,
+        longest: Duration::ZERO,
+        attempts: 1,
+    };
+
+    /// The wait after that many attempts.
+    fn wait(&self, attempts: u32) -> Duration {
+        let doubled = 2_u32.saturating_pow(attempts.saturating_sub(1));
+        self.first.saturating_mul(doubled).min(self.longest)
+    }
+}
+
+/// One request that carried a webhook, or tried to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Attempt {
+    /// The number of the webhook, from 0.
+    pub webhook: u64,
+    /// Which attempt it was, from 1.
+    pub attempt: u32,
+    /// The ids of the events in it.
+    pub event_ids: Vec<String>,
+    /// Whether it was marked as a redelivery.
+    pub is_redelivery: bool,
+    /// When it was sent, in milliseconds since the Unix epoch.
+    pub at: i64,
+    /// How long the answer took, in milliseconds.
+    pub took_ms: u64,
+    /// The HTTP status of the answer; `None` when there was none.
+    pub status: Option<u16>,
+}
+
+/// What became of a webhook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// Its number, for [`Emulator::redeliver`].
+    pub webhook: u64,
+    /// How often it was sent.
+    pub attempts: u32,
+    /// What was answered last.
+    pub status: Option<u16>,
+    /// Whether the service took it.
+    pub accepted: bool,
+}
+
+impl Emulator {
+    /// Sends a webhook until it is accepted or given up.
+    ///
+    /// Nothing is sent (and nothing accepted) while no webhook URL is set.
+    pub async fn deliver(&self, webhook: Webhook) -> Delivery {
+        let webhook = Arc::new(webhook);
+        let number = lock(&self.shared.log).webhook(Arc::clone(&webhook));
+        self.send(number, &webhook, false).await
+    }
+
+    /// Sends a webhook of an earlier [`Delivery`] again, marked as a redelivery. `None` when none
+    /// has this number (any more).
+    pub async fn redeliver(&self, number: u64) -> Option<Delivery> {
+        let webhook = lock(&self.shared.log).sent(number)?;
+        Some(self.send(number, &webhook, true).await)
+    }
+
+    /// Delivers many webhooks, up to `concurrency` at a time. The answers are in the order of the
+    /// webhooks, the requests need not be.
+    pub async fn deliver_all(&self, webhooks: Vec<Webhook>, concurrency: usize) -> Vec<Delivery> {
+        in_order(webhooks, concurrency, |webhook| self.deliver(webhook)).await
+    }
+
+    /// Sends each body once and leaves no record of it, up to `concurrency` at a time. The statuses
+    /// are in the order of the bodies, the requests need not be.
+    pub async fn post_all(&self, bodies: Vec<Signed>, concurrency: usize) -> Vec<Option<u16>> {
+        in_order(bodies, concurrency, |signed| self.post(signed)).await
+    }
+
+    /// Sends a body once with the signature it has, right or wrong, and leaves no record of it.
+    /// The status is `None` when there was no answer or no webhook URL is set.
+    pub async fn post(&self, signed: Signed) -> Option<u16> {
+        self.post_raw(signed.body, Some(&signed.signature)).await
+    }
+
+    /// As [`Self::post`], for any body with any signature or none.
+    pub async fn post_raw(&self, body: impl Into<Bytes>, signature: Option<&str>) -> Option<u16> {
+        let url = self.webhook_url()?;
+        let mut request = self.shared.http.post(url).body(body.into());
+        if let Some(signature) = signature {
+            request = request.header("X-Line-Signature", signature);
+        }
+        let request = request
+            .header(CONTENT_TYPE, "application/json; charset=utf-8")
+            .header(USER_AGENT, "LineBotWebhook/2.0");
+        let answer = request.send().await.ok()?;
+        let status = answer.status().as_u16();
+        // Read to the end, or the connection is of no use to the next request.
+        answer.bytes().await.ok()?;
+        Some(status)
+    }
+
+    async fn send(&self, number: u64, webhook: &Webhook, redelivery: bool) -> Delivery {
+        let rules = self.shared.redelivery;
+        let mut delivery = Delivery {
+            webhook: number,
+            attempts: 0,
+            status: None,
+            accepted: false,
+        };
+        while delivery.attempts < rules.attempts && self.webhook_url().is_some() {
+            let again = redelivery || delivery.attempts > 0;
+            delivery.attempts += 1;
+            delivery.status = self
+                .attempt(number, webhook, delivery.attempts, again)
+                .await;
+            delivery.accepted = delivery
+                .status
+                .is_some_and(|status| (200..300).contains(&status));
+            if delivery.accepted || delivery.attempts == rules.attempts {
+                break;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(rules.wait(delivery.attempts)) => {}
+                () = self.shared.stop.cancelled() => break,
+            }
+        }
+        delivery
+    }
+
+    async fn attempt(
+        &self,
+        number: u64,
+        webhook: &Webhook,
+        attempt: u32,
+        is_redelivery: bool,
+    ) -> Option<u16> {
+        let (at, started) = (self.now(), Instant::now());
+        let signed = webhook.sign(&self.shared.channel_secret, is_redelivery);
+        let status = self.post(signed).await;
+        let attempt = Attempt {
+            webhook: number,
+            attempt,
+            event_ids: webhook.event_ids(),
+            is_redelivery,
+            at,
+            took_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            status,
+        };
+        lock(&self.shared.log).attempt(attempt.clone());
+        self.shared.announce(Change::Attempt(attempt));
+        status
+    }
+}
+
+/// Does `work` on every item, up to `concurrency` at a time, and gives the results in the order of
+/// the items. (An ordered stream would not start on new items while an early one is being retried.)
+async fn in_order<T, R, F: Future<Output = R>>(
+    items: Vec<T>,
+    concurrency: usize,
+    work: impl Fn(T) -> F,
+) -> Vec<R> {
+    let numbered = items.into_iter().enumerate();
+    let tasks = numbered.map(|(index, item)| {
+        let task = work(item);
+        async move { (index, task.await) }
+    });
+    let mut done: Vec<(usize, R)> = stream::iter(tasks)
+        .buffer_unordered(concurrency.max(1))
+        .collect()
+        .await;
+    done.sort_unstable_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_the_longest() {
+        let rules = Redelivery {
+            first: Duration::from_millis(10),
+            longest: Duration::from_millis(35),
+            attempts: 9,
+        };
+        let waits = [1, 2, 3, 99].map(|attempts| rules.wait(attempts).as_millis());
+        assert_eq!(waits, [10, 20, 35, 35]);
+    }
+}

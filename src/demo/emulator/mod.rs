@@ -1,0 +1,224 @@
+//! A LINE platform of our own: it sends signed webhooks as LINE does, answers the calls of the
+//! Messaging API as LINE does, and remembers every rule that a caller broke.
+//!
+//! [`Emulator::start`] opens the API on a loopback port. People, groups and rooms are made with
+//! `add_…`; what they do ([`Action`], or the methods named after it) is told to the webhook URL.
+//! The bot's messages stand in the [`Emulator::transcript`] beside those of the people.
+//!
+//! It stands on LINE's published contract alone and uses nothing else of chatkeep, so that an error
+//! there is not repeated here.
+
+mod act;
+mod action;
+mod api;
+mod deliver;
+mod faults;
+mod ids;
+mod log;
+mod options;
+mod outbox;
+mod post;
+mod presence;
+mod talk;
+#[cfg(test)]
+mod tests;
+mod transcript;
+mod watch;
+mod webhook;
+mod world;
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::broadcast;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+pub use action::{ActError, Action};
+pub use deliver::{Attempt, Delivery, Redelivery};
+pub use faults::{Fault, Target};
+pub use ids::Clock;
+pub use log::{Call, Rule, Violation};
+pub use options::{Options, StartError};
+pub use post::{Emoji, Location, Media, MediaState, Mention, MentionTarget, Post, Sticker, Text};
+pub use talk::Told;
+pub use transcript::{Author, Change, Entry};
+pub use webhook::{Event, Signed, Webhook, signature};
+pub use world::{Chat, ChatKind, User};
+
+use faults::Faults;
+use log::Log;
+use world::World;
+
+/// A subscriber may be this many changes behind before it misses some.
+const CHANGES: usize = 4096;
+/// How long calls that are still running may take when the emulator ends.
+const LAST_CALLS: Duration = Duration::from_secs(1);
+
+/// A running LINE platform. Clones are the same one.
+#[derive(Clone)]
+pub struct Emulator {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    address: SocketAddr,
+    channel_secret: String,
+    access_token: String,
+    redelivery: Redelivery,
+    http: reqwest::Client,
+    webhook_url: Mutex<Option<String>>,
+    world: Mutex<World>,
+    log: Mutex<Log>,
+    faults: Mutex<Faults>,
+    changes: broadcast::Sender<Change>,
+    stop: CancellationToken,
+    server: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Locks; what a panicking test left behind is as good as before.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    fn announce(&self, change: Change) {
+        // Fails when nobody subscribed.
+        let _ = self.changes.send(change);
+    }
+}
+
+impl Emulator {
+    /// Opens the API.
+    pub async fn start(options: Options) -> Result<Self, StartError> {
+        let failed = |error| StartError::Listen(options.listen, error);
+        let listener = TcpListener::bind(options.listen).await.map_err(failed)?;
+        let shared = Shared {
+            address: listener.local_addr().map_err(failed)?,
+            http: client(options.webhook_timeout)?,
+            world: Mutex::new(World::new(options.clock, options.seed, &options.bot_name)),
+            channel_secret: options.channel_secret,
+            access_token: options.access_token,
+            redelivery: options.redelivery,
+            webhook_url: Mutex::new(options.webhook_url),
+            log: Mutex::default(),
+            faults: Mutex::default(),
+            changes: broadcast::channel(CHANGES).0,
+            stop: CancellationToken::new(),
+            server: Mutex::default(),
+        };
+        let emulator = Self {
+            shared: Arc::new(shared),
+        };
+        let stopped = emulator.shared.stop.clone().cancelled_owned();
+        let serve = axum::serve(listener, api::router(emulator.clone()));
+        let server = tokio::spawn(async move {
+            // Serving ends by the signal only; it knows no error.
+            let _ = serve.with_graceful_shutdown(stopped).await;
+        });
+        *lock(&emulator.shared.server) = Some(server);
+        Ok(emulator)
+    }
+
+    /// Closes the API and gives up webhooks that wait to be sent again.
+    pub async fn shutdown(&self) {
+        self.shared.stop.cancel();
+        let server = lock(&self.shared.server).take();
+        if let Some(mut server) = server
+            && tokio::time::timeout(LAST_CALLS, &mut server).await.is_err()
+        {
+            server.abort();
+        }
+    }
+
+    /// The address of the API, for content too: `http://127.0.0.1:…`.
+    pub fn api_base(&self) -> String {
+        format!("http://{}", self.shared.address)
+    }
+
+    /// Where webhooks go.
+    pub fn webhook_url(&self) -> Option<String> {
+        lock(&self.shared.webhook_url).clone()
+    }
+
+    /// Sends webhooks there from now on, also those that are being sent again.
+    pub fn set_webhook_url(&self, url: Option<String>) {
+        *lock(&self.shared.webhook_url) = url;
+    }
+
+    /// Puts another module in control of the chats: events are then in `standby` mode and carry no
+    /// reply token.
+    pub fn set_standby(&self, standby: bool) {
+        lock(&self.shared.world).standby = standby;
+    }
+
+    /// The time by the clock it was given.
+    pub fn now(&self) -> i64 {
+        lock(&self.shared.world).now()
+    }
+
+    /// A new person, no friend of the bot yet.
+    pub fn add_user(&self, name: &str, picture_url: Option<&str>) -> User {
+        let (user, chat) = lock(&self.shared.world).add_user(name, picture_url.map(str::to_owned));
+        self.shared.announce(Change::Chat(chat));
+        user
+    }
+
+    /// A new group of these people, without the bot.
+    pub fn add_group(&self, name: &str, picture_url: Option<&str>, members: &[&str]) -> Chat {
+        let picture_url = picture_url.map(str::to_owned);
+        let chat = lock(&self.shared.world).add_many(Some(name), picture_url, members);
+        self.shared.announce(Change::Chat(chat.clone()));
+        chat
+    }
+
+    /// A new room of these people, without the bot.
+    pub fn add_room(&self, members: &[&str]) -> Chat {
+        let chat = lock(&self.shared.world).add_many(None, None, members);
+        self.shared.announce(Change::Chat(chat.clone()));
+        chat
+    }
+
+    /// Changes whether LINE has a message's content to give.
+    pub fn set_content_state(&self, message_id: &str, state: MediaState) {
+        if let Some(posted) = lock(&self.shared.world).posts.get_mut(message_id)
+            && let Some(media) = &mut posted.media
+        {
+            media.state = state;
+        }
+    }
+
+    /// Lets the next `calls` calls to `target` fail; faults set earlier come first.
+    pub fn fail_next(&self, target: Target, calls: usize, fault: Fault) {
+        lock(&self.shared.faults).next(target, calls, fault);
+    }
+
+    /// Lets nothing fail any more.
+    pub fn clear_faults(&self) {
+        lock(&self.shared.faults).clear();
+    }
+}
+
+impl fmt::Debug for Emulator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Emulator")
+            .field("address", &self.shared.address)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The client that sends webhooks.
+fn client(timeout: Duration) -> Result<reqwest::Client, reqwest::Error> {
+    // The client wants a TLS library even for plain HTTP; another part of the process may have
+    // installed it already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+        .connect_timeout(timeout)
+        .timeout(timeout)
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .build()
+}

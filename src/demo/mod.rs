@@ -1,0 +1,78 @@
+//! The demonstration: a whole chatkeep in one process, an emulated LINE around it, a sample group,
+//! and a page to chat in it and watch what happens.
+
+pub mod emulator;
+mod page;
+mod sample;
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use chatkeep_core::config::{BusKind, Config, Database, Sources};
+use chatkeep_core::telemetry;
+use chatkeep_core::time::{Clock as _, SharedClock, SystemClock};
+use tokio::net::TcpListener;
+
+use crate::api;
+use crate::app::{App, Duties};
+use crate::cli::on_signal;
+use emulator::{Emulator, Options};
+use sample::Sample;
+
+/// Arguments of `chatkeep demo`; everything else comes from the settings.
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+/// Runs the demonstration until it is told to stop.
+///
+/// # Errors
+/// When a part cannot be started.
+pub async fn run(_: Args, sources: Sources) -> anyhow::Result<()> {
+    let mut config = Config::load(sources)?;
+    telemetry::init(&config.log)?;
+    let mut options = Options::new(Arc::new(|| SystemClock.now().millis()));
+    options.channel_secret = api::api_key();
+    options.access_token = api::api_key();
+    embed(&mut config, &options);
+    let line = Emulator::start(options).await?;
+    config.line.api_base = line.api_base();
+    config.line.data_api_base = line.api_base();
+    let (address, folder) = (config.listen, config.data.clone());
+    let listener = TcpListener::bind(address)
+        .await
+        .with_context(|| format!("cannot listen on {address}; --listen takes another address"))?;
+    let address = listener.local_addr()?;
+    line.set_webhook_url(Some(format!("http://{address}/webhook/line")));
+
+    let clock: SharedClock = Arc::new(SystemClock);
+    let app = App::open(config, Duties::default(), Arc::clone(&clock)).await?;
+    let sample = Arc::new(Sample::new(line.clone(), app.store().clone(), clock).await?);
+    let page = page::router(Arc::clone(&sample), app.tap().clone());
+    let stop = on_signal()?;
+    let ended = stop.clone();
+    let running = tokio::spawn(app.run(listener, page, stop.clone()));
+    let prepared = stop.run_until_cancelled(sample.prepare()).await;
+    match prepared {
+        Some(Ok(())) => println!("{}", sample.greeting(address, &folder)),
+        Some(Err(error)) => {
+            ended.cancel();
+            running.await??;
+            return Err(error);
+        }
+        None => {}
+    }
+    running.await??;
+    line.shutdown().await;
+    Ok(())
+}
+
+/// Embedded parts and the emulator, whatever the settings say: a demo must not reach for anybody's
+/// servers or bot.
+fn embed(config: &mut Config, line: &Options) {
+    config.data = config.data.join("demo");
+    config.database = Database::Sqlite;
+    config.bus = BusKind::Embedded;
+    config.metrics.listen = None;
+    config.line.channel_secret = Some(line.channel_secret.clone().into());
+    config.line.access_token = Some(line.access_token.clone().into());
+}

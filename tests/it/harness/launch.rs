@@ -1,0 +1,165 @@
+//! Starting child processes that cannot outlive the test process.
+//!
+//! `setpriv --pdeathsig` makes the kernel signal the child when its parent dies, also by `kill -9`.
+//! "Parent" there means the *thread* that forked, and a test's thread ends with the test. So every
+//! child is started by one thread that lives as long as the process.
+
+use std::ffi::{OsStr, OsString};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+use std::{io, thread};
+
+use super::wait::until;
+
+/// Signals the bench sends, by the name that `kill` and `setpriv` take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Signal {
+    /// End at once, without a chance to clean up.
+    Kill,
+    /// PostgreSQL: end at once, but free shared memory.
+    Quit,
+    /// End in good order.
+    Term,
+}
+
+impl Signal {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Kill => "KILL",
+            Self::Quit => "QUIT",
+            Self::Term => "TERM",
+        }
+    }
+}
+
+/// A command line that will be started under `setpriv`.
+pub(crate) struct Launch {
+    command: Command,
+}
+
+impl Launch {
+    /// `program`, which gets `on_death` when the test process dies. It runs as the system user
+    /// `user` where that is given.
+    pub(crate) fn new(program: impl AsRef<OsStr>, on_death: Signal, user: Option<&str>) -> Self {
+        let mut command = Command::new("setpriv");
+        if let Some(user) = user {
+            command.args(["--reuid", user, "--regid", user, "--init-groups"]);
+            // Another user may not be allowed into the folder the tests run in.
+            command.current_dir("/");
+        }
+        command
+            .args(["--pdeathsig", on_death.name(), "--"])
+            .arg(program)
+            .stdin(Stdio::null());
+        Self { command }
+    }
+
+    /// The command, for arguments, environment and output.
+    pub(crate) fn command(&mut self) -> &mut Command {
+        &mut self.command
+    }
+
+    /// Starts it.
+    ///
+    /// # Panics
+    /// When `setpriv` cannot be run. A program that is not there ends with code 127 instead.
+    pub(crate) fn start(self) -> Running {
+        let name = self
+            .command
+            .get_args()
+            .map(OsStr::to_owned)
+            .collect::<Vec<OsString>>();
+        let child = spawn(self.command)
+            .unwrap_or_else(|error| panic!("cannot start setpriv {name:?}: {error}"));
+        Running { child }
+    }
+}
+
+/// A child process. Dropping it kills and reaps it.
+pub(crate) struct Running {
+    child: Child,
+}
+
+impl Running {
+    /// The process id. `setpriv` replaces itself, so it is the program's own.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The child itself, to take its pipes.
+    pub(crate) fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    /// Its exit status, `None` while it runs. Reaps it.
+    pub(crate) fn exited(&mut self) -> Option<ExitStatus> {
+        self.child
+            .try_wait()
+            .unwrap_or_else(|error| panic!("cannot wait for a child: {error}"))
+    }
+
+    /// Sends a signal; a process that has ended already is none the worse for it.
+    pub(crate) fn signal(&mut self, signal: Signal) {
+        // A reaped child's number may belong to somebody else by now.
+        if self.exited().is_some() {
+            return;
+        }
+        // The shell's own `kill`: std cannot send other signals than KILL, and the stand-alone
+        // program is not on every machine.
+        let sent = Command::new("sh")
+            .args(["-c", r#"kill -s "$1" "$2""#, "kill", signal.name()])
+            .arg(self.pid().to_string())
+            .status();
+        assert!(
+            sent.is_ok_and(|status| status.success()),
+            "cannot send {signal:?}"
+        );
+    }
+
+    /// Waits for its end.
+    pub(crate) async fn wait(&mut self, deadline: Duration) -> ExitStatus {
+        let what = format!("the end of process {}", self.pid());
+        let mut status = None;
+        until(&what, deadline, async || {
+            status = self.exited();
+            status.is_some()
+        })
+        .await;
+        status.unwrap_or_else(|| unreachable!("the loop ends with a status"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail only for a child that is gone, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// One order to the thread that starts children.
+type Order = (Command, Sender<io::Result<Child>>);
+
+fn spawn(command: Command) -> io::Result<Child> {
+    static LAUNCHER: OnceLock<Sender<Order>> = OnceLock::new();
+    let launcher = LAUNCHER.get_or_init(|| {
+        let (orders, inbox) = channel::<Order>();
+        thread::spawn(move || {
+            for (mut command, reply) in inbox {
+                // The one who ordered may have panicked meanwhile; then nobody wants the child.
+                if let Err(unwanted) = reply.send(command.spawn())
+                    && let Ok(mut child) = unwanted.0
+                {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                }
+            }
+        });
+        orders
+    });
+    let (reply, answer) = channel();
+    launcher.send((command, reply)).map_err(io::Error::other)?;
+    answer.recv().map_err(io::Error::other)?
+}

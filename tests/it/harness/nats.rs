@@ -1,0 +1,141 @@
+//! A real `nats-server` with `JetStream`, one for each test that wants one.
+
+use std::fs::{self, File};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::TcpStream;
+
+use super::launch::{Launch, Running, Signal};
+use super::wait::until;
+use super::{ports, scratch};
+
+/// Time for starting and for ending; a loaded machine needs a second or two.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// Ports tried when another process is quicker in taking the chosen one.
+const ATTEMPTS: usize = 5;
+
+/// A server with a port and a store of its own. Dropping it kills it and removes the store.
+pub(crate) struct Nats {
+    address: SocketAddr,
+    server: Option<Running>,
+    folder: TempDir,
+}
+
+impl Nats {
+    /// Starts a server and waits until it serves clients, with `JetStream`.
+    pub(crate) async fn start() -> Self {
+        let mut nats = Self {
+            address: ports::free(),
+            server: None,
+            folder: scratch::folder("nats-"),
+        };
+        for _ in 0..ATTEMPTS {
+            if nats.try_launch().await {
+                return nats;
+            }
+            nats.address = ports::free();
+        }
+        panic!("nats-server does not start:\n{}", nats.log());
+    }
+
+    /// The address for clients.
+    pub(crate) fn url(&self) -> String {
+        format!("nats://{}", self.address)
+    }
+
+    /// The socket, for a proxy in front of the server.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Ends the server in good order; its store stays.
+    pub(crate) async fn stop(&mut self) {
+        if let Some(mut server) = self.server.take() {
+            server.signal(Signal::Term);
+            server.wait(DEADLINE).await;
+        }
+    }
+
+    /// Ends the server as a crash would; its store stays as it is on disk.
+    pub(crate) fn kill(&mut self) {
+        self.server = None;
+    }
+
+    /// Starts the server again on the same port and store, ending it before if need be.
+    pub(crate) async fn restart(&mut self) {
+        self.stop().await;
+        assert!(
+            self.try_launch().await,
+            "nats-server does not start again:\n{}",
+            self.log()
+        );
+    }
+
+    /// Starts the server and waits until it is ready; false when it ended instead.
+    async fn try_launch(&mut self) -> bool {
+        let mut server = self.launch();
+        let mut ready = false;
+        until("nats-server to accept clients", DEADLINE, async || {
+            ready = greets(self.address).await;
+            ready || server.exited().is_some()
+        })
+        .await;
+        // Had another process taken the port, that one would greet and ours be gone.
+        ready = ready && server.exited().is_none();
+        self.server = ready.then_some(server);
+        ready
+    }
+
+    fn launch(&self) -> Running {
+        let log = File::create(self.log_file())
+            .and_then(|log| Ok((log.try_clone()?, log)))
+            .unwrap_or_else(|error| panic!("cannot write the log of nats-server: {error}"));
+        let mut launch = Launch::new(program(), Signal::Kill, None);
+        launch
+            .command()
+            .args(["--jetstream", "--addr", "127.0.0.1", "--port"])
+            .arg(self.address.port().to_string())
+            .arg("--store_dir")
+            .arg(self.folder.path())
+            .stdout(log.0)
+            .stderr(log.1);
+        launch.start()
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.folder.path().join("server.log")
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.log_file()).unwrap_or_else(|error| error.to_string())
+    }
+}
+
+/// `nats-server` of the search path, or where Debian has it: not on an ordinary user's path.
+fn program() -> &'static str {
+    if Command::new("nats-server")
+        .arg("--version")
+        .output()
+        .is_ok()
+    {
+        "nats-server"
+    } else {
+        "/usr/sbin/nats-server"
+    }
+}
+
+/// True when a NATS server with `JetStream` introduces itself there.
+async fn greets(address: SocketAddr) -> bool {
+    let Ok(stream) = TcpStream::connect(address).await else {
+        return false;
+    };
+    let mut greeting = String::new();
+    let read = BufReader::new(stream).read_line(&mut greeting).await;
+    read.is_ok() && greeting.starts_with("INFO ") && greeting.contains(r#""jetstream":true"#)
+}

@@ -1,0 +1,322 @@
+//! Real PostgreSQL clusters: one that all tests of this process share, each with a database of its
+//! own, and own ones for tests that stop the server.
+
+use std::fs::{self, File};
+use std::net::SocketAddr;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::sync::OnceCell;
+
+use super::launch::{Launch, Running, Signal};
+use super::wait::until;
+use super::{ports, scratch};
+
+/// Time for starting and for ending; a loaded machine needs some seconds.
+const DEADLINE: Duration = Duration::from_secs(40);
+
+/// Ports tried when another process is quicker in taking the chosen one.
+const ATTEMPTS: usize = 5;
+
+/// PostgreSQL refuses to run as root; Debian's package makes this user for it.
+const SYSTEM_USER: &str = "postgres";
+
+/// The role tests connect as.
+const ROLE: &str = "chatkeep";
+
+/// What a cluster survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// A killed server, not a power cut: nothing is synced to disk. For ordinary tests.
+    Process,
+    /// As in production. For measurements.
+    Disk,
+}
+
+/// A running cluster. Dropping it kills it and removes its data.
+pub(crate) struct Postgres {
+    address: SocketAddr,
+    durability: Durability,
+    server: Option<Running>,
+    folder: TempDir,
+}
+
+/// A new, empty database, dropped with this value.
+pub(crate) struct TestDb {
+    address: SocketAddr,
+    name: String,
+}
+
+impl Postgres {
+    /// A new database in the cluster that all tests share.
+    pub(crate) async fn database() -> TestDb {
+        static SHARED: OnceCell<Postgres> = OnceCell::const_new();
+        SHARED
+            .get_or_init(|| Self::start(Durability::Process))
+            .await
+            .create_database()
+            .await
+    }
+
+    /// A cluster of one's own, to be stopped and started at will.
+    pub(crate) async fn start(durability: Durability) -> Self {
+        let folder = scratch::folder("postgres-");
+        give_to_system_user(folder.path());
+        let mut postgres = Self {
+            address: ports::free(),
+            durability,
+            server: None,
+            folder,
+        };
+        let mut initdb = postgres.initdb();
+        let made = tokio::task::spawn_blocking(move || initdb.output()).await;
+        check("initdb", made.map_err(std::io::Error::other).flatten());
+        for _ in 0..ATTEMPTS {
+            if postgres.try_launch().await {
+                return postgres;
+            }
+            postgres.address = ports::free();
+        }
+        panic!("PostgreSQL does not start:\n{}", postgres.log());
+    }
+
+    /// A new, empty database in this cluster.
+    pub(crate) async fn create_database(&self) -> TestDb {
+        static NUMBER: AtomicU32 = AtomicU32::new(1);
+        let name = format!("test_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+        let mut create = psql(self.address, &format!("CREATE DATABASE {name}"));
+        let created = tokio::task::spawn_blocking(move || create.output()).await;
+        check(
+            "CREATE DATABASE",
+            created.map_err(std::io::Error::other).flatten(),
+        );
+        TestDb {
+            address: self.address,
+            name,
+        }
+    }
+
+    /// The socket, for a proxy in front of the server.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Ends the server at once, as a crash would but without leaking shared memory; connections
+    /// break and the next start recovers from the log.
+    pub(crate) async fn stop(&mut self) {
+        if let Some(mut server) = self.server.take() {
+            server.signal(Signal::Quit);
+            server.wait(DEADLINE).await;
+        }
+    }
+
+    /// Starts the server again on the same port and data, ending it before if need be.
+    pub(crate) async fn restart(&mut self) {
+        self.stop().await;
+        assert!(
+            self.try_launch().await,
+            "PostgreSQL does not start again:\n{}",
+            self.log()
+        );
+    }
+
+    /// Starts the server and waits until it is ready; false when it ended instead.
+    async fn try_launch(&mut self) -> bool {
+        let mut server = self.launch();
+        let mut ready = false;
+        until("PostgreSQL to accept queries", DEADLINE, async || {
+            let mut ping = psql(self.address, "SELECT 1");
+            let answer = tokio::task::spawn_blocking(move || ping.output()).await;
+            ready = matches!(answer, Ok(Ok(output)) if output.status.success());
+            ready || server.exited().is_some()
+        })
+        .await;
+        // Had another process taken the port, that one would answer and ours be gone.
+        ready = ready && server.exited().is_none();
+        self.server = ready.then_some(server);
+        ready
+    }
+
+    fn launch(&self) -> Running {
+        let log = File::create(self.log_file())
+            .and_then(|log| Ok((log.try_clone()?, log)))
+            .unwrap_or_else(|error| panic!("cannot write the log of PostgreSQL: {error}"));
+        let mut launch = Launch::new(program("postgres"), Signal::Quit, system_user());
+        let command = launch.command();
+        command
+            .arg("-D")
+            .arg(self.data())
+            .stdout(log.0)
+            .stderr(log.1);
+        for setting in self.settings() {
+            command.args(["-c", &setting]);
+        }
+        launch.start()
+    }
+
+    fn settings(&self) -> Vec<String> {
+        let mut settings = vec![
+            format!("port={}", self.address.port()),
+            "listen_addresses=127.0.0.1".to_owned(),
+            "unix_socket_directories=".to_owned(),
+            // Many tests at once, each with pools of its own.
+            "max_connections=400".to_owned(),
+            "timezone=UTC".to_owned(),
+        ];
+        if self.durability == Durability::Process {
+            settings.extend(["fsync=off", "full_page_writes=off"].map(str::to_owned));
+        }
+        settings
+    }
+
+    fn initdb(&self) -> Command {
+        let mut command = as_system_user(&program("initdb"));
+        // A collation by language, as servers in the field have: a test must not pass because text
+        // sorts by bytes.
+        command
+            .args(["--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"])
+            .args([
+                "--locale-provider=icu",
+                "--icu-locale=en",
+                "--no-sync",
+                "--no-instructions",
+            ])
+            .args(["--username", ROLE, "-D"])
+            .arg(self.data());
+        command
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.folder.path().join("server.log")
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.log_file()).unwrap_or_else(|error| error.to_string())
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        if let Some(server) = &mut self.server {
+            // A killed server would leave its shared memory behind.
+            server.signal(Signal::Quit);
+            let _ = server.child().wait();
+        }
+    }
+}
+
+impl TestDb {
+    /// The address for clients.
+    pub(crate) fn url(&self) -> String {
+        self.url_through(self.address)
+    }
+
+    /// The same database behind a proxy.
+    pub(crate) fn url_through(&self, address: SocketAddr) -> String {
+        format!("postgres://{ROLE}@{address}/{}", self.name)
+    }
+
+    /// Runs statements and returns what they print, one row a line, columns parted by `|`.
+    pub(crate) async fn query(&self, sql: &str) -> String {
+        let mut command = psql(self.address, sql);
+        command.args(["--dbname", &self.name]);
+        let printed = tokio::task::spawn_blocking(move || command.output()).await;
+        check(sql, printed.map_err(std::io::Error::other).flatten())
+    }
+}
+
+impl Drop for TestDb {
+    fn drop(&mut self) {
+        // Keeps the disk small in long runs. A stopped server has taken the database with it.
+        let _ = psql(
+            self.address,
+            &format!("DROP DATABASE {} WITH (FORCE)", self.name),
+        )
+        .output();
+    }
+}
+
+/// A `psql` that runs `sql` and prints bare rows.
+fn psql(address: SocketAddr, sql: &str) -> Command {
+    let mut command = Command::new(program("psql"));
+    command
+        .args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"])
+        .args(["--set=ON_ERROR_STOP=1", "--username", ROLE, "--host"])
+        .arg(address.ip().to_string())
+        .args(["--port", &address.port().to_string(), "--command", sql])
+        .env("PGDATABASE", "postgres");
+    command
+}
+
+/// The standard output of a program that must succeed.
+fn check(what: &str, output: std::io::Result<Output>) -> String {
+    let output = output.unwrap_or_else(|error| {
+        panic!("cannot run {what}: {error} (is the package postgresql installed?)")
+    });
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{what} failed: {errors}");
+    String::from_utf8_lossy(&output.stdout)
+        .trim_end()
+        .to_owned()
+}
+
+/// A program of the newest PostgreSQL that Debian has installed, else of the search path.
+fn program(name: &str) -> PathBuf {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        let versions = fs::read_dir("/usr/lib/postgresql")
+            .into_iter()
+            .flatten()
+            .flatten();
+        versions
+            .map(|entry| entry.path().join("bin"))
+            .filter(|bin| bin.join("initdb").exists())
+            .max_by_key(|bin| version(bin))
+            .unwrap_or_default()
+    });
+    folder.join(name)
+}
+
+/// 15 of `/usr/lib/postgresql/15/bin`.
+fn version(bin: &Path) -> Option<u32> {
+    bin.parent()?.file_name()?.to_str()?.parse().ok()
+}
+
+/// The user to run servers as: another one only when we are root.
+fn system_user() -> Option<&'static str> {
+    let root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    root.then_some(SYSTEM_USER)
+}
+
+fn as_system_user(program: &Path) -> Command {
+    let Some(user) = system_user() else {
+        return Command::new(program);
+    };
+    let mut command = Command::new("setpriv");
+    command
+        .args(["--reuid", user, "--regid", user, "--init-groups", "--"])
+        .arg(program);
+    command.current_dir("/");
+    command
+}
+
+/// Makes `folder` the system user's own.
+fn give_to_system_user(folder: &Path) {
+    let Some(user) = system_user() else { return };
+    let id = |which: &str| {
+        let id = check("id", Command::new("id").args([which, user]).output());
+        id.parse::<u32>()
+            .unwrap_or_else(|error| panic!("strange id {id}: {error}"))
+    };
+    chown(folder, Some(id("-u")), Some(id("-g")))
+        .unwrap_or_else(|error| panic!("cannot give {} away: {error}", folder.display()));
+}

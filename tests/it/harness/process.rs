@@ -1,0 +1,244 @@
+//! The program as its users run it: started with arguments and environment, watched by its output
+//! and its addresses, ended by signals.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::launch::{Launch, Running, Signal};
+use super::wait::until;
+
+/// Time for starting and for ending, also of an unoptimised build on a loaded machine.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// A command line, not started yet. It gets no environment but a search path and what is set here:
+/// neither the developer's settings nor proxies reach a test.
+pub(crate) struct Program {
+    launch: Launch,
+}
+
+impl Program {
+    /// The program under test.
+    pub(crate) fn chatkeep() -> Self {
+        Self::new(env!("CARGO_BIN_EXE_chatkeep"))
+    }
+
+    /// Any other program.
+    pub(crate) fn new(program: &str) -> Self {
+        let mut launch = Launch::new(program, Signal::Kill, None);
+        let path = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+        launch
+            .command()
+            .env_clear()
+            .env("PATH", path)
+            .env("RUST_BACKTRACE", "1");
+        launch
+            .command()
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Self { launch }
+    }
+
+    /// Adds arguments.
+    pub(crate) fn args<'a>(mut self, args: impl IntoIterator<Item = &'a str>) -> Self {
+        self.launch.command().args(args);
+        self
+    }
+
+    /// Sets an environment variable.
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
+        self.launch.command().env(name, value);
+        self
+    }
+
+    /// Sets the working directory; without it, the one of the tests.
+    pub(crate) fn folder(mut self, folder: impl AsRef<std::path::Path>) -> Self {
+        self.launch.command().current_dir(folder);
+        self
+    }
+
+    /// Starts it.
+    pub(crate) fn start(self) -> Process {
+        let mut running = self.launch.start();
+        let child = running.child();
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        Process {
+            running,
+            stdout: Output::of(stdout),
+            stderr: Output::of(stderr),
+        }
+    }
+}
+
+/// A started program. Dropping it kills it.
+pub(crate) struct Process {
+    running: Running,
+    stdout: Output,
+    stderr: Output,
+}
+
+impl Process {
+    /// The lines of standard output so far.
+    pub(crate) fn stdout(&self) -> Vec<String> {
+        self.stdout.lines()
+    }
+
+    /// The lines of standard error so far.
+    pub(crate) fn stderr(&self) -> Vec<String> {
+        self.stderr.lines()
+    }
+
+    /// Waits for a line, on either output, that contains `text`, and returns it.
+    ///
+    /// # Panics
+    /// When the process ends without it, or takes too long; with all that it printed.
+    pub(crate) async fn line(&mut self, text: &str) -> String {
+        let mut found = None;
+        let what = format!("a line with {text:?}");
+        self.wait_for(&what, async |process| {
+            let lines = process.stdout().into_iter().chain(process.stderr());
+            found = lines.into_iter().find(|line| line.contains(text));
+            found.is_some()
+        })
+        .await;
+        found.unwrap_or_else(|| unreachable!("the wait ends with a line"))
+    }
+
+    /// Waits until `GET path` at `address` answers 200.
+    ///
+    /// # Panics
+    /// When the process ends before, or takes too long; with all that it printed.
+    pub(crate) async fn ready(&mut self, address: SocketAddr, path: &str) {
+        let what = format!("http://{address}{path} to answer 200");
+        self.wait_for(&what, async |_| status(address, path).await == Some(200))
+            .await;
+    }
+
+    /// Ends it as `kill -9` does and waits until it is gone.
+    pub(crate) async fn kill(&mut self) {
+        self.running.signal(Signal::Kill);
+        self.running.wait(DEADLINE).await;
+    }
+
+    /// Asks it to end (SIGTERM) and waits for its exit status.
+    pub(crate) async fn terminate(&mut self) -> ExitStatus {
+        self.running.signal(Signal::Term);
+        self.finish().await
+    }
+
+    /// Waits until it ends by itself and all that it printed is here.
+    pub(crate) async fn finish(&mut self) -> ExitStatus {
+        let status = self.running.wait(DEADLINE).await;
+        until("the end of its output", DEADLINE, async || {
+            self.output_ended()
+        })
+        .await;
+        status
+    }
+
+    /// Memory it holds in RAM, in bytes.
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.running.pid()));
+        let status = status.unwrap_or_else(|error| panic!("no memory figures: {error}"));
+        let kibibytes = status.lines().find_map(|line| {
+            line.strip_prefix("VmRSS:")?
+                .trim()
+                .strip_suffix(" kB")?
+                .parse::<u64>()
+                .ok()
+        });
+        kibibytes.unwrap_or_else(|| panic!("the process has ended")) * 1024
+    }
+
+    async fn wait_for<C>(&mut self, what: &str, mut condition: C)
+    where
+        C: AsyncFnMut(&Self) -> bool,
+    {
+        until(what, DEADLINE, async || {
+            // Looked at first, so that the condition sees all that an ended process printed.
+            let ended = self.running.exited().filter(|_| self.output_ended());
+            let met = condition(self).await;
+            if let (false, Some(status)) = (met, ended) {
+                panic!(
+                    "waited for {what}, but it ended: {status}\n{}",
+                    self.printed()
+                );
+            }
+            met
+        })
+        .await;
+    }
+
+    fn output_ended(&self) -> bool {
+        self.stdout.ended() && self.stderr.ended()
+    }
+
+    fn printed(&self) -> String {
+        let (stdout, stderr) = (self.stdout().join("\n"), self.stderr().join("\n"));
+        format!("stdout:\n{stdout}\nstderr:\n{stderr}")
+    }
+}
+
+/// What a process printed on one of its outputs, line by line as it comes.
+struct Output {
+    lines: Arc<Mutex<Vec<String>>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Output {
+    /// Reads on a thread of its own until the pipe ends, so that the process never blocks on it.
+    fn of(pipe: Option<impl Read + Send + 'static>) -> Self {
+        let lines = Arc::<Mutex<Vec<String>>>::default();
+        let reader = pipe.map(|pipe| {
+            let lines = Arc::clone(&lines);
+            thread::spawn(move || collect(BufReader::new(pipe), &lines))
+        });
+        Self { lines, reader }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.lines
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn ended(&self) -> bool {
+        self.reader.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+}
+
+fn collect(mut pipe: impl BufRead, lines: &Mutex<Vec<String>>) {
+    let mut line = Vec::new();
+    while pipe.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+        lines
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(text);
+        line.clear();
+    }
+}
+
+/// The status code that `GET path` gets, `None` without an answer. Plain sockets: readiness must
+/// not depend on the HTTP client under test.
+async fn status(address: SocketAddr, path: &str) -> Option<u16> {
+    let mut stream = TcpStream::connect(address).await.ok()?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.ok()?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.ok()?;
+    let status_line = String::from_utf8_lossy(&answer);
+    status_line
+        .strip_prefix("HTTP/1.1 ")?
+        .get(..3)?
+        .parse()
+        .ok()
+}

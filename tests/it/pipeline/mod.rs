@@ -1,0 +1,28 @@
+//! The main job end to end: a group talks, the bot answers, everything said is kept. Each test
+//! runs on the embedded parts and on NATS with PostgreSQL.
+
+mod conversation;
+mod crash;
+mod dead;
+mod outage;
+mod picture;
+mod shuffle;
+
+/// Makes one test a way to run of each function named.
+macro_rules! on_both {
+    ($($test:ident),* $(,)?) => {
+        mod embedded {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                super::$test(crate::stack::Parts::Embedded).await;
+            })*
+        }
+        mod servers {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                super::$test(crate::stack::Parts::Servers).await;
+            })*
+        }
+    };
+}
+pub(crate) use on_both;

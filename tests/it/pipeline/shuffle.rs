@@ -1,0 +1,139 @@
+//! Events in any order, each of them twice: the same store, counters and replies.
+
+use chatkeep::demo::emulator::{Action, Emulator, Event, Post};
+use proptest::strategy::{Strategy as _, ValueTree as _};
+use proptest::test_runner::TestRunner;
+
+use super::conversation::{emulator, group};
+use super::on_both;
+use super::picture::Picture;
+use crate::stack::{Parts, Stack};
+
+on_both!(any_order_and_repetition_ends_the_same);
+
+/// Orders tried on each way to run.
+const ORDERS: usize = 6;
+
+async fn any_order_and_repetition_ends_the_same(parts: Parts) {
+    let mut runner = TestRunner::deterministic();
+    let mut stack = Stack::start(parts, emulator().await).await;
+    let (first, people) = group(&mut stack).await;
+    let users: Vec<_> = people.iter().map(|person| person.user_id.clone()).collect();
+    for user in &users {
+        stack.line.say(&first.chat_id, user, "here").await.unwrap();
+    }
+    stack.drained().await;
+    for round in 0..ORDERS {
+        // Each order happens in the same group, to people who are new to it.
+        let before = Picture::of(&stack, &first.chat_id).await;
+        let events = happenings(&stack.line, &first.chat_id, &users, round);
+        let twice: Vec<_> = events.iter().chain(&events).cloned().collect();
+        let shuffled = proptest::strategy::Just(twice).prop_shuffle();
+        let order = shuffled.new_tree(&mut runner).unwrap().current();
+        deliver(&stack, order).await;
+        let after = Picture::of(&stack, &first.chat_id).await;
+        let all = stack.messages(&first.chat_id).await;
+        after.assert_counted(&all);
+        expect_round(&before, &after, &events);
+    }
+    assert!(
+        stack.line.violations().is_empty(),
+        "{:?}",
+        stack.line.violations()
+    );
+}
+
+/// A message that stays, one edited twice, one unsent, two questions, a coming and a going.
+fn happenings(line: &Emulator, chat: &str, users: &[String], round: usize) -> Vec<Event> {
+    let chat = chat.to_owned();
+    let build = |action: Action| line.build(action).unwrap();
+    let say = |user: usize, text: String| {
+        let post = Post::Text(text.into());
+        build(Action::Send {
+            chat: chat.clone(),
+            user: users[user].clone(),
+            post,
+        })
+    };
+    let mut events = say(0, format!("stays {round}"));
+    let edited = say(1, format!("first {round}"));
+    let unsent = say(2, format!("secret {round}"));
+    let message = |events: &[Event]| events[0].message_id.clone().unwrap();
+    let edit = |text: &str| {
+        let text = format!("{text} {round}").into();
+        build(Action::Edit {
+            message: message(&edited),
+            text,
+        })
+    };
+    events.extend(edit("second"));
+    // The later edit must have the later time.
+    let second = line.now();
+    while line.now() == second {
+        std::hint::spin_loop();
+    }
+    events.extend(edit("third"));
+    events.extend(build(Action::Unsend {
+        message: message(&unsent),
+    }));
+    events.extend(edited);
+    events.extend(unsent);
+    events.extend(say(1, "hours".to_owned()));
+    events.extend(say(2, "rules".to_owned()));
+    let newcomer = line.add_user(&format!("New {round}"), None).user_id;
+    let joins = Action::MembersJoin {
+        chat: chat.clone(),
+        users: vec![newcomer.clone()],
+    };
+    events.extend(build(joins));
+    let leaves = Action::MembersLeave {
+        chat: chat.clone(),
+        users: vec![newcomer],
+    };
+    events.extend(build(leaves));
+    events
+}
+
+async fn deliver(stack: &Stack, events: Vec<Event>) {
+    let webhooks = events
+        .into_iter()
+        .map(|event| stack.line.webhook(vec![event]))
+        .collect();
+    for delivery in stack.line.deliver_all(webhooks, 4).await {
+        assert!(delivery.accepted, "{delivery:?}");
+    }
+    stack.drained().await;
+}
+
+/// Five messages more that count, one that does not, three answers, one person who left.
+fn expect_round(before: &Picture, after: &Picture, events: &[Event]) {
+    assert_eq!(after.bot_messages().len(), before.bot_messages().len() + 3);
+    assert_eq!(after.hits("9-18"), before.hits("9-18") + 1);
+    assert_eq!(after.members().len(), before.members().len() + 1);
+    let left = |picture: &Picture| {
+        picture
+            .members()
+            .iter()
+            .filter(|member| member["status"] == "left")
+            .count()
+    };
+    assert_eq!(left(after), left(before) + 1);
+    let texts: Vec<_> = events
+        .iter()
+        .filter_map(|event| event.message_id.as_deref())
+        .map(|id| {
+            after.message(id)["content"]
+                .as_str()
+                .unwrap_or("(unsent)")
+                .to_owned()
+        })
+        .collect();
+    assert!(
+        texts.iter().any(|text| text.starts_with("third")),
+        "{texts:?}"
+    );
+    assert!(
+        !texts.iter().any(|text| text.starts_with("secret")),
+        "{texts:?}"
+    );
+}

@@ -1,0 +1,245 @@
+//! A whole chatkeep as its users run it: the built program on real servers, with the emulator
+//! standing for LINE.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use chatkeep::demo::emulator::Emulator;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::harness::nats::Nats;
+use crate::harness::postgres::{Postgres, TestDb};
+use crate::harness::process::{Process, Program};
+use crate::harness::wait::until;
+use crate::harness::{ports, scratch};
+
+/// Long enough for an unoptimised build on a loaded machine.
+pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
+
+/// The emulator's own secrets.
+pub(crate) const SECRET: &str = "emulator-channel-secret";
+const TOKEN: &str = "emulator-access-token";
+
+/// The two ways to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Parts {
+    /// SQLite and the embedded bus.
+    Embedded,
+    /// PostgreSQL and NATS JetStream.
+    Servers,
+}
+
+/// The servers and folders that outlive the program.
+pub(crate) struct Ground {
+    pub(crate) folder: TempDir,
+    pub(crate) nats: Option<Nats>,
+    pub(crate) database: Option<TestDb>,
+    pub(crate) address: SocketAddr,
+    metrics: SocketAddr,
+    /// What the program is told beside the usual.
+    pub(crate) settings: Vec<(&'static str, String)>,
+}
+
+/// The program on its ground, with LINE.
+pub(crate) struct Stack {
+    pub(crate) ground: Ground,
+    pub(crate) line: Emulator,
+    pub(crate) process: Process,
+    http: reqwest::Client,
+    key: String,
+}
+
+impl Ground {
+    pub(crate) async fn new(parts: Parts) -> Self {
+        let (nats, database) = match parts {
+            Parts::Embedded => (None, None),
+            Parts::Servers => (Some(Nats::start().await), Some(Postgres::database().await)),
+        };
+        let folder = scratch::folder("stack-");
+        let (address, metrics) = (ports::free(), ports::free());
+        Self {
+            folder,
+            nats,
+            database,
+            address,
+            metrics,
+            settings: Vec::new(),
+        }
+    }
+
+    /// The program with these arguments and everything it has to be told.
+    pub(crate) fn program(&self, line: &Emulator, args: &[&str]) -> Program {
+        let mut program = Program::chatkeep()
+            .args(args.iter().copied())
+            .env("CHATKEEP_DATA", self.folder.path())
+            .env("CHATKEEP_LISTEN", self.address.to_string())
+            .env("CHATKEEP_METRICS_LISTEN", self.metrics.to_string())
+            .env("CHATKEEP_LINE_CHANNEL_SECRET", SECRET)
+            .env("CHATKEEP_LINE_ACCESS_TOKEN", TOKEN)
+            .env("CHATKEEP_LINE_API_BASE", line.api_base())
+            .env("CHATKEEP_LINE_DATA_API_BASE", line.api_base());
+        if let Some(nats) = &self.nats {
+            program = program.env("CHATKEEP_BUS", nats.url());
+        }
+        if let Some(database) = &self.database {
+            program = program.env("CHATKEEP_DATABASE", database.url());
+        }
+        for (name, value) in &self.settings {
+            program = program.env(name, value);
+        }
+        program
+    }
+
+    /// Runs one command to its end and gives what it printed.
+    pub(crate) async fn command(&self, line: &Emulator, args: &[&str]) -> String {
+        let mut process = self.program(line, args).start();
+        let status = process.finish().await;
+        assert!(
+            status.success(),
+            "{args:?}: {status}\n{}",
+            process.stderr().join("\n")
+        );
+        process.stdout().join("\n")
+    }
+
+    /// Starts the service and waits until it is ready.
+    pub(crate) async fn serve(&self, line: &Emulator) -> Process {
+        let mut process = self.program(line, &["serve"]).start();
+        process.ready(self.address, "/readyz").await;
+        process
+    }
+}
+
+impl Stack {
+    pub(crate) async fn start(parts: Parts, line: Emulator) -> Self {
+        Self::on(Ground::new(parts).await, line).await
+    }
+
+    pub(crate) async fn on(ground: Ground, line: Emulator) -> Self {
+        line.set_webhook_url(Some(format!("http://{}/webhook/line", ground.address)));
+        let process = ground.serve(&line).await;
+        Self {
+            ground,
+            line,
+            process,
+            http: reqwest::Client::builder().build().unwrap(),
+            key: String::new(),
+        }
+    }
+
+    /// Ends the program without any chance to tidy up, and starts it again.
+    pub(crate) async fn crash(&mut self) {
+        self.process.kill().await;
+        self.process = self.ground.serve(&self.line).await;
+    }
+
+    /// From now on calls the API as that person, with all scopes.
+    pub(crate) async fn act_as(&mut self, user: &str) {
+        self.ground
+            .command(&self.line, &["user", "add", user])
+            .await;
+        self.key = self
+            .ground
+            .command(&self.line, &["key", "create", "--user", user])
+            .await;
+    }
+
+    pub(crate) async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+    ) -> (StatusCode, Value) {
+        let url = format!("http://{}/api{path}", self.ground.address);
+        let mut request = self.http.request(method, url).bearer_auth(&self.key);
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        let answer = request.send().await.unwrap();
+        let status = answer.status();
+        (status, answer.json().await.unwrap_or(Value::Null))
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Value {
+        let (status, body) = self.call(Method::GET, path, None).await;
+        assert!(status.is_success(), "GET {path}: {status} {body}");
+        body
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Value {
+        let (status, answer) = self.call(Method::PUT, path, Some(body)).await;
+        assert!(status.is_success(), "PUT {path}: {status} {answer}");
+        answer
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Value {
+        let (status, answer) = self.call(Method::POST, path, Some(body)).await;
+        assert!(status.is_success(), "POST {path}: {status} {answer}");
+        answer
+    }
+
+    /// Every kept message of a channel, oldest first.
+    pub(crate) async fn messages(&self, channel: &str) -> Vec<Value> {
+        let mut all = Vec::new();
+        let mut next = String::new();
+        loop {
+            let path = format!("/channels/{channel}/backup/messages?order=asc&limit=100{next}");
+            let page = self.get(&path).await;
+            all.extend(page["messages"].as_array().unwrap().iter().cloned());
+            match page["nextCursor"].as_str() {
+                Some(cursor) => next = format!("&cursor={cursor}"),
+                None => return all,
+            }
+        }
+    }
+
+    /// Waits until that many messages of a channel are kept.
+    pub(crate) async fn kept(&self, channel: &str, count: usize) {
+        let path = "/usage";
+        until(&format!("{count} messages kept"), DEADLINE, async || {
+            let usage = self.get(path).await;
+            usage["channels"][channel]["messageCount"] == json!(count)
+        })
+        .await;
+    }
+
+    /// Whether bus and store answer.
+    pub(crate) async fn ready(&self) -> bool {
+        let url = format!("http://{}/readyz", self.ground.address);
+        self.http
+            .get(url)
+            .send()
+            .await
+            .is_ok_and(|answer| answer.status() == StatusCode::OK)
+    }
+
+    /// Waits until no event waits for any stage.
+    pub(crate) async fn drained(&self) {
+        let url = format!("http://{}/metrics", self.ground.metrics);
+        until("every stage is through", DEADLINE, async || {
+            let Ok(answer) = self.http.get(&url).send().await else {
+                return false;
+            };
+            let text = answer.text().await.unwrap_or_default();
+            let backlog: Vec<_> = text
+                .lines()
+                .filter(|line| line.starts_with("chatkeep_backlog{"))
+                .collect();
+            backlog.len() == 4 && backlog.iter().all(|line| line.ends_with(" 0"))
+        })
+        .await;
+    }
+
+    /// Waits until the channel and the person in it are known, which subscribing needs.
+    pub(crate) async fn known(&self, channel: &str) {
+        until("the channel is known", DEADLINE, async || {
+            let (status, _) = self
+                .call(Method::GET, &format!("/channels/{channel}"), None)
+                .await;
+            status == StatusCode::OK
+        })
+        .await;
+    }
+}

@@ -1,0 +1,190 @@
+//! The store's contract: every test runs on SQLite and on PostgreSQL.
+
+mod assistant;
+mod keep;
+mod members;
+mod quota;
+mod replies;
+mod users;
+
+use chatkeep_core::config::Database;
+use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
+use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
+use chatkeep_core::store::{ChannelChange, Kept, Sighting, SightingKind, Store};
+use chatkeep_core::time::Timestamp;
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqliteConnection};
+use tempfile::TempDir;
+
+use crate::harness::postgres::{Postgres, TestDb};
+
+/// Makes one test a database of each function named.
+macro_rules! on_both {
+    ($($test:ident),* $(,)?) => {
+        mod on_sqlite {
+            $(#[tokio::test]
+            async fn $test() {
+                super::$test(crate::store::Fixture::sqlite().await).await;
+            })*
+        }
+        mod on_postgres {
+            $(#[tokio::test]
+            async fn $test() {
+                super::$test(crate::store::Fixture::postgres().await).await;
+            })*
+        }
+    };
+}
+pub(crate) use on_both;
+
+/// An empty store of its own.
+pub(crate) struct Fixture {
+    pub(crate) store: Store,
+    folder: TempDir,
+    database: Option<TestDb>,
+}
+
+impl Fixture {
+    pub(crate) async fn sqlite() -> Self {
+        let folder = TempDir::new().unwrap();
+        let store = Store::open(&Database::Sqlite, folder.path(), 4)
+            .await
+            .unwrap();
+        Self {
+            store,
+            folder,
+            database: None,
+        }
+    }
+
+    pub(crate) async fn postgres() -> Self {
+        let (folder, database) = (TempDir::new().unwrap(), Postgres::database().await);
+        let url = Database::Postgres(database.url().into());
+        let store = Store::open(&url, folder.path(), 4).await.unwrap();
+        Self {
+            store,
+            folder,
+            database: Some(database),
+        }
+    }
+
+    /// A group with these people in it since time 1.
+    pub(crate) async fn group(&self, channel: &str, people: &[&str]) {
+        let mut sightings = vec![sighting(channel, 1, SightingKind::BotJoined)];
+        for person in people {
+            sightings.push(sighting(
+                channel,
+                1,
+                SightingKind::Present((*person).into()),
+            ));
+        }
+        self.store.sight(&sightings, at(1)).await.unwrap();
+    }
+
+    pub(crate) async fn subscribe(&self, channel: &str, user: &str, now: i64) {
+        self.store
+            .subscribe(&channel.into(), &user.into(), at(now))
+            .await
+            .unwrap();
+    }
+
+    pub(crate) async fn keep(&self, changes: &[ChannelChange], now: i64) -> Vec<Kept> {
+        self.store.keep(changes, at(now)).await.unwrap()
+    }
+
+    /// Puts bytes on a channel and its one subscriber as if messages of that size had been kept:
+    /// writing half a gigabyte for each test would take minutes.
+    pub(crate) async fn preload(&self, channel: &str, user: &str, bytes: i64) {
+        let channels =
+            format!("UPDATE channels SET bytes = bytes + {bytes} WHERE channel_id = '{channel}'");
+        let users =
+            format!("UPDATE users SET used_bytes = used_bytes + {bytes} WHERE user_id = '{user}'");
+        if let Some(database) = &self.database {
+            database.query(&channels).await;
+            database.query(&users).await;
+            return;
+        }
+        let file = format!("sqlite://{}/chatkeep.db", self.folder.path().display());
+        let mut connection = SqliteConnection::connect(&file).await.unwrap();
+        for sql in [channels, users] {
+            connection.execute(AssertSqlSafe(sql)).await.unwrap();
+        }
+    }
+
+    /// Bytes and messages that the channel's counters show.
+    pub(crate) async fn counters(&self, channel: &str) -> (i64, i64) {
+        let channel = self.store.channel(&channel.into()).await.unwrap().unwrap();
+        (channel.bytes, channel.message_count)
+    }
+
+    /// The user's counter, checked against what the channels say.
+    pub(crate) async fn used(&self, user: &str) -> i64 {
+        let user: UserId = user.into();
+        let counter = self.store.user(&user).await.unwrap().unwrap().used;
+        assert_eq!(
+            counter,
+            self.store.usage(&user).await.unwrap().total(),
+            "counters drifted"
+        );
+        counter
+    }
+}
+
+pub(crate) const fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millis(millis)
+}
+
+pub(crate) fn sighting(channel: &str, time: i64, kind: SightingKind) -> Sighting {
+    Sighting {
+        channel: ChannelRef {
+            id: ChannelId::from(channel),
+            kind: ChannelKind::Group,
+        },
+        platform: PlatformKind::Line,
+        bot: "main".to_owned(),
+        at: at(time),
+        kind,
+    }
+}
+
+pub(crate) fn change(channel: &str, message: &str, change: MessageChange) -> ChannelChange {
+    ChannelChange {
+        channel: channel.into(),
+        message: MessageId::from(message),
+        change,
+    }
+}
+
+/// A text of exactly `size` stored bytes.
+pub(crate) fn sized(channel: &str, message: &str, time: i64, size: usize) -> ChannelChange {
+    let empty = serde_json::to_string(&Content::text("")).unwrap().len();
+    said(channel, message, time, &"x".repeat(size - empty))
+}
+
+pub(crate) fn said(channel: &str, message: &str, time: i64, text: &str) -> ChannelChange {
+    let received = Received {
+        at: at(time),
+        sender: Some("U1".into()),
+        kind: MessageType::Text,
+        content: serde_json::to_string(&Content::text(text)).unwrap(),
+        quoted: None,
+        is_bot: false,
+    };
+    change(channel, message, MessageChange::Received(received))
+}
+
+pub(crate) fn edited(channel: &str, message: &str, time: i64, text: &str) -> ChannelChange {
+    let content = serde_json::to_string(&Content::text(text)).unwrap();
+    change(
+        channel,
+        message,
+        MessageChange::Edited {
+            at: at(time),
+            content,
+        },
+    )
+}
+
+pub(crate) fn unsent(channel: &str, message: &str, time: i64) -> ChannelChange {
+    change(channel, message, MessageChange::Unsent { at: at(time) })
+}

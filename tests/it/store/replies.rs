@@ -1,0 +1,122 @@
+//! Replies: claimed once, counted once, recorded with their outcome.
+
+use chatkeep_core::assistant::RuleDraft;
+use chatkeep_core::store::{Claim, ReplyIntent, ReplySource, ReplyStatus, RuleChange};
+
+use super::{Fixture, at, on_both, said};
+
+on_both!(
+    only_one_of_many_may_answer,
+    the_cooldown_suppresses_and_counts,
+    the_outcome_is_recorded_once,
+    an_abandoned_reply_is_recorded,
+);
+
+async fn prepared(fixture: &Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    let draft = RuleDraft {
+        keywords: vec!["hours".to_owned()],
+        question: String::new(),
+        answer: "9-18".to_owned(),
+    };
+    let id = "qa_1_a".into();
+    let add = RuleChange::Add(&id, &draft);
+    fixture
+        .store
+        .change_rule(&"C1".into(), add, &"U1".into(), at(6))
+        .await
+        .unwrap();
+}
+
+async fn claim(fixture: &Fixture, event: &str, time: i64, cooldown_ms: i64) -> Claim {
+    let (event, channel, rule) = (event.into(), "C1".into(), "qa_1_a".into());
+    let intent = ReplyIntent {
+        event: &event,
+        channel: &channel,
+        source: ReplySource::Qa,
+        rule: Some(&rule),
+        cooldown_ms,
+        at: at(time),
+    };
+    fixture.store.claim_reply(&intent, at(time)).await.unwrap()
+}
+
+async fn hits(fixture: &Fixture) -> (i64, i64) {
+    let rules = fixture.store.rules(&"C1".into()).await.unwrap();
+    (rules.items[0].hit_count, rules.items[0].suppressed_count)
+}
+
+async fn only_one_of_many_may_answer(fixture: Fixture) {
+    prepared(&fixture).await;
+    let claims =
+        futures_util::future::join_all((0..16).map(|_| claim(&fixture, "E1", 10, 0))).await;
+    let granted = claims
+        .iter()
+        .filter(|claim| **claim == Claim::Granted)
+        .count();
+    assert_eq!(granted, 1, "{claims:?}");
+    assert_eq!(hits(&fixture).await, (1, 0));
+}
+
+async fn the_cooldown_suppresses_and_counts(fixture: Fixture) {
+    prepared(&fixture).await;
+    assert_eq!(claim(&fixture, "E1", 10_000, 5_000).await, Claim::Granted);
+    assert_eq!(
+        claim(&fixture, "E2", 14_999, 5_000).await,
+        Claim::Suppressed
+    );
+    let again = claim(&fixture, "E2", 14_999, 5_000).await;
+    assert_eq!(again, Claim::Taken(ReplyStatus::Suppressed));
+    assert_eq!(claim(&fixture, "E3", 15_000, 5_000).await, Claim::Granted);
+    assert_eq!(hits(&fixture).await, (3, 1));
+}
+
+async fn the_outcome_is_recorded_once(fixture: Fixture) {
+    prepared(&fixture).await;
+    claim(&fixture, "E1", 10, 0).await;
+    let own = [said("C1", "bot1", 11, "9-18")];
+    let event = "E1".into();
+    for _ in 0..2 {
+        fixture
+            .store
+            .finish_reply(&event, Ok(()), &own, at(12))
+            .await
+            .unwrap();
+    }
+    fixture
+        .store
+        .finish_reply(&event, Err("platform_error"), &[], at(13))
+        .await
+        .unwrap();
+    let replies = fixture.store.replies(&"C1".into(), 10).await.unwrap();
+    assert_eq!((replies.len(), replies[0].status), (1, ReplyStatus::Sent));
+    assert_eq!(fixture.counters("C1").await.1, 1);
+}
+
+async fn an_abandoned_reply_is_recorded(fixture: Fixture) {
+    prepared(&fixture).await;
+    claim(&fixture, "E1", 10, 0).await;
+    claim(&fixture, "E2", 90, 0).await;
+    assert_eq!(
+        fixture
+            .store
+            .interrupt_replies(at(50), at(100))
+            .await
+            .unwrap(),
+        1
+    );
+    let replies = fixture.store.replies(&"C1".into(), 10).await.unwrap();
+    let one = replies
+        .iter()
+        .find(|reply| reply.event.as_str() == "E1")
+        .unwrap();
+    assert_eq!(
+        (one.status, one.reason.as_deref()),
+        (ReplyStatus::Failed, Some("interrupted"))
+    );
+    assert_eq!(
+        claim(&fixture, "E1", 10, 0).await,
+        Claim::Taken(ReplyStatus::Failed)
+    );
+}

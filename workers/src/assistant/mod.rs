@@ -1,0 +1,214 @@
+//! The assistant: group-rules triggers, questions and answers, welcome (contract section 6).
+//!
+//! It has a consumer of its own and never waits for backup. An event is answered at most once:
+//! the right to answer is claimed in the store before the platform is called, and a call of
+//! unknown outcome is not repeated.
+
+mod compiled;
+mod decide;
+mod reply;
+mod text;
+
+use std::time::Duration;
+
+use chatkeep_core::bus::Bus;
+use chatkeep_core::event::{ChannelKind, ChannelRef, Event, EventKind, IncomingMessage};
+use chatkeep_core::id::UserId;
+use chatkeep_core::message::Content;
+use chatkeep_core::platform::Directory;
+use chatkeep_core::store::{ReplySource, Store};
+use chatkeep_core::time::SharedClock;
+
+pub use compiled::{Assistants, Compiled};
+pub use decide::{Answer, Decision};
+
+use crate::backup::decode_event;
+use crate::outcome::Outcome;
+use crate::runner::Stage;
+use crate::stages::StageName;
+
+/// What the configuration says about replies.
+#[derive(Clone, Debug)]
+pub struct ReplyPolicy {
+    /// A reply must be on its way this long after its event; the token lives about a minute.
+    pub deadline: Duration,
+    /// Whether a push may stand in for an expired token. Pushes cost money.
+    pub push_fallback: bool,
+}
+
+/// The assistant stage.
+#[derive(Debug)]
+pub struct Assistant {
+    /// Settings, claims and the record of replies.
+    pub store: Store,
+    /// Where the indexer hears of the bot's own messages.
+    pub bus: Bus,
+    /// The platform, and what people are called.
+    pub directory: Directory,
+    /// Compiled settings by channel.
+    pub assistants: Assistants,
+    /// The time.
+    pub clock: SharedClock,
+    /// What the configuration says.
+    pub policy: ReplyPolicy,
+    /// Events handled at once.
+    pub concurrency: usize,
+}
+
+/// A reply that is decided but not given.
+#[derive(Debug)]
+struct Planned {
+    source: ReplySource,
+    rule: Option<chatkeep_core::id::RuleId>,
+    text: String,
+    cooldown: Duration,
+}
+
+impl Stage for Assistant {
+    type Item = Event;
+
+    fn name(&self) -> StageName {
+        StageName::Assistant
+    }
+
+    fn chunk(&self) -> usize {
+        1
+    }
+
+    fn parallel(&self) -> usize {
+        self.concurrency
+    }
+
+    fn decode(&self, payload: &[u8]) -> Result<Event, String> {
+        decode_event(self.directory.platform(), payload)
+    }
+
+    async fn handle(&self, events: &[Event]) -> Vec<Outcome> {
+        let mut outcomes = Vec::with_capacity(events.len());
+        for event in events {
+            outcomes.push(match self.answer(event).await {
+                Ok(()) => Outcome::Done,
+                Err(outcome) => outcome,
+            });
+        }
+        outcomes
+    }
+}
+
+impl Assistant {
+    async fn answer(&self, event: &Event) -> Result<(), Outcome> {
+        let Some(channel) = event.channel.as_ref().filter(|_| event.active) else {
+            return Ok(());
+        };
+        let planned = match &event.kind {
+            EventKind::Message(message) => self.answer_message(channel, message).await?,
+            EventKind::MembersJoined(users) => self.welcome(channel, users).await?,
+            _ => None,
+        };
+        match planned {
+            Some(planned) => self.give(event, channel, planned).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn answer_message(
+        &self,
+        channel: &ChannelRef,
+        message: &IncomingMessage,
+    ) -> Result<Option<Planned>, Outcome> {
+        let Content::Text { text, .. } = &message.content else {
+            return Ok(None);
+        };
+        let Some(compiled) = self.assistants.of(&channel.id).await? else {
+            return Ok(None);
+        };
+        let answer = match compiled.decide(text) {
+            Decision::Answer(answer) => answer,
+            Decision::NoMatch if self.addressed(channel, message, &compiled).await? => {
+                match compiled.no_match() {
+                    Some(text) => Answer {
+                        source: ReplySource::NoMatch,
+                        rule: None,
+                        text,
+                    },
+                    None => return Ok(None),
+                }
+            }
+            Decision::NoMatch | Decision::Silent => return Ok(None),
+        };
+        Ok(Some(Planned {
+            source: answer.source,
+            rule: answer.rule,
+            text: answer.text,
+            cooldown: compiled.cooldown(),
+        }))
+    }
+
+    /// Whether the no-match reply is for this message: always, or only when the bot is meant.
+    async fn addressed(
+        &self,
+        channel: &ChannelRef,
+        message: &IncomingMessage,
+        compiled: &Compiled,
+    ) -> Result<bool, Outcome> {
+        if compiled.answers_everything() || channel.kind == ChannelKind::User {
+            return Ok(true);
+        }
+        if let Content::Text { mentions, .. } = &message.content
+            && mentions.iter().any(|mention| mention.is_self)
+        {
+            return Ok(true);
+        }
+        let Some(quoted) = &message.quoted else {
+            return Ok(false);
+        };
+        let quoted = self.store.message(&channel.id, quoted).await?;
+        Ok(quoted.is_some_and(|quoted| quoted.is_bot))
+    }
+
+    async fn welcome(
+        &self,
+        channel: &ChannelRef,
+        users: &[UserId],
+    ) -> Result<Option<Planned>, Outcome> {
+        let Some(compiled) = self.assistants.of(&channel.id).await? else {
+            return Ok(None);
+        };
+        let Some(template) = compiled.welcome() else {
+            return Ok(None);
+        };
+        let names = self.names(channel, users).await;
+        let group = self.group_name(channel).await?;
+        let text = text::fill(template, &text::joined(&names), &group);
+        let rule = None;
+        Ok(Some(Planned {
+            source: ReplySource::Welcome,
+            rule,
+            text,
+            cooldown: Duration::ZERO,
+        }))
+    }
+
+    /// The new members' names; whoever the platform does not name is left out.
+    async fn names(&self, channel: &ChannelRef, users: &[UserId]) -> Vec<String> {
+        let asked = users
+            .iter()
+            .map(|user| self.directory.profile(channel, user));
+        let answers = futures_util::future::join_all(asked).await;
+        answers
+            .into_iter()
+            .filter_map(|a| a.ok().flatten())
+            .map(|p| p.display_name)
+            .collect()
+    }
+
+    async fn group_name(&self, channel: &ChannelRef) -> Result<String, Outcome> {
+        if let Ok(Some(summary)) = self.directory.summary(channel).await
+            && let Some(name) = summary.name
+        {
+            return Ok(name);
+        }
+        let known = self.store.channel(&channel.id).await?;
+        Ok(known.and_then(|channel| channel.name).unwrap_or_default())
+    }
+}

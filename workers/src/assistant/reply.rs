@@ -1,0 +1,216 @@
+//! Giving a reply: claim, call, record (contract section 6, "Reply token first").
+
+use std::time::Duration;
+
+use chatkeep_core::event::{ChannelRef, Event, ReplyToken};
+use chatkeep_core::id::{EventId, MessageId};
+use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
+use chatkeep_core::platform::PlatformError;
+use chatkeep_core::store::{ChannelChange, Claim, ReplyIntent};
+use metrics::counter;
+use tracing::{info, warn};
+use uuid::Uuid;
+
+use super::{Assistant, Planned, text};
+use crate::jobs::index_jobs;
+use crate::outcome::{Outcome, described};
+
+/// First pause before a call that never reached the platform is made again.
+const AGAIN: Duration = Duration::from_millis(250);
+
+impl Assistant {
+    /// Gives the planned reply unless somebody else did or is doing so.
+    pub(super) async fn give(
+        &self,
+        event: &Event,
+        channel: &ChannelRef,
+        planned: Planned,
+    ) -> Result<(), Outcome> {
+        let intent = ReplyIntent {
+            event: &event.id,
+            channel: &channel.id,
+            source: planned.source,
+            rule: planned.rule.as_ref(),
+            cooldown_ms: i64::try_from(planned.cooldown.as_millis()).unwrap_or(i64::MAX),
+            at: event.at,
+        };
+        match self.store.claim_reply(&intent, self.clock.now()).await? {
+            Claim::Granted => {}
+            Claim::Suppressed | Claim::Taken(_) => return Ok(()),
+        }
+        let platform = self.directory.platform();
+        let texts = text::split(&planned.text, platform.max_units(), platform.max_texts());
+        let given = self.call(event, channel, &texts).await;
+        let source = planned.source.name();
+        match &given {
+            Ok(ids) => {
+                counter!("chatkeep_replies_total", "source" => source, "result" => "sent")
+                    .increment(1);
+                info!(source, messages = ids.len(), "replied");
+            }
+            Err(error) => {
+                counter!("chatkeep_replies_total", "source" => source, "result" => error.code())
+                    .increment(1);
+                warn!(source, reason = described(error), "no reply given");
+            }
+        }
+        self.record_surely(event, channel, &texts, given.map_err(|error| error.code()))
+            .await
+    }
+
+    /// Records the outcome, waiting for a store that is away: the call cannot be taken back, and
+    /// another delivery of the event would not know how it ended.
+    async fn record_surely(
+        &self,
+        event: &Event,
+        channel: &ChannelRef,
+        texts: &[String],
+        given: Result<Vec<MessageId>, &'static str>,
+    ) -> Result<(), Outcome> {
+        let mut pause = AGAIN;
+        loop {
+            match self.record(event, channel, texts, &given).await {
+                Err(Outcome::Wait(reason)) => warn!(reason, "reply not recorded yet"),
+                done => return done,
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(AGAIN * 20);
+        }
+    }
+
+    /// Calls the platform: by reply token while it is fresh, else by push where that is on.
+    async fn call(
+        &self,
+        event: &Event,
+        channel: &ChannelRef,
+        texts: &[String],
+    ) -> Result<Vec<MessageId>, PlatformError> {
+        if let Some(token) = &event.reply_token
+            && !self.late(event)
+        {
+            match self.call_with_token(event, token, texts).await {
+                Err(PlatformError::InvalidReplyToken) if self.policy.push_fallback => {}
+                done => return done,
+            }
+        }
+        if !self.policy.push_fallback {
+            return Err(PlatformError::InvalidReplyToken);
+        }
+        let key = retry_key(&event.id);
+        self.directory.platform().push(channel, texts, &key).await
+    }
+
+    /// Repeats only what certainly did not happen: no connection, or a refusal for now.
+    async fn call_with_token(
+        &self,
+        event: &Event,
+        token: &ReplyToken,
+        texts: &[String],
+    ) -> Result<Vec<MessageId>, PlatformError> {
+        let mut pause = AGAIN;
+        loop {
+            let error = match self.directory.platform().reply(token, texts).await {
+                Ok(ids) => return Ok(ids),
+                Err(error) => error,
+            };
+            let wait = match &error {
+                PlatformError::Unreachable(_) => pause,
+                PlatformError::RateLimited { retry_after } => retry_after.unwrap_or(pause),
+                _ => return Err(error),
+            };
+            if self.clock.now().plus(wait).since(event.at) >= self.policy.deadline {
+                return Err(error);
+            }
+            tokio::time::sleep(wait).await;
+            pause *= 2;
+        }
+    }
+
+    fn late(&self, event: &Event) -> bool {
+        self.clock.now().since(event.at) >= self.policy.deadline
+    }
+
+    /// Records the outcome, keeps the bot's own messages, and tells the indexer of them.
+    async fn record(
+        &self,
+        event: &Event,
+        channel: &ChannelRef,
+        texts: &[String],
+        given: &Result<Vec<MessageId>, &'static str>,
+    ) -> Result<(), Outcome> {
+        let now = self.clock.now();
+        let ids = match given {
+            Ok(ids) => ids,
+            Err(reason) => {
+                return Ok(self
+                    .store
+                    .finish_reply(&event.id, Err(reason), &[], now)
+                    .await?);
+            }
+        };
+        let own = self.own_messages(channel, texts, ids).await?;
+        self.store
+            .finish_reply(&event.id, Ok(()), &own, now)
+            .await?;
+        let kept = own
+            .iter()
+            .map(|change| (change.channel.clone(), change.message.clone()));
+        let jobs = index_jobs(kept, &format!("reply:{}", event.id))
+            .map_err(|error| Outcome::Drop(error.to_string()))?;
+        Ok(self.bus.publish(jobs).await?)
+    }
+
+    async fn own_messages(
+        &self,
+        channel: &ChannelRef,
+        texts: &[String],
+        ids: &[MessageId],
+    ) -> Result<Vec<ChannelChange>, Outcome> {
+        // Without its own id the bot's messages are kept all the same, with `isBot` to tell them.
+        let bot = self.directory.bot().await.ok();
+        if let Some(bot) = &bot {
+            let name = Some(bot.display_name.as_str());
+            self.store
+                .add_user(&bot.user_id, name, self.clock.now())
+                .await?;
+        }
+        let sender = bot.map(|bot| bot.user_id);
+        let own = |(id, text): (&MessageId, &String)| {
+            let content = serde_json::to_string(&Content::text(text.as_str())).ok()?;
+            let received = Received {
+                at: self.clock.now(),
+                sender: sender.clone(),
+                kind: MessageType::Text,
+                content,
+                quoted: None,
+                is_bot: true,
+            };
+            let change = MessageChange::Received(received);
+            Some(ChannelChange {
+                channel: channel.id.clone(),
+                message: id.clone(),
+                change,
+            })
+        };
+        Ok(ids.iter().zip(texts).filter_map(own).collect())
+    }
+}
+
+/// A UUID made from the event id: the same event pushes under the same key, whoever tries.
+fn retry_key(event: &EventId) -> String {
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, event.as_str().as_bytes()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_keys_are_uuids_and_stable() {
+        let key = retry_key(&"01FZ74A0TDDPYRVKNK77XKC3ZR".into());
+        assert_eq!(key, retry_key(&"01FZ74A0TDDPYRVKNK77XKC3ZR".into()));
+        assert_ne!(key, retry_key(&"01FZ74A0TDDPYRVKNK77XKC3ZS".into()));
+        let lengths: Vec<_> = key.split('-').map(str::len).collect();
+        assert_eq!(lengths, [8, 4, 4, 4, 12]);
+    }
+}

@@ -1,0 +1,167 @@
+//! Backup: keeps messages, edits and unsends of subscribed channels with their counters, then
+//! tells the indexer (architecture, rule 2: commit, publish, acknowledge).
+
+use chatkeep_core::bus::Bus;
+use chatkeep_core::event::{Event, EventKind, IncomingMessage};
+use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::message::{MessageChange, Received};
+use chatkeep_core::platform::SharedPlatform;
+use chatkeep_core::store::{ChannelChange, Kept, Store};
+use chatkeep_core::time::SharedClock;
+use metrics::counter;
+use tracing::debug;
+
+use crate::jobs::index_jobs;
+use crate::outcome::Outcome;
+use crate::runner::Stage;
+use crate::stages::StageName;
+
+/// The backup stage.
+#[derive(Debug)]
+pub struct Backup {
+    /// Where messages are kept.
+    pub store: Store,
+    /// Where the indexer's jobs go.
+    pub bus: Bus,
+    /// Reads the platform's events.
+    pub platform: SharedPlatform,
+    /// Tells when something was stored.
+    pub clock: SharedClock,
+    /// Messages in one transaction, at most.
+    pub batch: usize,
+}
+
+impl Stage for Backup {
+    type Item = Event;
+
+    fn name(&self) -> StageName {
+        StageName::Backup
+    }
+
+    fn chunk(&self) -> usize {
+        self.batch
+    }
+
+    fn parallel(&self) -> usize {
+        // One writes while the next reads the bus; more would wait for each other's channels.
+        2
+    }
+
+    fn decode(&self, payload: &[u8]) -> Result<Event, String> {
+        decode_event(&self.platform, payload)
+    }
+
+    async fn handle(&self, events: &[Event]) -> Vec<Outcome> {
+        let outcome = match self.keep(events).await {
+            Ok(()) => Outcome::Done,
+            Err(outcome) => outcome,
+        };
+        vec![outcome; events.len()]
+    }
+}
+
+/// Reads an event off the bus, for every stage that takes platform events.
+pub(crate) fn decode_event(platform: &SharedPlatform, payload: &[u8]) -> Result<Event, String> {
+    let unreadable = |error: serde_json::Error| {
+        // The category and place say enough; the text could quote a message.
+        format!(
+            "unreadable envelope: {:?} at byte {}",
+            error.classify(),
+            error.column()
+        )
+    };
+    let envelope = serde_json::from_slice(payload).map_err(unreadable)?;
+    platform
+        .decode(envelope)
+        .map_err(|error| unreadable(error.0))
+}
+
+impl Backup {
+    async fn keep(&self, events: &[Event]) -> Result<(), Outcome> {
+        let changes: Vec<_> = events.iter().filter_map(change_of).collect();
+        let others: Vec<_> = events.iter().filter_map(other_of).collect();
+        self.store.keep_other(&others).await?;
+        let kept = self.store.keep(&changes, self.clock.now()).await?;
+        count(&kept);
+        // What was known already is told again: the process may have died right after storing it.
+        let stored = changes.iter().zip(&kept).filter(|(_, kept)| told(**kept));
+        let stored = stored.map(|(change, _)| (change.channel.clone(), change.message.clone()));
+        self.tell_indexer(stored, events).await
+    }
+
+    async fn tell_indexer(
+        &self,
+        stored: impl Iterator<Item = (ChannelId, MessageId)>,
+        events: &[Event],
+    ) -> Result<(), Outcome> {
+        let cause = events.first().map_or("", |event| event.id.as_str());
+        let jobs = index_jobs(stored, cause).map_err(|error| Outcome::Drop(error.to_string()))?;
+        if !jobs.is_empty() {
+            self.bus.publish(jobs).await?;
+        }
+        Ok(())
+    }
+}
+
+fn told(kept: Kept) -> bool {
+    matches!(kept, Kept::Changed | Kept::Known)
+}
+
+fn count(kept: &[Kept]) {
+    for (name, kind) in [
+        ("stored", Kept::Changed),
+        ("known", Kept::Known),
+        ("skipped", Kept::Skipped),
+        ("not_subscribed", Kept::NotBackedUp),
+    ] {
+        let number = kept.iter().filter(|kept| **kept == kind).count();
+        if number > 0 {
+            counter!("chatkeep_messages_total", "result" => name).increment(number as u64);
+        }
+    }
+    debug!(messages = kept.len(), "kept");
+}
+
+/// The change to a kept message that an event is, if it is one.
+fn change_of(event: &Event) -> Option<ChannelChange> {
+    let channel = event.channel.as_ref()?.id.clone();
+    let (message, change) = match &event.kind {
+        EventKind::Message(message) => (message.id.clone(), received(event, message)?),
+        EventKind::Edited(message) => (message.id.clone(), edited(event, message)?),
+        EventKind::Unsent(id) => (id.clone(), MessageChange::Unsent { at: event.at }),
+        _ => return None,
+    };
+    Some(ChannelChange {
+        channel,
+        message,
+        change,
+    })
+}
+
+fn received(event: &Event, message: &IncomingMessage) -> Option<MessageChange> {
+    Some(MessageChange::Received(Received {
+        at: event.at,
+        sender: event.sender.clone(),
+        kind: message.content.kind(),
+        content: serde_json::to_string(&message.content).ok()?,
+        quoted: message.quoted.clone(),
+        is_bot: false,
+    }))
+}
+
+fn edited(event: &Event, message: &IncomingMessage) -> Option<MessageChange> {
+    let content = serde_json::to_string(&message.content).ok()?;
+    Some(MessageChange::Edited {
+        at: event.at,
+        content,
+    })
+}
+
+/// What no table of its own can hold: events of unknown type, and messages without a chat.
+fn other_of(event: &Event) -> Option<(&Event, &str)> {
+    match &event.kind {
+        EventKind::Other(name) => Some((event, name)),
+        EventKind::Message(_) if event.channel.is_none() => Some((event, "message")),
+        _ => None,
+    }
+}

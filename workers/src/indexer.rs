@@ -1,0 +1,205 @@
+//! The indexer: makes kept messages searchable.
+//!
+//! A job only names messages; what goes into the index is what the store holds of them when the
+//! job is handled. So late, repeated and disordered jobs end the same, and a job is acknowledged
+//! only after the index has committed it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::message::{Content, MessageState};
+use chatkeep_core::store::{Store, StoreError};
+use chatkeep_index::search::{
+    IndexChange, IndexDoc, IndexError, MessageIndex, MessageWriter, WriterOptions,
+};
+use tracing::info;
+
+use crate::jobs::IndexJob;
+use crate::outcome::{Outcome, described};
+use crate::runner::Stage;
+use crate::stages::StageName;
+
+/// Jobs in one commit, at most; a commit costs about as much as indexing a thousand messages.
+const JOBS: usize = 256;
+/// Messages read from the store at once when an index is filled anew.
+const PAGE: u32 = 2_000;
+/// What the index' last commit says when the index holds everything up to it.
+const FILLED: &str = "filled";
+
+/// Why an index cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexerError {
+    /// The index' folder failed.
+    #[error("the search index failed")]
+    Index(#[from] IndexError),
+    /// The store failed.
+    #[error("the store failed while the index was filled")]
+    Store(#[from] StoreError),
+    /// The thread that indexes died.
+    #[error("indexing stopped unexpectedly")]
+    Died(#[from] tokio::task::JoinError),
+}
+
+/// The indexer stage.
+pub struct Indexer {
+    store: Store,
+    index: MessageIndex,
+    writer: Arc<Mutex<MessageWriter>>,
+}
+
+impl fmt::Debug for Indexer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Indexer")
+            .field("messages", &self.index.doc_count())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Indexer {
+    /// Opens the index in `folder`. One that is new, or that another version wrote, is filled
+    /// from the store first.
+    ///
+    /// # Errors
+    /// When the index or the store cannot be read.
+    pub async fn open(store: Store, folder: PathBuf) -> Result<Self, IndexerError> {
+        let (index, writer) = tokio::task::spawn_blocking(move || {
+            let index = MessageIndex::open(&folder)?;
+            let writer = index.writer(WriterOptions::default())?;
+            Ok::<_, IndexError>((index, writer))
+        })
+        .await??;
+        let filled = index.progress()?.is_some();
+        let indexer = Self {
+            store,
+            index,
+            writer: Arc::new(Mutex::new(writer)),
+        };
+        if !filled {
+            indexer.fill().await?;
+        }
+        Ok(indexer)
+    }
+
+    /// The index, for searching.
+    pub fn index(&self) -> MessageIndex {
+        self.index.clone()
+    }
+
+    /// Puts everything that the store keeps into the index. What is kept meanwhile has jobs of
+    /// its own.
+    async fn fill(&self) -> Result<(), IndexerError> {
+        let mut after = None;
+        let mut messages = 0_usize;
+        loop {
+            let page = self.store.all_messages(after.as_ref(), PAGE).await?;
+            let Some((channel, message, _)) = page.last() else {
+                break;
+            };
+            after = Some((channel.clone(), message.clone()));
+            messages += page.len();
+            let changes = page
+                .into_iter()
+                .map(|(c, m, state)| change_of(c, m, state))
+                .collect();
+            self.write(changes, false).await?;
+        }
+        self.write(Vec::new(), true).await?;
+        if messages > 0 {
+            info!(messages, "search index filled from the store");
+        }
+        Ok(())
+    }
+
+    async fn write(&self, changes: Vec<IndexChange>, commit: bool) -> Result<(), IndexerError> {
+        let writer = Arc::clone(&self.writer);
+        let written = tokio::task::spawn_blocking(move || {
+            // A panic in the index leaves it as its last commit was, so going on is safe.
+            let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+            writer.apply(&changes)?;
+            if commit {
+                writer.commit(FILLED)
+            } else {
+                Ok(())
+            }
+        });
+        Ok(written.await??)
+    }
+
+    async fn index_jobs(&self, jobs: &[IndexJob]) -> Result<(), Outcome> {
+        let wanted: BTreeSet<_> = jobs
+            .iter()
+            .flat_map(|job| job.messages.iter().cloned())
+            .collect();
+        let known = self.store.message_states(&wanted).await?;
+        let found: BTreeSet<_> = known
+            .iter()
+            .map(|(channel, message, _)| (channel.clone(), message.clone()))
+            .collect();
+        // What the store no longer knows must not be found either.
+        let gone = wanted.difference(&found).cloned();
+        let changes = known
+            .into_iter()
+            .map(|(channel, message, state)| change_of(channel, message, state))
+            .chain(gone.map(|(channel, message)| erase(channel, message)))
+            .collect();
+        self.write(changes, true)
+            .await
+            .map_err(|error| Outcome::Retry(described(&error)))
+    }
+}
+
+impl Stage for Indexer {
+    type Item = IndexJob;
+
+    fn name(&self) -> StageName {
+        StageName::Indexer
+    }
+
+    fn chunk(&self) -> usize {
+        JOBS
+    }
+
+    fn parallel(&self) -> usize {
+        1
+    }
+
+    fn decode(&self, payload: &[u8]) -> Result<IndexJob, String> {
+        serde_json::from_slice(payload)
+            .map_err(|error| format!("unreadable job: {:?}", error.classify()))
+    }
+
+    async fn handle(&self, jobs: &[IndexJob]) -> Vec<Outcome> {
+        let outcome = match self.index_jobs(jobs).await {
+            Ok(()) => Outcome::Done,
+            Err(outcome) => outcome,
+        };
+        vec![outcome; jobs.len()]
+    }
+}
+
+/// What a message's state means for the index.
+fn change_of(channel: ChannelId, message: MessageId, state: MessageState) -> IndexChange {
+    let content = state.content.as_deref().filter(|_| state.counts());
+    let content = content.and_then(|json| serde_json::from_str::<Content>(json).ok());
+    let (Some(content), Some(sent_at)) = (content, state.sent_at) else {
+        return erase(channel, message);
+    };
+    IndexChange::Put(IndexDoc {
+        channel_id: channel.into_string(),
+        message_id: message.into_string(),
+        sender_id: state.sender.map(chatkeep_core::id::UserId::into_string),
+        kind: content.kind().name().to_owned(),
+        sent_at: sent_at.millis(),
+        text: content.searchable().unwrap_or_default(),
+    })
+}
+
+fn erase(channel: ChannelId, message: MessageId) -> IndexChange {
+    IndexChange::Erase {
+        channel_id: channel.into_string(),
+        message_id: message.into_string(),
+    }
+}

@@ -1,0 +1,19 @@
+//! The pipeline: one module a stage, and the runner that drives them all.
+//!
+//! A stage turns events into effects and says what comes next ([`Outcome`]); pulling, leases,
+//! acknowledgement, retries, dead letters, time limits, metrics and draining are the runner's,
+//! once, for every stage (architecture, rule 4).
+
+pub mod assistant;
+pub mod backup;
+pub mod indexer;
+pub mod jobs;
+pub mod members;
+mod outcome;
+mod runner;
+mod stages;
+pub mod tap;
+
+pub use outcome::Outcome;
+pub use runner::{Runner, RunnerSettings, Stage};
+pub use stages::StageName;

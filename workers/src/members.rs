@@ -1,0 +1,236 @@
+//! Members: who is in which channel, what people and channels are called.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use chatkeep_core::event::{ChannelRef, Event, EventKind};
+use chatkeep_core::id::UserId;
+use chatkeep_core::platform::{Directory, PlatformError, Profile};
+use chatkeep_core::store::{Sighting, SightingKind, Store, StoreError};
+use chatkeep_core::time::{SharedClock, Timestamp};
+use futures_util::StreamExt as _;
+use moka::future::Cache;
+use tracing::debug;
+
+use crate::backup::decode_event;
+use crate::outcome::Outcome;
+use crate::runner::Stage;
+use crate::stages::StageName;
+
+/// A stored name or picture is asked for again when it is older than this.
+const STALE: Duration = Duration::from_hours(24);
+/// After the platform failed to tell, it is not asked about the same one for this long.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// Calls to the platform at once, for one batch.
+const CALLS: usize = 8;
+
+/// The members stage.
+#[derive(Debug)]
+pub struct Members {
+    store: Store,
+    directory: Directory,
+    clock: SharedClock,
+    batch: usize,
+    /// People and channels the platform could not tell about just now.
+    failed: Cache<String, ()>,
+}
+
+impl Members {
+    /// A members stage that handles up to `batch` events at once.
+    pub fn new(store: Store, directory: Directory, clock: SharedClock, batch: usize) -> Self {
+        let failed = Cache::builder()
+            .max_capacity(10_000)
+            .time_to_live(PATIENCE)
+            .build();
+        Self {
+            store,
+            directory,
+            clock,
+            batch,
+            failed,
+        }
+    }
+
+    /// When something asked for before it is asked for again.
+    fn stale(&self) -> Timestamp {
+        let age = i64::try_from(STALE.as_millis()).unwrap_or(i64::MAX);
+        Timestamp::from_millis(self.clock.now().millis().saturating_sub(age).max(1))
+    }
+
+    /// Asks the platform for names that are missing or old. Best effort: a platform that does not
+    /// answer is asked again with a later event.
+    async fn learn(&self, events: &[Event]) -> Result<(), StoreError> {
+        let people = people_of(events);
+        let users: Vec<_> = people.keys().cloned().collect();
+        if !users.is_empty() {
+            let unknown = self.store.without_profile(&users, self.stale()).await?;
+            let mut asked = Vec::with_capacity(unknown.len());
+            for user in unknown {
+                if let Some(channel) = people.get(&user) {
+                    asked.push(self.profile(user, (*channel).clone()));
+                }
+            }
+            let answers: Vec<_> = futures_util::stream::iter(asked)
+                .buffer_unordered(CALLS)
+                .collect()
+                .await;
+            let profiles: BTreeMap<_, _> = answers.into_iter().flatten().collect();
+            self.store
+                .save_profiles(&profiles, self.clock.now())
+                .await?;
+        }
+        for (channel, changed) in channels_of(events) {
+            self.summary(channel, changed).await?;
+        }
+        Ok(())
+    }
+
+    async fn profile(
+        &self,
+        user: UserId,
+        channel: ChannelRef,
+    ) -> Option<(UserId, Option<Profile>)> {
+        if self.failed.contains_key(user.as_str()) {
+            return None;
+        }
+        match self.directory.profile(&channel, &user).await {
+            Ok(profile) => Some((user, profile)),
+            Err(error) => {
+                self.gave_up(user.as_str(), &error).await;
+                None
+            }
+        }
+    }
+
+    async fn summary(&self, channel: &ChannelRef, changed: bool) -> Result<(), StoreError> {
+        let key = channel.id.as_str();
+        if self.failed.contains_key(key) {
+            return Ok(());
+        }
+        if changed {
+            self.directory.forget_summary(&channel.id).await;
+        } else if !self.store.lacks_summary(&channel.id, self.stale()).await? {
+            return Ok(());
+        }
+        match self.directory.summary(channel).await {
+            Ok(summary) => {
+                let summary = summary.unwrap_or_default();
+                self.store
+                    .save_summary(&channel.id, &summary, self.clock.now())
+                    .await?;
+            }
+            Err(error) => self.gave_up(key, &error).await,
+        }
+        Ok(())
+    }
+
+    async fn gave_up(&self, key: &str, error: &PlatformError) {
+        debug!(code = error.code(), "the platform did not tell a name");
+        self.failed.insert(key.to_owned(), ()).await;
+    }
+}
+
+impl Stage for Members {
+    type Item = Event;
+
+    fn name(&self) -> StageName {
+        StageName::Members
+    }
+
+    fn chunk(&self) -> usize {
+        self.batch
+    }
+
+    fn parallel(&self) -> usize {
+        2
+    }
+
+    fn decode(&self, payload: &[u8]) -> Result<Event, String> {
+        decode_event(self.directory.platform(), payload)
+    }
+
+    async fn handle(&self, events: &[Event]) -> Vec<Outcome> {
+        let sightings: Vec<_> = events.iter().flat_map(sightings_of).collect();
+        let stored = self.store.sight(&sightings, self.clock.now()).await;
+        let learnt = match stored {
+            Ok(()) => self.learn(events).await,
+            Err(error) => Err(error),
+        };
+        let outcome = learnt.map_or_else(Outcome::from, |()| Outcome::Done);
+        vec![outcome; events.len()]
+    }
+}
+
+/// What an event shows about who is where.
+fn sightings_of(event: &Event) -> Vec<Sighting> {
+    let Some(channel) = &event.channel else {
+        return Vec::new();
+    };
+    let kinds: Vec<SightingKind> = match &event.kind {
+        EventKind::BotJoined => vec![SightingKind::BotJoined],
+        EventKind::BotLeft => vec![SightingKind::BotLeft],
+        EventKind::MembersJoined(users) => {
+            users.iter().cloned().map(SightingKind::Joined).collect()
+        }
+        EventKind::MembersLeft(users) => users.iter().cloned().map(SightingKind::Left).collect(),
+        _ => Vec::new(),
+    };
+    // Whoever does something is there; following and blocking is about the bot itself.
+    let present = match event.kind {
+        EventKind::MembersLeft(_) | EventKind::BotLeft => None,
+        _ => event.sender.clone().map(SightingKind::Present),
+    };
+    kinds
+        .into_iter()
+        .chain(present)
+        .chain([SightingKind::Channel])
+        .map(|kind| Sighting {
+            channel: channel.clone(),
+            platform: event.platform,
+            bot: event.bot.clone(),
+            at: event.at,
+            kind,
+        })
+        .collect()
+}
+
+/// The people whose names matter, each with a channel where the bot can see them.
+fn people_of(events: &[Event]) -> BTreeMap<UserId, &ChannelRef> {
+    let mut people = BTreeMap::new();
+    for event in events {
+        let Some(channel) = &event.channel else {
+            continue;
+        };
+        let joined: &[UserId] = match &event.kind {
+            EventKind::MembersJoined(users) => users,
+            EventKind::BotLeft | EventKind::MembersLeft(_) => continue,
+            _ => &[],
+        };
+        for user in joined.iter().chain(&event.sender) {
+            people.insert(user.clone(), channel);
+        }
+    }
+    people
+}
+
+/// The channels of a batch, and whether their size changed in it.
+fn channels_of(events: &[Event]) -> Vec<(&ChannelRef, bool)> {
+    let mut seen = BTreeSet::new();
+    let mut channels = Vec::new();
+    for event in events
+        .iter()
+        .filter(|e| !matches!(e.kind, EventKind::BotLeft))
+    {
+        let Some(channel) = &event.channel else {
+            continue;
+        };
+        let changed = matches!(
+            event.kind,
+            EventKind::BotJoined | EventKind::MembersJoined(_) | EventKind::MembersLeft(_)
+        );
+        if seen.insert((channel.id.as_str(), changed)) {
+            channels.push((channel, changed));
+        }
+    }
+    channels
+}

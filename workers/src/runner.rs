@@ -1,0 +1,389 @@
+//! The runner: pulls messages for a stage, hands them over, and does to each what the stage said.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use chatkeep_core::bus::{Bus, BusError, Consumer, Delivery};
+use futures_util::FutureExt as _;
+use metrics::{counter, histogram};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{Instrument as _, debug, error, info, warn};
+
+use crate::outcome::{Outcome, described};
+use crate::stages::StageName;
+use crate::tap::Tap;
+
+/// How long a pull waits for messages before it is made again.
+const PULL: Duration = Duration::from_secs(5);
+/// A stage that takes longer than this for one call has failed.
+const HANDLE: Duration = Duration::from_mins(2);
+/// First and longest pause while something a stage needs is down.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
+/// First and longest delay before a failed event is delivered again.
+const DELAY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
+
+/// A stage: what it reads and what it does.
+pub trait Stage: Send + Sync + 'static {
+    /// What one message of its stream is decoded to.
+    type Item: Send + Sync;
+
+    /// Which stage it is.
+    fn name(&self) -> StageName;
+
+    /// Most messages one call of [`Stage::handle`] is given.
+    fn chunk(&self) -> usize;
+
+    /// Most calls at once.
+    fn parallel(&self) -> usize;
+
+    /// Reads a message; `Err` says why it can never be read.
+    ///
+    /// # Errors
+    /// The reason, which goes to the dead letters with the message. No message text in it.
+    fn decode(&self, payload: &[u8]) -> Result<Self::Item, String>;
+
+    /// Handles messages, and says of each what comes next, in order. Must be idempotent and
+    /// commutative (architecture, rule 1).
+    fn handle<'a>(
+        &'a self,
+        items: &'a [Self::Item],
+    ) -> impl Future<Output = Vec<Outcome>> + Send + 'a;
+}
+
+/// What the runner is told by the configuration.
+#[derive(Clone, Debug)]
+pub struct RunnerSettings {
+    /// How long a message is leased; it is extended while its stage works on it.
+    pub lease: Duration,
+    /// Deliveries after which a message goes to the dead letters.
+    pub max_attempts: u32,
+}
+
+/// Drives one stage until it is told to stop.
+#[derive(Debug)]
+pub struct Runner<S> {
+    stage: Arc<S>,
+    bus: Bus,
+    settings: RunnerSettings,
+    tap: Tap,
+    stop: CancellationToken,
+}
+
+/// Messages of one call, with their leases.
+type Chunk<T> = Vec<(Delivery, T)>;
+
+impl<S: Stage> Runner<S> {
+    /// A runner of `stage`. Cancelling `stop` makes it finish what it has and return.
+    pub fn new(
+        stage: S,
+        bus: Bus,
+        settings: RunnerSettings,
+        tap: Tap,
+        stop: CancellationToken,
+    ) -> Self {
+        Self {
+            stage: Arc::new(stage),
+            bus,
+            settings,
+            tap,
+            stop,
+        }
+    }
+
+    /// Runs until stopped: then pulls no more, waits for what is being handled, and returns.
+    pub async fn run(self) {
+        let name = self.stage.name();
+        let runner = Arc::new(self);
+        let tasks = TaskTracker::new();
+        let permits = Arc::new(Semaphore::new(runner.stage.parallel()));
+        info!(stage = %name, "stage started");
+        while let Some(consumer) = runner.join_consumer().await {
+            runner.pull(consumer, &permits, &tasks).await;
+            if runner.stop.is_cancelled() {
+                break;
+            }
+        }
+        tasks.close();
+        tasks.wait().await;
+        info!(stage = %name, "stage stopped");
+    }
+
+    /// Joins the consumer, however long the bus takes to come back; `None` when told to stop.
+    async fn join_consumer(&self) -> Option<Consumer> {
+        let spec = self.stage.name().consumer(self.settings.lease);
+        let mut pause = PAUSE.0;
+        loop {
+            match self.bus.consume(&spec).await {
+                Ok(consumer) => return Some(consumer),
+                Err(error) => warn!(stage = spec.name, error = described(&error), "bus is away"),
+            }
+            self.rest(pause).await?;
+            pause = (pause * 2).min(PAUSE.1);
+        }
+    }
+
+    /// Waits; `None` when told to stop meanwhile.
+    async fn rest(&self, pause: Duration) -> Option<()> {
+        self.stop
+            .run_until_cancelled(tokio::time::sleep(pause))
+            .await
+    }
+
+    /// Pulls and hands out until told to stop, or until the bus fails.
+    async fn pull(
+        self: &Arc<Self>,
+        mut consumer: Consumer,
+        permits: &Arc<Semaphore>,
+        tasks: &TaskTracker,
+    ) {
+        // The process before may have died of the very first message: begin with that one alone.
+        let mut attempt = u32::MAX;
+        loop {
+            // Room first, messages second: what is leased is worked on at once.
+            let stop = self.stop.clone();
+            let permit = stop
+                .run_until_cancelled(Arc::clone(permits).acquire_owned())
+                .await;
+            let Some(Ok(permit)) = permit else { return };
+            let room = self.stage.chunk() * (1 + permits.available_permits());
+            let pulled = consumer.fetch(lease_size(room, attempt), PULL);
+            let pulled = stop.run_until_cancelled(pulled).await;
+            match pulled {
+                None => return,
+                Some(Ok(deliveries)) => {
+                    attempt = deliveries.iter().map(|d| d.attempt).max().unwrap_or(1);
+                    self.hand_out(deliveries, permit, permits, tasks).await;
+                    if attempt > 1 {
+                        self.idle(permits).await;
+                    }
+                }
+                Some(Err(error)) => {
+                    let stage = self.stage.name();
+                    warn!(stage = %stage, error = described(&error), "pulling failed");
+                    let _ = self.rest(PAUSE.1.min(Duration::from_secs(1))).await;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Waits until every call that is under way has ended.
+    async fn idle(&self, permits: &Semaphore) {
+        let all = u32::try_from(self.stage.parallel()).unwrap_or(u32::MAX);
+        // Closed only when the runner is gone.
+        let _ = permits.acquire_many(all).await;
+    }
+
+    /// Spawns one task a chunk. What was delivered before goes alone, so that one poisonous
+    /// message does not take its neighbours with it.
+    async fn hand_out(
+        self: &Arc<Self>,
+        deliveries: Vec<Delivery>,
+        permit: OwnedSemaphorePermit,
+        permits: &Arc<Semaphore>,
+        tasks: &TaskTracker,
+    ) {
+        let mut free = Some(permit);
+        let mut chunk = Vec::new();
+        let mut chunks = Vec::new();
+        for delivery in deliveries {
+            let again = delivery.attempt > 1;
+            let Some(item) = self.admit(delivery).await else {
+                continue;
+            };
+            if again {
+                chunks.push(vec![item]);
+                continue;
+            }
+            chunk.push(item);
+            if chunk.len() == self.stage.chunk() {
+                chunks.push(std::mem::take(&mut chunk));
+            }
+        }
+        if !chunk.is_empty() {
+            chunks.push(chunk);
+        }
+        for chunk in chunks {
+            let permit = match free.take() {
+                Some(permit) => permit,
+                // Closed only when the runner is gone.
+                None => match Arc::clone(permits).acquire_owned().await {
+                    Ok(permit) => permit,
+                    Err(_) => return,
+                },
+            };
+            let runner = Arc::clone(self);
+            tasks.spawn(async move {
+                runner.work(chunk).await;
+                drop(permit);
+            });
+        }
+    }
+
+    /// Reads a message; one that cannot be read, or that was delivered too often, is buried.
+    async fn admit(&self, delivery: Delivery) -> Option<(Delivery, S::Item)> {
+        if delivery.attempt > self.settings.max_attempts {
+            let reason = format!("no outcome after {} deliveries", delivery.attempt - 1);
+            self.bury(delivery, &reason).await;
+            return None;
+        }
+        match self.stage.decode(&delivery.payload) {
+            Ok(item) => Some((delivery, item)),
+            Err(reason) => {
+                self.bury(delivery, &reason).await;
+                None
+            }
+        }
+    }
+
+    /// Works on a chunk until everything in it has an outcome other than waiting.
+    async fn work(&self, chunk: Chunk<S::Item>) {
+        let (mut deliveries, mut items): (Vec<_>, Vec<_>) = chunk.into_iter().unzip();
+        let mut pause = PAUSE.0;
+        loop {
+            let outcomes = self.handle(&deliveries, &items).await;
+            let mut waiting = (Vec::new(), Vec::new());
+            for ((delivery, item), outcome) in deliveries.into_iter().zip(items).zip(outcomes) {
+                if let Outcome::Wait(reason) = &outcome {
+                    if waiting.0.is_empty() {
+                        warn!(stage = %self.stage.name(), reason, "waiting");
+                    }
+                    waiting.0.push(delivery);
+                    waiting.1.push(item);
+                } else {
+                    self.settle(delivery, outcome).await;
+                }
+            }
+            (deliveries, items) = waiting;
+            if deliveries.is_empty() {
+                return;
+            }
+            for delivery in &deliveries {
+                let _ = delivery.progress().await;
+            }
+            // Told to stop: what waits is delivered again after the restart.
+            if self.rest(pause).await.is_none() {
+                return;
+            }
+            pause = (pause * 2).min(PAUSE.1);
+        }
+    }
+
+    /// Calls the stage, extending the leases while it works.
+    async fn handle(&self, deliveries: &[Delivery], items: &[S::Item]) -> Vec<Outcome> {
+        let started = Instant::now();
+        let stage = self.stage.name();
+        let span = match deliveries {
+            [one] => tracing::info_span!("event", id = %one.id, stage = %stage),
+            many => tracing::debug_span!("events", count = many.len(), stage = %stage),
+        };
+        let call = AssertUnwindSafe(self.stage.handle(items))
+            .catch_unwind()
+            .instrument(span);
+        let mut call = std::pin::pin!(tokio::time::timeout(HANDLE, call));
+        let mut extend = tokio::time::interval(self.settings.lease / 3);
+        extend.tick().await;
+        let done = loop {
+            tokio::select! {
+                done = &mut call => break done,
+                _ = extend.tick() => {
+                    for delivery in deliveries {
+                        let _ = delivery.progress().await;
+                    }
+                }
+            }
+        };
+        histogram!("chatkeep_stage_seconds", "stage" => stage.name()).record(started.elapsed());
+        let failed = |why: &str| vec![Outcome::Retry(why.to_owned()); items.len()];
+        match done {
+            Ok(Ok(outcomes)) if outcomes.len() == items.len() => outcomes,
+            Ok(Ok(_)) => failed("the stage lost count of its events"),
+            Ok(Err(_panic)) => failed("the stage panicked"),
+            Err(_elapsed) => failed("the stage took too long"),
+        }
+    }
+
+    /// Does to a message what the stage said.
+    async fn settle(&self, delivery: Delivery, outcome: Outcome) {
+        let (stage, id) = (self.stage.name(), delivery.id.clone());
+        counter!("chatkeep_events_total", "stage" => stage.name(), "outcome" => outcome.name())
+            .increment(1);
+        self.tap.tell(stage.name(), &id, outcome.name());
+        let settled = match outcome {
+            Outcome::Done => {
+                debug!(stage = %stage, id, "done");
+                delivery.ack().await
+            }
+            Outcome::Retry(reason) if delivery.attempt >= self.settings.max_attempts => {
+                self.bury(delivery, &reason).await;
+                Ok(())
+            }
+            Outcome::Retry(reason) | Outcome::Wait(reason) => {
+                let after = delay(delivery.attempt);
+                let after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
+                warn!(stage = %stage, id, attempt = delivery.attempt, after_ms, reason, "retrying");
+                delivery.retry(after).await
+            }
+            Outcome::Drop(reason) => {
+                self.bury(delivery, &reason).await;
+                Ok(())
+            }
+        };
+        if let Err(error) = settled {
+            self.unsettled(&id, &error);
+        }
+    }
+
+    async fn bury(&self, delivery: Delivery, reason: &str) {
+        let (stage, id) = (self.stage.name(), delivery.id.clone());
+        error!(stage = %stage, id, attempts = delivery.attempt, reason, "moved to the dead letters");
+        counter!("chatkeep_dead_letters_total", "stage" => stage.name()).increment(1);
+        self.tap.tell(stage.name(), &id, "dead");
+        if let Err(error) = delivery.bury(reason).await {
+            self.unsettled(&id, &error);
+        }
+    }
+
+    fn unsettled(&self, id: &str, error: &BusError) {
+        let stage = self.stage.name();
+        warn!(stage = %stage, id, error = described(error), "will be delivered again");
+    }
+}
+
+/// How many messages to lease at once, after one that was delivered for the `attempt`th time.
+///
+/// When the process dies, everything it had leased counts one more attempt. So the more often a
+/// message was tried, the fewer are leased beside it: the one that kills the process soon stands
+/// alone, and its neighbours do not end in the dead letters with it.
+fn lease_size(room: usize, attempt: u32) -> usize {
+    (room >> (3 * attempt.saturating_sub(1).min(10))).max(1)
+}
+
+/// 1 s, 2 s, 4 s … at most 5 min.
+fn delay(attempt: u32) -> Duration {
+    DELAY
+        .0
+        .saturating_mul(1_u32 << attempt.saturating_sub(1).min(16))
+        .min(DELAY.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suspects_are_leased_in_ever_smaller_groups() {
+        let sizes = [1, 2, 3, 4, 5, u32::MAX].map(|attempt| lease_size(1_000, attempt));
+        assert_eq!(sizes, [1_000, 125, 15, 1, 1, 1]);
+    }
+
+    #[test]
+    fn delays_double_up_to_five_minutes() {
+        let seconds: Vec<_> = [1, 2, 3, 9, 10, 40].map(|n| delay(n).as_secs()).to_vec();
+        assert_eq!(seconds, [1, 2, 4, 256, 300, 300]);
+    }
+}
