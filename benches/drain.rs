@@ -37,10 +37,7 @@ const LEASE: Duration = Duration::from_secs(30);
 async fn main() -> Result<()> {
     println!("{MESSAGES} messages of {CHANNELS} channels");
     let folder = scratch::folder("bench-");
-    println!(
-        "SQLite, bare inserts       {}",
-        bare_insert::sqlite(folder.path(), MESSAGES).await?
-    );
+    println!("SQLite, bare inserts       {}", bare_insert::sqlite(folder.path(), MESSAGES).await?);
     let store = Store::open(&Database::Sqlite, folder.path(), 4).await?;
     let bus = EmbeddedBus::open(folder.path(), BusLimits::default(), clock()).await?;
     drain("SQLite, embedded bus", store, Bus::Embedded(bus)).await?;
@@ -68,20 +65,14 @@ async fn drain(what: &str, store: Store, bus: Bus) -> Result<()> {
         let body = body(first, 1_000);
         let webhook = WebhookBody::parse(body.as_bytes())?;
         let envelopes = webhook.envelopes("main", Timestamp::from_millis(1));
-        let messages = envelopes
-            .iter()
-            .map(Envelope::to_outgoing)
-            .collect::<Result<_, _>>()?;
+        let messages = envelopes.iter().map(Envelope::to_outgoing).collect::<Result<_, _>>()?;
         bus.publish(messages).await?;
     }
     let stop = CancellationToken::new();
     let runner = Runner::new(
         stage(&store, &bus)?,
         bus.clone(),
-        RunnerSettings {
-            lease: LEASE,
-            max_attempts: 8,
-        },
+        RunnerSettings { lease: LEASE, max_attempts: 8 },
         Tap::default(),
         stop.clone(),
     );
@@ -101,29 +92,17 @@ async fn drain(what: &str, store: Store, bus: Bus) -> Result<()> {
 
 fn stage(store: &Store, bus: &Bus) -> Result<Backup> {
     let access_token = "none".to_owned().into();
-    let api = LineApi {
-        api_base: "http://127.0.0.1:9".to_owned(),
-        access_token,
-    };
+    let api = LineApi { api_base: "http://127.0.0.1:9".to_owned(), access_token };
     let platform = Arc::new(LineClient::new(api, chatkeep_core::http::client()?));
     let (store, bus) = (store.clone(), bus.clone());
-    Ok(Backup {
-        store,
-        bus,
-        platform,
-        clock: clock(),
-        batch: BATCH,
-    })
+    Ok(Backup { store, bus, platform, clock: clock(), batch: BATCH })
 }
 
 async fn subscribe(store: &Store) -> Result<()> {
     let now = SystemClock.now();
     for channel in 0..CHANNELS {
         let id = format!("C{channel}");
-        let channel = ChannelRef {
-            id: id.as_str().into(),
-            kind: ChannelKind::Group,
-        };
+        let channel = ChannelRef { id: id.as_str().into(), kind: ChannelKind::Group };
         let sighting = Sighting {
             channel,
             platform: PlatformKind::Line,
@@ -132,20 +111,14 @@ async fn subscribe(store: &Store) -> Result<()> {
             kind: SightingKind::Present("U1".into()),
         };
         store.sight(&[sighting], now).await?;
-        store
-            .subscribe(&id.as_str().into(), &"U1".into(), now)
-            .await?;
+        store.subscribe(&id.as_str().into(), &"U1".into(), now).await?;
     }
     Ok(())
 }
 
 async fn stored(store: &Store) -> Result<usize> {
     let usage = store.usage(&"U1".into()).await?;
-    let messages: i64 = usage
-        .channels
-        .iter()
-        .map(|channel| channel.message_count)
-        .sum();
+    let messages: i64 = usage.channels.iter().map(|channel| channel.message_count).sum();
     Ok(usize::try_from(messages)?)
 }
 

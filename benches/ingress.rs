@@ -99,10 +99,7 @@ async fn measure(what: &str, address: SocketAddr) -> Result<Figures> {
     send(2_000, address).await?;
     let figures = send(REQUESTS, address).await?;
     println!("{what:<24} {figures}");
-    ensure!(
-        figures.failed() == 0,
-        "requests failed: the figures mean nothing"
-    );
+    ensure!(figures.failed() == 0, "requests failed: the figures mean nothing");
     Ok(figures)
 }
 

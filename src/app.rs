@@ -71,10 +71,7 @@ pub struct Duties {
 
 impl Default for Duties {
     fn default() -> Self {
-        Self {
-            roles: Role::ALL.into(),
-            stages: StageName::ALL.into(),
-        }
+        Self { roles: Role::ALL.into(), stages: StageName::ALL.into() }
     }
 }
 
@@ -120,16 +117,7 @@ impl App {
             }
             None => None,
         };
-        Ok(Self {
-            config,
-            duties,
-            clock,
-            tap: Tap::default(),
-            bus,
-            store,
-            platform,
-            metrics,
-        })
+        Ok(Self { config, duties, clock, tap: Tap::default(), bus, store, platform, metrics })
     }
 
     pub fn store(&self) -> &Store {
@@ -161,13 +149,7 @@ impl App {
         let address = listener.local_addr()?;
         info!(%address, roles = ?self.duties.roles, "chatkeep is ready");
         let serving = serve(listener, router, stop.clone());
-        let Self {
-            config,
-            bus,
-            store,
-            metrics,
-            ..
-        } = self;
+        let Self { config, bus, store, metrics, .. } = self;
         if let Some((listener, handle)) = metrics {
             let router = ops::metrics_router(handle, bus.clone(), config.workers.lease);
             tasks.spawn(logged("metrics", serve(listener, router, stop.clone())));
@@ -175,10 +157,7 @@ impl App {
         let served = serving.await;
         stop.cancel();
         tasks.close();
-        if tokio::time::timeout(config.shutdown.drain, tasks.wait())
-            .await
-            .is_err()
-        {
+        if tokio::time::timeout(config.shutdown.drain, tasks.wait()).await.is_err() {
             warn!("not everything finished in time; what is left is done after the next start");
         }
         drop(index);
@@ -189,16 +168,11 @@ impl App {
     }
 
     fn router(&self) -> anyhow::Result<Router> {
-        let ready = ops::Ready {
-            bus: self.bus.clone(),
-            store: self.store.clone(),
-        };
+        let ready = ops::Ready { bus: self.bus.clone(), store: self.store.clone() };
         let mut router = ops::router(ready);
         if self.duties.roles.contains(&Role::Ingress) {
             let secret = self.config.line.channel_secret.as_ref();
-            let key = secret
-                .and_then(SignatureKey::new)
-                .context("no channel secret")?;
+            let key = secret.and_then(SignatureKey::new).context("no channel secret")?;
             let ingress = ingress::Ingress {
                 bus: self.bus.clone(),
                 key,
@@ -209,10 +183,7 @@ impl App {
             router = router.merge(ingress::router(ingress, max_body));
         }
         if self.duties.roles.contains(&Role::Api) {
-            let api = api::Api {
-                store: self.store.clone(),
-                clock: Arc::clone(&self.clock),
-            };
+            let api = api::Api { store: self.store.clone(), clock: Arc::clone(&self.clock) };
             router = router.merge(api::router(api));
         }
         Ok(router)
@@ -237,13 +208,7 @@ impl App {
             match stage {
                 StageName::Backup => {
                     let platform = Arc::clone(platform);
-                    let backup = Backup {
-                        store,
-                        bus,
-                        platform,
-                        clock,
-                        batch,
-                    };
+                    let backup = Backup { store, bus, platform, clock, batch };
                     self.start(backup, tasks, stop);
                 }
                 StageName::Members => {
@@ -282,9 +247,7 @@ impl App {
     /// version.
     async fn indexer(&self) -> anyhow::Result<Indexer> {
         let folder = self.config.data.join("index");
-        Indexer::open(self.store.clone(), folder)
-            .await
-            .context("cannot open the search index")
+        Indexer::open(self.store.clone(), folder).await.context("cannot open the search index")
     }
 
     fn start<S: Stage>(&self, stage: S, tasks: &TaskTracker, stop: &CancellationToken) {
@@ -389,10 +352,7 @@ fn platform(config: &Config) -> anyhow::Result<Option<SharedPlatform>> {
     let Some(access_token) = config.line.access_token.clone() else {
         return Ok(None);
     };
-    let api = LineApi {
-        api_base: config.line.api_base.clone(),
-        access_token,
-    };
+    let api = LineApi { api_base: config.line.api_base.clone(), access_token };
     let client = LineClient::new(api, chatkeep_core::http::client()?);
     Ok(Some(Arc::new(client)))
 }
@@ -410,10 +370,6 @@ async fn serve(
 
 async fn logged(part: &'static str, task: impl Future<Output = anyhow::Result<()>>) {
     if let Err(error) = task.await {
-        error!(
-            part,
-            error = format!("{error:#}"),
-            "a part of the process failed"
-        );
+        error!(part, error = format!("{error:#}"), "a part of the process failed");
     }
 }

@@ -75,10 +75,7 @@ impl Ingress {
     async fn take(&self, headers: &HeaderMap, body: &[u8]) -> Answer {
         let signature = headers.get(SIGNATURE).and_then(|value| value.to_str().ok());
         if !signature.is_some_and(|signature| self.key.verify(body, signature)) {
-            warn!(
-                bytes = body.len(),
-                "webhook with a wrong or missing signature"
-            );
+            warn!(bytes = body.len(), "webhook with a wrong or missing signature");
             return Answer::BadSignature;
         }
         let Ok(webhook) = WebhookBody::parse(body) else {
@@ -151,9 +148,7 @@ impl IntoResponse for Answer {
         let json = HeaderValue::from_static("application/json");
         let mut response = (status, [(header::CONTENT_TYPE, json)], body).into_response();
         if status == StatusCode::SERVICE_UNAVAILABLE {
-            response
-                .headers_mut()
-                .insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
         }
         response
     }

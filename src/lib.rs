@@ -4,10 +4,7 @@
 //! REST surface, [`ops`] health and metrics, [`cli`] the command line, [`demo`] the demonstration
 //! with its LINE emulator.
 
-#![expect(
-    missing_docs,
-    reason = "the binary's own parts; the libraries are documented in full"
-)]
+#![expect(missing_docs, reason = "the binary's own parts; the libraries are documented in full")]
 
 pub mod api;
 pub mod app;

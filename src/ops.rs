@@ -17,9 +17,8 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Bounds of the time histograms, in seconds.
-const SECONDS: [f64; 12] = [
-    0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0,
-];
+const SECONDS: [f64; 12] =
+    [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 
 /// What readiness depends on.
 #[derive(Clone, Debug)]
@@ -42,11 +41,7 @@ async fn readiness(State(ready): State<Ready>) -> Response {
     let (bus, store) = tokio::join!(bus, store);
     let state = |ok: bool| if ok { "ok" } else { "down" };
     let (bus, store) = (matches!(bus, Ok(Ok(()))), matches!(store, Ok(Ok(()))));
-    let status = if bus && store {
-        StatusCode::OK
-    } else {
-        StatusCode::SERVICE_UNAVAILABLE
-    };
+    let status = if bus && store { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let body = serde_json::json!({ "bus": state(bus), "store": state(store) });
     (status, axum::Json(body)).into_response()
 }

@@ -49,9 +49,7 @@ pub(crate) async fn serve(
     })
     .await?;
     let mac = Hmac::new_from_slice(secret.as_bytes())?;
-    let app = Router::new()
-        .route(PATH, post(receive))
-        .with_state(Arc::new(Bare { bus, mac }));
+    let app = Router::new().route(PATH, post(receive)).with_state(Arc::new(Bare { bus, mac }));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
@@ -78,11 +76,7 @@ impl Bare {
         let Some(Ok(signature)) = signature.map(|text| STANDARD.decode(text.as_bytes())) else {
             return false;
         };
-        self.mac
-            .clone()
-            .chain_update(body)
-            .verify_slice(&signature)
-            .is_ok()
+        self.mac.clone().chain_update(body).verify_slice(&signature).is_ok()
     }
 
     async fn publish(&self, id: &str, body: Bytes) -> Result<()> {
@@ -95,11 +89,5 @@ impl Bare {
 /// The id of the body's only event.
 fn event_id(body: &[u8]) -> Option<String> {
     let body: serde_json::Value = serde_json::from_slice(body).ok()?;
-    Some(
-        body.get("events")?
-            .get(0)?
-            .get("webhookEventId")?
-            .as_str()?
-            .to_owned(),
-    )
+    Some(body.get("events")?.get(0)?.get("webhookEventId")?.as_str()?.to_owned())
 }

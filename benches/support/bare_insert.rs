@@ -38,28 +38,20 @@ pub(crate) async fn sqlite(folder: &Path, rows: usize) -> Result<Figures> {
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full);
-    let pool = SqlitePoolOptions::new()
-        .max_connections(1)
-        .connect_with(options)
-        .await?;
+    let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await?;
     create_tables(&pool).await?;
     let sql = Statements::new(Placeholder::Plain);
     let start = Instant::now();
     for first in batches(rows, 0, 1) {
         sqlite_batch(&pool, &sql, first).await?;
     }
-    Ok(Figures {
-        rows: rows / BATCH * BATCH,
-        elapsed: start.elapsed(),
-    })
+    Ok(Figures { rows: rows / BATCH * BATCH, elapsed: start.elapsed() })
 }
 
 /// The same in a PostgreSQL database, which should be empty, over `connections` connections.
 pub(crate) async fn postgres(url: &str, rows: usize, connections: usize) -> Result<Figures> {
     let most = u32::try_from(connections)?;
-    let options = PgPoolOptions::new()
-        .min_connections(most)
-        .max_connections(most);
+    let options = PgPoolOptions::new().min_connections(most).max_connections(most);
     let pool = options.connect(url).await?;
     create_tables(&pool).await?;
     let sql = Arc::new(Statements::new(Placeholder::Numbered));
@@ -77,10 +69,7 @@ pub(crate) async fn postgres(url: &str, rows: usize, connections: usize) -> Resu
     while let Some(done) = writers.join_next().await {
         done??;
     }
-    Ok(Figures {
-        rows: rows / BATCH * BATCH,
-        elapsed: start.elapsed(),
-    })
+    Ok(Figures { rows: rows / BATCH * BATCH, elapsed: start.elapsed() })
 }
 
 impl Figures {
@@ -98,9 +87,7 @@ impl fmt::Display for Figures {
 
 /// The first rows of the batches that one of several writers inserts.
 fn batches(rows: usize, writer: usize, writers: usize) -> impl Iterator<Item = usize> {
-    (writer..rows / BATCH)
-        .step_by(writers)
-        .map(|batch| batch * BATCH)
+    (writer..rows / BATCH).step_by(writers).map(|batch| batch * BATCH)
 }
 
 /// SQL for a whole batch, put together once.
@@ -123,10 +110,7 @@ impl Statements {
              excluded.messages, bytes = bare_counters.bytes + excluded.bytes",
             placeholders(CHANNELS, 3, placeholder)
         );
-        Self {
-            insert: insert.into(),
-            count: count.into(),
-        }
+        Self { insert: insert.into(), count: count.into() }
     }
 }
 
@@ -199,10 +183,8 @@ macro_rules! batch_function {
             insert.execute(&mut *transaction).await?;
             let mut count = sqlx::query(AssertSqlSafe(Arc::clone(&sql.count)));
             for (number, bytes) in bytes.into_iter().enumerate() {
-                count = count
-                    .bind(channel(number))
-                    .bind(i64::try_from(BATCH / CHANNELS)?)
-                    .bind(bytes);
+                count =
+                    count.bind(channel(number)).bind(i64::try_from(BATCH / CHANNELS)?).bind(bytes);
             }
             count.execute(&mut *transaction).await?;
             Ok(transaction.commit().await?)

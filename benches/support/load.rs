@@ -46,9 +46,7 @@ impl Requests {
     /// Sends them all over `connections` connections and waits for every answer. Blocks the calling
     /// thread, which does all the work: the server must run on threads or in a process of its own.
     pub(crate) fn send(self, address: SocketAddr, connections: usize) -> Result<Figures> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         runtime.block_on(self.send_all(address, connections))
     }
 
@@ -79,12 +77,7 @@ impl Figures {
         let failed = answers.iter().filter(|(status, _)| *status != 200).count();
         let mut latencies: Vec<_> = answers.into_iter().map(|(_, latency)| latency).collect();
         latencies.sort_unstable();
-        Self {
-            requests: latencies.len(),
-            failed,
-            elapsed,
-            latencies,
-        }
+        Self { requests: latencies.len(), failed, elapsed, latencies }
     }
 
     /// Answers other than 200. Figures of a run with any are worth nothing.
@@ -108,10 +101,7 @@ impl fmt::Display for Figures {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rate, failed) = (self.rate(), self.failed);
         let (p50, p99) = (self.percentile(50), self.percentile(99));
-        write!(
-            out,
-            "{rate:8.0} requests/s  p50 {p50:7.2?}  p99 {p99:7.2?}  failed {failed}"
-        )
+        write!(out, "{rate:8.0} requests/s  p50 {p50:7.2?}  p99 {p99:7.2?}  failed {failed}")
     }
 }
 
@@ -189,20 +179,14 @@ async fn answer(stream: &mut TcpStream, buffer: &mut [u8]) -> Result<u16> {
 }
 
 fn head_length(bytes: &[u8]) -> Option<usize> {
-    bytes
-        .windows(4)
-        .position(|window| window == b"\r\n\r\n")
-        .map(|end| end + 4)
+    bytes.windows(4).position(|window| window == b"\r\n\r\n").map(|end| end + 4)
 }
 
 /// Status code and body length.
 fn parse_head(head: &[u8]) -> Result<(u16, usize)> {
     let head = std::str::from_utf8(head)?;
     let mut lines = head.lines();
-    let status = lines
-        .next()
-        .and_then(|line| line.split(' ').nth(1))
-        .context("no status line")?;
+    let status = lines.next().and_then(|line| line.split(' ').nth(1)).context("no status line")?;
     let length = lines
         .filter_map(|line| line.split_once(':'))
         .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))

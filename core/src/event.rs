@@ -57,16 +57,9 @@ impl Envelope {
     /// # Errors
     /// Never in practice: an envelope is always valid JSON.
     pub fn to_outgoing(&self) -> Result<Outgoing, serde_json::Error> {
-        let key = self
-            .channel
-            .as_ref()
-            .map_or(self.id.as_str(), ChannelId::as_str);
-        let subject = format!(
-            "{}.{}.{}",
-            Stream::Events.prefix(),
-            self.platform.name(),
-            shard_of(key)
-        );
+        let key = self.channel.as_ref().map_or(self.id.as_str(), ChannelId::as_str);
+        let subject =
+            format!("{}.{}.{}", Stream::Events.prefix(), self.platform.name(), shard_of(key));
         Ok(Outgoing {
             subject,
             id: format!("{}:{}:{}", self.platform.name(), self.bot, self.id),

@@ -94,9 +94,9 @@ impl ChannelId {
 
 /// The shard of any text, for events that have no channel.
 pub fn shard_of(text: &str) -> u32 {
-    let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
+    let hash = text
+        .bytes()
+        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     hash % SHARDS
 }
 
@@ -108,9 +108,6 @@ mod tests {
     fn shards_stay_where_they_are() {
         // Changing these would send a channel's events to another worker during an upgrade.
         assert_eq!(shard_of(""), 0x811c_9dc5 % SHARDS);
-        assert_eq!(
-            ChannelId::from("C0123456789abcdef0123456789abcdef").shard(),
-            18
-        );
+        assert_eq!(ChannelId::from("C0123456789abcdef0123456789abcdef").shard(), 18);
     }
 }

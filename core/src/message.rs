@@ -9,11 +9,7 @@ use crate::time::Timestamp;
 /// What a message says; stored as JSON. Its UTF-8 length is what the message counts for in the
 /// usage (contract section 4).
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(
-    tag = "type",
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase"
-)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Content {
     /// Text.
     Text {
@@ -197,11 +193,7 @@ impl MessageType {
 impl Content {
     /// A plain text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self::Text {
-            text: text.into(),
-            emojis: Vec::new(),
-            mentions: Vec::new(),
-        }
+        Self::Text { text: text.into(), emojis: Vec::new(), mentions: Vec::new() }
     }
 
     /// Its type.
@@ -382,9 +374,7 @@ impl MessageState {
 
     /// What the message counts for, in bytes: the UTF-8 length of its stored content.
     pub fn bytes(&self) -> i64 {
-        self.content.as_ref().map_or(0, |content| {
-            i64::try_from(content.len()).unwrap_or(i64::MAX)
-        })
+        self.content.as_ref().map_or(0, |content| i64::try_from(content.len()).unwrap_or(i64::MAX))
     }
 
     /// Whether it counts as a kept message: it was received and not taken back.
@@ -419,9 +409,7 @@ mod tests {
                 at: Timestamp::from_millis(at),
                 content: serde_json::to_string(&Content::text(text)).unwrap(),
             }),
-            (1..6_i64).prop_map(|at| MessageChange::Unsent {
-                at: Timestamp::from_millis(at)
-            }),
+            (1..6_i64).prop_map(|at| MessageChange::Unsent { at: Timestamp::from_millis(at) }),
         ]
     }
 
@@ -456,14 +444,9 @@ mod tests {
 
     #[test]
     fn an_unsend_before_its_message_wins() {
-        let unsent = MessageChange::Unsent {
-            at: Timestamp::from_millis(9),
-        };
+        let unsent = MessageChange::Unsent { at: Timestamp::from_millis(9) };
         let state = run([&unsent, &received("secret")], false);
-        assert_eq!(
-            (state.content.as_deref(), state.bytes(), state.counts()),
-            (None, 0, false)
-        );
+        assert_eq!((state.content.as_deref(), state.bytes(), state.counts()), (None, 0, false));
         assert_eq!(state.sender, Some("U1".into()));
     }
 

@@ -92,10 +92,7 @@ pub struct Usage {
 impl Usage {
     /// The usage of a user on `plan`.
     pub fn new(used: i64, plan: Plan) -> Self {
-        Self {
-            used: used.max(0),
-            quota: plan.quota(),
-        }
+        Self { used: used.max(0), quota: plan.quota() }
     }
 
     /// Bytes left, never below 0.
@@ -110,10 +107,7 @@ impl Usage {
     }
 
     /// Percent used with two decimals, rounded down, 0..=100.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "at most 10,000: exact in an f64"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "at most 10,000: exact in an f64")]
     pub fn percentage(self) -> f64 {
         self.basis_points() as f64 / 100.0
     }

@@ -60,9 +60,7 @@ where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
     let filter = filter(&config.filter)?;
-    Ok(Registry::default()
-        .with(lines(config.format, writer, terminal))
-        .with(filter))
+    Ok(Registry::default().with(lines(config.format, writer, terminal)).with(filter))
 }
 
 fn lines<S, W>(format: LogFormat, writer: W, terminal: bool) -> Box<dyn Layer<S> + Send + Sync>
@@ -72,11 +70,7 @@ where
 {
     let layer = tracing_subscriber::fmt::layer().with_writer(writer);
     match format {
-        LogFormat::Json => layer
-            .json()
-            .flatten_event(true)
-            .with_span_list(false)
-            .boxed(),
+        LogFormat::Json => layer.json().flatten_event(true).with_span_list(false).boxed(),
         // Left alone, colours are on unless NO_COLOR is set.
         LogFormat::Auto if terminal => layer.compact().boxed(),
         LogFormat::Auto | LogFormat::Text => layer.compact().with_ansi(false).boxed(),
@@ -86,19 +80,10 @@ where
 /// The operator's directives after ours, so that theirs win. A level is for our own lines;
 /// dependencies only warn unless they are named.
 pub(crate) fn filter(given: &str) -> Result<EnvFilter, TelemetryError> {
-    let bad = |source| TelemetryError::Filter {
-        filter: given.to_owned(),
-        source,
-    };
-    let mut directives = vec![
-        LevelFilter::WARN.to_string(),
-        format!("{OURS}={}", LevelFilter::INFO),
-    ];
-    for part in given
-        .split(',')
-        .map(str::trim)
-        .filter(|part| !part.is_empty())
-    {
+    let bad = |source| TelemetryError::Filter { filter: given.to_owned(), source };
+    let mut directives =
+        vec![LevelFilter::WARN.to_string(), format!("{OURS}={}", LevelFilter::INFO)];
+    for part in given.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         if let Ok(level) = part.parse::<LevelFilter>() {
             directives.push(level.min(LevelFilter::WARN).to_string());
             directives.push(format!("{OURS}={level}"));
@@ -110,9 +95,7 @@ pub(crate) fn filter(given: &str) -> Result<EnvFilter, TelemetryError> {
             return Err(bad(None));
         }
     }
-    EnvFilter::builder()
-        .parse(directives.join(","))
-        .map_err(|source| bad(Some(source)))
+    EnvFilter::builder().parse(directives.join(",")).map_err(|source| bad(Some(source)))
 }
 
 #[cfg(test)]
@@ -144,10 +127,7 @@ mod tests {
     fn logged(format: LogFormat, filter: &str, terminal: bool) -> Vec<String> {
         let kept = Kept::default();
         let writer = kept.clone();
-        let config = LogConfig {
-            format,
-            filter: filter.to_owned(),
-        };
+        let config = LogConfig { format, filter: filter.to_owned() };
         let subscriber = subscriber(&config, move || writer.clone(), terminal).unwrap();
         tracing::subscriber::with_default(subscriber, || {
             let span = info_span!(target: "chatkeep_workers", "event", id = "e1", stage = "backup");
@@ -165,27 +145,16 @@ mod tests {
 
     /// Which of those lines there are, in their order.
     fn passed(filter: &str) -> Vec<&'static str> {
-        let all = [
-            "library debug",
-            "library info",
-            "library warn",
-            "own debug",
-            "own info",
-            "own warn",
-        ];
+        let all =
+            ["library debug", "library info", "library warn", "own debug", "own info", "own warn"];
         let lines = logged(LogFormat::Text, filter, false);
-        all.into_iter()
-            .filter(|name| lines.iter().any(|line| line.contains(name)))
-            .collect()
+        all.into_iter().filter(|name| lines.iter().any(|line| line.contains(name))).collect()
     }
 
     #[test]
     fn a_level_is_for_our_lines_and_libraries_only_warn() {
         assert_eq!(passed("info"), ["library warn", "own info", "own warn"]);
-        assert_eq!(
-            passed("debug"),
-            ["library warn", "own debug", "own info", "own warn"]
-        );
+        assert_eq!(passed("debug"), ["library warn", "own debug", "own info", "own warn"]);
         assert_eq!(passed("warn"), ["library warn", "own warn"]);
         assert!(passed("error").is_empty());
         assert!(passed("off").is_empty());
@@ -212,51 +181,31 @@ mod tests {
         assert_eq!(line["level"], "INFO");
         assert_eq!(line["duration_ms"], 7);
         assert_eq!(line["span"]["name"], "event");
-        assert_eq!(
-            (&line["span"]["id"], &line["span"]["stage"]),
-            (&"e1".into(), &"backup".into())
-        );
+        assert_eq!((&line["span"]["id"], &line["span"]["stage"]), (&"e1".into(), &"backup".into()));
     }
 
     #[test]
     fn text_is_one_readable_line_with_colours_only_on_a_terminal() {
         let coloured = |format, terminal| {
-            logged(format, "info", terminal)
-                .iter()
-                .any(|line| line.contains('\x1b'))
+            logged(format, "info", terminal).iter().any(|line| line.contains('\x1b'))
         };
         assert!(!coloured(LogFormat::Auto, false));
         assert!(!coloured(LogFormat::Text, true));
         let lines = logged(LogFormat::Text, "info", false);
         let line = lines.iter().find(|line| line.contains("own info")).unwrap();
-        for part in [
-            "INFO",
-            "event",
-            "chatkeep_workers::runner",
-            "duration_ms=7",
-            "id=\"e1\"",
-        ] {
+        for part in ["INFO", "event", "chatkeep_workers::runner", "duration_ms=7", "id=\"e1\""] {
             assert!(line.contains(part), "{line}");
         }
     }
 
     #[test]
     fn what_is_no_level_and_no_directive_is_refused() {
-        for good in [
-            "INFO",
-            "off",
-            "info,",
-            "debug,chatkeep=trace",
-            "[event{id=e1}]=debug",
-        ] {
+        for good in ["INFO", "off", "info,", "debug,chatkeep=trace", "[event{id=e1}]=debug"] {
             assert!(filter(good).is_ok(), "{good}");
         }
         for bad in ["inof", "chatkeep=loud", "info sqlx", "a=b=c"] {
             let error = filter(bad).unwrap_err().to_string();
-            assert!(
-                error.starts_with(&format!("log.filter {bad:?} is not a level")),
-                "{error}"
-            );
+            assert!(error.starts_with(&format!("log.filter {bad:?} is not a level")), "{error}");
         }
     }
 }

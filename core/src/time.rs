@@ -44,9 +44,7 @@ impl Timestamp {
 
     /// Reads an RFC 3339 time with any offset; `None` when it is not one.
     pub fn parse(text: &str) -> Option<Self> {
-        DateTime::parse_from_rfc3339(text)
-            .ok()
-            .map(|t| Self(t.timestamp_millis()))
+        DateTime::parse_from_rfc3339(text).ok().map(|t| Self(t.timestamp_millis()))
     }
 }
 
@@ -87,10 +85,7 @@ pub type SharedClock = Arc<dyn Clock>;
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one place that reads the system clock"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the system clock")]
     fn now(&self) -> Timestamp {
         Timestamp(Utc::now().timestamp_millis())
     }
@@ -127,10 +122,7 @@ mod tests {
     fn shows_milliseconds_in_utc() {
         let time = Timestamp::from_millis(1_767_323_045_678);
         assert_eq!(time.to_string(), "2026-01-02T03:04:05.678Z");
-        assert_eq!(
-            Timestamp::parse("2026-01-02T05:04:05.678+02:00"),
-            Some(time)
-        );
+        assert_eq!(Timestamp::parse("2026-01-02T05:04:05.678+02:00"), Some(time));
         assert_eq!(Timestamp::parse("yesterday"), None);
     }
 

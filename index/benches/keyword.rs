@@ -11,14 +11,8 @@ const RULES: u32 = 10_000;
 
 /// Kinds of message: each of about 60 characters, with no keyword in it but where the name says so.
 const MESSAGES: [(&str, &str); 6] = [
-    (
-        "english",
-        "could somebody tell me when the swimming pool opens tomorrow?",
-    ),
-    (
-        "english_hit",
-        "could somebody tell me about the silver lantern 4242 please?",
-    ),
+    ("english", "could somebody tell me when the swimming pool opens tomorrow?"),
+    ("english_hit", "could somebody tell me about the silver lantern 4242 please?"),
     (
         "chinese",
         "請問一下你們明天下午在台北車站附近的那間分店大概幾點開始營業呢因為我們全家大小想要一起過去吃飯順便買一些伴手禮回家謝謝",
@@ -36,72 +30,39 @@ const MESSAGES: [(&str, &str); 6] = [
 
 /// 30,000 different keywords of 2 to 20 characters in five scripts.
 fn keywords() -> Vec<(u32, String)> {
-    const COLOURS: [&str; 8] = [
-        "silver", "golden", "crimson", "emerald", "violet", "amber", "ivory", "cobalt",
-    ];
-    const THINGS: [&str; 8] = [
-        "lantern", "garden", "harbour", "ticket", "market", "bridge", "kettle", "window",
-    ];
+    const COLOURS: [&str; 8] =
+        ["silver", "golden", "crimson", "emerald", "violet", "amber", "ivory", "cobalt"];
+    const THINGS: [&str; 8] =
+        ["lantern", "garden", "harbour", "ticket", "market", "bridge", "kettle", "window"];
     const HAN: [char; 16] = [
         '營', '業', '時', '間', '價', '錢', '地', '址', '停', '車', '預', '約', '退', '換', '門',
         '票',
     ];
-    const KANA: [&str; 8] = [
-        "えいが",
-        "よやく",
-        "りょうきん",
-        "でんわ",
-        "メニュー",
-        "セール",
-        "クーポン",
-        "ポイント",
-    ];
-    const THAI: [&str; 8] = [
-        "ราคา",
-        "เวลา",
-        "ที่อยู่",
-        "จอง",
-        "โปรโมชั่น",
-        "เมนู",
-        "สินค้า",
-        "จัดส่ง",
-    ];
-    const HANGUL: [&str; 8] = [
-        "가격", "예약", "주소", "영업", "할인", "메뉴", "배송", "환불",
-    ];
+    const KANA: [&str; 8] =
+        ["えいが", "よやく", "りょうきん", "でんわ", "メニュー", "セール", "クーポン", "ポイント"];
+    const THAI: [&str; 8] = ["ราคา", "เวลา", "ที่อยู่", "จอง", "โปรโมชั่น", "เมนู", "สินค้า", "จัดส่ง"];
+    const HANGUL: [&str; 8] = ["가격", "예약", "주소", "영업", "할인", "메뉴", "배송", "환불"];
     let pick = |list: [&'static str; 8], n: u32| list[n as usize % 8];
     let mut keywords = Vec::new();
     for rule in 0..RULES {
         let n = rule.wrapping_mul(2_654_435_761) >> 7;
         let han = |shift: u32| HAN[(n >> shift) as usize % 16];
-        keywords.push((
-            rule,
-            format!("{} {} {rule}", pick(COLOURS, n), pick(THINGS, n >> 3)),
-        ));
+        keywords.push((rule, format!("{} {} {rule}", pick(COLOURS, n), pick(THINGS, n >> 3))));
         keywords.push((rule, format!("{}{}{}{}", han(0), han(4), han(8), han(12))));
         let local = [KANA, THAI, HANGUL][rule as usize % 3];
-        keywords.push((
-            rule,
-            format!("{}{}{rule}", pick(local, n), pick(local, n >> 3)),
-        ));
+        keywords.push((rule, format!("{}{}{rule}", pick(local, n), pick(local, n >> 3))));
     }
     keywords
 }
 
 fn matcher() -> KeywordMatcher {
     let keywords = keywords();
-    let pairs = keywords
-        .iter()
-        .map(|(rule, keyword)| (*rule, keyword.as_str()));
+    let pairs = keywords.iter().map(|(rule, keyword)| (*rule, keyword.as_str()));
     KeywordMatcher::build(pairs).expect("the keywords compile")
 }
 
 fn message(kind: &str) -> &'static str {
-    MESSAGES
-        .iter()
-        .find(|(name, _)| *name == kind)
-        .expect("a kind of message")
-        .1
+    MESSAGES.iter().find(|(name, _)| *name == kind).expect("a kind of message").1
 }
 
 #[divan::bench(args = MESSAGES.map(|(kind, _)| kind))]
@@ -126,10 +87,6 @@ fn contains(bencher: Bencher<'_, '_>, kind: &str) {
 fn build(bencher: Bencher<'_, '_>) {
     let keywords = keywords();
     bencher.bench_local(|| {
-        KeywordMatcher::build(
-            keywords
-                .iter()
-                .map(|(rule, keyword)| (*rule, keyword.as_str())),
-        )
+        KeywordMatcher::build(keywords.iter().map(|(rule, keyword)| (*rule, keyword.as_str())))
     });
 }

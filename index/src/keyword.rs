@@ -42,24 +42,15 @@ impl KeywordMatcher {
     pub fn build<'a>(
         rules: impl IntoIterator<Item = (u32, &'a str)>,
     ) -> Result<Self, KeywordError> {
-        let mut folded: Vec<(String, u32)> = rules
-            .into_iter()
-            .map(|(rule, keyword)| (fold_phrase(keyword), rule))
-            .collect();
+        let mut folded: Vec<(String, u32)> =
+            rules.into_iter().map(|(rule, keyword)| (fold_phrase(keyword), rule)).collect();
         folded.retain(|(keyword, _)| !keyword.is_empty());
         folded.sort_unstable();
         folded.dedup_by(|later, first| later.0 == first.0);
         let mut filter = StartFilter::with_room_for(folded.len());
-        folded
-            .iter()
-            .for_each(|(keyword, _)| filter.insert(keyword));
-        let pairs = folded
-            .iter()
-            .map(|(keyword, rule)| (keyword, u64::from(*rule)));
-        Ok(Self {
-            keywords: Fst::from_iter_map(pairs)?,
-            filter,
-        })
+        folded.iter().for_each(|(keyword, _)| filter.insert(keyword));
+        let pairs = folded.iter().map(|(keyword, rule)| (keyword, u64::from(*rule)));
+        Ok(Self { keywords: Fst::from_iter_map(pairs)?, filter })
     }
 
     /// The number of different keywords.
@@ -83,11 +74,7 @@ impl KeywordMatcher {
         let folded = fold_cow(message);
         let phrase = strip_marks(&folded);
         let rule = rule_of(self.keywords.get(phrase)?)?;
-        Some(KeywordHit {
-            rule,
-            start: 0,
-            len: phrase.chars().count(),
-        })
+        Some(KeywordHit { rule, start: 0, len: phrase.chars().count() })
     }
 
     /// The rule one of whose keywords occurs in the message: as whole words where the script has
@@ -140,9 +127,7 @@ impl KeywordMatcher {
 
 impl fmt::Debug for KeywordMatcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeywordMatcher")
-            .field("keywords", &self.len())
-            .finish_non_exhaustive()
+        f.debug_struct("KeywordMatcher").field("keywords", &self.len()).finish_non_exhaustive()
     }
 }
 
@@ -206,10 +191,7 @@ impl StartFilter {
     /// Eight bits a keyword: at most one start in eight passes by chance.
     fn with_room_for(keywords: usize) -> Self {
         let bits = (keywords * 8).next_power_of_two().max(64);
-        Self {
-            bits: vec![0; bits / 64],
-            shift: 64 - bits.ilog2(),
-        }
+        Self { bits: vec![0; bits / 64], shift: 64 - bits.ilog2() }
     }
 
     fn insert(&mut self, keyword: &str) {
@@ -238,10 +220,7 @@ impl StartFilter {
         let pair = u64::from(first) << 32 | second.map_or(0, u64::from);
         let hash = pair.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let bit = (hash ^ hash << 21).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift;
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "far fewer bits than memory has"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "far fewer bits than memory has")]
         let word = (bit / 64) as usize;
         (word, 1 << (bit % 64))
     }

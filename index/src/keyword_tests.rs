@@ -15,14 +15,7 @@ fn contains(keyword: &str, message: &str) -> bool {
 
 #[test]
 fn exact_is_the_whole_message_however_it_is_written() {
-    let rules = matcher(&[
-        "Opening hours",
-        "營業時間",
-        "ｗｉｆｉ",
-        "?",
-        "เวลาทำการ",
-        "영업시간",
-    ]);
+    let rules = matcher(&["Opening hours", "營業時間", "ｗｉｆｉ", "?", "เวลาทำการ", "영업시간"]);
     let rule = |message: &str| rules.exact(message).map(|hit| hit.rule);
     assert_eq!(rule("opening  HOURS?"), Some(0));
     assert_eq!(rule("營業時間？！"), Some(1));
@@ -33,14 +26,7 @@ fn exact_is_the_whole_message_however_it_is_written() {
     for other in ["opening", "opening hours today", "營業時間表", "", "??"] {
         assert_eq!(rule(other), None, "{other}");
     }
-    assert_eq!(
-        rules.exact("營業時間？"),
-        Some(KeywordHit {
-            rule: 1,
-            start: 0,
-            len: 4
-        })
-    );
+    assert_eq!(rules.exact("營業時間？"), Some(KeywordHit { rule: 1, start: 0, len: 4 }));
 }
 
 #[test]
@@ -67,10 +53,7 @@ fn scripts_without_spaces_are_matched_by_substring() {
         "no boundary needed against another kind of script"
     );
     assert!(contains("100元", "總共100元整"));
-    assert!(
-        !contains("00元", "總共100元整"),
-        "but the side in a spaced script needs one"
-    );
+    assert!(!contains("00元", "總共100元整"), "but the side in a spaced script needs one");
 }
 
 #[test]
@@ -84,58 +67,25 @@ fn korean_keywords_begin_at_a_word_and_take_particles() {
 
 #[test]
 fn the_longest_keyword_wins_then_the_older_rule() {
-    let rules = matcher(&[
-        "shop",
-        "shop hours",
-        "your shop",
-        "hours",
-        "ticket price",
-        "shop hours",
-    ]);
+    let rules =
+        matcher(&["shop", "shop hours", "your shop", "hours", "ticket price", "shop hours"]);
     let hit = |message: &str| rules.contains(message).unwrap();
-    assert_eq!(
-        hit("when are the shop hours"),
-        KeywordHit {
-            rule: 1,
-            start: 13,
-            len: 10
-        }
-    );
+    assert_eq!(hit("when are the shop hours"), KeywordHit { rule: 1, start: 13, len: 10 });
     assert_eq!(hit("your shop hours").rule, 1);
     assert_eq!(hit("hours of your shop").rule, 2);
     let ties = matcher(&["台北", "高雄"]);
-    assert_eq!(
-        ties.contains("高雄和台北").unwrap(),
-        KeywordHit {
-            rule: 0,
-            start: 3,
-            len: 2
-        }
-    );
+    assert_eq!(ties.contains("高雄和台北").unwrap(), KeywordHit { rule: 0, start: 3, len: 2 });
     assert_eq!(matcher(&[]).contains("anything"), None);
 }
 
 #[test]
 fn a_keyword_of_two_rules_belongs_to_the_older() {
-    let rules = [
-        (7, "Menu"),
-        (3, "ＭＥＮＵ?"),
-        (5, "menu"),
-        (3, "menu"),
-        (9, "price"),
-        (4, ""),
-    ];
+    let rules = [(7, "Menu"), (3, "ＭＥＮＵ?"), (5, "menu"), (3, "menu"), (9, "price"), (4, "")];
     let matcher = KeywordMatcher::build(rules).unwrap();
     assert_eq!(matcher.exact("menu").unwrap().rule, 3);
     assert_eq!((matcher.len(), matcher.is_empty()), (2, false));
     let shared = duplicates(rules);
-    assert_eq!(
-        shared,
-        [SharedKeyword {
-            keyword: "menu".to_owned(),
-            rules: vec![3, 5, 7]
-        }]
-    );
+    assert_eq!(shared, [SharedKeyword { keyword: "menu".to_owned(), rules: vec![3, 5, 7] }]);
 }
 
 /// Tries every keyword at every place.
@@ -163,15 +113,13 @@ fn brute_force(keywords: &[String], message: &str) -> Option<(usize, u32, usize)
             }
         }
     }
-    hits.into_iter()
-        .min_by_key(|&(len, rule, start)| (usize::MAX - len, rule, start))
+    hits.into_iter().min_by_key(|&(len, rule, start)| (usize::MAX - len, rule, start))
 }
 
 /// Short texts over few characters, so that keywords do occur.
 fn chat() -> impl Strategy<Value = String> {
-    const ALPHABET: [&str; 15] = [
-        "a", "B", "1", " ", "時", "間", "ท", "ำ", "가", "나", "ア", "?", "é", "ｂ", "-",
-    ];
+    const ALPHABET: [&str; 15] =
+        ["a", "B", "1", " ", "時", "間", "ท", "ำ", "가", "나", "ア", "?", "é", "ｂ", "-"];
     proptest::collection::vec(proptest::sample::select(&ALPHABET[..]), 0..14)
         .prop_map(|parts| parts.concat())
 }

@@ -97,11 +97,7 @@ mod tests {
     fn classes_follow_the_way_a_script_is_written() {
         let of = |text: &str| text.chars().map(Class::of).collect::<Vec<_>>();
         assert_eq!(of("aé7я"), [Class::Word; 4]);
-        assert_eq!(
-            of("हिन्"),
-            [Class::Word; 4],
-            "vowel signs and viramas belong to their word"
-        );
+        assert_eq!(of("हिन्"), [Class::Word; 4], "vowel signs and viramas belong to their word");
         assert_eq!(of("漢あアーกำㄅ々"), [Class::Unspaced; 8]);
         assert_eq!(of("한ᄒ"), [Class::Hangul; 2]);
         assert_eq!(of("။។。฿+😀_'"), [Class::Symbol; 8]);

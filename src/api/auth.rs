@@ -81,20 +81,13 @@ impl Caller {
 
     /// Whether the key may see that channel at all.
     pub(super) fn sees(&self, channel: &ChannelId) -> bool {
-        self.key
-            .channels
-            .as_ref()
-            .is_none_or(|only| only.contains(channel))
+        self.key.channels.as_ref().is_none_or(|only| only.contains(channel))
     }
 
     /// Refuses a key without the scope.
     pub(super) fn require(&self, scope: Scope) -> Result<(), ApiError> {
         let covered = self.key.scopes.contains(&scope);
-        if covered {
-            Ok(())
-        } else {
-            Err(ApiError::InsufficientPermissions)
-        }
+        if covered { Ok(()) } else { Err(ApiError::InsufficientPermissions) }
     }
 }
 

@@ -107,24 +107,14 @@ pub(super) async fn list(
 ) -> Result<Json<Channels>, ApiError> {
     const LIST: &str = "channels";
     let limit = limit(paging.limit.as_deref())?;
-    let after = paging
-        .cursor
-        .as_deref()
-        .map(|text| cursor::decode(LIST, text))
-        .transpose()?;
-    let mut channels = api
-        .store
-        .channels_of(caller.user(), after.as_ref(), limit + 1)
-        .await?;
+    let after = paging.cursor.as_deref().map(|text| cursor::decode(LIST, text)).transpose()?;
+    let mut channels = api.store.channels_of(caller.user(), after.as_ref(), limit + 1).await?;
     let more = channels.len() > limit as usize;
     channels.truncate(limit as usize);
     let last = channels.last().filter(|_| more).map(|channel| &channel.id);
     let next_cursor = last.and_then(|id| cursor::encode(LIST, id));
     channels.retain(|channel| caller.sees(&channel.id));
-    Ok(Json(Channels {
-        channels: channels.into_iter().map(item).collect(),
-        next_cursor,
-    }))
+    Ok(Json(Channels { channels: channels.into_iter().map(item).collect(), next_cursor }))
 }
 
 fn item(channel: Channel) -> ChannelItem {
@@ -141,11 +131,7 @@ pub(super) async fn detail(
     State(api): State<Api>,
     access: ChannelAccess<auth::Member, ReadMembers>,
 ) -> Result<Json<Detail>, ApiError> {
-    let channel = api
-        .store
-        .channel(&access.channel)
-        .await?
-        .ok_or(ApiError::PermissionDenied)?;
+    let channel = api.store.channel(&access.channel).await?.ok_or(ApiError::PermissionDenied)?;
     let assistant = api.store.assistant_config(&access.channel).await?;
     let (enabled, paused) = api.store.backup_state(&access.channel).await?;
     let meta = Meta {
@@ -157,15 +143,8 @@ pub(super) async fn detail(
         created_by: channel.created_by,
         member_count: channel.member_count,
     };
-    let config = Config {
-        assistant,
-        backup: Backup { enabled, paused },
-    };
-    Ok(Json(Detail {
-        meta,
-        config,
-        role: access.role,
-    }))
+    let config = Config { assistant, backup: Backup { enabled, paused } };
+    Ok(Json(Detail { meta, config, role: access.role }))
 }
 
 pub(super) async fn members(
@@ -178,15 +157,9 @@ pub(super) async fn members(
     let status = parse("status", query.status.as_deref(), MemberStatus::parse)?;
     let (role_name, status_name) = (query.role.as_deref(), query.status.as_deref());
     let binding = format!("members:{}:{role_name:?}:{status_name:?}", access.channel);
-    let after = query
-        .cursor
-        .as_deref()
-        .map(|text| cursor::decode(&binding, text))
-        .transpose()?;
-    let mut members = api
-        .store
-        .members(&access.channel, role, status, after.as_ref(), limit + 1)
-        .await?;
+    let after = query.cursor.as_deref().map(|text| cursor::decode(&binding, text)).transpose()?;
+    let mut members =
+        api.store.members(&access.channel, role, status, after.as_ref(), limit + 1).await?;
     let more = members.len() > limit as usize;
     members.truncate(limit as usize);
     let last = members.last().filter(|_| more).map(|member| &member.user);
@@ -201,10 +174,7 @@ pub(super) async fn members(
         status: member.status,
         updated_at: member.updated_at,
     });
-    Ok(Json(Members {
-        members: members.collect(),
-        next_cursor,
-    }))
+    Ok(Json(Members { members: members.collect(), next_cursor }))
 }
 
 /// A query parameter that is one of a fixed set.
@@ -214,7 +184,5 @@ pub(super) fn parse<T>(
     parse: fn(&str) -> Option<T>,
 ) -> Result<Option<T>, ApiError> {
     let unknown = || ApiError::invalid(field, format!("{field} has no such value"));
-    given
-        .map(|name| parse(name).ok_or_else(unknown))
-        .transpose()
+    given.map(|name| parse(name).ok_or_else(unknown)).transpose()
 }

@@ -19,13 +19,8 @@ struct Cursor<T> {
 
 /// A cursor that goes on at `key` in the list that `binding` (route and filters) names.
 pub(super) fn encode<T: Serialize>(binding: &str, key: &T) -> Option<String> {
-    let cursor = Cursor {
-        binding: binding.to_owned(),
-        key,
-    };
-    serde_json::to_vec(&cursor)
-        .ok()
-        .map(|json| URL_SAFE_NO_PAD.encode(json))
+    let cursor = Cursor { binding: binding.to_owned(), key };
+    serde_json::to_vec(&cursor).ok().map(|json| URL_SAFE_NO_PAD.encode(json))
 }
 
 /// Where a cursor goes on; 400 for one that is broken or was made for another list.
@@ -33,9 +28,5 @@ pub(super) fn decode<T: DeserializeOwned>(binding: &str, text: &str) -> Result<T
     let bad = || ApiError::invalid("cursor", "cursor is not one that this list gave");
     let json = URL_SAFE_NO_PAD.decode(text).map_err(|_| bad())?;
     let cursor: Cursor<T> = serde_json::from_slice(&json).map_err(|_| bad())?;
-    if cursor.binding == binding {
-        Ok(cursor.key)
-    } else {
-        Err(bad())
-    }
+    if cursor.binding == binding { Ok(cursor.key) } else { Err(bad()) }
 }

@@ -14,10 +14,7 @@ use tracing::error;
 #[derive(Clone, Debug)]
 pub(super) enum ApiError {
     /// 400: a field, and what is wrong with it.
-    Invalid {
-        field: Option<Cow<'static, str>>,
-        why: String,
-    },
+    Invalid { field: Option<Cow<'static, str>>, why: String },
     /// 401.
     InvalidKey,
     /// 403: the key's scopes do not cover the operation.
@@ -55,74 +52,51 @@ pub(super) struct ErrorBody {
 impl ApiError {
     /// A value that is not acceptable.
     pub(super) fn invalid(field: impl Into<Cow<'static, str>>, why: impl Into<String>) -> Self {
-        Self::Invalid {
-            field: Some(field.into()),
-            why: why.into(),
-        }
+        Self::Invalid { field: Some(field.into()), why: why.into() }
     }
 
     /// Status, stable code and public sentence.
     fn parts(&self) -> (StatusCode, &'static str, Cow<'static, str>) {
         let (status, code, error) = match self {
             Self::Invalid { why, .. } => {
-                return (
-                    StatusCode::BAD_REQUEST,
-                    "invalid_request",
-                    why.clone().into(),
-                );
+                return (StatusCode::BAD_REQUEST, "invalid_request", why.clone().into());
             }
-            Self::InvalidKey => (
-                StatusCode::UNAUTHORIZED,
-                "invalid_api_key",
-                "Invalid or missing API key",
-            ),
-            Self::InsufficientPermissions => (
-                StatusCode::FORBIDDEN,
-                "insufficient_permissions",
-                "Insufficient permissions",
-            ),
-            Self::PermissionDenied => (
-                StatusCode::FORBIDDEN,
-                "permission_denied",
-                "Permission denied",
-            ),
-            Self::SemanticNeedsPro => (
-                StatusCode::FORBIDDEN,
-                "plan_required",
-                "Semantic mode requires the pro plan",
-            ),
+            Self::InvalidKey => {
+                (StatusCode::UNAUTHORIZED, "invalid_api_key", "Invalid or missing API key")
+            }
+            Self::InsufficientPermissions => {
+                (StatusCode::FORBIDDEN, "insufficient_permissions", "Insufficient permissions")
+            }
+            Self::PermissionDenied => {
+                (StatusCode::FORBIDDEN, "permission_denied", "Permission denied")
+            }
+            Self::SemanticNeedsPro => {
+                (StatusCode::FORBIDDEN, "plan_required", "Semantic mode requires the pro plan")
+            }
             Self::NotFound => (StatusCode::NOT_FOUND, "not_found", "Not found"),
-            Self::UnknownVersion => (
-                StatusCode::NOT_FOUND,
-                "unknown_api_version",
-                "Unknown API version",
-            ),
+            Self::UnknownVersion => {
+                (StatusCode::NOT_FOUND, "unknown_api_version", "Unknown API version")
+            }
             Self::MethodNotAllowed => (
                 StatusCode::METHOD_NOT_ALLOWED,
                 "method_not_allowed",
                 "This route does not take that method",
             ),
             Self::Conflict(why) => (StatusCode::CONFLICT, "conflict", *why),
-            Self::TooLarge => (
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "body_too_large",
-                "The request body is too large",
-            ),
+            Self::TooLarge => {
+                (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "The request body is too large")
+            }
             Self::UnsupportedMediaType => (
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "unsupported_media_type",
                 "The request body must be application/json",
             ),
-            Self::Internal => (
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "internal",
-                "Internal server error",
-            ),
-            Self::Unavailable => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "unavailable",
-                "Service unavailable",
-            ),
+            Self::Internal => {
+                (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal server error")
+            }
+            Self::Unavailable => {
+                (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Service unavailable")
+            }
         };
         (status, code, error.into())
     }
@@ -136,9 +110,7 @@ impl IntoResponse for ApiError {
             _ => None,
         };
         let mut response = status.into_response();
-        response
-            .extensions_mut()
-            .insert(ErrorBody { error, code, field });
+        response.extensions_mut().insert(ErrorBody { error, code, field });
         response
     }
 }
@@ -148,10 +120,6 @@ impl From<StoreError> for ApiError {
         let transient = cause.is_transient();
         let cause: &dyn std::error::Error = &cause;
         error!(error = cause, "store failed");
-        if transient {
-            Self::Unavailable
-        } else {
-            Self::Internal
-        }
+        if transient { Self::Unavailable } else { Self::Internal }
     }
 }

@@ -20,9 +20,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let kind = request.headers().get(header::CONTENT_TYPE);
-        let kind = kind
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default();
+        let kind = kind.and_then(|value| value.to_str().ok()).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim();
         if !kind.eq_ignore_ascii_case("application/json") {
             return Err(ApiError::UnsupportedMediaType);
@@ -34,10 +32,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
         let body = serde_path_to_error::deserialize(&mut json).map_err(|error| {
             let path = error.path().to_string();
             let field = (path != ".").then(|| path.into());
-            ApiError::Invalid {
-                field,
-                why: format!("The body is not valid: {}", error.inner()),
-            }
+            ApiError::Invalid { field, why: format!("The body is not valid: {}", error.inner()) }
         })?;
         json.end().map_err(|_| ApiError::Invalid {
             field: None,
@@ -51,10 +46,7 @@ fn unread(rejection: &BytesRejection) -> ApiError {
     if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
         return ApiError::TooLarge;
     }
-    ApiError::Invalid {
-        field: None,
-        why: "The body could not be read".to_owned(),
-    }
+    ApiError::Invalid { field: None, why: "The body could not be read".to_owned() }
 }
 
 /// A query string of exactly the form `T`.
@@ -66,10 +58,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         match axum::extract::Query::<T>::from_request_parts(parts, state).await {
             Ok(axum::extract::Query(query)) => Ok(Self(query)),
-            Err(rejection) => Err(ApiError::Invalid {
-                field: None,
-                why: rejection.body_text(),
-            }),
+            Err(rejection) => Err(ApiError::Invalid { field: None, why: rejection.body_text() }),
         }
     }
 }
@@ -103,9 +92,6 @@ pub(super) fn limit(given: Option<&str>) -> Result<u32, ApiError> {
     };
     match given.parse() {
         Ok(limit) if (1..=LIMIT.1).contains(&limit) => Ok(limit),
-        _ => Err(ApiError::invalid(
-            "limit",
-            "limit must be a whole number from 1 to 100",
-        )),
+        _ => Err(ApiError::invalid("limit", "limit must be a whole number from 1 to 100")),
     }
 }

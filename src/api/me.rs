@@ -89,8 +89,5 @@ pub(super) async fn usage(
 
 /// The key's user; a key without one is as good as deleted.
 async fn user(api: &Api, caller: &Caller) -> Result<User, ApiError> {
-    api.store
-        .user(caller.user())
-        .await?
-        .ok_or(ApiError::InvalidKey)
+    api.store.user(caller.user()).await?.ok_or(ApiError::InvalidKey)
 }

@@ -120,13 +120,8 @@ pub(super) async fn list(
     let mut filter = query.filter(&binding)?;
     filter.from = filter.from.max(access.not_before);
     let page = api.store.messages(&access.channel, &filter).await?;
-    let gaps = api
-        .store
-        .gaps(&access.channel, filter.from, filter.to)
-        .await?;
-    let next_cursor = page
-        .next
-        .and_then(|(at, id)| cursor::encode(&binding, &(at.millis(), id)));
+    let gaps = api.store.gaps(&access.channel, filter.from, filter.to).await?;
+    let next_cursor = page.next.and_then(|(at, id)| cursor::encode(&binding, &(at.millis(), id)));
     Ok(Json(Page {
         messages: page.messages.into_iter().map(MessageView::from).collect(),
         gaps: gaps.into_iter().map(GapView::from).collect(),
@@ -141,9 +136,7 @@ pub(super) async fn one(
 ) -> Result<Json<MessageView>, ApiError> {
     let message = api.store.message(&access.channel, &path.message).await?;
     let readable = |m: &StoredMessage| access.not_before.is_none_or(|from| m.sent_at >= from);
-    Ok(Json(
-        message.filter(readable).ok_or(ApiError::NotFound)?.into(),
-    ))
+    Ok(Json(message.filter(readable).ok_or(ApiError::NotFound)?.into()))
 }
 
 impl ListQuery {
@@ -156,11 +149,8 @@ impl ListQuery {
     }
 
     fn filter(&self, binding: &str) -> Result<MessageFilter, ApiError> {
-        let after: Option<(i64, MessageId)> = self
-            .cursor
-            .as_deref()
-            .map(|text| cursor::decode(binding, text))
-            .transpose()?;
+        let after: Option<(i64, MessageId)> =
+            self.cursor.as_deref().map(|text| cursor::decode(binding, text)).transpose()?;
         let order = parse("order", self.order.as_deref(), |name| match name {
             "desc" => Some(Order::Descending),
             "asc" => Some(Order::Ascending),
@@ -180,19 +170,12 @@ impl ListQuery {
 
 fn time(field: &'static str, given: Option<&str>) -> Result<Option<Timestamp>, ApiError> {
     let wrong = || ApiError::invalid(field, format!("{field} must be an ISO 8601 time"));
-    given
-        .map(|text| Timestamp::parse(text).ok_or_else(wrong))
-        .transpose()
+    given.map(|text| Timestamp::parse(text).ok_or_else(wrong)).transpose()
 }
 
 impl From<Gap> for GapView {
     fn from(gap: Gap) -> Self {
-        Self {
-            from: gap.from,
-            to: gap.to,
-            reason: gap.reason,
-            skipped: gap.skipped,
-        }
+        Self { from: gap.from, to: gap.to, reason: gap.reason, skipped: gap.skipped }
     }
 }
 
@@ -239,38 +222,14 @@ fn parts(content: Content) -> (Option<String>, Vec<Mention>, More) {
         | Content::Video(media)
         | Content::Audio(media)
         | Content::File(media) => (None, Vec::new(), media_parts(media)),
-        Content::Location {
-            title,
-            address,
-            latitude,
-            longitude,
-        } => {
+        Content::Location { title, address, latitude, longitude } => {
             let (latitude, longitude) = (Some(latitude), Some(longitude));
-            let more = More {
-                latitude,
-                longitude,
-                title,
-                address,
-                ..More::default()
-            };
+            let more = More { latitude, longitude, title, address, ..More::default() };
             (None, Vec::new(), more)
         }
-        Content::Sticker(Sticker {
-            package_id,
-            sticker_id,
-            text,
-            ..
-        }) => {
+        Content::Sticker(Sticker { package_id, sticker_id, text, .. }) => {
             let (package_id, sticker_id) = (Some(package_id), Some(sticker_id));
-            (
-                text,
-                Vec::new(),
-                More {
-                    package_id,
-                    sticker_id,
-                    ..More::default()
-                },
-            )
+            (text, Vec::new(), More { package_id, sticker_id, ..More::default() })
         }
         Content::Other { .. } => (None, Vec::new(), More::default()),
     }

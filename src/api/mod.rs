@@ -41,17 +41,8 @@ pub struct Api {
 pub fn router(api: Api) -> Router {
     let v1 = v1().with_state(api.clone());
     let versioned = Router::new()
-        .nest(
-            "/api/v1",
-            v1.clone()
-                .fallback(not_found)
-                .method_not_allowed_fallback(wrong_method),
-        )
-        .nest(
-            "/api",
-            v1.fallback(unknown)
-                .method_not_allowed_fallback(wrong_method),
-        );
+        .nest("/api/v1", v1.clone().fallback(not_found).method_not_allowed_fallback(wrong_method))
+        .nest("/api", v1.fallback(unknown).method_not_allowed_fallback(wrong_method));
     versioned
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn(respond::catch_panics))
@@ -86,10 +77,7 @@ fn v1() -> Router<Api> {
             get(assistant::texts::rules).put(assistant::texts::set_rules),
         )
         .route("/channels/{channelId}/backup/messages", get(messages::list))
-        .route(
-            "/channels/{channelId}/backup/messages/{messageId}",
-            get(messages::one),
-        )
+        .route("/channels/{channelId}/backup/messages/{messageId}", get(messages::one))
         .route(
             "/channels/{channelId}/backup/subscribe",
             post(subscriptions::subscribe).delete(subscriptions::unsubscribe),
@@ -103,20 +91,11 @@ async fn not_found() -> ApiError {
 
 /// An unknown route, or an unknown version of the API.
 async fn unknown(uri: axum::http::Uri) -> ApiError {
-    let first = uri
-        .path()
-        .trim_start_matches('/')
-        .split('/')
-        .next()
-        .unwrap_or_default();
+    let first = uri.path().trim_start_matches('/').split('/').next().unwrap_or_default();
     let version = first.strip_prefix('v').is_some_and(|number| {
         !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
     });
-    if version {
-        ApiError::UnknownVersion
-    } else {
-        ApiError::NotFound
-    }
+    if version { ApiError::UnknownVersion } else { ApiError::NotFound }
 }
 
 async fn wrong_method() -> ApiError {

@@ -18,10 +18,7 @@ pub(super) fn text(length: usize) -> String {
 }
 
 /// Random bytes. An operating system that has none cannot run this program safely, so it ends.
-#[expect(
-    clippy::expect_used,
-    reason = "no secret may ever be made without entropy"
-)]
+#[expect(clippy::expect_used, reason = "no secret may ever be made without entropy")]
 fn entropy() -> [u8; 64] {
     let mut bytes = [0; 64];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");

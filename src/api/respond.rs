@@ -58,10 +58,7 @@ pub(super) async fn catch_panics(request: Request, next: Next) -> Response {
 
 /// The caller's own id where it is printable and short, else a new one.
 fn request_id(request: &Request) -> String {
-    let given = request
-        .headers()
-        .get(REQUEST_ID)
-        .and_then(|value| value.to_str().ok());
+    let given = request.headers().get(REQUEST_ID).and_then(|value| value.to_str().ok());
     match given {
         Some(id) if !id.is_empty() && id.len() <= MAX_ID => id.to_owned(),
         _ => random::text(20),
@@ -69,12 +66,8 @@ fn request_id(request: &Request) -> String {
 }
 
 fn error_response(status: StatusCode, body: &ErrorBody, request_id: &str) -> Response {
-    let body = Body {
-        error: &body.error,
-        code: body.code,
-        field: body.field.as_deref(),
-        request_id,
-    };
+    let body =
+        Body { error: &body.error, code: body.code, field: body.field.as_deref(), request_id };
     let mut response = (status, axum::Json(body)).into_response();
     let headers = response.headers_mut();
     match status {

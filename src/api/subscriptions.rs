@@ -47,11 +47,7 @@ pub(super) async fn subscribe(
     access: ChannelAccess<Member, WriteBackup>,
 ) -> Result<(StatusCode, Json<Success>), ApiError> {
     let now = api.clock.now();
-    match api
-        .store
-        .subscribe(&access.channel, &access.user, now)
-        .await?
-    {
+    match api.store.subscribe(&access.channel, &access.user, now).await? {
         Subscribed::New => Ok((StatusCode::CREATED, Success::answer())),
         Subscribed::Already => Ok((StatusCode::OK, Success::answer())),
         Subscribed::NoChannel => Err(ApiError::PermissionDenied),
@@ -66,15 +62,8 @@ pub(super) async fn unsubscribe(
     access: Option<ChannelAccess<Member, WriteBackup>>,
 ) -> Result<Json<Success>, ApiError> {
     caller.require(WriteBackup::SCOPE)?;
-    let ended = api
-        .store
-        .unsubscribe(&path.channel, caller.user(), api.clock.now())
-        .await?;
-    if ended || access.is_some() {
-        Ok(Success::answer())
-    } else {
-        Err(ApiError::PermissionDenied)
-    }
+    let ended = api.store.unsubscribe(&path.channel, caller.user(), api.clock.now()).await?;
+    if ended || access.is_some() { Ok(Success::answer()) } else { Err(ApiError::PermissionDenied) }
 }
 
 pub(super) async fn list(
@@ -84,15 +73,8 @@ pub(super) async fn list(
 ) -> Result<Json<Subscriptions>, ApiError> {
     const LIST: &str = "subscriptions";
     let limit = limit(paging.limit.as_deref())?;
-    let after = paging
-        .cursor
-        .as_deref()
-        .map(|text| cursor::decode(LIST, text))
-        .transpose()?;
-    let mut rows = api
-        .store
-        .subscriptions(caller.user(), after.as_ref(), limit + 1)
-        .await?;
+    let after = paging.cursor.as_deref().map(|text| cursor::decode(LIST, text)).transpose()?;
+    let mut rows = api.store.subscriptions(caller.user(), after.as_ref(), limit + 1).await?;
     let more = rows.len() > limit as usize;
     rows.truncate(limit as usize);
     let last = rows.last().filter(|_| more).map(|row| &row.channel);
@@ -104,8 +86,5 @@ pub(super) async fn list(
         status: "active",
         bytes_at_subscribe: row.bytes_at_subscribe,
     };
-    Ok(Json(Subscriptions {
-        subscriptions: rows.into_iter().map(view).collect(),
-        next_cursor,
-    }))
+    Ok(Json(Subscriptions { subscriptions: rows.into_iter().map(view).collect(), next_cursor }))
 }

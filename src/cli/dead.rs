@@ -73,17 +73,12 @@ async fn list(bus: &Bus, limit: usize, json: bool) -> anyhow::Result<()> {
         ]
     };
     let rows: Vec<_> = letters.iter().map(row).collect();
-    table::print(
-        &["ID", "STAGE", "EVENT", "ATTEMPTS", "GAVE UP", "REASON"],
-        &rows,
-    );
+    table::print(&["ID", "STAGE", "EVENT", "ATTEMPTS", "GAVE UP", "REASON"], &rows);
     Ok(())
 }
 
 async fn show(bus: &Bus, id: &str) -> anyhow::Result<()> {
-    let Some(letter) = bus.dead_letter(id).await? else {
-        bail!("there is no dead letter {id}")
-    };
+    let Some(letter) = bus.dead_letter(id).await? else { bail!("there is no dead letter {id}") };
     println!("{}", serde_json::to_string_pretty(&letter)?);
     println!("{}", String::from_utf8_lossy(&letter.payload));
     Ok(())

@@ -45,12 +45,9 @@ pub(super) enum Command {
 
 pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
     match command {
-        Command::Create {
-            user,
-            name,
-            scopes,
-            expires,
-        } => create(context, &user.into(), &name, &scopes, expires.as_deref()).await,
+        Command::Create { user, name, scopes, expires } => {
+            create(context, &user.into(), &name, &scopes, expires.as_deref()).await
+        }
         Command::List { user, json } => list(context, &user.into(), json).await,
         Command::Revoke { id } => revoke(context, &id.into()).await,
     }
@@ -64,10 +61,7 @@ fn scopes_of(names: &[String]) -> Result<Vec<Scope>, Unfit> {
         let allowed = Scope::ALL.map(Scope::name).join(", ");
         Unfit(format!("there is no scope {name:?}; allowed: {allowed}"))
     };
-    names
-        .iter()
-        .map(|name| Scope::parse(name).ok_or_else(|| unknown(name)))
-        .collect()
+    names.iter().map(|name| Scope::parse(name).ok_or_else(|| unknown(name))).collect()
 }
 
 async fn create(
@@ -79,23 +73,15 @@ async fn create(
 ) -> anyhow::Result<()> {
     let scopes = scopes_of(scopes)?;
     let wrong = |text: &str| Unfit(format!("--expires {text:?} is not an ISO 8601 time"));
-    let expires_at = expires
-        .map(|text| Timestamp::parse(text).ok_or_else(|| wrong(text)))
-        .transpose()?;
+    let expires_at =
+        expires.map(|text| Timestamp::parse(text).ok_or_else(|| wrong(text))).transpose()?;
     let store = context.store().await?;
     if store.user(user).await?.is_none() {
         store.close().await;
         bail!("there is no user {user}; `chatkeep user add {user}` makes one");
     }
     let (id, secret) = (KeyId::new(api::key_id()), api::api_key());
-    let key = NewKey {
-        id: &id,
-        secret: &secret,
-        user,
-        name,
-        scopes: &scopes,
-        expires_at,
-    };
+    let key = NewKey { id: &id, secret: &secret, user, name, scopes: &scopes, expires_at };
     store.add_key(&key, context.clock.now()).await?;
     store.close().await;
     eprintln!("{id}: keep the key, it is not shown again");
@@ -130,15 +116,7 @@ async fn list(context: &Context, user: &UserId, json: bool) -> anyhow::Result<()
         }
     }
     if !json {
-        let headings = [
-            "KEY",
-            "NAME",
-            "ENDS IN",
-            "CREATED",
-            "EXPIRES",
-            "LAST USED",
-            "SCOPES",
-        ];
+        let headings = ["KEY", "NAME", "ENDS IN", "CREATED", "EXPIRES", "LAST USED", "SCOPES"];
         table::print(&headings, &rows);
     }
     Ok(())

@@ -87,11 +87,7 @@ impl Settings {
             .into_iter()
             .filter_map(|(key, value)| {
                 let value = value.clone()?;
-                Some(Override {
-                    key: key.to_owned(),
-                    value,
-                    flag: format!("--{key}"),
-                })
+                Some(Override { key: key.to_owned(), value, flag: format!("--{key}") })
             })
             .collect()
     }
@@ -112,19 +108,13 @@ pub fn main() -> ExitCode {
             eprintln!("chatkeep: {error:#}");
             let usage = error.downcast_ref::<ConfigError>().is_some()
                 || error.downcast_ref::<Unfit>().is_some();
-            if usage {
-                ExitCode::from(USAGE)
-            } else {
-                ExitCode::FAILURE
-            }
+            if usage { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
         }
     }
 }
 
 fn run(cli: Cli) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let overrides = cli.settings.overrides();
     if let Command::Demo(args) = cli.command {
         let sources = Sources::from_process(cli.config, overrides)?;

@@ -42,13 +42,7 @@ impl Args {
     fn duties(&self) -> Result<Duties, Unfit> {
         let all = Duties::default();
         Ok(Duties {
-            roles: chosen(
-                "--roles",
-                &self.roles,
-                all.roles,
-                Role::parse,
-                "ingress, api, worker",
-            )?,
+            roles: chosen("--roles", &self.roles, all.roles, Role::parse, "ingress, api, worker")?,
             stages: chosen(
                 "--stages",
                 &self.stages,
@@ -86,10 +80,7 @@ fn chosen<T: Ord>(
 pub(crate) fn on_signal() -> std::io::Result<CancellationToken> {
     use tokio::signal::unix::{SignalKind, signal};
 
-    let (mut term, mut int) = (
-        signal(SignalKind::terminate())?,
-        signal(SignalKind::interrupt())?,
-    );
+    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let stop = CancellationToken::new();
     let told = stop.clone();
     tokio::spawn(async move {

@@ -49,11 +49,7 @@ pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<(
 }
 
 fn plan_of(name: &str) -> Result<Plan, Unfit> {
-    let unknown = || {
-        Unfit(format!(
-            "there is no plan {name:?}; allowed: free, standard, pro"
-        ))
-    };
+    let unknown = || Unfit(format!("there is no plan {name:?}; allowed: free, standard, pro"));
     Plan::parse(name).ok_or_else(unknown)
 }
 
@@ -92,13 +88,7 @@ async fn list(context: &Context, json: bool) -> anyhow::Result<()> {
                 }))?;
             } else {
                 let (plan, used) = (user.plan.to_string(), user.used.to_string());
-                rows.push(vec![
-                    user.id.to_string(),
-                    name,
-                    plan,
-                    used,
-                    user.created_at.to_string(),
-                ]);
+                rows.push(vec![user.id.to_string(), name, plan, used, user.created_at.to_string()]);
             }
         }
         match page.last() {

@@ -32,32 +32,14 @@ struct Page {
 pub(super) fn router(sample: Arc<Sample>, tap: Tap) -> Router {
     let file = |kind: &'static str, text: &'static str| {
         get(move || async move {
-            (
-                [
-                    (header::CONTENT_TYPE, kind),
-                    (header::CONTENT_SECURITY_POLICY, POLICY),
-                ],
-                text,
-            )
+            ([(header::CONTENT_TYPE, kind), (header::CONTENT_SECURITY_POLICY, POLICY)], text)
         })
     };
     Router::new()
         .route("/", get(|| async { Redirect::temporary("/demo") }))
-        .route(
-            "/demo",
-            file("text/html; charset=utf-8", include_str!("page/index.html")),
-        )
-        .route(
-            "/demo/app.js",
-            file(
-                "text/javascript; charset=utf-8",
-                include_str!("page/app.js"),
-            ),
-        )
-        .route(
-            "/demo/style.css",
-            file("text/css; charset=utf-8", include_str!("page/style.css")),
-        )
+        .route("/demo", file("text/html; charset=utf-8", include_str!("page/index.html")))
+        .route("/demo/app.js", file("text/javascript; charset=utf-8", include_str!("page/app.js")))
+        .route("/demo/style.css", file("text/css; charset=utf-8", include_str!("page/style.css")))
         .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
         .route("/demo/state", get(state))
         .route("/demo/act", post(act))
@@ -82,11 +64,7 @@ struct Person {
 
 /// What a person at the page may do.
 #[derive(Deserialize)]
-#[serde(
-    tag = "kind",
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase"
-)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum Act {
     Say { user_id: String, text: String },
     Image { user_id: String },
@@ -100,18 +78,10 @@ async fn state(State(page): State<Page>) -> Json<PageState> {
     let chat = page.sample.chat();
     let people = page.sample.people().into_iter();
     Json(PageState {
-        group_id: chat
-            .as_ref()
-            .map(|chat| chat.chat_id.clone())
-            .unwrap_or_default(),
+        group_id: chat.as_ref().map(|chat| chat.chat_id.clone()).unwrap_or_default(),
         group_name: chat.and_then(|chat| chat.name).unwrap_or_default(),
         key: page.sample.key().to_owned(),
-        people: people
-            .map(|p| Person {
-                id: p.user_id,
-                name: p.display_name,
-            })
-            .collect(),
+        people: people.map(|p| Person { id: p.user_id, name: p.display_name }).collect(),
     })
 }
 
@@ -132,8 +102,7 @@ async fn perform(sample: &Sample, act: Act) -> Result<String, ActError> {
         Act::Leave { user_id } => line.members_leave(&group, &[&user_id]).await?,
         Act::Join => {
             let [one, two] = sample.newcomers();
-            line.members_join(&group, &[&one.user_id, &two.user_id])
-                .await?
+            line.members_join(&group, &[&one.user_id, &two.user_id]).await?
         }
         Act::Redeliver => return Ok(redeliver(sample).await),
     };
@@ -141,11 +110,7 @@ async fn perform(sample: &Sample, act: Act) -> Result<String, ActError> {
 }
 
 async fn redeliver(sample: &Sample) -> String {
-    let last = sample
-        .line()
-        .deliveries()
-        .last()
-        .map(|attempt| attempt.webhook);
+    let last = sample.line().deliveries().last().map(|attempt| attempt.webhook);
     let again = match last {
         Some(number) => sample.line().redeliver(number).await,
         None => None,

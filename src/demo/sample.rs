@@ -38,11 +38,7 @@ const RULES: [(&[&str], &str, &str); 3] = [
         "Opening hours",
         "We are open 9:00–18:00, Monday to Saturday. 週一至週六 9:00–18:00",
     ),
-    (
-        &["address", "地址", "住所", "ที่อยู่"],
-        "Where we are",
-        "305, 3F, No. 7 Xinyi Road, Taipei",
-    ),
+    (&["address", "地址", "住所", "ที่อยู่"], "Where we are", "305, 3F, No. 7 Xinyi Road, Taipei"),
     (
         &["wifi", "wi-fi 密碼"],
         "Wi-Fi",
@@ -82,14 +78,8 @@ impl Sample {
         store: Store,
         clock: SharedClock,
     ) -> anyhow::Result<Self> {
-        let people: Vec<User> = PEOPLE
-            .iter()
-            .map(|name| line.add_user(name, None))
-            .collect();
-        let ids: Vec<_> = people
-            .iter()
-            .map(|person| person.user_id.as_str())
-            .collect();
+        let people: Vec<User> = PEOPLE.iter().map(|name| line.add_user(name, None)).collect();
+        let ids: Vec<_> = people.iter().map(|person| person.user_id.as_str()).collect();
         let group = line.add_group("週末讀書會 Weekend Readers", None, &ids);
         let owner = UserId::from(ids[0]);
         store.add_user(&owner, Some(PEOPLE[0]), clock.now()).await?;
@@ -102,25 +92,12 @@ impl Sample {
             scopes: &Scope::ALL,
             expires_at: None,
         };
-        for old in store
-            .keys(&owner)
-            .await?
-            .iter()
-            .filter(|key| key.name == KEY_NAME)
-        {
+        for old in store.keys(&owner).await?.iter().filter(|key| key.name == KEY_NAME) {
             store.drop_key(&old.id).await?;
         }
         store.add_key(&new, clock.now()).await?;
         let group = group.chat_id.into();
-        Ok(Self {
-            line,
-            store,
-            clock,
-            group,
-            owner,
-            key,
-            newcomers: AtomicUsize::new(0),
-        })
+        Ok(Self { line, store, clock, group, owner, key, newcomers: AtomicUsize::new(0) })
     }
 
     pub(super) fn line(&self) -> &Emulator {
@@ -133,10 +110,7 @@ impl Sample {
 
     /// The group as it is now.
     pub(super) fn chat(&self) -> Option<Chat> {
-        self.line
-            .chats()
-            .into_iter()
-            .find(|chat| chat.chat_id == self.group.as_str())
+        self.line.chats().into_iter().find(|chat| chat.chat_id == self.group.as_str())
     }
 
     /// Its people, each with a name.
@@ -161,19 +135,12 @@ impl Sample {
             return Ok(());
         }
         let hello = "Chatkeep 開始備份這個群組了 👋";
-        accepted(
-            &self
-                .line
-                .say(self.group.as_str(), self.owner.as_str(), hello)
-                .await?,
-        )?;
+        accepted(&self.line.say(self.group.as_str(), self.owner.as_str(), hello).await?)?;
         self.until("the owner is known", async || {
             Ok(self.store.member(&self.group, &self.owner).await?.is_some())
         })
         .await?;
-        self.store
-            .subscribe(&self.group, &self.owner, self.clock.now())
-            .await?;
+        self.store.subscribe(&self.group, &self.owner, self.clock.now()).await?;
         self.set_up_assistant().await?;
         self.tell_history().await
     }
@@ -188,12 +155,8 @@ impl Sample {
             config.rules.trigger_keywords = vec!["rules".to_owned(), "版規".to_owned()];
             Ok(config)
         };
-        self.store
-            .change_assistant_config(&self.group, &self.owner, now, change)
-            .await??;
-        self.store
-            .set_group_rules(&self.group, GROUP_RULES, &self.owner, now)
-            .await?;
+        self.store.change_assistant_config(&self.group, &self.owner, now, change).await??;
+        self.store.set_group_rules(&self.group, GROUP_RULES, &self.owner, now).await?;
         for (number, (keywords, question, answer)) in RULES.iter().enumerate() {
             let id = format!("qa_{}_demo{number}", now.millis()).into();
             let draft = RuleDraft {
@@ -202,9 +165,7 @@ impl Sample {
                 answer: (*answer).to_owned(),
             };
             let add = RuleChange::Add(&id, &draft);
-            self.store
-                .change_rule(&self.group, add, &self.owner, now)
-                .await?;
+            self.store.change_rule(&self.group, add, &self.owner, now).await?;
         }
         Ok(())
     }
@@ -212,32 +173,17 @@ impl Sample {
     async fn tell_history(&self) -> anyhow::Result<()> {
         let people = self.people();
         for (person, text) in HISTORY {
-            let person = people
-                .get(person)
-                .context("the sample group has too few people")?;
-            accepted(
-                &self
-                    .line
-                    .say(self.group.as_str(), &person.user_id, text)
-                    .await?,
-            )?;
+            let person = people.get(person).context("the sample group has too few people")?;
+            accepted(&self.line.say(self.group.as_str(), &person.user_id, text).await?)?;
         }
         let pictures = vec![picture(), picture()];
-        let sender = people
-            .get(1)
-            .context("the sample group has too few people")?;
-        let sent = self
-            .line
-            .send_images(self.group.as_str(), &sender.user_id, pictures)
-            .await?;
+        let sender = people.get(1).context("the sample group has too few people")?;
+        let sent = self.line.send_images(self.group.as_str(), &sender.user_id, pictures).await?;
         accepted(&sent)?;
         let told = i64::try_from(HISTORY.len())? + 2;
         self.until("the history is kept", async || {
             let usage = self.store.usage(&self.owner).await?;
-            Ok(usage
-                .channels
-                .iter()
-                .any(|channel| channel.message_count >= told))
+            Ok(usage.channels.iter().any(|channel| channel.message_count >= told))
         })
         .await
     }
@@ -253,9 +199,7 @@ impl Sample {
             }
             anyhow::Ok(())
         };
-        tokio::time::timeout(PATIENCE, wait)
-            .await
-            .with_context(|| format!("waited for: {what}"))?
+        tokio::time::timeout(PATIENCE, wait).await.with_context(|| format!("waited for: {what}"))?
     }
 
     /// What to do now, for the terminal.
@@ -292,8 +236,5 @@ fn accepted(told: &Told) -> anyhow::Result<()> {
     if told.is_accepted() {
         return Ok(());
     }
-    bail!(
-        "a webhook of the sample group was not accepted: {:?}",
-        told.delivery
-    )
+    bail!("a webhook of the sample group was not accepted: {:?}", told.delivery)
 }

@@ -24,15 +24,10 @@ const DEADLINE: Duration = Duration::from_secs(20);
 async fn nats_keeps_its_port_and_store_over_a_crash_and_a_restart() {
     let mut nats = Nats::start().await;
     let url = nats.url();
-    let stream = async_nats::jetstream::stream::Config {
-        name: "KEPT".into(),
-        ..Default::default()
-    };
+    let stream =
+        async_nats::jetstream::stream::Config { name: "KEPT".into(), ..Default::default() };
     let client = async_nats::connect(&url).await.unwrap();
-    async_nats::jetstream::new(client)
-        .create_stream(stream)
-        .await
-        .unwrap();
+    async_nats::jetstream::new(client).create_stream(stream).await.unwrap();
 
     for crash in [true, false] {
         if crash {
@@ -40,10 +35,7 @@ async fn nats_keeps_its_port_and_store_over_a_crash_and_a_restart() {
         } else {
             nats.stop().await;
         }
-        assert!(
-            TcpStream::connect(nats.address()).await.is_err(),
-            "the server is still there"
-        );
+        assert!(TcpStream::connect(nats.address()).await.is_err(), "the server is still there");
         nats.restart().await;
         assert_eq!(nats.url(), url);
         let client = async_nats::connect(&url).await.unwrap();
@@ -79,14 +71,9 @@ async fn an_own_cluster_keeps_its_data_over_a_restart() {
     let mut postgres = Postgres::start(Durability::Disk).await;
     let database = postgres.create_database().await;
     assert_eq!(database.query("SHOW fsync").await, "on");
-    database
-        .query("CREATE TABLE kept AS SELECT 7 AS value")
-        .await;
+    database.query("CREATE TABLE kept AS SELECT 7 AS value").await;
     postgres.stop().await;
-    assert!(
-        TcpStream::connect(postgres.address()).await.is_err(),
-        "the server is still there"
-    );
+    assert!(TcpStream::connect(postgres.address()).await.is_err(), "the server is still there");
     postgres.restart().await;
     assert_eq!(database.query("SELECT value FROM kept").await, "7");
 }
@@ -102,13 +89,8 @@ async fn a_database_is_reached_through_a_proxy() {
     let postgres = Postgres::start(Durability::Process).await;
     let database = postgres.create_database().await;
     let proxy = Proxy::to(postgres.address()).await;
-    let pool = sqlx::PgPool::connect(&database.url_through(proxy.address()))
-        .await
-        .unwrap();
-    let answer = sqlx::query_scalar::<_, i32>("SELECT 1")
-        .fetch_one(&pool)
-        .await
-        .unwrap();
+    let pool = sqlx::PgPool::connect(&database.url_through(proxy.address())).await.unwrap();
+    let answer = sqlx::query_scalar::<_, i32>("SELECT 1").fetch_one(&pool).await.unwrap();
     assert_eq!(answer, 1);
 }
 
@@ -124,21 +106,12 @@ async fn the_proxy_forwards_cuts_refuses_and_restores() {
     assert!(echoes(&mut second).await, "a cut refuses new connections");
 
     proxy.refuse().await;
-    assert!(
-        !echoes(&mut second).await,
-        "a refusing proxy keeps old connections"
-    );
-    assert!(
-        TcpStream::connect(proxy.address()).await.is_err(),
-        "a new connection is accepted"
-    );
+    assert!(!echoes(&mut second).await, "a refusing proxy keeps old connections");
+    assert!(TcpStream::connect(proxy.address()).await.is_err(), "a new connection is accepted");
 
     proxy.restore().await;
     let mut third = TcpStream::connect(proxy.address()).await.unwrap();
-    assert!(
-        echoes(&mut third).await,
-        "nothing is forwarded after restoring"
-    );
+    assert!(echoes(&mut third).await, "nothing is forwarded after restoring");
 }
 
 #[tokio::test]
@@ -154,10 +127,7 @@ async fn a_stalled_proxy_holds_bytes_back_until_it_is_restored() {
     let early = tokio::time::timeout(silence, client.read_exact(&mut answer)).await;
     assert!(early.is_err(), "bytes passed a stalled proxy");
     proxy.restore().await;
-    tokio::time::timeout(DEADLINE, client.read_exact(&mut answer))
-        .await
-        .unwrap()
-        .unwrap();
+    tokio::time::timeout(DEADLINE, client.read_exact(&mut answer)).await.unwrap().unwrap();
     assert_eq!(&answer, b"held");
 }
 
@@ -174,32 +144,22 @@ async fn a_process_is_watched_and_ended() {
 
 #[tokio::test]
 async fn a_killed_process_is_gone() {
-    let mut process = Program::new("sh")
-        .args(["-c", "echo $$; exec sleep 600"])
-        .start();
+    let mut process = Program::new("sh").args(["-c", "echo $$; exec sleep 600"]).start();
     let pid = process.line("").await;
     assert!(Path::new("/proc").join(&pid).exists());
     process.kill().await;
-    assert!(
-        !Path::new("/proc").join(&pid).exists(),
-        "it runs, or is a zombie"
-    );
+    assert!(!Path::new("/proc").join(&pid).exists(), "it runs, or is a zombie");
 }
 
 #[tokio::test]
 async fn a_process_gets_its_own_environment_and_folder_only() {
     let folder = scratch::folder("folder-");
-    let program = Program::new("sh")
-        .args(["-c", "env; pwd"])
-        .folder(folder.path());
+    let program = Program::new("sh").args(["-c", "env; pwd"]).folder(folder.path());
     let mut process = program.env("GIVEN", "yes").start();
     assert!(process.finish().await.success());
     let printed = process.stdout();
     assert!(printed.contains(&"GIVEN=yes".to_owned()));
-    assert!(
-        !printed.iter().any(|line| line.starts_with("CARGO")),
-        "cargo's variables are there"
-    );
+    assert!(!printed.iter().any(|line| line.starts_with("CARGO")), "cargo's variables are there");
     assert!(printed.contains(&folder.path().display().to_string()));
 }
 
@@ -225,25 +185,17 @@ async fn readiness_is_an_answer_of_200() {
 #[tokio::test]
 async fn a_process_that_ends_while_awaited_tells_what_it_printed() {
     let message = panic_of(async {
-        let mut process = Program::new("sh")
-            .args(["-c", "echo no such setting >&2"])
-            .start();
+        let mut process = Program::new("sh").args(["-c", "echo no such setting >&2"]).start();
         process.line("listening").await;
     })
     .await;
-    assert!(
-        message.contains("listening") && message.contains("no such setting"),
-        "{message}"
-    );
+    assert!(message.contains("listening") && message.contains("no such setting"), "{message}");
 }
 
 #[tokio::test]
 async fn a_wait_in_vain_says_for_what_and_where() {
     let message = panic_of(async {
-        until("the sea to dry up", Duration::from_millis(30), async || {
-            false
-        })
-        .await;
+        until("the sea to dry up", Duration::from_millis(30), async || false).await;
     })
     .await;
     assert!(message.contains("the sea to dry up"), "{message}");
@@ -252,14 +204,7 @@ async fn a_wait_in_vain_says_for_what_and_where() {
 
 #[tokio::test]
 async fn the_program_under_test_starts() {
-    assert!(
-        Program::chatkeep()
-            .args(["--help"])
-            .start()
-            .finish()
-            .await
-            .success()
-    );
+    assert!(Program::chatkeep().args(["--help"]).start().finish().await.success());
 }
 
 /// Servers and folders of a test run that is killed do not outlive it. The run to be killed is
@@ -268,10 +213,7 @@ async fn the_program_under_test_starts() {
 async fn a_killed_test_run_leaves_nothing_behind() {
     const NAME: &str = "harness_tests::a_killed_test_run_leaves_nothing_behind";
     const VICTIM: &str = "HARNESS_VICTIM";
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "tells the two runs of this test apart"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "tells the two runs of this test apart")]
     let is_victim = env::var_os(VICTIM).is_some();
     if is_victim {
         return be_killed().await;
@@ -285,17 +227,10 @@ async fn a_killed_test_run_leaves_nothing_behind() {
     let line = run.line("servers run in ").await;
     let (_, base) = line.split_once("servers run in ").unwrap();
     let programs = processes_naming(base);
-    assert!(
-        ["nats-server", "postgres", "guard"]
-            .iter()
-            .all(|name| programs.contains(*name))
-    );
+    assert!(["nats-server", "postgres", "guard"].iter().all(|name| programs.contains(*name)));
 
     run.kill().await;
-    until("its servers to end", DEADLINE, async || {
-        processes_naming(base).is_empty()
-    })
-    .await;
+    until("its servers to end", DEADLINE, async || processes_naming(base).is_empty()).await;
     assert!(!Path::new(base).exists(), "{base} is left behind");
 }
 
@@ -303,10 +238,7 @@ async fn be_killed() {
     let nats = Nats::start().await;
     let database = Postgres::database().await;
     let folder = scratch::folder("victim-");
-    println!(
-        "servers run in {}",
-        folder.path().parent().unwrap().display()
-    );
+    println!("servers run in {}", folder.path().parent().unwrap().display());
     // Ends by itself only if the killer has gone.
     tokio::time::sleep(DEADLINE).await;
     drop((nats, database));
@@ -316,10 +248,7 @@ async fn be_killed() {
 fn processes_naming(text: &str) -> String {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok());
-    lines
-        .filter(|line| line.contains(text))
-        .collect::<Vec<_>>()
-        .join("\n")
+    lines.filter(|line| line.contains(text)).collect::<Vec<_>>().join("\n")
 }
 
 async fn echo_server() -> SocketAddr {
@@ -343,9 +272,7 @@ async fn echoes(client: &mut TcpStream) -> bool {
         client.write_all(b"ping").await?;
         client.read_exact(&mut answer).await
     };
-    let exchanged = tokio::time::timeout(DEADLINE, exchange)
-        .await
-        .expect("neither echo nor break");
+    let exchanged = tokio::time::timeout(DEADLINE, exchange).await.expect("neither echo nor break");
     exchanged.is_ok() && &answer == b"ping"
 }
 

@@ -2,8 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod api;
 mod harness;
 mod harness_tests;
+mod ingress;
 mod pipeline;
+mod program;
 mod stack;
 mod store;

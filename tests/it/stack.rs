@@ -59,14 +59,7 @@ impl Ground {
         };
         let folder = scratch::folder("stack-");
         let (address, metrics) = (ports::free(), ports::free());
-        Self {
-            folder,
-            nats,
-            database,
-            address,
-            metrics,
-            settings: Vec::new(),
-        }
+        Self { folder, nats, database, address, metrics, settings: Vec::new() }
     }
 
     /// The program with these arguments and everything it has to be told.
@@ -96,11 +89,7 @@ impl Ground {
     pub(crate) async fn command(&self, line: &Emulator, args: &[&str]) -> String {
         let mut process = self.program(line, args).start();
         let status = process.finish().await;
-        assert!(
-            status.success(),
-            "{args:?}: {status}\n{}",
-            process.stderr().join("\n")
-        );
+        assert!(status.success(), "{args:?}: {status}\n{}", process.stderr().join("\n"));
         process.stdout().join("\n")
     }
 
@@ -137,13 +126,18 @@ impl Stack {
 
     /// From now on calls the API as that person, with all scopes.
     pub(crate) async fn act_as(&mut self, user: &str) {
-        self.ground
-            .command(&self.line, &["user", "add", user])
-            .await;
-        self.key = self
-            .ground
-            .command(&self.line, &["key", "create", "--user", user])
-            .await;
+        self.ground.command(&self.line, &["user", "add", user]).await;
+        self.key = self.ground.command(&self.line, &["key", "create", "--user", user]).await;
+    }
+
+    /// The key that calls are made with.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// From now on calls the API with that key.
+    pub(crate) fn use_key(&mut self, key: &str) {
+        key.clone_into(&mut self.key);
     }
 
     pub(crate) async fn call(
@@ -208,11 +202,7 @@ impl Stack {
     /// Whether bus and store answer.
     pub(crate) async fn ready(&self) -> bool {
         let url = format!("http://{}/readyz", self.ground.address);
-        self.http
-            .get(url)
-            .send()
-            .await
-            .is_ok_and(|answer| answer.status() == StatusCode::OK)
+        self.http.get(url).send().await.is_ok_and(|answer| answer.status() == StatusCode::OK)
     }
 
     /// Waits until no event waits for any stage.
@@ -223,10 +213,8 @@ impl Stack {
                 return false;
             };
             let text = answer.text().await.unwrap_or_default();
-            let backlog: Vec<_> = text
-                .lines()
-                .filter(|line| line.starts_with("chatkeep_backlog{"))
-                .collect();
+            let backlog: Vec<_> =
+                text.lines().filter(|line| line.starts_with("chatkeep_backlog{")).collect();
             backlog.len() == 4 && backlog.iter().all(|line| line.ends_with(" 0"))
         })
         .await;
@@ -235,9 +223,7 @@ impl Stack {
     /// Waits until the channel and the person in it are known, which subscribing needs.
     pub(crate) async fn known(&self, channel: &str) {
         until("the channel is known", DEADLINE, async || {
-            let (status, _) = self
-                .call(Method::GET, &format!("/channels/{channel}"), None)
-                .await;
+            let (status, _) = self.call(Method::GET, &format!("/channels/{channel}"), None).await;
             status == StatusCode::OK
         })
         .await;

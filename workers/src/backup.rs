@@ -64,16 +64,10 @@ impl Stage for Backup {
 pub(crate) fn decode_event(platform: &SharedPlatform, payload: &[u8]) -> Result<Event, String> {
     let unreadable = |error: serde_json::Error| {
         // The category and place say enough; the text could quote a message.
-        format!(
-            "unreadable envelope: {:?} at byte {}",
-            error.classify(),
-            error.column()
-        )
+        format!("unreadable envelope: {:?} at byte {}", error.classify(), error.column())
     };
     let envelope = serde_json::from_slice(payload).map_err(unreadable)?;
-    platform
-        .decode(envelope)
-        .map_err(|error| unreadable(error.0))
+    platform.decode(envelope).map_err(|error| unreadable(error.0))
 }
 
 impl Backup {
@@ -131,11 +125,7 @@ fn change_of(event: &Event) -> Option<ChannelChange> {
         EventKind::Unsent(id) => (id.clone(), MessageChange::Unsent { at: event.at }),
         _ => return None,
     };
-    Some(ChannelChange {
-        channel,
-        message,
-        change,
-    })
+    Some(ChannelChange { channel, message, change })
 }
 
 fn received(event: &Event, message: &IncomingMessage) -> Option<MessageChange> {
@@ -151,10 +141,7 @@ fn received(event: &Event, message: &IncomingMessage) -> Option<MessageChange> {
 
 fn edited(event: &Event, message: &IncomingMessage) -> Option<MessageChange> {
     let content = serde_json::to_string(&message.content).ok()?;
-    Some(MessageChange::Edited {
-        at: event.at,
-        content,
-    })
+    Some(MessageChange::Edited { at: event.at, content })
 }
 
 /// What no table of its own can hold: events of unknown type, and messages without a chat.

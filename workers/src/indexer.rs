@@ -52,9 +52,7 @@ pub struct Indexer {
 
 impl fmt::Debug for Indexer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Indexer")
-            .field("messages", &self.index.doc_count())
-            .finish_non_exhaustive()
+        f.debug_struct("Indexer").field("messages", &self.index.doc_count()).finish_non_exhaustive()
     }
 }
 
@@ -72,11 +70,7 @@ impl Indexer {
         })
         .await??;
         let filled = index.progress()?.is_some();
-        let indexer = Self {
-            store,
-            index,
-            writer: Arc::new(Mutex::new(writer)),
-        };
+        let indexer = Self { store, index, writer: Arc::new(Mutex::new(writer)) };
         if !filled {
             indexer.fill().await?;
         }
@@ -100,10 +94,7 @@ impl Indexer {
             };
             after = Some((channel.clone(), message.clone()));
             messages += page.len();
-            let changes = page
-                .into_iter()
-                .map(|(c, m, state)| change_of(c, m, state))
-                .collect();
+            let changes = page.into_iter().map(|(c, m, state)| change_of(c, m, state)).collect();
             self.write(changes, false).await?;
         }
         self.write(Vec::new(), true).await?;
@@ -119,25 +110,17 @@ impl Indexer {
             // A panic in the index leaves it as its last commit was, so going on is safe.
             let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
             writer.apply(&changes)?;
-            if commit {
-                writer.commit(FILLED)
-            } else {
-                Ok(())
-            }
+            if commit { writer.commit(FILLED) } else { Ok(()) }
         });
         Ok(written.await??)
     }
 
     async fn index_jobs(&self, jobs: &[IndexJob]) -> Result<(), Outcome> {
-        let wanted: BTreeSet<_> = jobs
-            .iter()
-            .flat_map(|job| job.messages.iter().cloned())
-            .collect();
+        let wanted: BTreeSet<_> =
+            jobs.iter().flat_map(|job| job.messages.iter().cloned()).collect();
         let known = self.store.message_states(&wanted).await?;
-        let found: BTreeSet<_> = known
-            .iter()
-            .map(|(channel, message, _)| (channel.clone(), message.clone()))
-            .collect();
+        let found: BTreeSet<_> =
+            known.iter().map(|(channel, message, _)| (channel.clone(), message.clone())).collect();
         // What the store no longer knows must not be found either.
         let gone = wanted.difference(&found).cloned();
         let changes = known
@@ -145,9 +128,7 @@ impl Indexer {
             .map(|(channel, message, state)| change_of(channel, message, state))
             .chain(gone.map(|(channel, message)| erase(channel, message)))
             .collect();
-        self.write(changes, true)
-            .await
-            .map_err(|error| Outcome::Retry(described(&error)))
+        self.write(changes, true).await.map_err(|error| Outcome::Retry(described(&error)))
     }
 }
 
@@ -198,8 +179,5 @@ fn change_of(channel: ChannelId, message: MessageId, state: MessageState) -> Ind
 }
 
 fn erase(channel: ChannelId, message: MessageId) -> IndexChange {
-    IndexChange::Erase {
-        channel_id: channel.into_string(),
-        message_id: message.into_string(),
-    }
+    IndexChange::Erase { channel_id: channel.into_string(), message_id: message.into_string() }
 }

@@ -33,19 +33,13 @@ pub fn index_jobs(
 ) -> Result<Vec<Outgoing>, serde_json::Error> {
     let mut shards: BTreeMap<u32, Vec<(ChannelId, MessageId)>> = BTreeMap::new();
     for (channel, message) in changed {
-        shards
-            .entry(channel.shard())
-            .or_default()
-            .push((channel, message));
+        shards.entry(channel.shard()).or_default().push((channel, message));
     }
     let mut jobs = Vec::with_capacity(shards.len());
     for (shard, messages) in shards {
         for (part, messages) in messages.chunks(MESSAGES).enumerate() {
             let last = messages.last().map_or("", |(_, id)| id.as_str());
-            let job = IndexJob {
-                v: 1,
-                messages: messages.to_vec(),
-            };
+            let job = IndexJob { v: 1, messages: messages.to_vec() };
             jobs.push(Outgoing {
                 subject: format!("{}.{INDEX}.{shard}", Stream::Jobs.prefix()),
                 id: format!("{INDEX}:{cause}:{shard}:{part}:{}:{last}", messages.len()),
@@ -62,11 +56,8 @@ mod tests {
 
     #[test]
     fn one_job_a_shard_and_the_same_id_again() {
-        let changed: Vec<(ChannelId, MessageId)> = vec![
-            ("C1".into(), "1".into()),
-            ("C2".into(), "2".into()),
-            ("C1".into(), "3".into()),
-        ];
+        let changed: Vec<(ChannelId, MessageId)> =
+            vec![("C1".into(), "1".into()), ("C2".into(), "2".into()), ("C1".into(), "3".into())];
         let jobs = index_jobs(changed.clone(), "E").unwrap();
         assert_eq!(jobs.len(), 2);
         let again = index_jobs(changed, "E").unwrap();

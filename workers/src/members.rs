@@ -38,17 +38,8 @@ pub struct Members {
 impl Members {
     /// A members stage that handles up to `batch` events at once.
     pub fn new(store: Store, directory: Directory, clock: SharedClock, batch: usize) -> Self {
-        let failed = Cache::builder()
-            .max_capacity(10_000)
-            .time_to_live(PATIENCE)
-            .build();
-        Self {
-            store,
-            directory,
-            clock,
-            batch,
-            failed,
-        }
+        let failed = Cache::builder().max_capacity(10_000).time_to_live(PATIENCE).build();
+        Self { store, directory, clock, batch, failed }
     }
 
     /// When something asked for before it is asked for again.
@@ -70,14 +61,10 @@ impl Members {
                     asked.push(self.profile(user, (*channel).clone()));
                 }
             }
-            let answers: Vec<_> = futures_util::stream::iter(asked)
-                .buffer_unordered(CALLS)
-                .collect()
-                .await;
+            let answers: Vec<_> =
+                futures_util::stream::iter(asked).buffer_unordered(CALLS).collect().await;
             let profiles: BTreeMap<_, _> = answers.into_iter().flatten().collect();
-            self.store
-                .save_profiles(&profiles, self.clock.now())
-                .await?;
+            self.store.save_profiles(&profiles, self.clock.now()).await?;
         }
         for (channel, changed) in channels_of(events) {
             self.summary(channel, changed).await?;
@@ -115,9 +102,7 @@ impl Members {
         match self.directory.summary(channel).await {
             Ok(summary) => {
                 let summary = summary.unwrap_or_default();
-                self.store
-                    .save_summary(&channel.id, &summary, self.clock.now())
-                    .await?;
+                self.store.save_summary(&channel.id, &summary, self.clock.now()).await?;
             }
             Err(error) => self.gave_up(key, &error).await,
         }
@@ -217,10 +202,7 @@ fn people_of(events: &[Event]) -> BTreeMap<UserId, &ChannelRef> {
 fn channels_of(events: &[Event]) -> Vec<(&ChannelRef, bool)> {
     let mut seen = BTreeSet::new();
     let mut channels = Vec::new();
-    for event in events
-        .iter()
-        .filter(|e| !matches!(e.kind, EventKind::BotLeft))
-    {
+    for event in events.iter().filter(|e| !matches!(e.kind, EventKind::BotLeft)) {
         let Some(channel) = &event.channel else {
             continue;
         };

@@ -32,11 +32,7 @@ impl Outcome {
 impl From<StoreError> for Outcome {
     fn from(error: StoreError) -> Self {
         let text = described(&error);
-        if error.is_transient() {
-            Self::Wait(text)
-        } else {
-            Self::Retry(text)
-        }
+        if error.is_transient() { Self::Wait(text) } else { Self::Retry(text) }
     }
 }
 

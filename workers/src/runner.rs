@@ -85,13 +85,7 @@ impl<S: Stage> Runner<S> {
         tap: Tap,
         stop: CancellationToken,
     ) -> Self {
-        Self {
-            stage: Arc::new(stage),
-            bus,
-            settings,
-            tap,
-            stop,
-        }
+        Self { stage: Arc::new(stage), bus, settings, tap, stop }
     }
 
     /// Runs until stopped: then pulls no more, waits for what is being handled, and returns.
@@ -128,9 +122,7 @@ impl<S: Stage> Runner<S> {
 
     /// Waits; `None` when told to stop meanwhile.
     async fn rest(&self, pause: Duration) -> Option<()> {
-        self.stop
-            .run_until_cancelled(tokio::time::sleep(pause))
-            .await
+        self.stop.run_until_cancelled(tokio::time::sleep(pause)).await
     }
 
     /// Pulls and hands out until told to stop, or until the bus fails.
@@ -145,9 +137,7 @@ impl<S: Stage> Runner<S> {
         loop {
             // Room first, messages second: what is leased is worked on at once.
             let stop = self.stop.clone();
-            let permit = stop
-                .run_until_cancelled(Arc::clone(permits).acquire_owned())
-                .await;
+            let permit = stop.run_until_cancelled(Arc::clone(permits).acquire_owned()).await;
             let Some(Ok(permit)) = permit else { return };
             let room = self.stage.chunk() * (1 + permits.available_permits());
             let pulled = consumer.fetch(lease_size(room, attempt), PULL);
@@ -281,9 +271,7 @@ impl<S: Stage> Runner<S> {
             [one] => tracing::info_span!("event", id = %one.id, stage = %stage),
             many => tracing::debug_span!("events", count = many.len(), stage = %stage),
         };
-        let call = AssertUnwindSafe(self.stage.handle(items))
-            .catch_unwind()
-            .instrument(span);
+        let call = AssertUnwindSafe(self.stage.handle(items)).catch_unwind().instrument(span);
         let mut call = std::pin::pin!(tokio::time::timeout(HANDLE, call));
         let mut extend = tokio::time::interval(self.settings.lease / 3);
         extend.tick().await;
@@ -365,10 +353,7 @@ fn lease_size(room: usize, attempt: u32) -> usize {
 
 /// 1 s, 2 s, 4 s … at most 5 min.
 fn delay(attempt: u32) -> Duration {
-    DELAY
-        .0
-        .saturating_mul(1_u32 << attempt.saturating_sub(1).min(16))
-        .min(DELAY.1)
+    DELAY.0.saturating_mul(1_u32 << attempt.saturating_sub(1).min(16)).min(DELAY.1)
 }
 
 #[cfg(test)]

@@ -44,13 +44,7 @@ impl StageName {
             Self::Backup | Self::Members | Self::Assistant => (Stream::Events, None),
             Self::Indexer => (Stream::Jobs, Some(crate::jobs::INDEX)),
         };
-        ConsumerSpec {
-            name: self.name(),
-            stream,
-            queue,
-            lease,
-            max_in_flight: 8_192,
-        }
+        ConsumerSpec { name: self.name(), stream, queue, lease, max_in_flight: 8_192 }
     }
 }
 

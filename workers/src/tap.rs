@@ -32,11 +32,7 @@ impl Tap {
     pub fn tell(&self, stage: &'static str, event: &str, outcome: &'static str) {
         if self.0.receiver_count() > 0 {
             // Only fails when the last watcher left just now.
-            let _ = self.0.send(Notice {
-                stage,
-                event: event.to_owned(),
-                outcome,
-            });
+            let _ = self.0.send(Notice { stage, event: event.to_owned(), outcome });
         }
     }
 

@@ -81,10 +81,7 @@ pub struct BusLimits {
 
 impl Default for BusLimits {
     fn default() -> Self {
-        Self {
-            max_backlog: 2_000_000,
-            dedupe_window: Duration::from_mins(10),
-        }
+        Self { max_backlog: 2_000_000, dedupe_window: Duration::from_mins(10) }
     }
 }
 
@@ -320,21 +317,8 @@ impl Delivery {
     /// # Errors
     /// When the bus cannot be reached; the message is then delivered again.
     pub async fn bury(self, reason: &str) -> Result<(), BusError> {
-        let Self {
-            subject,
-            id,
-            payload,
-            attempt,
-            lease,
-            ..
-        } = self;
-        let letter = Burial {
-            subject,
-            message_id: id,
-            payload,
-            attempts: attempt,
-            reason,
-        };
+        let Self { subject, id, payload, attempt, lease, .. } = self;
+        let letter = Burial { subject, message_id: id, payload, attempts: attempt, reason };
         match lease {
             Lease::Embedded(lease) => lease.bury(letter).await,
             Lease::Nats(lease) => Box::pin(lease.bury(letter)).await,

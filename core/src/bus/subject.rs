@@ -24,9 +24,7 @@ pub(super) fn parse(subject: &str) -> Result<(Stream, &str), BusError> {
 /// Whether NATS takes it as one literal token of a subject.
 pub(super) fn is_token(text: &str) -> bool {
     !text.is_empty()
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_graphic() && !matches!(b, b'.' | b'*' | b'>'))
+        && text.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b'.' | b'*' | b'>'))
 }
 
 fn refused(subject: &str) -> BusError {
@@ -39,23 +37,13 @@ mod tests {
 
     #[test]
     fn finds_stream_and_queue() {
-        assert!(matches!(
-            parse("event.line.7"),
-            Ok((Stream::Events, "line"))
-        ));
+        assert!(matches!(parse("event.line.7"), Ok((Stream::Events, "line"))));
         assert!(matches!(parse("job.media.63"), Ok((Stream::Jobs, "media"))));
     }
 
     #[test]
     fn refuses_what_nobody_reads() {
-        for subject in [
-            "",
-            "event",
-            "event.line",
-            "event.line.7.x",
-            "events.line.7",
-            "job..7",
-        ] {
+        for subject in ["", "event", "event.line", "event.line.7.x", "events.line.7", "job..7"] {
             assert!(parse(subject).is_err(), "{subject}");
         }
         for subject in ["job.*.7", "job.media.>", "job.me dia.7", "job.mé.7"] {

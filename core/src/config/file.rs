@@ -36,22 +36,15 @@ fn walk(prefix: &str, places: &DeTable<'_>, values: &Table, text: &str, found: &
         let Some(value) = values.get(name_text.as_ref()) else {
             continue;
         };
-        let key = if prefix.is_empty() {
-            name_text.to_string()
-        } else {
-            format!("{prefix}.{name_text}")
-        };
+        let key =
+            if prefix.is_empty() { name_text.to_string() } else { format!("{prefix}.{name_text}") };
         match (place.get_ref(), value) {
             (DeValue::Table(places), Value::Table(values)) if !values.is_empty() => {
                 walk(&key, places, values, text, found);
             }
             _ => {
                 let line = line(text, name.span().start);
-                found.push(Entry {
-                    key,
-                    value: value.clone(),
-                    line,
-                });
+                found.push(Entry { key, value: value.clone(), line });
             }
         }
     }

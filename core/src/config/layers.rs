@@ -27,17 +27,10 @@ impl Layers {
             .into_iter()
             .map(|entry| (entry.key, (entry.value, defaults.to_owned())))
             .collect();
-        let mut layers = Self {
-            values,
-            warnings: Vec::new(),
-        };
+        let mut layers = Self { values, warnings: Vec::new() };
         if let Some((path, text)) = &sources.file {
             for entry in entries(path, text)? {
-                layers.set(
-                    &entry.key,
-                    entry.value,
-                    format!("{path}, line {}", entry.line),
-                )?;
+                layers.set(&entry.key, entry.value, format!("{path}, line {}", entry.line))?;
             }
         }
         layers.read_environment(sources.environment, &sources.folder)?;
@@ -58,9 +51,7 @@ impl Layers {
     /// Every setting's path and value.
     #[cfg(test)]
     pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.values
-            .iter()
-            .map(|(key, (value, _))| (key.as_str(), value))
+        self.values.iter().map(|(key, (value, _))| (key.as_str(), value))
     }
 
     fn read_environment(
@@ -68,15 +59,10 @@ impl Layers {
         variables: Vec<(String, String)>,
         folder: &Path,
     ) -> Result<(), ConfigError> {
-        let names: BTreeMap<String, String> = self
-            .values
-            .keys()
-            .map(|key| (variable(key), key.clone()))
-            .collect();
-        let given: BTreeMap<String, String> = variables
-            .into_iter()
-            .filter(|(name, _)| name.starts_with(PREFIX))
-            .collect();
+        let names: BTreeMap<String, String> =
+            self.values.keys().map(|key| (variable(key), key.clone())).collect();
+        let given: BTreeMap<String, String> =
+            variables.into_iter().filter(|(name, _)| name.starts_with(PREFIX)).collect();
         for (name, value) in &given {
             let origin = format!("environment {name}");
             if let Some(key) = names.get(name) {
@@ -85,16 +71,13 @@ impl Layers {
                 && let Some(key) = names.get(plain).filter(|key| is_secret(key))
             {
                 if given.contains_key(plain) {
-                    return Err(ConfigError::Twice {
-                        name: plain.to_owned(),
-                    });
+                    return Err(ConfigError::Twice { name: plain.to_owned() });
                 }
                 let text = secret_file(&folder.join(value), &origin)?;
                 self.set_text(key, text, origin)?;
             } else if name != FILE_VARIABLE {
                 let hint = hint(nearest(names.keys(), name));
-                self.warnings
-                    .push(format!("{origin} is no setting and is not used{hint}"));
+                self.warnings.push(format!("{origin} is no setting and is not used{hint}"));
             }
         }
         Ok(())
@@ -141,12 +124,7 @@ impl Layers {
         // Not shown: the section may hold secrets.
         let (key, found) = (key.to_owned(), "not a section".to_owned());
         let allowed = format!("settings under [{key}]");
-        Err(ConfigError::Invalid {
-            origin,
-            key,
-            found,
-            allowed,
-        })
+        Err(ConfigError::Invalid { origin, key, found, allowed })
     }
 
     fn unknown(&self, key: &str, origin: &str) -> ConfigError {
@@ -155,11 +133,7 @@ impl Layers {
             self.values.keys().find(|known| name(known) == name(key))
         };
         let hint = hint(nearest(self.values.keys(), key).or_else(same_name));
-        ConfigError::Unknown {
-            origin: origin.to_owned(),
-            key: key.to_owned(),
-            hint,
-        }
+        ConfigError::Unknown { origin: origin.to_owned(), key: key.to_owned(), hint }
     }
 }
 
@@ -172,10 +146,9 @@ pub(super) fn variable(key: &str) -> String {
 fn secret_file(path: &Path, origin: &str) -> Result<String, ConfigError> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(text.trim_end_matches(['\r', '\n']).to_owned()),
-        Err(source) => Err(ConfigError::Unreadable {
-            what: format!("the file that {origin} names"),
-            source,
-        }),
+        Err(source) => {
+            Err(ConfigError::Unreadable { what: format!("the file that {origin} names"), source })
+        }
     }
 }
 
@@ -189,8 +162,7 @@ fn nearest<'a>(known: impl Iterator<Item = &'a String>, name: &str) -> Option<&'
 }
 
 fn hint(near: Option<&String>) -> String {
-    near.map(|known| format!(" (did you mean {known}?)"))
-        .unwrap_or_default()
+    near.map(|known| format!(" (did you mean {known}?)")).unwrap_or_default()
 }
 
 fn wrong_type(key: &str, found: &Value, default: &Value, origin: String) -> ConfigError {
@@ -207,10 +179,5 @@ fn wrong_type(key: &str, found: &Value, default: &Value, origin: String) -> Conf
         _ if is_secret(key) => shown(key, ""),
         _ => format!("of type {}", found.type_str()),
     };
-    ConfigError::Invalid {
-        origin,
-        key: key.to_owned(),
-        found,
-        allowed: allowed.to_owned(),
-    }
+    ConfigError::Invalid { origin, key: key.to_owned(), found, allowed: allowed.to_owned() }
 }

@@ -21,12 +21,7 @@ impl Reader<'_> {
     pub(super) fn filled(&self, key: &str) -> Result<&str, ConfigError> {
         let (text, origin) = self.text(key)?;
         if text.trim().is_empty() {
-            return Err(invalid(
-                origin,
-                key,
-                "empty".to_owned(),
-                "a text that is not empty",
-            ));
+            return Err(invalid(origin, key, "empty".to_owned(), "a text that is not empty"));
         }
         Ok(text)
     }
@@ -52,8 +47,7 @@ impl Reader<'_> {
         if self.text(key)?.0.is_empty() {
             return Ok(None);
         }
-        self.parsed(key, &format!("{allowed}, or \"\" for none"), parse)
-            .map(Some)
+        self.parsed(key, &format!("{allowed}, or \"\" for none"), parse).map(Some)
     }
 
     /// An address to listen on.
@@ -104,10 +98,5 @@ impl Reader<'_> {
 
 fn invalid(origin: &str, key: &str, found: String, allowed: &str) -> ConfigError {
     let (origin, key, allowed) = (origin.to_owned(), key.to_owned(), allowed.to_owned());
-    ConfigError::Invalid {
-        origin,
-        key,
-        found,
-        allowed,
-    }
+    ConfigError::Invalid { origin, key, found, allowed }
 }

@@ -168,9 +168,8 @@ impl Config {
             bus_limits: BusLimitsConfig {
                 max_backlog: read.number("bus_limits.max_backlog", 1_000, 1_000_000_000)?,
                 dedupe_window: read.seconds("bus_limits.dedupe_window_seconds", 10, 86_400)?,
-                replicas: read.checked("bus_limits.replicas", "1, 3 or 5", |n| {
-                    matches!(n, 1 | 3 | 5)
-                })?,
+                replicas: read
+                    .checked("bus_limits.replicas", "1, 3 or 5", |n| matches!(n, 1 | 3 | 5))?,
             },
             workers: WorkersConfig {
                 batch: read.number("workers.batch", 1, 5_000)?,
@@ -192,9 +191,7 @@ impl Config {
                 format: read.parsed("log.format", "\"auto\", \"text\" or \"json\"", log_format)?,
                 filter: read.parsed("log.filter", FILTER, log_filter)?,
             },
-            shutdown: ShutdownConfig {
-                drain: read.seconds("shutdown.drain_seconds", 1, 600)?,
-            },
+            shutdown: ShutdownConfig { drain: read.seconds("shutdown.drain_seconds", 1, 600)? },
             warnings: layers.warnings.clone(),
         })
     }

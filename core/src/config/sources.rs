@@ -44,12 +44,7 @@ impl Sources {
         environment: Vec<(String, String)>,
         overrides: Vec<Override>,
     ) -> Self {
-        Self {
-            file,
-            environment,
-            overrides,
-            folder: PathBuf::new(),
-        }
+        Self { file, environment, overrides, folder: PathBuf::new() }
     }
 
     /// The sources of this process: the file that `named` (`--config`) or `CHATKEEP_CONFIG` names,
@@ -76,11 +71,9 @@ impl Sources {
         let variable = environment.iter().find(|(name, _)| name == FILE_VARIABLE);
         let file = match (named, variable) {
             (Some(path), _) => Some(read(folder, &path, "")?),
-            (None, Some((name, path))) => Some(read(
-                folder,
-                Path::new(path),
-                &format!(" (environment {name})"),
-            )?),
+            (None, Some((name, path))) => {
+                Some(read(folder, Path::new(path), &format!(" (environment {name})"))?)
+            }
             (None, None) => match read(folder, Path::new(USUAL_FILE), "") {
                 Ok(file) => Some(file),
                 Err(ConfigError::Unreadable { source, .. })
@@ -91,12 +84,7 @@ impl Sources {
                 Err(error) => return Err(error),
             },
         };
-        Ok(Self {
-            file,
-            environment,
-            overrides,
-            folder: folder.to_owned(),
-        })
+        Ok(Self { file, environment, overrides, folder: folder.to_owned() })
     }
 }
 
@@ -120,10 +108,7 @@ fn read(folder: &Path, path: &Path, whence: &str) -> Result<(String, String), Co
     let shown = path.display().to_string();
     match std::fs::read_to_string(folder.join(path)) {
         Ok(text) => Ok((shown, text)),
-        Err(source) => Err(ConfigError::Unreadable {
-            what: format!("{shown:?}{whence}"),
-            source,
-        }),
+        Err(source) => Err(ConfigError::Unreadable { what: format!("{shown:?}{whence}"), source }),
     }
 }
 

@@ -51,9 +51,7 @@ impl Database {
         let url = Url::parse(text).ok()?;
         // libpq's way to name a Unix socket: postgres:///name?host=/run/postgresql
         let placed = url.host_str().is_some_and(|host| !host.is_empty())
-            || url
-                .query_pairs()
-                .any(|(name, value)| name == "host" && !value.is_empty());
+            || url.query_pairs().any(|(name, value)| name == "host" && !value.is_empty());
         let fits = matches!(url.scheme(), "postgres" | "postgresql") && placed && is_whole(&url);
         fits.then(|| Self::Postgres(text.to_owned().into()))
     }
@@ -92,10 +90,7 @@ impl BlobsKind {
         if let Some(rest) = text.strip_prefix("s3://") {
             let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
             let prefix = prefix.trim_matches('/').to_owned();
-            return is_bucket(bucket).then(|| Self::S3 {
-                bucket: bucket.to_owned(),
-                prefix,
-            });
+            return is_bucket(bucket).then(|| Self::S3 { bucket: bucket.to_owned(), prefix });
         }
         let fits = !text.contains("://") && !text.trim().is_empty();
         fits.then(|| Self::Folder(PathBuf::from(text)))

@@ -34,14 +34,8 @@ impl Directory {
         Self {
             platform,
             profiles: cache(PEOPLE, PROFILE_AGE).build(),
-            summaries: Cache::builder()
-                .max_capacity(CHANNELS)
-                .time_to_live(SUMMARY_AGE)
-                .build(),
-            bot: Cache::builder()
-                .max_capacity(1)
-                .time_to_live(SUMMARY_AGE)
-                .build(),
+            summaries: Cache::builder().max_capacity(CHANNELS).time_to_live(SUMMARY_AGE).build(),
+            bot: Cache::builder().max_capacity(1).time_to_live(SUMMARY_AGE).build(),
         }
     }
 
@@ -80,9 +74,7 @@ impl Directory {
             return Ok(known);
         }
         let summary = known(self.platform.summary(channel).await)?;
-        self.summaries
-            .insert(channel.id.clone(), summary.clone())
-            .await;
+        self.summaries.insert(channel.id.clone(), summary.clone()).await;
         Ok(summary)
     }
 

@@ -146,10 +146,7 @@ impl Store {
             return Ok(SettingText::default());
         };
         let text = config_of(&row, channel)?.welcome.message;
-        Ok(SettingText {
-            revision: revision(row.welcome_at, row.welcome_by),
-            text,
-        })
+        Ok(SettingText { revision: revision(row.welcome_at, row.welcome_by), text })
     }
 
     /// The group-rules text.
@@ -161,10 +158,7 @@ impl Store {
             return Ok(SettingText::default());
         };
         let revision = revision(row.rules_at, row.rules_by);
-        Ok(SettingText {
-            revision,
-            text: row.rules_text,
-        })
+        Ok(SettingText { revision, text: row.rules_text })
     }
 
     /// Sets the group-rules text.
@@ -182,10 +176,7 @@ impl Store {
         locked(&mut tx, channel).await?;
         let (c, at, by) = (channel.as_str(), now.millis(), by.as_str());
         let tx_ref = &mut tx;
-        exec!(
-            tx_ref,
-            query(SET_RULES).bind(c).bind(text).bind(at).bind(by)
-        )?;
+        exec!(tx_ref, query(SET_RULES).bind(c).bind(text).bind(at).bind(by))?;
         tx.commit().await
     }
 
@@ -195,15 +186,10 @@ impl Store {
     /// When the database fails.
     pub async fn rules(&self, channel: &ChannelId) -> Result<RuleList, StoreError> {
         let row = self.assistant_row(channel).await?;
-        let revision = row
-            .map(|row| revision(row.qa_at, row.qa_by))
-            .unwrap_or_default();
+        let revision = row.map(|row| revision(row.qa_at, row.qa_by)).unwrap_or_default();
         let rows: Vec<RuleRow> =
             read!(self, c => query_as(RULES).bind(channel.as_str()).fetch_all(c))?;
-        let items = rows
-            .into_iter()
-            .map(Rule::try_from)
-            .collect::<Result<_, _>>()?;
+        let items = rows.into_iter().map(Rule::try_from).collect::<Result<_, _>>()?;
         Ok(RuleList { revision, items })
     }
 
@@ -239,9 +225,7 @@ impl Store {
 async fn locked(tx: &mut Tx, channel: &ChannelId) -> Result<AssistantRow, StoreError> {
     let defaults = serde_json::to_string(&AssistantConfig::default())?;
     exec!(tx, query(CREATE).bind(channel.as_str()).bind(&defaults))?;
-    Ok(run!(tx, LOCK, |sql, c| query_as(sql)
-        .bind(channel.as_str())
-        .fetch_one(c))?)
+    Ok(run!(tx, LOCK, |sql, c| query_as(sql).bind(channel.as_str()).fetch_one(c))?)
 }
 
 async fn save_config(
@@ -304,11 +288,7 @@ async fn change_rule_in(
         }
         RuleChange::Remove(id) => exec!(tx, query(DROP_RULE).bind(c).bind(id.as_str()))?,
     };
-    Ok(if touched == 0 {
-        RuleChanged::NoRule
-    } else {
-        RuleChanged::Done
-    })
+    Ok(if touched == 0 { RuleChanged::NoRule } else { RuleChanged::Done })
 }
 
 fn config_of(row: &AssistantRow, channel: &ChannelId) -> Result<AssistantConfig, StoreError> {
@@ -317,10 +297,7 @@ fn config_of(row: &AssistantRow, channel: &ChannelId) -> Result<AssistantConfig,
 }
 
 fn revision(at: Option<i64>, by: Option<String>) -> Revision {
-    Revision {
-        updated_at: at.map(Timestamp::from_millis),
-        updated_by: by.map(UserId::new),
-    }
+    Revision { updated_at: at.map(Timestamp::from_millis), updated_by: by.map(UserId::new) }
 }
 
 impl TryFrom<RuleRow> for Rule {

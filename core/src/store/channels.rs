@@ -166,18 +166,9 @@ impl TryFrom<ChannelRow> for Channel {
     type Error = StoreError;
 
     fn try_from(row: ChannelRow) -> Result<Self, StoreError> {
-        let kind = parsed(
-            ChannelKind::parse(&row.r#type),
-            "channels",
-            "type",
-            &row.channel_id,
-        )?;
+        let kind = parsed(ChannelKind::parse(&row.r#type), "channels", "type", &row.channel_id)?;
         let gone = row.disabled_at > 0 && row.disabled_at >= row.enabled_at;
-        let enabled = if row.enabled_at > 0 {
-            row.enabled_at
-        } else {
-            row.created_at
-        };
+        let enabled = if row.enabled_at > 0 { row.enabled_at } else { row.created_at };
         Ok(Self {
             id: row.channel_id.into(),
             kind,
@@ -187,11 +178,7 @@ impl TryFrom<ChannelRow> for Channel {
             created_at: Timestamp::from_millis(row.created_at),
             created_by: row.created_by,
             enabled_at: Timestamp::from_millis(enabled),
-            status: if gone {
-                ChannelStatus::Disabled
-            } else {
-                ChannelStatus::Active
-            },
+            status: if gone { ChannelStatus::Disabled } else { ChannelStatus::Active },
             bytes: row.bytes,
             message_count: row.message_count,
         })

@@ -31,10 +31,7 @@ macro_rules! locking {
         locking!($text, " FOR UPDATE")
     };
     ($text:literal, $lock:literal) => {
-        $crate::store::db::Sql {
-            sqlite: $text,
-            postgres: concat!($text, $lock),
-        }
+        $crate::store::db::Sql { sqlite: $text, postgres: concat!($text, $lock) }
     };
 }
 
@@ -100,14 +97,12 @@ macro_rules! run {
 macro_rules! exec {
     ($tx:expr, $query:expr) => {
         match &mut *$tx {
-            $crate::store::db::Tx::Sqlite(tx) => $query
-                .execute(&mut **tx)
-                .await
-                .map(|done| done.rows_affected()),
-            $crate::store::db::Tx::Postgres(tx) => $query
-                .execute(&mut **tx)
-                .await
-                .map(|done| done.rows_affected()),
+            $crate::store::db::Tx::Sqlite(tx) => {
+                $query.execute(&mut **tx).await.map(|done| done.rows_affected())
+            }
+            $crate::store::db::Tx::Postgres(tx) => {
+                $query.execute(&mut **tx).await.map(|done| done.rows_affected())
+            }
         }
     };
 }
@@ -129,15 +124,9 @@ impl Db {
             .pragma("mmap_size", "268435456")
             .pragma("temp_store", "memory")
             .disable_statement_logging();
-        let pool = |size| {
-            SqlitePoolOptions::new()
-                .max_connections(size)
-                .acquire_timeout(ACQUIRE)
-        };
+        let pool = |size| SqlitePoolOptions::new().max_connections(size).acquire_timeout(ACQUIRE);
         let write = pool(1).connect_with(options.clone()).await?;
-        let read = pool(connections)
-            .connect_with(options.read_only(true))
-            .await?;
+        let read = pool(connections).connect_with(options.read_only(true)).await?;
         Ok(Self::Sqlite { read, write })
     }
 
@@ -147,9 +136,7 @@ impl Db {
             .map_err(|_| StoreError::BadUrl)?
             .application_name("chatkeep")
             .disable_statement_logging();
-        let pool = PgPoolOptions::new()
-            .max_connections(connections)
-            .acquire_timeout(ACQUIRE);
+        let pool = PgPoolOptions::new().max_connections(connections).acquire_timeout(ACQUIRE);
         Ok(Self::Postgres(pool.connect_with(options).await?))
     }
 

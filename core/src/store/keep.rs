@@ -197,26 +197,15 @@ impl Store {
         &self,
         keys: &BTreeSet<(ChannelId, MessageId)>,
     ) -> Result<Vec<(ChannelId, MessageId, MessageState)>, StoreError> {
-        let keys: Vec<_> = keys
-            .iter()
-            .map(|(c, m)| Key {
-                c: c.as_str(),
-                m: Some(m.as_str()),
-            })
-            .collect();
+        let keys: Vec<_> =
+            keys.iter().map(|(c, m)| Key { c: c.as_str(), m: Some(m.as_str()) }).collect();
         let keys = serde_json::to_string(&keys)?;
         let rows: Vec<MessageRow> = match &self.db {
             Db::Sqlite { read, .. } => {
-                query_as(KNOWN_MESSAGES.sqlite)
-                    .bind(&keys)
-                    .fetch_all(read)
-                    .await?
+                query_as(KNOWN_MESSAGES.sqlite).bind(&keys).fetch_all(read).await?
             }
             Db::Postgres(pool) => {
-                query_as(KNOWN_MESSAGES.postgres)
-                    .bind(&keys)
-                    .fetch_all(pool)
-                    .await?
+                query_as(KNOWN_MESSAGES.postgres).bind(&keys).fetch_all(pool).await?
             }
         };
         rows.into_iter().map(keyed_state).collect()
@@ -270,10 +259,7 @@ pub(super) async fn keep_in(
     now: Timestamp,
 ) -> Result<Vec<Kept>, StoreError> {
     let mut batch = Batch::load(tx, changes).await?;
-    let kept = changes
-        .iter()
-        .map(|change| batch.apply(change, now))
-        .collect();
+    let kept = changes.iter().map(|change| batch.apply(change, now)).collect();
     batch.save(tx, now).await?;
     Ok(kept)
 }
@@ -283,24 +269,13 @@ pub(super) async fn lock_ledger(
     tx: &mut Tx,
     channels: &BTreeSet<&ChannelId>,
 ) -> Result<Ledger, StoreError> {
-    let keys: Vec<_> = channels
-        .iter()
-        .map(|id| Key {
-            c: id.as_str(),
-            m: None,
-        })
-        .collect();
+    let keys: Vec<_> = channels.iter().map(|id| Key { c: id.as_str(), m: None }).collect();
     let keys = serde_json::to_string(&keys)?;
-    let locked: Vec<(String,)> = run!(tx, LOCK_CHANNELS, |sql, c| query_as(sql)
-        .bind(&keys)
-        .fetch_all(c))?;
-    let subscribers: Vec<SubscriberRow> = run!(tx, LOCK_SUBSCRIBERS, |sql, c| query_as(sql)
-        .bind(&keys)
-        .fetch_all(c))?;
-    Ledger::new(
-        locked.into_iter().map(|(id,)| ChannelId::new(id)),
-        subscribers,
-    )
+    let locked: Vec<(String,)> =
+        run!(tx, LOCK_CHANNELS, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;
+    let subscribers: Vec<SubscriberRow> =
+        run!(tx, LOCK_SUBSCRIBERS, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;
+    Ledger::new(locked.into_iter().map(|(id,)| ChannelId::new(id)), subscribers)
 }
 
 impl Batch {
@@ -312,27 +287,16 @@ impl Batch {
             .filter(|change| ledger.subscribed(&change.channel))
             .map(|change| (change.channel.as_str(), change.message.as_str()))
             .collect();
-        let keys: Vec<_> = wanted
-            .into_iter()
-            .map(|(c, m)| Key { c, m: Some(m) })
-            .collect();
+        let keys: Vec<_> = wanted.into_iter().map(|(c, m)| Key { c, m: Some(m) }).collect();
         let keys = serde_json::to_string(&keys)?;
-        let rows: Vec<MessageRow> = run!(tx, KNOWN_MESSAGES, |sql, c| query_as(sql)
-            .bind(&keys)
-            .fetch_all(c))?;
+        let rows: Vec<MessageRow> =
+            run!(tx, KNOWN_MESSAGES, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;
         let mut states = HashMap::with_capacity(rows.len());
         for row in rows {
-            let key = (
-                row.channel_id.as_str().into(),
-                row.message_id.as_str().into(),
-            );
+            let key = (row.channel_id.as_str().into(), row.message_id.as_str().into());
             states.insert(key, state_of(row)?);
         }
-        Ok(Self {
-            ledger,
-            states,
-            ..Self::default()
-        })
+        Ok(Self { ledger, states, ..Self::default() })
     }
 
     fn apply(&mut self, item: &ChannelChange, now: Timestamp) -> Kept {
@@ -348,8 +312,7 @@ impl Batch {
         let effect = state.apply(&item.change, paused, storing_time);
         let stored_at = state.backed_up_at.unwrap_or(storing_time);
         let count = i64::from(state.counts()) - i64::from(counted);
-        self.ledger
-            .charge(channel, stored_at, state.bytes() - bytes, count);
+        self.ledger.charge(channel, stored_at, state.bytes() - bytes, count);
         match effect {
             Effect::None => return Kept::Known,
             Effect::Changed if count > 0 => {
@@ -359,11 +322,7 @@ impl Batch {
             Effect::Skipped => self.skip(item),
         }
         self.changed.insert(key);
-        if effect == Effect::Skipped {
-            Kept::Skipped
-        } else {
-            Kept::Changed
-        }
+        if effect == Effect::Skipped { Kept::Skipped } else { Kept::Changed }
     }
 
     fn skip(&mut self, item: &ChannelChange) {
@@ -371,10 +330,7 @@ impl Batch {
             MessageChange::Received(message) => message.at,
             MessageChange::Edited { at, .. } | MessageChange::Unsent { at } => *at,
         };
-        let skips = self
-            .skips
-            .entry(item.channel.clone())
-            .or_insert(Skips { from: at, count: 0 });
+        let skips = self.skips.entry(item.channel.clone()).or_insert(Skips { from: at, count: 0 });
         skips.from = skips.from.min(at);
         skips.count += 1;
     }
@@ -391,10 +347,7 @@ impl Batch {
     }
 
     async fn save_messages(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        let rows: Vec<_> = self
-            .changed()
-            .map(|(key, state)| saved(key, state))
-            .collect();
+        let rows: Vec<_> = self.changed().map(|(key, state)| saved(key, state)).collect();
         if rows.is_empty() {
             return Ok(());
         }
@@ -404,23 +357,12 @@ impl Batch {
     }
 
     async fn save_media(&self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
-        let media = || {
-            self.changed()
-                .filter(|(_, s)| s.kind.is_some_and(MessageType::is_media))
-        };
+        let media = || self.changed().filter(|(_, s)| s.kind.is_some_and(MessageType::is_media));
         let keys = |of: &dyn Fn(&MessageState) -> bool| -> Vec<Key<'_>> {
             let chosen = media().filter(|(_, state)| of(state));
-            chosen
-                .map(|((c, m), _)| Key {
-                    c: c.as_str(),
-                    m: Some(m.as_str()),
-                })
-                .collect()
+            chosen.map(|((c, m), _)| Key { c: c.as_str(), m: Some(m.as_str()) }).collect()
         };
-        let (kept, gone) = (
-            keys(&MessageState::counts),
-            keys(&|s| s.unsent_at.is_some()),
-        );
+        let (kept, gone) = (keys(&MessageState::counts), keys(&|s| s.unsent_at.is_some()));
         if !kept.is_empty() {
             let keys = serde_json::to_string(&kept)?;
             exec!(tx, query(SAVE_MEDIA).bind(&keys).bind(now.millis()))?;
@@ -433,9 +375,7 @@ impl Batch {
     }
 
     fn changed(&self) -> impl Iterator<Item = (&MessageKey, &MessageState)> {
-        self.changed
-            .iter()
-            .filter_map(|key| self.states.get_key_value(key))
+        self.changed.iter().filter_map(|key| self.states.get_key_value(key))
     }
 }
 
@@ -448,32 +388,17 @@ pub(super) async fn close_gaps(
     if channels.is_empty() {
         return Ok(());
     }
-    let keys: Vec<_> = channels
-        .iter()
-        .map(|id| Key {
-            c: id.as_str(),
-            m: None,
-        })
-        .collect();
+    let keys: Vec<_> = channels.iter().map(|id| Key { c: id.as_str(), m: None }).collect();
     let keys = serde_json::to_string(&keys)?;
     exec!(tx, query(CLOSE_GAPS).bind(&keys).bind(now.millis()))?;
     Ok(())
 }
 
 async fn open_gap(tx: &mut Tx, channel: &ChannelId, skips: &Skips) -> Result<(), StoreError> {
-    let widened = exec!(
-        tx,
-        query(WIDEN_GAP).bind(channel.as_str()).bind(skips.count)
-    )?;
+    let widened = exec!(tx, query(WIDEN_GAP).bind(channel.as_str()).bind(skips.count))?;
     if widened == 0 {
         let (from, count) = (skips.from.millis(), skips.count);
-        exec!(
-            tx,
-            query(OPEN_GAP)
-                .bind(channel.as_str())
-                .bind(from)
-                .bind(count)
-        )?;
+        exec!(tx, query(OPEN_GAP).bind(channel.as_str()).bind(from).bind(count))?;
     }
     Ok(())
 }
@@ -488,13 +413,7 @@ pub(super) async fn save_ledger(
         .channel_deltas()
         .map(|(id, bytes, count)| {
             let at = ledger.storing_time(id, now).millis();
-            Delta {
-                c: Some(id.as_str()),
-                u: None,
-                bytes,
-                count,
-                at,
-            }
+            Delta { c: Some(id.as_str()), u: None, bytes, count, at }
         })
         .collect();
     let baselines: Vec<_> = ledger
@@ -509,13 +428,7 @@ pub(super) async fn save_ledger(
         .collect();
     let users: Vec<_> = ledger
         .user_deltas()
-        .map(|(id, bytes)| Delta {
-            c: None,
-            u: Some(id.as_str()),
-            bytes,
-            count: 0,
-            at: 0,
-        })
+        .map(|(id, bytes)| Delta { c: None, u: Some(id.as_str()), bytes, count: 0, at: 0 })
         .collect();
     if !channels.is_empty() {
         let rows = serde_json::to_string(&channels)?;
@@ -531,10 +444,7 @@ pub(super) async fn save_ledger(
     }
     for (user, status) in ledger.crossings() {
         let (user, status) = (user.as_str(), status.name());
-        exec!(
-            tx,
-            query(ADD_NOTICE).bind(user).bind(status).bind(now.millis())
-        )?;
+        exec!(tx, query(ADD_NOTICE).bind(user).bind(status).bind(now.millis()))?;
     }
     Ok(())
 }

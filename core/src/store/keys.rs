@@ -155,13 +155,7 @@ impl Store {
         }
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(
-            tx_ref,
-            query(USED)
-                .bind(key.id.as_str())
-                .bind(now.millis())
-                .bind(due)
-        )?;
+        exec!(tx_ref, query(USED).bind(key.id.as_str()).bind(now.millis()).bind(due))?;
         tx.commit().await
     }
 }
@@ -170,13 +164,11 @@ impl Store {
 fn hash(secret: &str) -> String {
     use std::fmt::Write as _;
     let digest = Sha256::digest(secret.as_bytes());
-    digest
-        .iter()
-        .fold(String::with_capacity(64), |mut hex, byte| {
-            // Writing to a String cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+    digest.iter().fold(String::with_capacity(64), |mut hex, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
 
 fn mask(secret: &str) -> String {
@@ -189,11 +181,7 @@ impl TryFrom<KeyRow> for Key {
 
     fn try_from(row: KeyRow) -> Result<Self, StoreError> {
         let scopes = serde_json::from_str(&row.scopes).ok();
-        let channels = row
-            .channel_ids
-            .as_deref()
-            .map(serde_json::from_str)
-            .transpose();
+        let channels = row.channel_ids.as_deref().map(serde_json::from_str).transpose();
         Ok(Self {
             scopes: parsed(scopes, "api_keys", "scopes", &row.key_id)?,
             channels: parsed(channels.ok(), "api_keys", "channel_ids", &row.key_id)?,

@@ -53,30 +53,16 @@ impl Ledger {
         channels: impl IntoIterator<Item = ChannelId>,
         subscribers: Vec<SubscriberRow>,
     ) -> Result<Self, StoreError> {
-        let channels = channels
-            .into_iter()
-            .map(|id| (id, ChannelAccount::default()))
-            .collect();
-        let mut ledger = Self {
-            channels,
-            users: BTreeMap::new(),
-        };
+        let channels = channels.into_iter().map(|id| (id, ChannelAccount::default())).collect();
+        let mut ledger = Self { channels, users: BTreeMap::new() };
         for row in subscribers {
             let plan = parsed(Plan::parse(&row.plan), "users", "plan", &row.user_id)?;
             let user = UserId::new(row.user_id);
-            let account = UserAccount {
-                plan,
-                before: row.used_bytes,
-                used: row.used_bytes,
-            };
+            let account = UserAccount { plan, before: row.used_bytes, used: row.used_bytes };
             ledger.users.entry(user.clone()).or_insert(account);
             if let Some(channel) = ledger.channels.get_mut(row.channel_id.as_str()) {
                 let since = Timestamp::from_millis(row.created_at);
-                channel.subscribers.push(Subscriber {
-                    user,
-                    since,
-                    baseline_delta: 0,
-                });
+                channel.subscribers.push(Subscriber { user, since, baseline_delta: 0 });
             }
         }
         Ok(ledger)
@@ -84,17 +70,13 @@ impl Ledger {
 
     /// Whether anybody subscribes to the channel at all.
     pub(super) fn subscribed(&self, channel: &ChannelId) -> bool {
-        self.channels
-            .get(channel.as_str())
-            .is_some_and(|account| !account.subscribers.is_empty())
+        self.channels.get(channel.as_str()).is_some_and(|account| !account.subscribers.is_empty())
     }
 
     /// Whether backup of the channel is paused: every subscriber's quota is exceeded.
     pub(super) fn paused(&self, channel: &ChannelId) -> bool {
         let running = |subscriber: &Subscriber| {
-            self.users
-                .get(&subscriber.user)
-                .is_some_and(|user| !user.usage().exceeded())
+            self.users.get(&subscriber.user).is_some_and(|user| !user.usage().exceeded())
         };
         !self
             .channels
@@ -105,15 +87,8 @@ impl Ledger {
     /// A time for something stored now that is after every subscription of the channel, so that
     /// it counts for all of them.
     pub(super) fn storing_time(&self, channel: &ChannelId, now: Timestamp) -> Timestamp {
-        let subscribers = self
-            .channels
-            .get(channel.as_str())
-            .map(|account| &account.subscribers);
-        let latest = subscribers
-            .into_iter()
-            .flatten()
-            .map(|s| s.since.millis() + 1)
-            .max();
+        let subscribers = self.channels.get(channel.as_str()).map(|account| &account.subscribers);
+        let latest = subscribers.into_iter().flatten().map(|s| s.since.millis() + 1).max();
         Timestamp::from_millis(latest.unwrap_or_default().max(now.millis()))
     }
 

@@ -268,11 +268,7 @@ impl Store {
             let picture = profile.as_ref().and_then(|p| p.picture_url.as_deref());
             exec!(
                 tx_ref,
-                query(SAVE_PROFILE)
-                    .bind(user.as_str())
-                    .bind(name)
-                    .bind(picture)
-                    .bind(now.millis())
+                query(SAVE_PROFILE).bind(user.as_str()).bind(name).bind(picture).bind(now.millis())
             )?;
         }
         tx.commit().await
@@ -285,8 +281,7 @@ impl Store {
     pub async fn owner_plan(&self, channel: &ChannelId) -> Result<Option<Plan>, StoreError> {
         let row: Option<(String,)> =
             read!(self, c => query_as(OWNER_PLAN).bind(channel.as_str()).fetch_optional(c))?;
-        row.map(|(plan,)| parsed(Plan::parse(&plan), "users", "plan", channel.as_str()))
-            .transpose()
+        row.map(|(plan,)| parsed(Plan::parse(&plan), "users", "plan", channel.as_str())).transpose()
     }
 
     /// One person in a channel; `None` when they were never seen there.
@@ -325,10 +320,8 @@ impl Store {
     }
 }
 
-type Merged<'a> = (
-    BTreeMap<&'a str, ChannelEvidence<'a>>,
-    BTreeMap<(&'a str, &'a str), MemberEvidence<'a>>,
-);
+type Merged<'a> =
+    (BTreeMap<&'a str, ChannelEvidence<'a>>, BTreeMap<(&'a str, &'a str), MemberEvidence<'a>>);
 
 /// One row a channel and one a member, in key order: a statement may touch a row only once, and
 /// every process locks in the same order.
@@ -356,14 +349,7 @@ fn merged(sightings: &[Sighting]) -> Merged<'_> {
         else {
             continue;
         };
-        let empty = MemberEvidence {
-            c: id,
-            u: user.as_str(),
-            first: at,
-            seen: 0,
-            on: 0,
-            off: 0,
-        };
+        let empty = MemberEvidence { c: id, u: user.as_str(), first: at, seen: 0, on: 0, off: 0 };
         let member = members.entry((id, user.as_str())).or_insert(empty);
         member.first = member.first.min(at);
         match &sighting.kind {
@@ -383,22 +369,14 @@ impl TryFrom<MemberRow> for Member {
         let there = row.joined_at.max(row.last_seen_at);
         // Leaving and another sign of life in the same millisecond: the person is gone.
         let left = row.left_at > 0 && row.left_at >= there;
-        let joined = if row.joined_at > 0 {
-            row.joined_at
-        } else {
-            row.first_seen_at
-        };
+        let joined = if row.joined_at > 0 { row.joined_at } else { row.first_seen_at };
         let updated = joined.max(row.left_at).max(row.role_at).max(row.profile_at);
         Ok(Self {
             user: row.user_id.into(),
             display_name: row.display_name,
             picture_url: row.picture_url,
             role,
-            status: if left {
-                MemberStatus::Left
-            } else {
-                MemberStatus::Active
-            },
+            status: if left { MemberStatus::Left } else { MemberStatus::Active },
             joined_at: Timestamp::from_millis(joined),
             left_at: left.then(|| Timestamp::from_millis(row.left_at)),
             updated_at: Timestamp::from_millis(updated),

@@ -198,16 +198,11 @@ impl Store {
             .bind(channel.as_str()).bind(from).bind(to).bind(at).bind(id)
             .bind(sender).bind(kind).bind(wanted)
             .fetch_all(c))?;
-        let mut messages = rows
-            .into_iter()
-            .map(StoredMessage::try_from)
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut messages =
+            rows.into_iter().map(StoredMessage::try_from).collect::<Result<Vec<_>, _>>()?;
         let more = messages.len() > filter.limit as usize;
         messages.truncate(filter.limit as usize);
-        let next = messages
-            .last()
-            .filter(|_| more)
-            .map(|m| (m.sent_at, m.id.clone()));
+        let next = messages.last().filter(|_| more).map(|m| (m.sent_at, m.id.clone()));
         Ok(MessagePage { messages, next })
     }
 
@@ -253,14 +248,7 @@ impl Store {
 pub(super) fn state_of(row: MessageRow) -> Result<MessageState, StoreError> {
     let kind = row
         .r#type
-        .map(|name| {
-            parsed(
-                MessageType::parse(&name),
-                "messages",
-                "type",
-                &row.message_id,
-            )
-        })
+        .map(|name| parsed(MessageType::parse(&name), "messages", "type", &row.message_id))
         .transpose()?;
     Ok(MessageState {
         sent_at: row.sent_at.map(Timestamp::from_millis),
@@ -280,17 +268,10 @@ impl TryFrom<FullRow> for StoredMessage {
     type Error = StoreError;
 
     fn try_from(row: FullRow) -> Result<Self, StoreError> {
-        let (channel, id) = (
-            row.message.channel_id.clone(),
-            row.message.message_id.clone(),
-        );
+        let (channel, id) = (row.message.channel_id.clone(), row.message.message_id.clone());
         let state = state_of(row.message)?;
         let bytes = state.bytes();
-        let content = state
-            .content
-            .as_deref()
-            .map(serde_json::from_str)
-            .transpose();
+        let content = state.content.as_deref().map(serde_json::from_str).transpose();
         let content = parsed(content.ok(), "messages", "content", &id)?;
         let kind = parsed(state.kind, "messages", "type", &id)?;
         let erased = kind.is_media() && state.unsent_at.is_some();
@@ -311,11 +292,7 @@ impl TryFrom<FullRow> for StoredMessage {
             edited_at: state.edited_at,
             unsent_at: state.unsent_at,
             is_bot: state.is_bot,
-            media_status: if erased {
-                Some("erased".to_owned())
-            } else {
-                row.media_status
-            },
+            media_status: if erased { Some("erased".to_owned()) } else { row.media_status },
         })
     }
 }

@@ -118,9 +118,5 @@ fn parsed<T>(
     column: &'static str,
     row: &str,
 ) -> Result<T, StoreError> {
-    value.ok_or_else(|| StoreError::Corrupt {
-        table,
-        column,
-        row: row.to_owned(),
-    })
+    value.ok_or_else(|| StoreError::Corrupt { table, column, row: row.to_owned() })
 }

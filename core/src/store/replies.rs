@@ -181,19 +181,11 @@ impl Store {
         if !own_messages.is_empty() {
             keep_in(tx_ref, own_messages, now).await?;
         }
-        let status = if outcome.is_ok() {
-            ReplyStatus::Sent
-        } else {
-            ReplyStatus::Failed
-        };
+        let status = if outcome.is_ok() { ReplyStatus::Sent } else { ReplyStatus::Failed };
         let (status, reason) = (status.name(), outcome.err());
         exec!(
             tx_ref,
-            query(FINISH)
-                .bind(event.as_str())
-                .bind(status)
-                .bind(reason)
-                .bind(now.millis())
+            query(FINISH).bind(event.as_str()).bind(status).bind(reason).bind(now.millis())
         )?;
         tx.commit().await
     }
@@ -237,11 +229,7 @@ async fn claim_in(
     now: Timestamp,
 ) -> Result<Claim, StoreError> {
     let cold = cooling(tx, intent).await?;
-    let status = if cold {
-        ReplyStatus::Suppressed
-    } else {
-        ReplyStatus::Sending
-    };
+    let status = if cold { ReplyStatus::Suppressed } else { ReplyStatus::Sending };
     let claimed = exec!(
         tx,
         query(CLAIM)
@@ -263,17 +251,10 @@ async fn claim_in(
         if cold {
             exec!(tx, query(SUPPRESSED).bind(channel).bind(rule))?;
         } else {
-            exec!(
-                tx,
-                query(HIT).bind(channel).bind(rule).bind(intent.at.millis())
-            )?;
+            exec!(tx, query(HIT).bind(channel).bind(rule).bind(intent.at.millis()))?;
         }
     }
-    Ok(if cold {
-        Claim::Suppressed
-    } else {
-        Claim::Granted
-    })
+    Ok(if cold { Claim::Suppressed } else { Claim::Granted })
 }
 
 /// Whether the rule answered too short a while ago.
@@ -282,10 +263,8 @@ async fn cooling(tx: &mut Tx, intent: &ReplyIntent<'_>) -> Result<bool, StoreErr
         return Ok(false);
     };
     let (channel, rule) = (intent.channel.as_str(), rule.as_str());
-    let last: Option<(i64,)> = run!(tx, LAST_HIT, |sql, c| query_as(sql)
-        .bind(channel)
-        .bind(rule)
-        .fetch_optional(c))?;
+    let last: Option<(i64,)> =
+        run!(tx, LAST_HIT, |sql, c| query_as(sql).bind(channel).bind(rule).fetch_optional(c))?;
     Ok(last.is_some_and(|(at,)| at > 0 && intent.at.millis() < at + intent.cooldown_ms))
 }
 

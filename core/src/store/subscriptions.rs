@@ -56,10 +56,7 @@ pub struct UserUsage {
 impl UserUsage {
     /// Bytes used: what each channel holds beyond its baseline.
     pub fn total(&self) -> i64 {
-        self.channels
-            .iter()
-            .map(|c| (c.bytes - c.bytes_at_subscribe).max(0))
-            .sum()
+        self.channels.iter().map(|c| (c.bytes - c.bytes_at_subscribe).max(0)).sum()
     }
 }
 
@@ -142,10 +139,8 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let subscribed: Vec<(String,)> =
             read!(self, c => query_as(OF_USER).bind(user.as_str()).fetch_all(c))?;
-        let mut channels: BTreeSet<_> = subscribed
-            .into_iter()
-            .map(|(id,)| ChannelId::new(id))
-            .collect();
+        let mut channels: BTreeSet<_> =
+            subscribed.into_iter().map(|(id,)| ChannelId::new(id)).collect();
         channels.insert(channel.clone());
         let mut tx = self.db.begin().await?;
         let ended = unsubscribe_in(&mut tx, channel, user, &channels, now).await?;
@@ -189,9 +184,7 @@ impl Store {
                 bytes_at_subscribe,
                 message_count,
             };
-        Ok(UserUsage {
-            channels: rows.into_iter().map(usage).collect(),
-        })
+        Ok(UserUsage { channels: rows.into_iter().map(usage).collect() })
     }
 
     /// Whether the channel has subscribers, and whether its backup is paused because all of them
@@ -214,9 +207,8 @@ async fn subscribe_in(
     user: &UserId,
     now: Timestamp,
 ) -> Result<Subscribed, StoreError> {
-    let locked: Option<(i64, i64)> = run!(tx, LOCK_CHANNEL, |sql, c| query_as(sql)
-        .bind(channel.as_str())
-        .fetch_optional(c))?;
+    let locked: Option<(i64, i64)> =
+        run!(tx, LOCK_CHANNEL, |sql, c| query_as(sql).bind(channel.as_str()).fetch_optional(c))?;
     let Some((bytes, counted_at)) = locked else {
         return Ok(Subscribed::NoChannel);
     };
@@ -246,13 +238,10 @@ async fn unsubscribe_in(
 ) -> Result<bool, StoreError> {
     let mut ledger = lock_ledger(tx, &channels.iter().collect()).await?;
     let (c, u) = (channel.as_str(), user.as_str());
-    let bytes: Option<(i64, i64)> = run!(tx, LOCK_CHANNEL, |sql, conn| query_as(sql)
-        .bind(c)
-        .fetch_optional(conn))?;
-    let known: Option<LockedSubscription> = run!(tx, LOCK_ONE, |sql, conn| query_as(sql)
-        .bind(c)
-        .bind(u)
-        .fetch_optional(conn))?;
+    let bytes: Option<(i64, i64)> =
+        run!(tx, LOCK_CHANNEL, |sql, conn| query_as(sql).bind(c).fetch_optional(conn))?;
+    let known: Option<LockedSubscription> =
+        run!(tx, LOCK_ONE, |sql, conn| query_as(sql).bind(c).bind(u).fetch_optional(conn))?;
     let (Some((bytes, _)), Some(known)) = (bytes, known) else {
         return Ok(false);
     };
@@ -273,10 +262,6 @@ pub(super) async fn resume(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let ledger = lock_ledger(tx, &channels.iter().collect()).await?;
-    let running = channels
-        .iter()
-        .filter(|id| !ledger.paused(id))
-        .cloned()
-        .collect();
+    let running = channels.iter().filter(|id| !ledger.paused(id)).cloned().collect();
     close_gaps(tx, &running, now).await
 }

@@ -78,13 +78,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(
-            tx_ref,
-            query(ADD)
-                .bind(id.as_str())
-                .bind(display_name)
-                .bind(now.millis())
-        )?;
+        exec!(tx_ref, query(ADD).bind(id.as_str()).bind(display_name).bind(now.millis()))?;
         tx.commit().await
     }
 
@@ -122,32 +116,23 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let subscribed: Vec<(String,)> =
             read!(self, c => query_as(SUBSCRIBED).bind(id.as_str()).fetch_all(c))?;
-        let subscribed: BTreeSet<_> = subscribed
-            .into_iter()
-            .map(|(id,)| ChannelId::new(id))
-            .collect();
+        let subscribed: BTreeSet<_> =
+            subscribed.into_iter().map(|(id,)| ChannelId::new(id)).collect();
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
         // Channels first: the order in which every transaction takes its locks.
         lock_ledger(tx_ref, &subscribed.iter().collect()).await?;
-        let before: Option<(String, i64)> = run!(tx_ref, LOCK, |sql, c| query_as(sql)
-            .bind(id.as_str())
-            .fetch_optional(c))?;
+        let before: Option<(String, i64)> =
+            run!(tx_ref, LOCK, |sql, c| query_as(sql).bind(id.as_str()).fetch_optional(c))?;
         let Some((old, used)) = before else {
             return Ok(false);
         };
         let old = parsed(Plan::parse(&old), "users", "plan", id.as_str())?;
         exec!(tx_ref, query(SET_PLAN).bind(id.as_str()).bind(plan.name()))?;
-        let (was, is) = (
-            Usage::new(used, old).status(),
-            Usage::new(used, plan).status(),
-        );
+        let (was, is) = (Usage::new(used, old).status(), Usage::new(used, plan).status());
         if was != is {
             let at = now.millis();
-            exec!(
-                tx_ref,
-                query(ADD_NOTICE).bind(id.as_str()).bind(is.name()).bind(at)
-            )?;
+            exec!(tx_ref, query(ADD_NOTICE).bind(id.as_str()).bind(is.name()).bind(at))?;
         }
         resume(tx_ref, &subscribed, now).await?;
         tx.commit().await?;

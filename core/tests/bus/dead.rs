@@ -54,10 +54,7 @@ pub(crate) async fn retries_a_dead_letter_for_its_consumer_alone(fixture: Fixtur
     }
     let letters = bus.dead_letters(10).await.unwrap();
     assert_eq!(letters.len(), 2, "each consumer buries for itself");
-    let of_backup = letters
-        .iter()
-        .find(|letter| letter.consumer == "backup")
-        .unwrap();
+    let of_backup = letters.iter().find(|letter| letter.consumer == "backup").unwrap();
 
     assert!(bus.retry_dead_letter(&of_backup.id).await.unwrap());
     let again = one(&mut backup).await;
@@ -69,10 +66,7 @@ pub(crate) async fn retries_a_dead_letter_for_its_consumer_alone(fixture: Fixtur
     until_backlog(&bus, &events("backup"), 0).await;
     until_backlog(&bus, &events("assistant"), 0).await;
 
-    assert!(
-        !bus.retry_dead_letter(&of_backup.id).await.unwrap(),
-        "it is gone"
-    );
+    assert!(!bus.retry_dead_letter(&of_backup.id).await.unwrap(), "it is gone");
     assert_eq!(only_letter(&bus).await.consumer, "assistant");
     bus.close().await;
 }
@@ -81,9 +75,7 @@ pub(crate) async fn retries_a_dead_job(fixture: Fixture) {
     let bus = fixture.open().await;
     let mut media = bus.consume(&jobs("media")).await.unwrap();
     let mut index = bus.consume(&jobs("index")).await.unwrap();
-    bus.publish(vec![message("job.media.1", "m1")])
-        .await
-        .unwrap();
+    bus.publish(vec![message("job.media.1", "m1")]).await.unwrap();
     one(&mut media).await.bury("poison").await.unwrap();
     let id = only_letter(&bus).await.id;
     bus.close().await;

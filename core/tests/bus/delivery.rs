@@ -33,9 +33,7 @@ pub(crate) async fn keeps_the_order_of_publishing(fixture: Fixture) {
     let mut consumer = bus.consume(&events("backup")).await.unwrap();
     let names: Vec<String> = (0..300).map(|n| format!("e{n}")).collect();
     for chunk in names.chunks(7) {
-        bus.publish(chunk.iter().map(event).collect())
-            .await
-            .unwrap();
+        bus.publish(chunk.iter().map(event).collect()).await.unwrap();
     }
     let come = gather(&mut consumer, names.len()).await;
     assert_eq!(ids(&come), names);
@@ -93,17 +91,12 @@ pub(crate) async fn gives_a_job_to_its_queue_alone(fixture: Fixture) {
         ("job.media.2", "m2"),
         ("job.index.2", "i2"),
     ];
-    let mixed = mixed
-        .iter()
-        .map(|(subject, id)| message(subject, id))
-        .collect();
+    let mixed = mixed.iter().map(|(subject, id)| message(subject, id)).collect();
     bus.publish(mixed).await.unwrap();
 
-    for (consumer, expected) in [
-        (&mut media, &["m1", "m2"][..]),
-        (&mut index, &["i1", "i2"]),
-        (&mut backup, &["e1"]),
-    ] {
+    for (consumer, expected) in
+        [(&mut media, &["m1", "m2"][..]), (&mut index, &["i1", "i2"]), (&mut backup, &["e1"])]
+    {
         let come = gather(consumer, expected.len()).await;
         assert_eq!(ids(&come), expected);
         ack_all(come).await;
@@ -130,10 +123,7 @@ pub(crate) async fn shares_messages_between_members(fixture: Fixture) {
 pub(crate) async fn delivers_again_when_the_lease_runs_out(fixture: Fixture) {
     let bus = fixture.open().await;
     let lease = Duration::from_millis(300);
-    let mut consumer = bus
-        .consume(&with_lease(events("backup"), lease))
-        .await
-        .unwrap();
+    let mut consumer = bus.consume(&with_lease(events("backup"), lease)).await.unwrap();
     publish(&bus, &["e1"]).await;
     for attempt in 1..=3 {
         let start = Instant::now();
@@ -207,16 +197,11 @@ pub(crate) async fn waits_before_a_retry(fixture: Fixture) {
 
 pub(crate) async fn leases_no_more_than_allowed(fixture: Fixture) {
     let bus = fixture.open().await;
-    let spec = ConsumerSpec {
-        max_in_flight: 4,
-        ..events("backup")
-    };
+    let spec = ConsumerSpec { max_in_flight: 4, ..events("backup") };
     let mut consumer = bus.consume(&spec).await.unwrap();
     let mut other = bus.consume(&spec).await.unwrap();
     let names: Vec<String> = (0..10).map(|n| format!("e{n}")).collect();
-    bus.publish(names.iter().map(event).collect())
-        .await
-        .unwrap();
+    bus.publish(names.iter().map(event).collect()).await.unwrap();
 
     let mut held = consumer.fetch(10, PATIENCE).await.unwrap();
     assert_eq!(held.len(), 4);
@@ -270,19 +255,9 @@ pub(crate) async fn loses_nothing_when_a_fetch_is_given_up(fixture: Fixture) {
 pub(crate) async fn refuses_subjects_that_nobody_reads(fixture: Fixture) {
     let bus = fixture.open().await;
     bus.ensure(&events("backup")).await.unwrap();
-    for subject in [
-        "",
-        "event.line",
-        "events.line.1",
-        "event.*.1",
-        "job.media.>",
-        "job.a b.1",
-    ] {
+    for subject in ["", "event.line", "events.line.1", "event.*.1", "job.media.>", "job.a b.1"] {
         let refused = bus.publish(vec![message(subject, "e1")]).await;
-        assert!(
-            matches!(refused, Err(BusError::Config(_))),
-            "{subject}: {refused:?}"
-        );
+        assert!(matches!(refused, Err(BusError::Config(_))), "{subject}: {refused:?}");
     }
     bus.close().await;
 }

@@ -17,9 +17,7 @@ pub(crate) async fn drops_a_second_message_with_the_same_id(fixture: Fixture) {
     publish(&bus, &["e1", "e1", "e2"]).await;
     publish(&bus, &["e2", "e3"]).await;
     // Streams remember for themselves.
-    bus.publish(vec![message("job.media.1", "e1")])
-        .await
-        .unwrap();
+    bus.publish(vec![message("job.media.1", "e1")]).await.unwrap();
 
     let come = gather(&mut consumer, 3).await;
     assert_eq!(ids(&come), ["e1", "e2", "e3"]);
@@ -68,11 +66,7 @@ pub(crate) async fn forgets_ids_after_the_window(fixture: Fixture) {
         }
         assert!(start.elapsed() < PATIENCE, "the id is never forgotten");
     }
-    assert!(
-        start.elapsed() > window / 2,
-        "forgotten after {:?}",
-        start.elapsed()
-    );
+    assert!(start.elapsed() > window / 2, "forgotten after {:?}", start.elapsed());
     bus.close().await;
 }
 
@@ -82,10 +76,7 @@ pub(crate) async fn keeps_messages_and_ids_over_a_restart(fixture: Fixture) {
     publish(&bus, &["e1", "e2"]).await;
     bus.close().await;
     let refused = bus.publish(vec![event("e9")]).await;
-    assert!(
-        matches!(refused, Err(BusError::Unavailable(_))),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(BusError::Unavailable(_))), "{refused:?}");
 
     let bus = fixture.open().await;
     bus.ensure(&events("backup")).await.unwrap();
@@ -117,13 +108,7 @@ pub(crate) async fn keeps_acknowledgements_over_a_restart(fixture: Fixture) {
     assert_eq!(ids(&come), ["e2", "e4"]);
     assert_eq!(come.iter().map(|d| d.attempt).collect::<Vec<_>>(), [2, 1]);
     ack_all(come).await;
-    assert!(
-        consumer
-            .fetch(10, Duration::from_millis(900))
-            .await
-            .unwrap()
-            .is_empty()
-    );
+    assert!(consumer.fetch(10, Duration::from_millis(900)).await.unwrap().is_empty());
     bus.close().await;
 }
 
@@ -152,14 +137,9 @@ pub(crate) async fn refuses_when_full_and_recovers(fixture: Fixture) {
     let mut backup = bus.consume(&events("backup")).await.unwrap();
     let mut assistant = bus.consume(&events("assistant")).await.unwrap();
     let names: Vec<String> = (0..10).map(|n| format!("e{n}")).collect();
-    bus.publish(names.iter().map(event).collect())
-        .await
-        .unwrap();
+    bus.publish(names.iter().map(event).collect()).await.unwrap();
     let refused = bus.publish(vec![event("e10")]).await;
-    assert!(
-        matches!(refused, Err(BusError::Full { backlog: 10 })),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(BusError::Full { backlog: 10 })), "{refused:?}");
 
     // One consumer alone makes no room.
     ack_all(gather(&mut backup, 10).await).await;

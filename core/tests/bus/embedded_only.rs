@@ -20,10 +20,7 @@ use crate::fixture::{
 const FOLDER: &str = "CHATKEEP_BUS_TEST_FOLDER";
 
 /// The folder when this is the process to be killed.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a test's own child process has no settings"
-)]
+#[expect(clippy::disallowed_methods, reason = "a test's own child process has no settings")]
 fn folder_of_victim() -> Option<PathBuf> {
     std::env::var_os(FOLDER).map(PathBuf::from)
 }
@@ -72,10 +69,8 @@ async fn loses_no_answered_message_when_killed() {
     let fixture = Fixture::embedded();
     let mut answered = BTreeSet::new();
     for round in 1..=3 {
-        let mut child = victim(
-            "embedded_only::loses_no_answered_message_when_killed",
-            fixture.folder(),
-        );
+        let mut child =
+            victim("embedded_only::loses_no_answered_message_when_killed", fixture.folder());
         let output = BufReader::new(child.stdout.take().unwrap());
         let before = answered.len();
         for line in output.lines() {
@@ -88,10 +83,7 @@ async fn loses_no_answered_message_when_killed() {
             }
         }
         child.wait().unwrap();
-        assert!(
-            answered.len() >= before + 400 * round,
-            "the process ended by itself"
-        );
+        assert!(answered.len() >= before + 400 * round, "the process ended by itself");
     }
 
     let bus = open(fixture.folder()).await;
@@ -124,10 +116,8 @@ async fn counts_attempts_that_kill_the_process() {
 
     let mut attempts = Vec::new();
     for _ in 0..4 {
-        let mut child = victim(
-            "embedded_only::counts_attempts_that_kill_the_process",
-            fixture.folder(),
-        );
+        let mut child =
+            victim("embedded_only::counts_attempts_that_kill_the_process", fixture.folder());
         let output = BufReader::new(child.stdout.take().unwrap());
         for line in output.lines() {
             if let Some((_, attempt)) = line.unwrap().split_once("attempt ") {
@@ -139,13 +129,7 @@ async fn counts_attempts_that_kill_the_process() {
     // The first may die before it is counted; after an unclean end each one is.
     assert_eq!(attempts.len(), 4);
     assert_eq!(attempts[0], 1);
-    assert!(
-        attempts
-            .windows(2)
-            .skip(1)
-            .all(|pair| pair[1] == pair[0] + 1),
-        "{attempts:?}"
-    );
+    assert!(attempts.windows(2).skip(1).all(|pair| pair[1] == pair[0] + 1), "{attempts:?}");
 }
 
 #[tokio::test]
@@ -215,23 +199,15 @@ async fn uses_the_room_of_finished_messages_again() {
     for round in 0..12 {
         for call in 0..20 {
             let name = |n| format!("a-rather-long-id-as-platforms-have-{round}-{call}-{n}");
-            bus.publish((0..100).map(|n| event(name(n))).collect())
-                .await
-                .unwrap();
+            bus.publish((0..100).map(|n| event(name(n))).collect()).await.unwrap();
             ack_all(gather(&mut consumer, 100).await).await;
         }
         until_backlog(&bus, &events("backup"), 0).await;
-        sizes.push(
-            std::fs::metadata(fixture.folder().join("bus.db"))
-                .unwrap()
-                .len(),
-        );
+        sizes.push(std::fs::metadata(fixture.folder().join("bus.db")).unwrap().len());
     }
     bus.close().await;
     // 24,000 messages of some 100 bytes each would need far more.
-    let after = std::fs::metadata(fixture.folder().join("bus.db"))
-        .unwrap()
-        .len();
+    let after = std::fs::metadata(fixture.folder().join("bus.db")).unwrap().len();
     assert!(after < 3_000_000, "{sizes:?} {after}");
     let log = fixture.folder().join("bus.db-wal");
     assert!(!log.exists(), "closing moves the log into the file");
@@ -249,10 +225,7 @@ async fn break_table(folder: &Path, table: &str, broken: bool) {
     } else {
         format!("DROP TRIGGER broken_{table}")
     };
-    sqlx::raw_sql(sqlx::AssertSqlSafe(text))
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    sqlx::raw_sql(sqlx::AssertSqlSafe(text)).execute(&mut conn).await.unwrap();
     conn.close().await.unwrap();
 }
 
@@ -261,8 +234,8 @@ async fn goes_on_after_failed_writes() {
     let fixture = Fixture::embedded();
     let bus = fixture.open().await;
     let mut consumer = bus.consume(&events("backup")).await.unwrap();
-    publish(&bus, &["e1", "e2", "e3", "e4"]).await;
-    let mut held = gather(&mut consumer, 3).await;
+    publish(&bus, &["e1", "e2", "e3", "later", "e4"]).await;
+    let mut held = gather(&mut consumer, 4).await;
 
     for table in ["message", "consumer"] {
         break_table(fixture.folder(), table, true).await;
@@ -272,6 +245,7 @@ async fn goes_on_after_failed_writes() {
     held.remove(0).ack().await.unwrap();
     assert!(held.remove(0).retry(Duration::ZERO).await.is_err());
     assert!(held.remove(0).bury("poison").await.is_err());
+    assert!(held.remove(0).retry(Duration::from_hours(1)).await.is_err());
     assert!(bus.dead_letters(10).await.unwrap().is_empty());
     for table in ["message", "consumer"] {
         break_table(fixture.folder(), table, false).await;
@@ -280,17 +254,15 @@ async fn goes_on_after_failed_writes() {
     // What memory was ahead by is written after all, and the refused message is as new.
     publish(&bus, &["e5"]).await;
     let come = gather(&mut consumer, 3).await;
-    assert_eq!(
-        set(&come).into_iter().collect::<Vec<_>>(),
-        ["e2", "e4", "e5"]
-    );
+    assert_eq!(set(&come).into_iter().collect::<Vec<_>>(), ["e2", "e4", "e5"]);
     ack_all(come).await;
-    until_backlog(&bus, &events("backup"), 0).await;
+    until_backlog(&bus, &events("backup"), 1).await;
     bus.close().await;
 
     let bus = fixture.open().await;
     let mut consumer = bus.consume(&events("backup")).await.unwrap();
     nothing(&mut consumer).await;
+    until_backlog(&bus, &events("backup"), 1).await;
     assert_eq!(bus.dead_letters(10).await.unwrap()[0].message_id, "e3");
     bus.close().await;
 }

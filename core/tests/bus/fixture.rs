@@ -33,18 +33,12 @@ enum Place {
 
 impl Fixture {
     pub(crate) fn embedded() -> Self {
-        Self {
-            place: Place::Folder(TempDir::new().unwrap()),
-            limits: BusLimits::default(),
-        }
+        Self { place: Place::Folder(TempDir::new().unwrap()), limits: BusLimits::default() }
     }
 
     pub(crate) async fn nats() -> Self {
         let server = NatsServer::start(&[]).await;
-        Self {
-            place: Place::Server(server),
-            limits: BusLimits::default(),
-        }
+        Self { place: Place::Server(server), limits: BusLimits::default() }
     }
 
     pub(crate) fn max_backlog(mut self, max_backlog: u64) -> Self {
@@ -75,11 +69,9 @@ impl Fixture {
         let clock = Arc::new(SystemClock);
         let limits = self.limits.clone();
         match &self.place {
-            Place::Folder(folder) => Bus::Embedded(
-                EmbeddedBus::open(folder.path(), limits, clock)
-                    .await
-                    .unwrap(),
-            ),
+            Place::Folder(folder) => {
+                Bus::Embedded(EmbeddedBus::open(folder.path(), limits, clock).await.unwrap())
+            }
             Place::Server(server) => {
                 let servers = format!("nats://{}", server.address());
                 Bus::Nats(NatsBus::connect(&servers, limits, clock).await.unwrap())
@@ -92,11 +84,7 @@ impl Fixture {
         match &self.place {
             Place::Folder(folder) => {
                 let (limits, clock) = (self.limits.clone(), Arc::new(SystemClock));
-                Bus::Embedded(
-                    EmbeddedBus::attach(folder.path(), limits, clock)
-                        .await
-                        .unwrap(),
-                )
+                Bus::Embedded(EmbeddedBus::attach(folder.path(), limits, clock).await.unwrap())
             }
             Place::Server(_) => self.open().await,
         }
@@ -116,12 +104,7 @@ pub(crate) fn events(name: &'static str) -> ConsumerSpec {
 
 /// The consumer of a queue of jobs.
 pub(crate) fn jobs(queue: &'static str) -> ConsumerSpec {
-    ConsumerSpec {
-        name: queue,
-        stream: Stream::Jobs,
-        queue: Some(queue),
-        ..events(queue)
-    }
+    ConsumerSpec { name: queue, stream: Stream::Jobs, queue: Some(queue), ..events(queue) }
 }
 
 pub(crate) fn with_lease(mut spec: ConsumerSpec, lease: Duration) -> ConsumerSpec {
@@ -131,11 +114,7 @@ pub(crate) fn with_lease(mut spec: ConsumerSpec, lease: Duration) -> ConsumerSpe
 
 pub(crate) fn message(subject: &str, id: &str) -> Outgoing {
     let payload = format!(r#"{{"id":"{id}","text":"早安 “{id}”"}}"#);
-    Outgoing {
-        subject: subject.to_owned(),
-        id: id.to_owned(),
-        payload: payload.into(),
-    }
+    Outgoing { subject: subject.to_owned(), id: id.to_owned(), payload: payload.into() }
 }
 
 pub(crate) fn event(id: impl AsRef<str>) -> Outgoing {
@@ -152,12 +131,7 @@ pub(crate) async fn gather(consumer: &mut Consumer, count: usize) -> Vec<Deliver
     let mut all = Vec::new();
     while all.len() < count {
         let left = deadline.saturating_duration_since(Instant::now());
-        assert!(
-            !left.is_zero(),
-            "only {} of {count} messages: {:?}",
-            all.len(),
-            ids(&all)
-        );
+        assert!(!left.is_zero(), "only {} of {count} messages: {:?}", all.len(), ids(&all));
         all.extend(consumer.fetch(count - all.len(), left).await.unwrap());
     }
     all
@@ -181,17 +155,11 @@ pub(crate) async fn ack_all(deliveries: Vec<Delivery>) {
 }
 
 pub(crate) fn ids(deliveries: &[Delivery]) -> Vec<&str> {
-    deliveries
-        .iter()
-        .map(|delivery| delivery.id.as_str())
-        .collect()
+    deliveries.iter().map(|delivery| delivery.id.as_str()).collect()
 }
 
 pub(crate) fn set(deliveries: &[Delivery]) -> BTreeSet<String> {
-    deliveries
-        .iter()
-        .map(|delivery| delivery.id.clone())
-        .collect()
+    deliveries.iter().map(|delivery| delivery.id.clone()).collect()
 }
 
 /// Waits until the consumer has so many messages to finish.
@@ -202,10 +170,7 @@ pub(crate) async fn until_backlog(bus: &Bus, spec: &ConsumerSpec, expected: u64)
         if backlog == expected {
             return;
         }
-        assert!(
-            Instant::now() < deadline,
-            "the backlog stays at {backlog}, not {expected}"
-        );
+        assert!(Instant::now() < deadline, "the backlog stays at {backlog}, not {expected}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }

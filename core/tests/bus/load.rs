@@ -55,9 +55,7 @@ pub(crate) async fn delivers_each_of_many_once(fixture: Fixture) {
         publishers.push(tokio::spawn(async move {
             for call in 0..CALLS {
                 let name = |n| format!("{publisher}-{call}-{n}");
-                bus.publish((0..MESSAGES).map(|n| event(name(n))).collect())
-                    .await
-                    .unwrap();
+                bus.publish((0..MESSAGES).map(|n| event(name(n))).collect()).await.unwrap();
             }
         }));
     }
@@ -74,11 +72,7 @@ pub(crate) async fn delivers_each_of_many_once(fixture: Fixture) {
         assert_eq!(ids.len(), PUBLISHERS * CALLS * MESSAGES);
         ids.sort();
         ids.dedup();
-        assert_eq!(
-            ids.len(),
-            PUBLISHERS * CALLS * MESSAGES,
-            "each exactly once"
-        );
+        assert_eq!(ids.len(), PUBLISHERS * CALLS * MESSAGES, "each exactly once");
     }
     for spec in &specs {
         until_backlog(&bus, spec, 0).await;

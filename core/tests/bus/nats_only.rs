@@ -30,10 +30,7 @@ async fn publish_again(bus: &Bus, id: &str) {
 async fn says_when_no_server_is_there() {
     let start = Instant::now();
     let refused = connect(&format!("nats://127.0.0.1:{}", free_port())).await;
-    assert!(
-        matches!(refused, Err(BusError::Unavailable(_))),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(BusError::Unavailable(_))), "{refused:?}");
     assert!(start.elapsed() < Duration::from_secs(6));
 }
 
@@ -41,16 +38,12 @@ async fn says_when_no_server_is_there() {
 async fn logs_in_and_keeps_the_password_to_itself() {
     let server = NatsServer::start(&["--user", "bot", "--pass", "hush-hush"]).await;
     let address = server.address();
-    let bus = connect(&format!("nats://bot:hush-hush@{address}"))
-        .await
-        .unwrap();
+    let bus = connect(&format!("nats://bot:hush-hush@{address}")).await.unwrap();
     bus.ready().await.unwrap();
     assert!(!format!("{bus:?}").contains("hush-hush"));
     bus.close().await;
     let refused = connect(&format!("nats://bot:wrong-one@{address}")).await;
-    let Err(BusError::Unavailable(why)) = refused else {
-        panic!("{refused:?}")
-    };
+    let Err(BusError::Unavailable(why)) = refused else { panic!("{refused:?}") };
     assert!(!why.contains("wrong-one"), "{why}");
 }
 
@@ -65,23 +58,13 @@ async fn recovers_from_an_outage_without_loss() {
     fixture.server().kill();
     let start = Instant::now();
     let refused = bus.publish(vec![event("e3")]).await;
-    assert!(
-        matches!(refused, Err(BusError::Unavailable(_))),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(BusError::Unavailable(_))), "{refused:?}");
     let refused = consumer.fetch(1, PATIENCE).await;
     assert!(matches!(refused, Err(BusError::Unavailable(_))));
     assert!(bus.ready().await.is_err());
-    assert!(
-        start.elapsed() < Duration::from_secs(6),
-        "took {:?}",
-        start.elapsed()
-    );
+    assert!(start.elapsed() < Duration::from_secs(6), "took {:?}", start.elapsed());
     for delivery in held {
-        assert!(
-            delivery.ack().await.is_err(),
-            "an acknowledgement that nobody takes"
-        );
+        assert!(delivery.ack().await.is_err(), "an acknowledgement that nobody takes");
     }
 
     fixture.server().restart().await;
@@ -91,10 +74,7 @@ async fn recovers_from_an_outage_without_loss() {
     let mut come = gather(&mut consumer, 2).await;
     come.extend(consumer.fetch(1, Duration::from_millis(200)).await.unwrap());
     let come_ids = set(&come);
-    assert!(
-        come_ids.contains("e2") && come_ids.contains("e4"),
-        "{come_ids:?}"
-    );
+    assert!(come_ids.contains("e2") && come_ids.contains("e4"), "{come_ids:?}");
     ack_all(come).await;
     bus.close().await;
 }
@@ -112,11 +92,7 @@ async fn sets_up_a_server_that_came_back_empty() {
     publish_again(&bus, "e2").await;
     let job = crate::fixture::message("job.media.1", "m1");
     bus.publish(vec![job]).await.unwrap();
-    for (consumer, expected) in [
-        (&mut backup, "e2"),
-        (&mut assistant, "e2"),
-        (&mut media, "m1"),
-    ] {
+    for (consumer, expected) in [(&mut backup, "e2"), (&mut assistant, "e2"), (&mut media, "m1")] {
         assert_eq!(ids(&gather(consumer, 1).await), [expected]);
     }
     bus.close().await;
@@ -135,10 +111,7 @@ async fn a_waiting_consumer_outlives_an_empty_restart() {
         let published = other.publish(vec![event("e1")]).await;
         match consumer.fetch(1, Duration::from_millis(50)).await {
             Ok(come) if !come.is_empty() => break assert_eq!(ids(&come), ["e1"]),
-            come => assert!(
-                Instant::now() < deadline,
-                "stays away: {published:?} {come:?}"
-            ),
+            come => assert!(Instant::now() < deadline, "stays away: {published:?} {come:?}"),
         }
     }
     other.close().await;
@@ -150,9 +123,6 @@ async fn refuses_events_that_no_consumer_waits_for() {
     let fixture = Fixture::nats().await;
     let bus = fixture.open().await;
     let refused = bus.publish(vec![event("e1")]).await;
-    assert!(
-        matches!(refused, Err(BusError::Unavailable(_))),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(BusError::Unavailable(_))), "{refused:?}");
     bus.close().await;
 }

@@ -48,14 +48,8 @@ impl NatsServer {
         self.kill();
         self.process = Some(spawn(self.port, self.folder.path(), &self.arguments));
         let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))
-            .await
-            .is_err()
-        {
-            assert!(
-                tokio::time::Instant::now() < deadline,
-                "nats-server did not start"
-            );
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).await.is_err() {
+            assert!(tokio::time::Instant::now() < deadline, "nats-server did not start");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
@@ -77,13 +71,7 @@ impl Drop for NatsServer {
 fn spawn(port: u16, folder: &Path, arguments: &[String]) -> Child {
     for program in PROGRAMS {
         let spawned = Command::new(program)
-            .args([
-                "--addr",
-                "127.0.0.1",
-                "--port",
-                &port.to_string(),
-                "--jetstream",
-            ])
+            .args(["--addr", "127.0.0.1", "--port", &port.to_string(), "--jetstream"])
             .arg("--store_dir")
             .arg(folder)
             .args(arguments)
@@ -100,9 +88,5 @@ fn spawn(port: u16, folder: &Path, arguments: &[String]) -> Child {
 }
 
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port()
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }

@@ -182,40 +182,23 @@ mod tests {
         ] {
             assert_eq!(fold(text), folded, "{text:?}");
         }
-        assert_eq!(
-            fold("한글"),
-            fold("\u{1112}\u{1161}\u{11ab}\u{1100}\u{1173}\u{11af}")
-        );
+        assert_eq!(fold("한글"), fold("\u{1112}\u{1161}\u{11ab}\u{1100}\u{1173}\u{11af}"));
     }
 
     #[test]
     fn text_that_is_folded_already_is_borrowed() {
-        for text in [
-            "opening hours",
-            "營業時間",
-            "คู่มือ",
-            "안녕 하세요",
-            "パスワード?",
-        ] {
+        for text in ["opening hours", "營業時間", "คู่มือ", "안녕 하세요", "パスワード?"]
+        {
             assert!(matches!(fold_cow(text), Cow::Borrowed(_)), "{text}");
         }
-        assert!(matches!(
-            fold_cow("one space after "),
-            Cow::Borrowed("one space after")
-        ));
+        assert!(matches!(fold_cow("one space after "), Cow::Borrowed("one space after")));
     }
 
     #[test]
     fn sentence_marks_at_the_end_mean_nothing() {
-        for text in [
-            "Hours",
-            "hours?",
-            "HOURS ?!",
-            "hours。",
-            "hours……",
-            "ｈｏｕｒｓ！？",
-            "hours~",
-        ] {
+        for text in
+            ["Hours", "hours?", "HOURS ?!", "hours。", "hours……", "ｈｏｕｒｓ！？", "hours~"]
+        {
             assert_eq!(fold_phrase(text), "hours", "{text}");
         }
         assert_eq!(fold_phrase("營業時間嗎？"), "營業時間嗎");

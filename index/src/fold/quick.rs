@@ -85,9 +85,7 @@ pub(super) fn folded_prefix(text: &str) -> (usize, u8) {
 /// The ASCII form, in lower case, of a full-width character from U+FF01 to U+FF5E.
 #[inline]
 fn halfwidth(c: char) -> char {
-    char::from_u32(u32::from(c) - 0xfee0)
-        .unwrap_or(c)
-        .to_ascii_lowercase()
+    char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c).to_ascii_lowercase()
 }
 
 /// The straight form of quotation marks, which phones curl by themselves.
@@ -131,11 +129,7 @@ mod tests {
                 Step::Space => assert_eq!(fold_fully(&format!("a{c}b")), "a b"),
                 Step::Mark(_) | Step::Slow => {}
             }
-            let class = if let Step::Mark(class) = step {
-                class
-            } else {
-                0
-            };
+            let class = if let Step::Mark(class) = step { class } else { 0 };
             if step != Step::Slow {
                 assert_eq!(combining_class(c), class, "{c:?}");
             }

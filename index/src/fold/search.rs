@@ -103,9 +103,7 @@ fn joins(cluster: &str, next: char) -> bool {
 
 fn composes(cluster: &str, next: char) -> bool {
     let together = NFKC.normalize_iter(cluster.chars().chain([next]));
-    let apart = NFKC
-        .normalize_iter(cluster.chars())
-        .chain(NFKC.normalize_iter([next].into_iter()));
+    let apart = NFKC.normalize_iter(cluster.chars()).chain(NFKC.normalize_iter([next].into_iter()));
     !together.eq(apart)
 }
 
@@ -202,11 +200,7 @@ mod tests {
         assert_eq!(text.as_str(), "a パe株式会社e...น้\u{e4d}า❤!");
         let origin = |range| text.original(range);
         assert_eq!(origin(0..1), 0..1);
-        assert_eq!(
-            origin(2..3),
-            3..5,
-            "two half-width characters, one katakana"
-        );
+        assert_eq!(origin(2..3), 3..5, "two half-width characters, one katakana");
         assert_eq!(origin(3..4), 5..6);
         assert_eq!(origin(5..6), 6..7, "a part of a ligature is all of it");
         assert_eq!(origin(8..9), 7..9);

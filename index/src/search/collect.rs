@@ -50,11 +50,7 @@ pub struct BadCursor;
 
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Rank {
-            score,
-            sent_at,
-            tie,
-        } = self.0;
+        let Rank { score, sent_at, tie } = self.0;
         write!(f, "{:x}.{sent_at}.{tie:x}", score.to_bits())
     }
 }
@@ -71,11 +67,7 @@ impl FromStr for Cursor {
         if parts.next().is_some() {
             return Err(BadCursor);
         }
-        Ok(Self(Rank {
-            score: Score::from_bits(score),
-            sent_at,
-            tie,
-        }))
+        Ok(Self(Rank { score: Score::from_bits(score), sent_at, tie }))
     }
 }
 
@@ -147,19 +139,10 @@ impl SegmentCollector for BestInSegment {
 
     fn collect(&mut self, doc: DocId, score: Score) {
         self.total += 1;
-        let mut rank = Rank {
-            score,
-            sent_at: self.sent_at.get_val(doc),
-            tie: u64::MAX,
-        };
+        let mut rank = Rank { score, sent_at: self.sent_at.get_val(doc), tie: u64::MAX };
         let full = self.kept.len() >= self.best.limit;
         // The common case first: worse than all that is kept, whatever the tie-breaker.
-        if full
-            && self
-                .kept
-                .peek()
-                .is_none_or(|Reverse((worst, _))| rank <= *worst)
-        {
+        if full && self.kept.peek().is_none_or(|Reverse((worst, _))| rank <= *worst) {
             return;
         }
         rank.tie = self.tie.get_val(doc);
@@ -175,10 +158,7 @@ impl SegmentCollector for BestInSegment {
     fn harvest(self) -> Collected {
         let segment = self.segment;
         let address = |Reverse((rank, doc))| (rank, DocAddress::new(segment, doc));
-        Collected {
-            best: self.kept.into_iter().map(address).collect(),
-            total: self.total,
-        }
+        Collected { best: self.kept.into_iter().map(address).collect(), total: self.total }
     }
 }
 
@@ -188,11 +168,7 @@ mod tests {
 
     #[test]
     fn a_cursor_survives_its_text() {
-        let cursor = Cursor(Rank {
-            score: 3.25,
-            sent_at: -5,
-            tie: u64::MAX,
-        });
+        let cursor = Cursor(Rank { score: 3.25, sent_at: -5, tie: u64::MAX });
         assert_eq!(cursor.to_string().parse(), Ok(cursor));
         for text in ["", "1.2", "1.2.3.4", "x.1.1", "1.x.1", "1.1.x"] {
             assert_eq!(text.parse::<Cursor>(), Err(BadCursor), "{text}");

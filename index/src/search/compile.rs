@@ -2,15 +2,14 @@
 //!
 //! Conditions that only filter score nothing, so that relevance is about the words alone.
 
-use std::collections::BTreeSet;
 use std::ops::Bound;
 
+use tantivy::Term;
 use tantivy::query::{
-    AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, DisjunctionMaxQuery, EmptyQuery, Occur,
-    PhraseQuery, Query as TantivyQuery, RangeQuery, TermQuery, TermSetQuery,
+    AllQuery, BooleanQuery, ConstScoreQuery, EmptyQuery, Occur, PhraseQuery, Query as TantivyQuery,
+    RangeQuery, TermQuery, TermSetQuery,
 };
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{Searcher, Term};
 
 use super::SearchRequest;
 use super::phrase::OpenPhraseQuery;
@@ -23,51 +22,38 @@ type Clause = (Occur, Box<dyn TantivyQuery>);
 /// The types that `has:media` means.
 const MEDIA: [&str; 4] = ["image", "video", "audio", "file"];
 
-/// How many words a prefix may stand for and still be scored word by word. Beyond, every word
-/// scores the same: reading thousands of lists of positions to rank what was hardly typed yet
-/// costs more than it tells.
-const MAX_SCORED_WORDS: usize = 64;
+/// What a word that begins as typed scores; the very word scores its BM25 on top.
+const PREFIX_SCORE: f32 = 0.5;
 
-/// What a word that only begins as typed scores beside the very word.
-const PREFIX_WEIGHT: f32 = 0.5;
-
-/// Compiles requests against one state of the index.
-pub(super) struct Compiler<'a> {
+/// Compiles requests.
+pub(super) struct Compiler {
     pub(super) fields: Fields,
-    pub(super) searcher: &'a Searcher,
 }
 
-impl Compiler<'_> {
+impl Compiler {
     /// The tantivy query for `request`.
-    pub(super) fn compile(
-        &self,
-        request: &SearchRequest<'_>,
-    ) -> tantivy::Result<Box<dyn TantivyQuery>> {
+    pub(super) fn compile(&self, request: &SearchRequest<'_>) -> Box<dyn TantivyQuery> {
         let query = request.query;
         let mut clauses: Vec<Clause> = Vec::new();
         for needle in &query.text.wanted {
-            clauses.push((Occur::Must, self.needle(needle)?));
+            clauses.push((Occur::Must, self.needle(needle)));
         }
         for needle in &query.text.unwanted {
-            clauses.push((Occur::MustNot, self.needle(needle)?));
+            clauses.push((Occur::MustNot, self.needle(needle)));
         }
         self.filters(request, &mut clauses);
         if !clauses.iter().any(|(occur, _)| *occur == Occur::Must) {
             clauses.push(must(boxed(AllQuery)));
         }
-        Ok(Box::new(BooleanQuery::new(clauses)))
+        boxed(BooleanQuery::new(clauses))
     }
 
     fn filters(&self, request: &SearchRequest<'_>, clauses: &mut Vec<Clause>) {
         let fields = self.fields;
         let query = request.query;
         let asked = [
-            request
-                .channels
-                .map(|channels| any_of(fields.channel, channels)),
-            request
-                .senders
-                .map(|senders| any_of(fields.sender, senders)),
+            request.channels.map(|channels| any_of(fields.channel, channels)),
+            request.senders.map(|senders| any_of(fields.sender, senders)),
             request.kind.map(|kind| any_of(fields.kind, &[kind])),
             sent_between(fields.sent_at, request),
         ];
@@ -79,30 +65,22 @@ impl Compiler<'_> {
             Has::Media => any_of(fields.kind, &MEDIA),
         };
         clauses.extend(query.has.wanted.iter().map(has).map(must));
-        clauses.extend(
-            query
-                .has
-                .unwanted
-                .iter()
-                .map(|has_not| (Occur::MustNot, has(has_not))),
-        );
+        clauses.extend(query.has.unwanted.iter().map(|has_not| (Occur::MustNot, has(has_not))));
     }
 
     /// Messages in which `needle` occurs: its terms one after another, the last word of it possibly
     /// going on.
-    fn needle(&self, needle: &Needle) -> tantivy::Result<Box<dyn TantivyQuery>> {
+    fn needle(&self, needle: &Needle) -> Box<dyn TantivyQuery> {
         let (mut terms, open_end) = self.terms(needle.as_str());
         match terms.pop() {
-            None => Ok(boxed(EmptyQuery)),
-            Some(word) if open_end && !terms.is_empty() => {
-                Ok(boxed(OpenPhraseQuery::new(terms, word)))
-            }
+            None => boxed(EmptyQuery),
+            Some(word) if open_end && !terms.is_empty() => boxed(OpenPhraseQuery::new(terms, word)),
             // A single word is the whole needle.
             Some(_) if open_end => self.prefix(needle.as_str()),
-            Some((_, term)) if terms.is_empty() => Ok(scored(term)),
+            Some((_, term)) if terms.is_empty() => scored(term),
             Some(last) => {
                 terms.push(last);
-                Ok(boxed(PhraseQuery::new_with_offset(terms)))
+                boxed(PhraseQuery::new_with_offset(terms))
             }
         }
     }
@@ -115,10 +93,7 @@ impl Compiler<'_> {
     fn terms(&self, folded: &str) -> (Vec<(usize, Term)>, bool) {
         let units: Vec<Unit> = units(folded).collect();
         let term = |unit: &Unit, end| {
-            (
-                unit.position,
-                Term::from_field_text(self.fields.text, &folded[unit.start..end]),
-            )
+            (unit.position, Term::from_field_text(self.fields.text, &folded[unit.start..end]))
         };
         let mut terms = Vec::with_capacity(units.len());
         let mut covered = 0;
@@ -140,52 +115,18 @@ impl Compiler<'_> {
             }
             before = Some(unit);
         }
-        (
-            terms,
-            units.last().is_some_and(|unit| unit.kind == Kind::Word),
-        )
+        (terms, units.last().is_some_and(|unit| unit.kind == Kind::Word))
     }
 
-    /// Messages with a word that begins with `word`; the very word first.
-    fn prefix(&self, word: &str) -> tantivy::Result<Box<dyn TantivyQuery>> {
-        let field = self.fields.text;
-        let the_word = scored(Term::from_field_text(field, word));
-        let longer: Vec<Box<dyn TantivyQuery>> = match self.longer_words(word)? {
-            Some(longer) => {
-                let terms = longer
-                    .iter()
-                    .map(|longer| Term::from_field_text(field, longer));
-                terms
-                    .map(|term| boxed(BoostQuery::new(scored(term), PREFIX_WEIGHT)))
-                    .collect()
-            }
-            None => {
-                let from = Bound::Included(Term::from_field_text(field, word));
-                // No word holds the last code point: it is not a character.
-                let to = Term::from_field_text(field, &format!("{word}{}", char::MAX));
-                let all = boxed(RangeQuery::new(from, Bound::Excluded(to)));
-                vec![boxed(ConstScoreQuery::new(all, PREFIX_WEIGHT))]
-            }
-        };
-        let all = std::iter::once(the_word).chain(longer).collect();
-        Ok(boxed(DisjunctionMaxQuery::new(all)))
-    }
-
-    /// The words of the index that begin with `word` and go on; `None` if they are too many to be
-    /// scored.
-    fn longer_words(&self, word: &str) -> tantivy::Result<Option<BTreeSet<String>>> {
-        let mut words = BTreeSet::new();
-        for segment in self.searcher.segment_readers() {
-            let index = segment.inverted_index(self.fields.text)?;
-            let mut stream = index.terms().range().gt(word).into_stream()?;
-            while stream.advance() && stream.key().starts_with(word.as_bytes()) {
-                words.insert(String::from_utf8_lossy(stream.key()).into_owned());
-                if words.len() > MAX_SCORED_WORDS {
-                    return Ok(None);
-                }
-            }
-        }
-        Ok(Some(words))
+    /// Messages with a word that begins with `word`, all worth the same but for those with the very
+    /// word: rare longer words would otherwise come first just because they are rare.
+    fn prefix(&self, word: &str) -> Box<dyn TantivyQuery> {
+        let term = |word: &str| Term::from_field_text(self.fields.text, word);
+        // No word holds the last code point: it is not a character.
+        let end = term(&format!("{word}{}", char::MAX));
+        let begun = boxed(RangeQuery::new(Bound::Included(term(word)), Bound::Excluded(end)));
+        let begun = boxed(ConstScoreQuery::new(begun, PREFIX_SCORE));
+        boxed(BooleanQuery::new(vec![(Occur::Must, begun), (Occur::Should, scored(term(word)))]))
     }
 }
 
@@ -225,10 +166,7 @@ fn either_side(asked: &Sides<impl AsRef<str>>, field: Field, clauses: &mut Vec<C
 /// The time limits of request and query together.
 fn sent_between(sent_at: Field, request: &SearchRequest<'_>) -> Option<Box<dyn TantivyQuery>> {
     let from = request.from.max(request.query.after);
-    let to = [request.to, request.query.before]
-        .into_iter()
-        .flatten()
-        .min();
+    let to = [request.to, request.query.before].into_iter().flatten().min();
     let term = |moment| Term::from_field_i64(sent_at, moment);
     let from_bound = from.map_or(Bound::Unbounded, |from| Bound::Included(term(from)));
     let to_bound = to.map_or(Bound::Unbounded, |to| Bound::Excluded(term(to)));

@@ -56,9 +56,7 @@ pub(super) fn open(dir: &Path) -> Result<(Index, Opened), IndexError> {
 
 fn create(dir: &Path) -> Result<Index, IndexError> {
     fs::write(dir.join(VERSION_FILE), VERSION.to_string())?;
-    let builder = Index::builder()
-        .schema(schema::schema().0)
-        .tokenizers(schema::tokenizers());
+    let builder = Index::builder().schema(schema::schema().0).tokenizers(schema::tokenizers());
     Ok(builder.create_in_dir(dir)?)
 }
 
@@ -87,9 +85,7 @@ fn is_damage(error: &TantivyError) -> bool {
 /// Removes the files of an index, and nothing else that may lie in the folder.
 fn wipe(dir: &Path) -> Result<(), IndexError> {
     let directory = MmapDirectory::open(dir).map_err(TantivyError::from)?;
-    let _lock = directory
-        .acquire_lock(&INDEX_WRITER_LOCK)
-        .map_err(writer::lock_error)?;
+    let _lock = directory.acquire_lock(&INDEX_WRITER_LOCK).map_err(writer::lock_error)?;
     // The list of segments goes first: without it, what is left after a crash is no index.
     remove(&dir.join(META_FILE))?;
     for entry in fs::read_dir(dir)? {
@@ -110,10 +106,7 @@ fn remove(path: &Path) -> Result<(), io::Error> {
 
 /// Whether tantivy wrote this file: segments are named by 32 hexadecimal digits.
 fn is_index_file(path: &Path) -> bool {
-    let name = path
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or_default();
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let stem = name.split('.').next().unwrap_or_default();
     let is_segment = stem.len() == 32 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_segment || [VERSION_FILE, ".managed.json"].contains(&name)

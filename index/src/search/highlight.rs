@@ -22,11 +22,7 @@ pub fn highlight(text: &str, query: &Query) -> Vec<Range<usize>> {
         return Vec::new();
     }
     let text = SearchText::new(text);
-    let found = query
-        .text
-        .wanted
-        .iter()
-        .flat_map(|needle| occurrences(text.as_str(), needle));
+    let found = query.text.wanted.iter().flat_map(|needle| occurrences(text.as_str(), needle));
     let mut ranges: Vec<_> = found.map(|range| text.original(range)).collect();
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     merge(ranges)
@@ -38,10 +34,7 @@ pub fn snippet(text: &str, query: &Query, max: usize) -> Snippet {
     let highlights = highlight(text, query);
     let len = text.chars().count();
     if len <= max {
-        return Snippet {
-            text: text.to_owned(),
-            highlights,
-        };
+        return Snippet { text: text.to_owned(), highlights };
     }
     let first = highlights.first().map_or(0, |range| range.start);
     // A quarter before, the rest after; but no less than there is to show.
@@ -62,10 +55,7 @@ pub fn snippet(text: &str, query: &Query, max: usize) -> Snippet {
         let (from, to) = (range.start.max(part.start), range.end.min(part.end));
         (from < to).then(|| from - start + shift..to - start + shift)
     });
-    Snippet {
-        text: cut,
-        highlights: inside.collect(),
-    }
+    Snippet { text: cut, highlights: inside.collect() }
 }
 
 /// Where `needle` occurs in `folded`, in characters: from the beginning of a word on if it begins
@@ -117,26 +107,12 @@ mod tests {
 
     #[test]
     fn finds_are_marked_in_the_text_as_it_was_written() {
-        assert_eq!(
-            marked("Le CAFÉ, the café's cafeteria", "cafe"),
-            ["CAFÉ", "café", "cafe"]
-        );
+        assert_eq!(marked("Le CAFÉ, the café's cafeteria", "cafe"), ["CAFÉ", "café", "cafe"]);
         assert_eq!(marked("scone one", "one"), ["one"], "not inside a word");
-        assert_eq!(
-            marked("ｉＰｈｏｎｅを買う", "iphoneを買"),
-            ["ｉＰｈｏｎｅを買"]
-        );
+        assert_eq!(marked("ｉＰｈｏｎｅを買う", "iphoneを買"), ["ｉＰｈｏｎｅを買"]);
         assert_eq!(marked("ﾊﾟｽﾜｰﾄﾞです", "ワード"), ["ﾜｰﾄﾞ"]);
-        assert_eq!(
-            marked("明天天氣好", "天天 天氣"),
-            ["天天氣"],
-            "overlapping finds are one"
-        );
-        assert_eq!(
-            marked("a b -c", "b -c"),
-            ["b"],
-            "what must not occur is not marked"
-        );
+        assert_eq!(marked("明天天氣好", "天天 天氣"), ["天天氣"], "overlapping finds are one");
+        assert_eq!(marked("a b -c", "b -c"), ["b"], "what must not occur is not marked");
         assert_eq!(marked("two  \n words", "\"two words\""), ["two  \n words"]);
         assert_eq!(marked("ขอน้ำหน่อย", "น้ำ"), ["น้ำ"]);
         assert!(marked("anything", "type:text").is_empty());
@@ -148,30 +124,17 @@ mod tests {
         let snippet = snippet(&text, &Query::parse("needle").unwrap(), 40);
         assert_eq!(snippet.text.chars().count(), 42);
         assert!(snippet.text.starts_with('…') && snippet.text.ends_with('…'));
-        let [range] = &snippet.highlights[..] else {
-            panic!("{snippet:?}")
-        };
-        let shown: String = snippet
-            .text
-            .chars()
-            .skip(range.start)
-            .take(range.len())
-            .collect();
+        let [range] = &snippet.highlights[..] else { panic!("{snippet:?}") };
+        let shown: String = snippet.text.chars().skip(range.start).take(range.len()).collect();
         assert_eq!(shown, "needle");
     }
 
     #[test]
     fn a_short_text_is_its_own_snippet() {
         let query = Query::parse("b").unwrap();
-        let whole = Snippet {
-            text: "a b".to_owned(),
-            highlights: vec![2..3],
-        };
+        let whole = Snippet { text: "a b".to_owned(), highlights: vec![2..3] };
         assert_eq!(snippet("a b", &query, 3), whole);
-        let cut = Snippet {
-            text: "a …".to_owned(),
-            highlights: vec![],
-        };
+        let cut = Snippet { text: "a …".to_owned(), highlights: vec![] };
         assert_eq!(snippet("a yb", &query, 2), cut);
     }
 }

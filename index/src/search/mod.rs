@@ -180,16 +180,8 @@ impl MessageIndex {
 
     fn new(index: Index, opened: Opened) -> Result<Self, IndexError> {
         // By hand: the writer here knows when, and a watching thread would only guess.
-        let reader = index
-            .reader_builder()
-            .reload_policy(ReloadPolicy::Manual)
-            .try_into()?;
-        Ok(Self {
-            index,
-            reader,
-            fields: schema::schema().1,
-            opened,
-        })
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        Ok(Self { index, reader, fields: schema::schema().1, opened })
     }
 
     /// What was found when the index was opened; anything but [`Opened::Kept`] means that it is
@@ -222,11 +214,7 @@ impl MessageIndex {
     /// Searches.
     pub fn search(&self, request: &SearchRequest<'_>) -> Result<SearchPage, IndexError> {
         let searcher = self.reader.searcher();
-        let compiled = Compiler {
-            fields: self.fields,
-            searcher: &searcher,
-        }
-        .compile(request)?;
+        let compiled = Compiler { fields: self.fields }.compile(request);
         // One more than asked for tells whether there is another page.
         let collector = Best {
             by_score: request.sort == Sort::Relevance && !request.query.text.wanted.is_empty(),
@@ -237,10 +225,7 @@ impl MessageIndex {
         let is_last = found.best.len() <= request.limit;
         found.best.truncate(request.limit);
         let last = found.best.last().map(|&(rank, _)| Cursor(rank));
-        let hits = found
-            .best
-            .iter()
-            .map(|&(rank, address)| self.hit(&searcher, rank, address));
+        let hits = found.best.iter().map(|&(rank, address)| self.hit(&searcher, rank, address));
         Ok(SearchPage {
             hits: hits.collect::<Result<_, _>>()?,
             total: found.total,
@@ -256,10 +241,7 @@ impl MessageIndex {
     ) -> Result<SearchHit, IndexError> {
         let document: TantivyDocument = searcher.doc(address)?;
         let key = document.get_first(self.fields.key);
-        let ids = key
-            .as_ref()
-            .and_then(|key| key.as_str())
-            .and_then(schema::split_key);
+        let ids = key.as_ref().and_then(|key| key.as_str()).and_then(schema::split_key);
         let (channel_id, message_id) = ids.ok_or(IndexError::NoKey)?;
         Ok(SearchHit {
             channel_id: channel_id.to_owned(),

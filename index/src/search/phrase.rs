@@ -22,11 +22,7 @@ pub(super) struct OpenPhraseQuery {
 impl OpenPhraseQuery {
     /// A query for `exact` (not empty, at its positions, in order) and then `prefix`.
     pub(super) fn new(exact: Vec<(usize, Term)>, (prefix_position, prefix): (usize, Term)) -> Self {
-        Self {
-            exact,
-            prefix_position,
-            prefix,
-        }
+        Self { exact, prefix_position, prefix }
     }
 }
 
@@ -38,10 +34,7 @@ impl Query for OpenPhraseQuery {
             }
             terms => PhraseQuery::new_with_offset(terms.to_vec()).weight(scoring)?,
         };
-        Ok(Box::new(OpenPhraseWeight {
-            exact,
-            query: self.clone(),
-        }))
+        Ok(Box::new(OpenPhraseWeight { exact, query: self.clone() }))
     }
 }
 
@@ -64,10 +57,7 @@ impl Weight for OpenPhraseWeight {
     fn explain(&self, reader: &SegmentReader, doc: DocId) -> tantivy::Result<Explanation> {
         let mut scorer = self.scorer(reader, 1.0)?;
         let matches = scorer.doc() <= doc && scorer.seek(doc) == doc;
-        Ok(Explanation::new(
-            "open phrase",
-            if matches { scorer.score() } else { 0.0 },
-        ))
+        Ok(Explanation::new("open phrase", if matches { scorer.score() } else { 0.0 }))
     }
 }
 
@@ -96,12 +86,7 @@ impl OpenPhraseWeight {
         while scorer.doc() != TERMINATED {
             let (doc, score) = (scorer.doc(), scorer.score());
             let places = places_after(doc, &mut terms);
-            candidates.push(Candidate {
-                doc,
-                score,
-                places,
-                is_match: false,
-            });
+            candidates.push(Candidate { doc, score, places, is_match: false });
             scorer.advance();
         }
         Ok(candidates)
@@ -120,12 +105,8 @@ impl OpenPhraseWeight {
             let postings = index.read_postings_from_terminfo(words.value(), positions)?;
             mark_matches(postings, &mut candidates);
         }
-        let matches = candidates
-            .into_iter()
-            .filter(|candidate| candidate.is_match);
-        Ok(matches
-            .map(|candidate| (candidate.doc, candidate.score))
-            .collect())
+        let matches = candidates.into_iter().filter(|candidate| candidate.is_match);
+        Ok(matches.map(|candidate| (candidate.doc, candidate.score)).collect())
     }
 }
 

@@ -16,9 +16,8 @@ use crate::fold::strip_marks;
 pub const MAX_QUERY: usize = 200;
 
 /// The message types that `type:` knows.
-pub const MESSAGE_TYPES: [&str; 8] = [
-    "text", "image", "video", "audio", "file", "location", "sticker", "other",
-];
+pub const MESSAGE_TYPES: [&str; 8] =
+    ["text", "image", "video", "audio", "file", "location", "sticker", "other"];
 
 /// Why a query cannot be understood; the text is made for the person who typed it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,10 +60,7 @@ pub struct Sides<T> {
 
 impl<T> Default for Sides<T> {
     fn default() -> Self {
-        Self {
-            wanted: Vec::new(),
-            unwanted: Vec::new(),
-        }
+        Self { wanted: Vec::new(), unwanted: Vec::new() }
     }
 }
 
@@ -75,12 +71,7 @@ impl<T> Sides<T> {
     }
 
     fn push(&mut self, value: T, unwanted: bool) {
-        if unwanted {
-            &mut self.unwanted
-        } else {
-            &mut self.wanted
-        }
-        .push(value);
+        if unwanted { &mut self.unwanted } else { &mut self.wanted }.push(value);
     }
 }
 
@@ -92,11 +83,7 @@ impl Needle {
     /// The needle for a word (sentence marks at its end do not count) or for an exact phrase.
     fn new(text: &str, is_phrase: bool) -> Option<Self> {
         let folded = fold_for_search(text);
-        let trimmed = if is_phrase {
-            folded.trim()
-        } else {
-            strip_marks(folded.trim())
-        };
+        let trimmed = if is_phrase { folded.trim() } else { strip_marks(folded.trim()) };
         (!trimmed.is_empty()).then(|| Self(trimmed.to_owned()))
     }
 
@@ -149,11 +136,7 @@ impl Query {
         while !rest.is_empty() {
             rest = query.clause(rest, utc_offset)?.trim_start();
         }
-        if query == Self::default() {
-            Err(QueryError::Empty)
-        } else {
-            Ok(query)
-        }
+        if query == Self::default() { Err(QueryError::Empty) } else { Ok(query) }
     }
 
     /// A query for one exact phrase, whatever characters are in it; `None` if nothing is.
@@ -178,11 +161,9 @@ impl Query {
 
     /// Takes one clause from the beginning of `text` and returns what follows.
     fn clause<'a>(&mut self, text: &'a str, utc_offset: i32) -> Result<&'a str, QueryError> {
-        let body = text.strip_prefix(['-', '－']).filter(|body| {
-            body.chars()
-                .next()
-                .is_some_and(|c| !c.is_whitespace() && c != '-')
-        });
+        let body = text
+            .strip_prefix(['-', '－'])
+            .filter(|body| body.chars().next().is_some_and(|c| !c.is_whitespace() && c != '-'));
         let (unwanted, body) = (body.is_some(), body.unwrap_or(text));
         if let Some((field, value)) = field(body) {
             let (value, _, rest) = value_of(value)?;
@@ -228,9 +209,7 @@ impl Query {
 fn field(text: &str) -> Option<(&'static str, &str)> {
     const FIELDS: [&str; 5] = ["from", "type", "has", "after", "before"];
     let (name, value) = text.split_once([':', '：'])?;
-    let field = FIELDS
-        .into_iter()
-        .find(|field| name.eq_ignore_ascii_case(field))?;
+    let field = FIELDS.into_iter().find(|field| name.eq_ignore_ascii_case(field))?;
     Some((field, value))
 }
 
@@ -246,9 +225,7 @@ fn value_of(text: &str) -> Result<(&str, bool, &str), QueryError> {
 }
 
 fn message_type(value: &str) -> Result<&'static str, QueryError> {
-    let known = MESSAGE_TYPES
-        .into_iter()
-        .find(|known| value.eq_ignore_ascii_case(known));
+    let known = MESSAGE_TYPES.into_iter().find(|known| value.eq_ignore_ascii_case(known));
     known.ok_or_else(|| QueryError::BadValue {
         field: "type",
         value: value.to_owned(),
@@ -314,14 +291,8 @@ mod tests {
         .unwrap();
         assert_eq!(query.from.wanted, ["Ann Lee", "U1"]);
         assert_eq!(query.from.unwanted, ["U2"]);
-        assert_eq!(
-            (query.types.wanted, query.types.unwanted),
-            (vec!["image"], vec!["sticker"])
-        );
-        assert_eq!(
-            (query.has.wanted, query.has.unwanted),
-            (vec![Has::Link], vec![Has::Media])
-        );
+        assert_eq!((query.types.wanted, query.types.unwanted), (vec!["image"], vec!["sticker"]));
+        assert_eq!((query.has.wanted, query.has.unwanted), (vec![Has::Link], vec![Has::Media]));
         assert!(query.text.is_empty());
     }
 
@@ -343,17 +314,9 @@ mod tests {
         assert_eq!(query.after, Some(1_767_312_000_000));
         assert_eq!(query.before, Some(1_767_312_000_500 - 8 * 3_600_000));
         let taipei = Query::parse_at("after:2026/01/02 after:2025-12-31", 8 * 60).unwrap();
-        assert_eq!(
-            taipei.after,
-            Some(1_767_312_000_000 - 8 * 3_600_000),
-            "the later one counts"
-        );
+        assert_eq!(taipei.after, Some(1_767_312_000_000 - 8 * 3_600_000), "the later one counts");
         let before = Query::parse("before:2026-01-02 before:2027-01-02").unwrap();
-        assert_eq!(
-            before.before,
-            Some(1_767_312_000_000),
-            "the earlier one counts"
-        );
+        assert_eq!(before.before, Some(1_767_312_000_000), "the earlier one counts");
     }
 
     #[test]
@@ -368,10 +331,7 @@ mod tests {
         let error = |text: &str| Query::parse(text).unwrap_err().to_string();
         assert_eq!(error(" \u{200b} "), "the query is empty");
         assert_eq!(error("\"\""), "the query is empty");
-        assert_eq!(
-            error(&"x".repeat(201)),
-            "the query is longer than 200 characters"
-        );
+        assert_eq!(error(&"x".repeat(201)), "the query is longer than 200 characters");
         assert_eq!(error("a \"b"), "a quotation mark is not closed");
         assert_eq!(error("from: x"), "nothing follows from:");
         assert_eq!(
@@ -379,10 +339,7 @@ mod tests {
             "type: takes text, image, video, audio, file, location, sticker or other, not picture"
         );
         assert_eq!(error("has:x"), "has: takes link or media, not x");
-        assert_eq!(
-            error("-before:2026-01-01"),
-            "before: cannot be excluded with -"
-        );
+        assert_eq!(error("-before:2026-01-01"), "before: cannot be excluded with -");
         assert!(error("after:2026-02-30").starts_with("after: takes a day such as"));
     }
 }

@@ -104,9 +104,7 @@ pub(super) fn split_key(key: &str) -> Option<(&str, &str)> {
 /// Whether a text holds what chat apps turn into a link.
 fn has_link(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    ["http://", "https://", "www."]
-        .iter()
-        .any(|marker| lower.contains(marker))
+    ["http://", "https://", "www."].iter().any(|marker| lower.contains(marker))
 }
 
 /// FNV-1a, written out because the order of results must not change with a library's version.

@@ -1,9 +1,10 @@
 //! Text in units: what is indexed, what a query asks for, and the tokenizer between the two.
 //!
 //! A unit is a word of a script with spaces, or one character of a script without them, or one
-//! symbol. Every unit takes a position, and so does a run of white space, so that positions next to
-//! each other mean characters next to each other. Runs of Han, kana, Thai, Hangul, … are indexed
-//! as overlapping pairs and single characters: any substring is then a phrase of pairs.
+//! symbol, or the white space between two of these unless both are words. Every unit takes a
+//! position, so that a phrase of units is a piece of the text and nothing else. Runs of Han, kana,
+//! Thai, Hangul, … are indexed as overlapping pairs and single characters: any substring is then a
+//! phrase of pairs.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -24,7 +25,7 @@ pub(super) enum Kind {
     Word,
     /// One character of a script searched by substring; `pair` if another one follows at once.
     Character { pair: bool },
-    /// One symbol, punctuation mark or emoji.
+    /// One symbol, punctuation mark, emoji or white space.
     Symbol,
 }
 
@@ -47,6 +48,7 @@ pub(super) fn units(folded: &str) -> Units<'_> {
         chars: folded.char_indices().peekable(),
         position: 0,
         len: folded.len(),
+        after_word: false,
     }
 }
 
@@ -55,6 +57,8 @@ pub(super) struct Units<'a> {
     chars: Peekable<CharIndices<'a>>,
     position: usize,
     len: usize,
+    /// Whether the last unit was a whole word.
+    after_word: bool,
 }
 
 impl Units<'_> {
@@ -63,16 +67,23 @@ impl Units<'_> {
         self.chars.peek().map_or(self.len, |&(at, _)| at)
     }
 
-    /// Takes the rest of a word that has begun, up to [`MAX_WORD`] characters in all.
-    fn take_word(&mut self) {
-        for _ in 1..MAX_WORD {
-            if self
-                .chars
-                .next_if(|&(_, c)| Class::of(c) == Class::Word)
-                .is_none()
-            {
-                break;
-            }
+    fn next_class(&mut self) -> Option<Class> {
+        self.chars.peek().map(|&(_, c)| Class::of(c))
+    }
+
+    /// Takes the rest of a word that has begun, up to [`MAX_WORD`] characters in all; whether that
+    /// was all of it.
+    fn take_word(&mut self) -> bool {
+        (1..MAX_WORD).any(|_| self.chars.next_if(|&(_, c)| Class::of(c) == Class::Word).is_none())
+    }
+
+    /// Whether a space is said already by what stands around it: at the ends, and between words,
+    /// which could not stand next to each other without it.
+    fn is_silent_space(&mut self) -> bool {
+        match self.next_class() {
+            None => true,
+            Some(Class::Word) => self.after_word || self.position == 0,
+            Some(_) => self.position == 0,
         }
     }
 }
@@ -81,36 +92,23 @@ impl Iterator for Units<'_> {
     type Item = Unit;
 
     fn next(&mut self) -> Option<Unit> {
-        loop {
-            let (start, c) = self.chars.next()?;
-            let position = self.position;
-            self.position += 1;
-            let class = Class::of(c);
-            if class == Class::Word {
-                self.take_word();
-            }
-            let end = self.next_start();
-            let second = self
-                .chars
-                .peek()
-                .filter(|&&(_, c)| Class::of(c).is_substring_script());
-            let pair_end = second.map_or(end, |&(at, c)| at + c.len_utf8());
-            let kind = match class {
-                Class::Space => continue,
-                Class::Word => Kind::Word,
-                Class::Symbol => Kind::Symbol,
-                Class::Hangul | Class::Unspaced => Kind::Character {
-                    pair: pair_end > end,
-                },
-            };
-            return Some(Unit {
-                kind,
-                start,
-                end,
-                pair_end,
-                position,
-            });
+        let (mut start, mut c) = self.chars.next()?;
+        if Class::of(c) == Class::Space && self.is_silent_space() {
+            (start, c) = self.chars.next()?;
         }
+        let class = Class::of(c);
+        self.after_word = class == Class::Word && self.take_word();
+        let end = self.next_start();
+        let second = self.chars.peek().filter(|&&(_, c)| Class::of(c).is_substring_script());
+        let pair_end = second.map_or(end, |&(at, c)| at + c.len_utf8());
+        let kind = match class {
+            Class::Word => Kind::Word,
+            Class::Symbol | Class::Space => Kind::Symbol,
+            Class::Hangul | Class::Unspaced => Kind::Character { pair: pair_end > end },
+        };
+        let position = self.position;
+        self.position += 1;
+        Some(Unit { kind, start, end, pair_end, position })
     }
 }
 
@@ -131,11 +129,7 @@ impl Tokenizer for UnitTokenizer {
         self.units.clear();
         self.units.extend(units(&self.folded));
         self.token.reset();
-        UnitTokens {
-            tokenizer: self,
-            next: 0,
-            pair_done: false,
-        }
+        UnitTokens { tokenizer: self, next: 0, pair_done: false }
     }
 }
 
@@ -148,11 +142,7 @@ pub(super) struct UnitTokens<'a> {
 
 impl TokenStream for UnitTokens<'_> {
     fn advance(&mut self) -> bool {
-        let UnitTokenizer {
-            folded,
-            units,
-            token,
-        } = &mut *self.tokenizer;
+        let UnitTokenizer { folded, units, token } = &mut *self.tokenizer;
         let Some(unit) = units.get(self.next) else {
             return false;
         };
@@ -198,29 +188,26 @@ mod tests {
             (2, "買"),
             (3, "う"),
             (4, "!"),
+            (5, " "),
             (6, "ok"),
+            (7, "now"),
         ];
-        assert_eq!(
-            terms(" iPhoneを買う！ \n OK"),
-            expected.map(|(at, text)| (at, text.to_owned()))
-        );
+        let expected = expected.map(|(at, text)| (at, text.to_owned()));
+        assert_eq!(terms(" iPhoneを買う！ \n OK now "), expected);
     }
 
     #[test]
     fn a_pair_never_spans_a_gap() {
-        let expected = [(0, "你"), (2, "好"), (3, "，"), (4, "嗎")];
-        // The comma folds to ASCII.
-        let expected = expected.map(|(at, text)| (at, text.replace('，', ",")));
-        assert_eq!(terms("你 好，嗎"), expected);
+        let expected = [(0, "你"), (1, " "), (2, "好"), (3, ","), (4, "嗎")];
+        assert_eq!(terms("你 好，嗎"), expected.map(|(at, text)| (at, text.to_owned())));
     }
 
     #[test]
     fn a_very_long_word_is_cut_into_pieces() {
         let long = "x".repeat(150);
-        let lengths: Vec<_> = terms(&long)
-            .iter()
-            .map(|(at, text)| (*at, text.len()))
-            .collect();
+        let lengths: Vec<_> = terms(&long).iter().map(|(at, text)| (*at, text.len())).collect();
         assert_eq!(lengths, [(0, 64), (1, 64), (2, 22)]);
+        let two_words = format!("{} {}", "x".repeat(64), "y");
+        assert_eq!(terms(&two_words)[1..], [(1, " ".to_owned()), (2, "y".to_owned())]);
     }
 }

@@ -24,10 +24,7 @@ pub struct WriterOptions {
 
 impl Default for WriterOptions {
     fn default() -> Self {
-        Self {
-            memory: 64_000_000,
-            threads: 1,
-        }
+        Self { memory: 64_000_000, threads: 1 }
     }
 }
 
@@ -47,13 +44,10 @@ impl MessageWriter {
             .num_merge_threads(1)
             .build();
         let writer =
-            index
-                .index
-                .writer_with_options(engine_options)
-                .map_err(|error| match error {
-                    TantivyError::LockFailure(lock, _) => lock_error(lock),
-                    error => error.into(),
-                })?;
+            index.index.writer_with_options(engine_options).map_err(|error| match error {
+                TantivyError::LockFailure(lock, _) => lock_error(lock),
+                error => error.into(),
+            })?;
         let mut policy = LogMergePolicy::default();
         policy.set_del_docs_ratio_before_merge(MAX_ERASED);
         writer.set_merge_policy(Box::new(policy));
@@ -70,12 +64,8 @@ impl MessageWriter {
                     self.writer.delete_term(key);
                     self.writer.add_document(fields.document(message))?;
                 }
-                IndexChange::Erase {
-                    channel_id,
-                    message_id,
-                } => {
-                    self.writer
-                        .delete_term(fields.key_term(channel_id, message_id));
+                IndexChange::Erase { channel_id, message_id } => {
+                    self.writer.delete_term(fields.key_term(channel_id, message_id));
                 }
             }
         }

@@ -82,9 +82,7 @@ pub(in crate::api) async fn read(
     State(api): State<Api>,
     access: Settings,
 ) -> Result<Json<ConfigView>, ApiError> {
-    Ok(Json(ConfigView {
-        assistant: api.store.assistant_config(&access.channel).await?,
-    }))
+    Ok(Json(ConfigView { assistant: api.store.assistant_config(&access.channel).await? }))
 }
 
 pub(in crate::api) async fn change(
@@ -101,13 +99,9 @@ pub(in crate::api) async fn change(
     }
     let now = api.clock.now();
     let change = |config| patch.applied_to(config);
-    let changed = api
-        .store
-        .change_assistant_config(&access.channel, &access.user, now, change)
-        .await?;
-    Ok(Json(ConfigView {
-        assistant: changed?,
-    }))
+    let changed =
+        api.store.change_assistant_config(&access.channel, &access.user, now, change).await?;
+    Ok(Json(ConfigView { assistant: changed? }))
 }
 
 impl AssistantPatch {
@@ -135,10 +129,7 @@ fn set<T>(field: &mut T, value: Option<T>) {
 impl QaPatch {
     fn apply(self, config: &mut AssistantConfig) -> Result<(), ApiError> {
         let qa = &mut config.qa;
-        if self
-            .cooldown_seconds
-            .is_some_and(|seconds| seconds > MAX_COOLDOWN)
-        {
+        if self.cooldown_seconds.is_some_and(|seconds| seconds > MAX_COOLDOWN) {
             let why = format!("cooldownSeconds is at most {MAX_COOLDOWN}");
             return Err(ApiError::invalid("assistant.qa.cooldownSeconds", why));
         }

@@ -14,26 +14,13 @@ type Settings = ChannelAccess<Admin, WriteAssistant>;
 
 /// Checks a text's length in characters (Unicode scalar values after NFC, contract section 1), after taking U+0000 out, which no database keeps.
 fn text(field: &'static str, given: String, min: usize, max: usize) -> Result<String, ApiError> {
-    let given = if given.contains('\0') {
-        given.replace('\0', "")
-    } else {
-        given
-    };
-    let length = ComposingNormalizerBorrowed::new_nfc()
-        .normalize(&given)
-        .chars()
-        .count();
+    let given = if given.contains('\0') { given.replace('\0', "") } else { given };
+    let length = ComposingNormalizerBorrowed::new_nfc().normalize(&given).chars().count();
     if length > max {
-        return Err(ApiError::invalid(
-            field,
-            format!("{field} is longer than {max} characters"),
-        ));
+        return Err(ApiError::invalid(field, format!("{field} is longer than {max} characters")));
     }
     if length < min || (min > 0 && given.trim().is_empty()) {
-        return Err(ApiError::invalid(
-            field,
-            format!("{field} must not be empty"),
-        ));
+        return Err(ApiError::invalid(field, format!("{field} must not be empty")));
     }
     Ok(given)
 }
@@ -54,16 +41,10 @@ fn keywords(
         }
     }
     if kept.len() < min {
-        return Err(ApiError::invalid(
-            field,
-            format!("{field} needs at least {min} keyword"),
-        ));
+        return Err(ApiError::invalid(field, format!("{field} needs at least {min} keyword")));
     }
     if kept.len() > max {
-        return Err(ApiError::invalid(
-            field,
-            format!("{field} holds at most {max} keywords"),
-        ));
+        return Err(ApiError::invalid(field, format!("{field} holds at most {max} keywords")));
     }
     Ok(kept)
 }

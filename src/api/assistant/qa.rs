@@ -50,11 +50,7 @@ pub(in crate::api) async fn add(
     Body(body): Body<RuleBody>,
 ) -> Result<Json<RuleListView>, ApiError> {
     let draft = body.checked()?;
-    let id = RuleId::new(format!(
-        "qa_{}_{}",
-        api.clock.now().millis(),
-        random::text(6)
-    ));
+    let id = RuleId::new(format!("qa_{}_{}", api.clock.now().millis(), random::text(6)));
     change(&api, &access, RuleChange::Add(&id, &draft)).await?;
     full_list(&api, &access.channel).await
 }
@@ -81,25 +77,16 @@ pub(in crate::api) async fn remove(
 
 async fn change(api: &Api, access: &Settings, change: RuleChange<'_>) -> Result<(), ApiError> {
     let now = api.clock.now();
-    match api
-        .store
-        .change_rule(&access.channel, change, &access.user, now)
-        .await?
-    {
+    match api.store.change_rule(&access.channel, change, &access.user, now).await? {
         RuleChanged::Done => Ok(()),
         RuleChanged::NoRule => Err(ApiError::NotFound),
-        RuleChanged::TooMany => Err(ApiError::Conflict(
-            "The channel has as many rules as it may",
-        )),
+        RuleChanged::TooMany => Err(ApiError::Conflict("The channel has as many rules as it may")),
     }
 }
 
 async fn full_list(api: &Api, channel: &ChannelId) -> Result<Json<RuleListView>, ApiError> {
     let list = api.store.rules(channel).await?;
-    Ok(Json(RuleListView {
-        revision: list.revision,
-        items: list.items,
-    }))
+    Ok(Json(RuleListView { revision: list.revision, items: list.items }))
 }
 
 impl RuleBody {

@@ -63,9 +63,7 @@ pub(in crate::api) async fn set_welcome(
         Ok(config)
     };
     let now = api.clock.now();
-    api.store
-        .change_assistant_config(&access.channel, &access.user, now, change)
-        .await??;
+    api.store.change_assistant_config(&access.channel, &access.user, now, change).await??;
     Ok(Json(api.store.welcome(&access.channel).await?.into()))
 }
 
@@ -83,35 +81,20 @@ pub(in crate::api) async fn set_rules(
 ) -> Result<Json<RulesView>, ApiError> {
     let content = text("content", body.content, 0, limits::TEXT)?;
     let now = api.clock.now();
-    api.store
-        .set_group_rules(&access.channel, &content, &access.user, now)
-        .await?;
+    api.store.set_group_rules(&access.channel, &content, &access.user, now).await?;
     Ok(Json(api.store.group_rules(&access.channel).await?.into()))
 }
 
 impl From<SettingText> for WelcomeView {
     fn from(text: SettingText) -> Self {
-        let one = WelcomeText {
-            kind: "text",
-            content: text.text,
-        };
-        let messages = if one.content.is_empty() {
-            Vec::new()
-        } else {
-            vec![one]
-        };
-        Self {
-            revision: text.revision,
-            messages,
-        }
+        let one = WelcomeText { kind: "text", content: text.text };
+        let messages = if one.content.is_empty() { Vec::new() } else { vec![one] };
+        Self { revision: text.revision, messages }
     }
 }
 
 impl From<SettingText> for RulesView {
     fn from(text: SettingText) -> Self {
-        Self {
-            revision: text.revision,
-            content: text.text,
-        }
+        Self { revision: text.revision, content: text.text }
     }
 }

@@ -35,23 +35,12 @@ impl World {
                 self.member(&chat, &user)?;
                 let fields = fields(json!({ "postback": { "data": data } }));
                 let event = self.tell("postback", &chat, Some(&user), None, fields);
-                Ok(Outcome {
-                    events: event.into_iter().collect(),
-                    changes: Vec::new(),
-                })
+                Ok(Outcome { events: event.into_iter().collect(), changes: Vec::new() })
             }
-            Action::Unknown {
-                chat,
-                user,
-                kind,
-                fields,
-            } => {
+            Action::Unknown { chat, user, kind, fields } => {
                 self.chat_of(&chat)?;
                 let event = self.tell(&kind, &chat, user.as_deref(), None, fields);
-                Ok(Outcome {
-                    events: event.into_iter().collect(),
-                    changes: Vec::new(),
-                })
+                Ok(Outcome { events: event.into_iter().collect(), changes: Vec::new() })
             }
         }
     }
@@ -103,10 +92,7 @@ impl World {
         let change = self.write(entry, post.media().cloned());
         let event = fields(json!({ "message": message }));
         let event = self.tell("message", chat, Some(user), Some(&id), event);
-        Ok(Outcome {
-            events: event.into_iter().collect(),
-            changes: vec![change],
-        })
+        Ok(Outcome { events: event.into_iter().collect(), changes: vec![change] })
     }
 
     fn unsend(&mut self, message: &str) -> Result<Outcome, ActError> {
@@ -121,10 +107,7 @@ impl World {
         }
         let event = fields(json!({ "unsend": { "messageId": message } }));
         let event = self.tell("unsend", &chat, Some(&user), Some(message), event);
-        Ok(Outcome {
-            events: event.into_iter().collect(),
-            changes,
-        })
+        Ok(Outcome { events: event.into_iter().collect(), changes })
     }
 
     fn edit(&mut self, message: &str, text: Text) -> Result<Outcome, ActError> {
@@ -142,18 +125,8 @@ impl World {
             (line.message, line.edited_at) = (object.clone().into(), Some(at));
         });
         let event = fields(json!({ "message": object }));
-        let event = self.tell_at(
-            at,
-            "messageEdited",
-            &chat,
-            Some(&user),
-            Some(message),
-            event,
-        );
-        Ok(Outcome {
-            events: event.into_iter().collect(),
-            changes: change.into_iter().collect(),
-        })
+        let event = self.tell_at(at, "messageEdited", &chat, Some(&user), Some(message), event);
+        Ok(Outcome { events: event.into_iter().collect(), changes: change.into_iter().collect() })
     }
 
     /// The chat, the author and the last change of a person's message that still stands.
@@ -198,33 +171,16 @@ impl World {
         let token = (is_answerable(kind) && !self.standby).then(|| self.ids.reply_token(&id));
         if let Some(token) = &token {
             let (chat_id, event_id) = (chat.to_owned(), id.clone());
-            self.tokens.insert(
-                token.clone(),
-                Token {
-                    chat_id,
-                    event_id,
-                    at,
-                    used: false,
-                },
-            );
+            self.tokens.insert(token.clone(), Token { chat_id, event_id, at, used: false });
         }
-        let draft = Draft {
-            kind,
-            chat_id: chat,
-            user_id: user,
-            message_id: message,
-            fields,
-        };
+        let draft = Draft { kind, chat_id: chat, user_id: user, message_id: message, fields };
         Some(draft.finish(id, at, token, self.standby))
     }
 }
 
 /// Whether events of this type carry a reply token.
 fn is_answerable(kind: &str) -> bool {
-    matches!(
-        kind,
-        "message" | "messageEdited" | "follow" | "join" | "memberJoined" | "postback"
-    )
+    matches!(kind, "message" | "messageEdited" | "follow" | "join" | "memberJoined" | "postback")
 }
 
 fn line_of(chat: &str, at: i64, author: User, id: &str, message: &Map<String, Value>) -> Entry {

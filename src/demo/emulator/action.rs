@@ -23,34 +23,17 @@ pub enum Action {
     /// People leave: one event.
     MembersLeave { chat: String, users: Vec<String> },
     /// A person sends a message.
-    Send {
-        chat: String,
-        user: String,
-        post: Post,
-    },
+    Send { chat: String, user: String, post: Post },
     /// A person sends images together: one event each, all in one webhook.
-    SendImages {
-        chat: String,
-        user: String,
-        images: Vec<Media>,
-    },
+    SendImages { chat: String, user: String, images: Vec<Media> },
     /// A person takes a message back.
     Unsend { message: String },
     /// A person edits a text in a group.
     Edit { message: String, text: Text },
     /// A person presses a button of the bot's.
-    Postback {
-        chat: String,
-        user: String,
-        data: String,
-    },
+    Postback { chat: String, user: String, data: String },
     /// An event of a type that does not exist yet: the type and its own fields.
-    Unknown {
-        chat: String,
-        user: Option<String>,
-        kind: String,
-        fields: Map<String, Value>,
-    },
+    Unknown { chat: String, user: Option<String>, kind: String, fields: Map<String, Value> },
 }
 
 /// Why something cannot happen.

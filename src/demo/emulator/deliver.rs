@@ -26,21 +26,13 @@ pub struct Redelivery {
 
 impl Default for Redelivery {
     fn default() -> Self {
-        Self {
-            first: Duration::from_millis(100),
-            longest: Duration::from_secs(2),
-            attempts: 60,
-        }
+        Self { first: Duration::from_millis(100), longest: Duration::from_secs(2), attempts: 60 }
     }
 }
 
 impl Redelivery {
     /// Every webhook is sent once, whatever is answered.
-    pub const OFF: Self = Self {
-        first: Duration::ZERO,
-        longest: Duration::ZERO,
-        attempts: 1,
-    };
+    pub const OFF: Self = Self { first: Duration::ZERO, longest: Duration::ZERO, attempts: 1 };
 
     /// The wait after that many attempts.
     fn wait(&self, attempts: u32) -> Duration {
@@ -136,21 +128,12 @@ impl Emulator {
 
     async fn send(&self, number: u64, webhook: &Webhook, redelivery: bool) -> Delivery {
         let rules = self.shared.redelivery;
-        let mut delivery = Delivery {
-            webhook: number,
-            attempts: 0,
-            status: None,
-            accepted: false,
-        };
+        let mut delivery = Delivery { webhook: number, attempts: 0, status: None, accepted: false };
         while delivery.attempts < rules.attempts && self.webhook_url().is_some() {
             let again = redelivery || delivery.attempts > 0;
             delivery.attempts += 1;
-            delivery.status = self
-                .attempt(number, webhook, delivery.attempts, again)
-                .await;
-            delivery.accepted = delivery
-                .status
-                .is_some_and(|status| (200..300).contains(&status));
+            delivery.status = self.attempt(number, webhook, delivery.attempts, again).await;
+            delivery.accepted = delivery.status.is_some_and(|status| (200..300).contains(&status));
             if delivery.accepted || delivery.attempts == rules.attempts {
                 break;
             }
@@ -199,10 +182,8 @@ async fn in_order<T, R, F: Future<Output = R>>(
         let task = work(item);
         async move { (index, task.await) }
     });
-    let mut done: Vec<(usize, R)> = stream::iter(tasks)
-        .buffer_unordered(concurrency.max(1))
-        .collect()
-        .await;
+    let mut done: Vec<(usize, R)> =
+        stream::iter(tasks).buffer_unordered(concurrency.max(1)).collect().await;
     done.sort_unstable_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, result)| result).collect()
 }

@@ -58,11 +58,7 @@ pub(super) struct Faults(Vec<Switch>);
 impl Faults {
     pub(super) fn next(&mut self, target: Target, calls: usize, fault: Fault) {
         if calls > 0 {
-            self.0.push(Switch {
-                target,
-                left: calls,
-                fault,
-            });
+            self.0.push(Switch { target, left: calls, fault });
         }
     }
 
@@ -119,10 +115,7 @@ mod tests {
     #[test]
     fn targets_are_told_by_path() {
         let get = |path| Target::of(&Method::GET, path);
-        assert_eq!(
-            Target::of(&Method::POST, "/v2/bot/message/reply"),
-            Target::Reply
-        );
+        assert_eq!(Target::of(&Method::POST, "/v2/bot/message/reply"), Target::Reply);
         assert_eq!(get("/v2/bot/message/1/content"), Target::Content);
         assert_eq!(get("/v2/bot/group/C1/member/U1"), Target::Profile);
         assert_eq!(get("/v2/bot/group/C1/members/count"), Target::Info);

@@ -37,11 +37,7 @@ pub(super) struct Ids {
 
 impl Ids {
     pub(super) fn new(seed: u64) -> Self {
-        Self {
-            seed,
-            made: Counters::default(),
-            last_message: 0,
-        }
+        Self { seed, made: Counters::default(), last_message: 0 }
     }
 
     /// The bot's own user id.
@@ -74,9 +70,7 @@ impl Ids {
 
     /// A message id: decimal digits that grow, also while the clock stands still.
     pub(super) fn message(&mut self, now: i64) -> String {
-        let from_time = u64::try_from(now)
-            .unwrap_or(0)
-            .saturating_mul(PER_MILLISECOND);
+        let from_time = u64::try_from(now).unwrap_or(0).saturating_mul(PER_MILLISECOND);
         self.last_message = from_time.max(self.last_message + 1);
         self.last_message.to_string()
     }
@@ -84,22 +78,14 @@ impl Ids {
     /// The id of images that were sent together.
     pub(super) fn image_set(&mut self, now: i64) -> String {
         let number = next(&mut self.made.image_sets);
-        self.hex("images", &format!("{now}/{number}"), 64)
-            .to_uppercase()
+        self.hex("images", &format!("{now}/{number}"), 64).to_uppercase()
     }
 
     /// What `x-line-request-id` carries: a UUID in form.
     pub(super) fn request(&mut self, now: i64) -> String {
         let number = next(&mut self.made.requests);
         let hex = self.hex("request", &format!("{now}/{number}"), 32);
-        [
-            &hex[..8],
-            &hex[8..12],
-            &hex[12..16],
-            &hex[16..20],
-            &hex[20..],
-        ]
-        .join("-")
+        [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
     }
 
     pub(super) fn reply_token(&self, event: &str) -> String {
@@ -119,10 +105,7 @@ impl Ids {
             .chain_update(name)
             .finalize();
         let digits = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-        digits
-            .take(length)
-            .filter_map(|digit| char::from_digit(digit.into(), 16))
-            .collect()
+        digits.take(length).filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
     }
 }
 
@@ -151,46 +134,25 @@ mod tests {
         let mut ids = Ids::new(7);
         for (id, prefix) in [(ids.user(), 'U'), (ids.group(), 'C'), (ids.room(), 'R')] {
             assert!(id.len() == 33 && id.starts_with(prefix), "{id}");
-            assert!(
-                id[1..]
-                    .bytes()
-                    .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
-            );
+            assert!(id[1..].bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)));
         }
         let message = ids.message(NOW);
-        assert!(
-            message.len() == 18 && message.bytes().all(|b| b.is_ascii_digit()),
-            "{message}"
-        );
+        assert!(message.len() == 18 && message.bytes().all(|b| b.is_ascii_digit()), "{message}");
         let event = ids.event(NOW);
-        assert!(
-            event.len() == 26 && event.bytes().all(|b| CROCKFORD.contains(&b)),
-            "{event}"
-        );
+        assert!(event.len() == 26 && event.bytes().all(|b| CROCKFORD.contains(&b)), "{event}");
     }
 
     #[test]
     fn an_event_id_is_a_ulid_of_its_time() {
         // The example of the ULID specification: this time reads 01ARYZ6S41.
-        assert!(
-            Ids::new(0)
-                .event(1_469_918_176_385)
-                .starts_with("01ARYZ6S41")
-        );
+        assert!(Ids::new(0).event(1_469_918_176_385).starts_with("01ARYZ6S41"));
     }
 
     #[test]
     fn the_same_seed_gives_the_same_ids_and_another_seed_others() {
         let all = |seed| {
             let mut ids = Ids::new(seed);
-            [
-                ids.bot(),
-                ids.user(),
-                ids.user(),
-                ids.group(),
-                ids.event(NOW),
-                ids.request(NOW),
-            ]
+            [ids.bot(), ids.user(), ids.user(), ids.group(), ids.event(NOW), ids.request(NOW)]
         };
         assert_eq!(all(1), all(1));
         assert!(all(1).iter().zip(&all(2)).all(|(one, two)| one != two));
@@ -199,9 +161,8 @@ mod tests {
     #[test]
     fn message_ids_grow_whatever_the_clock_does() {
         let mut ids = Ids::new(1);
-        let made: Vec<u64> = [NOW, NOW, NOW - 5, NOW + 1]
-            .map(|now| ids.message(now).parse().unwrap())
-            .to_vec();
+        let made: Vec<u64> =
+            [NOW, NOW, NOW - 5, NOW + 1].map(|now| ids.message(now).parse().unwrap()).to_vec();
         assert!(made.is_sorted_by(|a, b| a < b), "{made:?}");
     }
 }

@@ -151,12 +151,8 @@ mod tests {
     #[test]
     fn the_oldest_are_forgotten_and_the_others_keep_their_numbers() {
         let mut log = Log::default();
-        let webhook = |n: usize| {
-            Arc::new(Webhook {
-                destination: n.to_string(),
-                events: Vec::new(),
-            })
-        };
+        let webhook =
+            |n: usize| Arc::new(Webhook { destination: n.to_string(), events: Vec::new() });
         for n in 0..=KEEP {
             assert_eq!(log.webhook(webhook(n)), n as u64);
         }

@@ -110,9 +110,7 @@ impl Emulator {
             stop: CancellationToken::new(),
             server: Mutex::default(),
         };
-        let emulator = Self {
-            shared: Arc::new(shared),
-        };
+        let emulator = Self { shared: Arc::new(shared) };
         let stopped = emulator.shared.stop.clone().cancelled_owned();
         let serve = axum::serve(listener, api::router(emulator.clone()));
         let server = tokio::spawn(async move {
@@ -204,9 +202,7 @@ impl Emulator {
 
 impl fmt::Debug for Emulator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Emulator")
-            .field("address", &self.shared.address)
-            .finish_non_exhaustive()
+        f.debug_struct("Emulator").field("address", &self.shared.address).finish_non_exhaustive()
     }
 }
 

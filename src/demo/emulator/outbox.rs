@@ -96,14 +96,8 @@ impl World {
         if let Some(earlier) = push.retry_key.and_then(|key| self.accepted.get(key))
             && now - earlier.at <= RETRY_WINDOW
         {
-            let Accepted {
-                request_id, sent, ..
-            } = earlier.clone();
-            return Ok(Pushed::Repeated {
-                request_id,
-                sent,
-                same: earlier.body == push.body,
-            });
+            let Accepted { request_id, sent, .. } = earlier.clone();
+            return Ok(Pushed::Repeated { request_id, sent, same: earlier.body == push.body });
         }
         if !self.has_bot(push.to) {
             return Err(Rule::BotInChat);
@@ -132,14 +126,8 @@ impl World {
             let quoted = self.quotes.get(token).and_then(|id| self.line(id));
             quoted.is_some_and(|line| line.chat_id == chat_id && line.unsent_at.is_none())
         };
-        let mut tokens = messages
-            .iter()
-            .filter_map(|message| message["quoteToken"].as_str());
-        if tokens.all(fits) {
-            Ok(())
-        } else {
-            Err(Rule::QuoteToken)
-        }
+        let mut tokens = messages.iter().filter_map(|message| message["quoteToken"].as_str());
+        if tokens.all(fits) { Ok(()) } else { Err(Rule::QuoteToken) }
     }
 
     fn bot_says(
@@ -148,10 +136,7 @@ impl World {
         messages: Vec<Value>,
         answers: Option<&str>,
     ) -> (Vec<Sent>, Vec<Change>) {
-        messages
-            .into_iter()
-            .map(|message| self.bot_says_one(chat_id, message, answers))
-            .unzip()
+        messages.into_iter().map(|message| self.bot_says_one(chat_id, message, answers)).unzip()
     }
 
     fn bot_says_one(
@@ -163,10 +148,7 @@ impl World {
         let at = self.now();
         let id = self.ids.message(at);
         let kind = message["type"].as_str().unwrap_or_default().to_owned();
-        let quotable = matches!(
-            kind.as_str(),
-            "text" | "textV2" | "sticker" | "image" | "video"
-        );
+        let quotable = matches!(kind.as_str(), "text" | "textV2" | "sticker" | "image" | "video");
         let quote_token = quotable.then(|| self.quotable(&id));
         let entry = Entry {
             chat_id: chat_id.to_owned(),

@@ -150,10 +150,7 @@ impl Media {
 
 impl<T: Into<String>> From<T> for Text {
     fn from(text: T) -> Self {
-        Self {
-            text: text.into(),
-            ..Self::default()
-        }
+        Self { text: text.into(), ..Self::default() }
     }
 }
 
@@ -168,10 +165,7 @@ impl Text {
     /// A text in which `literal` mentions somebody.
     #[must_use]
     pub fn mentioning(mut self, literal: impl Into<String>, target: MentionTarget) -> Self {
-        self.mentions.push(Mention {
-            literal: literal.into(),
-            target,
-        });
+        self.mentions.push(Mention { literal: literal.into(), target });
         self
     }
 
@@ -269,10 +263,7 @@ impl Post {
 
     /// Whether a message of its type can be quoted and so carries a quote token.
     pub(super) fn is_quotable(&self) -> bool {
-        matches!(
-            self,
-            Self::Text(_) | Self::Image(_) | Self::Video(..) | Self::Sticker(_)
-        )
+        matches!(self, Self::Text(_) | Self::Image(_) | Self::Video(..) | Self::Sticker(_))
     }
 
     pub(super) fn media(&self) -> Option<&Media> {

@@ -10,26 +10,17 @@ use super::world::{Chat, ChatKind, User, World};
 
 impl World {
     pub(super) fn chat_of(&self, chat: &str) -> Result<&Chat, ActError> {
-        self.chats
-            .get(chat)
-            .ok_or_else(|| ActError::NoChat(chat.to_owned()))
+        self.chats.get(chat).ok_or_else(|| ActError::NoChat(chat.to_owned()))
     }
 
     pub(super) fn user_of(&self, user: &str) -> Result<&User, ActError> {
-        self.users
-            .get(user)
-            .ok_or_else(|| ActError::NoUser(user.to_owned()))
+        self.users.get(user).ok_or_else(|| ActError::NoUser(user.to_owned()))
     }
 
     /// A person who is in the chat.
     pub(super) fn member(&self, chat: &str, user: &str) -> Result<&User, ActError> {
         let found = self.user_of(user)?;
-        if self
-            .chat_of(chat)?
-            .members
-            .iter()
-            .any(|member| member == user)
-        {
+        if self.chat_of(chat)?.members.iter().any(|member| member == user) {
             return Ok(found);
         }
         Err(ActError::NotAMember(user.to_owned()))
@@ -90,10 +81,7 @@ impl World {
     /// A group or room; a 1:1 chat has its person and nobody else.
     fn shared_chat(&self, chat: &str) -> Result<&Chat, ActError> {
         match self.chat_of(chat)? {
-            Chat {
-                kind: ChatKind::User,
-                ..
-            } => Err(ActError::WrongKind(chat.to_owned())),
+            Chat { kind: ChatKind::User, .. } => Err(ActError::WrongKind(chat.to_owned())),
             shared => Ok(shared),
         }
     }
@@ -104,18 +92,13 @@ impl World {
         kind: &str,
         fields: impl FnOnce(bool) -> Map<String, Value>,
     ) -> Result<Outcome, ActError> {
-        let Chat {
-            has_bot, had_bot, ..
-        } = *self.chat_of(chat)?;
+        let Chat { has_bot, had_bot, .. } = *self.chat_of(chat)?;
         if has_bot {
             return Err(ActError::NoChange(chat.to_owned()));
         }
         self.change(chat, |chat| (chat.has_bot, chat.had_bot) = (true, true));
         let event = self.tell(kind, chat, None, None, fields(had_bot));
-        Ok(Outcome {
-            events: event.into_iter().collect(),
-            changes: self.moved(chat, kind),
-        })
+        Ok(Outcome { events: event.into_iter().collect(), changes: self.moved(chat, kind) })
     }
 
     fn bot_goes(&mut self, chat: &str, kind: &str) -> Result<Outcome, ActError> {
@@ -124,10 +107,7 @@ impl World {
         }
         self.change(chat, |chat| chat.has_bot = false);
         let event = self.tell(kind, chat, None, None, Map::new());
-        Ok(Outcome {
-            events: event.into_iter().collect(),
-            changes: self.moved(chat, kind),
-        })
+        Ok(Outcome { events: event.into_iter().collect(), changes: self.moved(chat, kind) })
     }
 
     fn change(&mut self, chat: &str, how: impl FnOnce(&mut Chat)) {
@@ -160,18 +140,11 @@ impl World {
         let event = fields(json!({ field: { "members": members } }));
         let event = self.tell(kind, chat, None, None, event);
         let line = self.note(chat, kind, names);
-        Outcome {
-            events: event.into_iter().collect(),
-            changes: self.with_chat(chat, line),
-        }
+        Outcome { events: event.into_iter().collect(), changes: self.with_chat(chat, line) }
     }
 
     fn names(&self, users: &[String]) -> Result<String, ActError> {
         let name = |user: &String| Ok(self.user_of(user)?.display_name.as_str());
-        Ok(users
-            .iter()
-            .map(name)
-            .collect::<Result<Vec<_>, ActError>>()?
-            .join(", "))
+        Ok(users.iter().map(name).collect::<Result<Vec<_>, ActError>>()?.join(", "))
     }
 }

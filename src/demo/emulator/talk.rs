@@ -20,9 +20,7 @@ pub struct Told {
 impl Told {
     /// The id of the first message that was sent, edited or unsent.
     pub fn message_id(&self) -> Option<&str> {
-        self.events
-            .iter()
-            .find_map(|event| event.message_id.as_deref())
+        self.events.iter().find_map(|event| event.message_id.as_deref())
     }
 
     /// The id of the first event.
@@ -32,9 +30,7 @@ impl Told {
 
     /// Whether the service was told and took it.
     pub fn is_accepted(&self) -> bool {
-        self.delivery
-            .as_ref()
-            .is_some_and(|delivery| delivery.accepted)
+        self.delivery.as_ref().is_some_and(|delivery| delivery.accepted)
     }
 }
 
@@ -51,16 +47,12 @@ impl Emulator {
 
     /// A webhook with these events.
     pub fn webhook(&self, events: Vec<Event>) -> Webhook {
-        Webhook {
-            destination: self.bot().user_id,
-            events,
-        }
+        Webhook { destination: self.bot().user_id, events }
     }
 
     /// The body of a webhook with these events and its signature.
     pub fn sign(&self, events: Vec<Event>, redelivery: bool) -> Signed {
-        self.webhook(events)
-            .sign(&self.shared.channel_secret, redelivery)
+        self.webhook(events).sign(&self.shared.channel_secret, redelivery)
     }
 
     /// Any body with a right signature.
@@ -90,34 +82,22 @@ impl Emulator {
 
     /// The bot is invited to a group or room.
     pub async fn bot_joins(&self, chat: &str) -> Result<Told, ActError> {
-        self.act(Action::BotJoins {
-            chat: chat.to_owned(),
-        })
-        .await
+        self.act(Action::BotJoins { chat: chat.to_owned() }).await
     }
 
     /// The bot is removed from a group or room.
     pub async fn bot_leaves(&self, chat: &str) -> Result<Told, ActError> {
-        self.act(Action::BotLeaves {
-            chat: chat.to_owned(),
-        })
-        .await
+        self.act(Action::BotLeaves { chat: chat.to_owned() }).await
     }
 
     /// A person adds the bot as a friend, or unblocks it.
     pub async fn follow(&self, user: &str) -> Result<Told, ActError> {
-        self.act(Action::Follow {
-            user: user.to_owned(),
-        })
-        .await
+        self.act(Action::Follow { user: user.to_owned() }).await
     }
 
     /// A person blocks the bot.
     pub async fn unfollow(&self, user: &str) -> Result<Told, ActError> {
-        self.act(Action::Unfollow {
-            user: user.to_owned(),
-        })
-        .await
+        self.act(Action::Unfollow { user: user.to_owned() }).await
     }
 
     /// People join a group or room together.
@@ -161,10 +141,7 @@ impl Emulator {
 
     /// The author takes a message back.
     pub async fn unsend(&self, message: &str) -> Result<Told, ActError> {
-        self.act(Action::Unsend {
-            message: message.to_owned(),
-        })
-        .await
+        self.act(Action::Unsend { message: message.to_owned() }).await
     }
 
     /// The author edits a text.
@@ -173,11 +150,7 @@ impl Emulator {
         message: &str,
         text: impl Into<Text> + Send,
     ) -> Result<Told, ActError> {
-        self.act(Action::Edit {
-            message: message.to_owned(),
-            text: text.into(),
-        })
-        .await
+        self.act(Action::Edit { message: message.to_owned(), text: text.into() }).await
     }
 
     /// A person presses a button of the bot's.
@@ -194,13 +167,7 @@ impl Emulator {
         fields: Map<String, Value>,
     ) -> Result<Told, ActError> {
         let (chat, kind) = (chat.to_owned(), kind.to_owned());
-        self.act(Action::Unknown {
-            chat,
-            user: None,
-            kind,
-            fields,
-        })
-        .await
+        self.act(Action::Unknown { chat, user: None, kind, fields }).await
     }
 }
 

@@ -30,33 +30,19 @@ impl Emulator {
 
     /// The lines of a chat in order.
     pub fn transcript(&self, chat: &str) -> Vec<Entry> {
-        lock(&self.shared.world)
-            .lines
-            .get(chat)
-            .cloned()
-            .unwrap_or_default()
+        lock(&self.shared.world).lines.get(chat).cloned().unwrap_or_default()
     }
 
     /// The bot's replies to an event, in order.
     pub fn replies_to(&self, event_id: &str) -> Vec<Entry> {
         let world = lock(&self.shared.world);
         let answers = |line: &&Entry| line.answers.as_deref() == Some(event_id);
-        world
-            .lines
-            .values()
-            .flatten()
-            .filter(answers)
-            .cloned()
-            .collect()
+        world.lines.values().flatten().filter(answers).cloned().collect()
     }
 
     /// The content of a message, as the person sent it.
     pub fn content(&self, message_id: &str) -> Option<Media> {
-        lock(&self.shared.world)
-            .posts
-            .get(message_id)?
-            .media
-            .clone()
+        lock(&self.shared.world).posts.get(message_id)?.media.clone()
     }
 
     /// The calls of the API so far, oldest first.
@@ -87,8 +73,7 @@ impl Emulator {
         fits: impl Fn(&Entry) -> bool + Send,
     ) -> Option<Entry> {
         let fits = &fits;
-        self.wait_for(limit, move |emulator| emulator.find_line(fits))
-            .await
+        self.wait_for(limit, move |emulator| emulator.find_line(fits)).await
     }
 
     /// The bot's replies to an event, as soon as there are `count` of them; those there are when

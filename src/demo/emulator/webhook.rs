@@ -43,11 +43,7 @@ pub struct Signed {
 impl Webhook {
     /// The body, signed; `redelivery` says what `isRedelivery` says in every event.
     pub fn sign(&self, channel_secret: &str, redelivery: bool) -> Signed {
-        let events: Vec<Value> = self
-            .events
-            .iter()
-            .map(|e| e.delivered(redelivery))
-            .collect();
+        let events: Vec<Value> = self.events.iter().map(|e| e.delivered(redelivery)).collect();
         let body = json!({ "destination": self.destination, "events": events });
         Signed::new(channel_secret, body.to_string())
     }
@@ -62,10 +58,7 @@ impl Event {
     fn delivered(&self, redelivery: bool) -> Value {
         let mut json = self.json.clone();
         if let Some(fields) = json.as_object_mut() {
-            fields.insert(
-                "deliveryContext".to_owned(),
-                json!({ "isRedelivery": redelivery }),
-            );
+            fields.insert("deliveryContext".to_owned(), json!({ "isRedelivery": redelivery }));
         }
         json
     }
@@ -113,15 +106,9 @@ impl Draft<'_> {
         let mut json = self.fields;
         json.insert("type".to_owned(), self.kind.into());
         json.insert("timestamp".to_owned(), timestamp.into());
-        json.insert(
-            "mode".to_owned(),
-            if standby { "standby" } else { "active" }.into(),
-        );
+        json.insert("mode".to_owned(), if standby { "standby" } else { "active" }.into());
         json.insert("webhookEventId".to_owned(), id.as_str().into());
-        json.insert(
-            "deliveryContext".to_owned(),
-            json!({ "isRedelivery": false }),
-        );
+        json.insert("deliveryContext".to_owned(), json!({ "isRedelivery": false }));
         json.insert("source".to_owned(), source(self.chat_id, self.user_id));
         if let Some(token) = &token {
             json.insert("replyToken".to_owned(), token.as_str().into());

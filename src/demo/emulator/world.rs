@@ -85,11 +85,7 @@ pub(super) struct World {
 impl World {
     pub(super) fn new(clock: Clock, seed: u64, bot_name: &str) -> Self {
         let ids = Ids::new(seed);
-        let bot = User {
-            user_id: ids.bot(),
-            display_name: bot_name.to_owned(),
-            picture_url: None,
-        };
+        let bot = User { user_id: ids.bot(), display_name: bot_name.to_owned(), picture_url: None };
         Self {
             clock,
             ids,
@@ -112,11 +108,7 @@ impl World {
 
     /// A new person, who is no friend of the bot yet.
     pub(super) fn add_user(&mut self, name: &str, picture_url: Option<String>) -> (User, Chat) {
-        let user = User {
-            user_id: self.ids.user(),
-            display_name: name.to_owned(),
-            picture_url,
-        };
+        let user = User { user_id: self.ids.user(), display_name: name.to_owned(), picture_url };
         let id = user.user_id.clone();
         let chat = Chat {
             chat_id: id.clone(),
@@ -184,11 +176,7 @@ impl World {
     pub(super) fn write(&mut self, entry: Entry, media: Option<Media>) -> Change {
         let lines = self.lines.entry(entry.chat_id.clone()).or_default();
         if let Some(id) = &entry.message_id {
-            let posted = Posted {
-                chat_id: entry.chat_id.clone(),
-                line: lines.len(),
-                media,
-            };
+            let posted = Posted { chat_id: entry.chat_id.clone(), line: lines.len(), media };
             self.posts.insert(id.clone(), posted);
         }
         lines.push(entry.clone());

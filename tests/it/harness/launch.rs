@@ -49,10 +49,7 @@ impl Launch {
             // Another user may not be allowed into the folder the tests run in.
             command.current_dir("/");
         }
-        command
-            .args(["--pdeathsig", on_death.name(), "--"])
-            .arg(program)
-            .stdin(Stdio::null());
+        command.args(["--pdeathsig", on_death.name(), "--"]).arg(program).stdin(Stdio::null());
         Self { command }
     }
 
@@ -66,11 +63,7 @@ impl Launch {
     /// # Panics
     /// When `setpriv` cannot be run. A program that is not there ends with code 127 instead.
     pub(crate) fn start(self) -> Running {
-        let name = self
-            .command
-            .get_args()
-            .map(OsStr::to_owned)
-            .collect::<Vec<OsString>>();
+        let name = self.command.get_args().map(OsStr::to_owned).collect::<Vec<OsString>>();
         let child = spawn(self.command)
             .unwrap_or_else(|error| panic!("cannot start setpriv {name:?}: {error}"));
         Running { child }
@@ -95,9 +88,7 @@ impl Running {
 
     /// Its exit status, `None` while it runs. Reaps it.
     pub(crate) fn exited(&mut self) -> Option<ExitStatus> {
-        self.child
-            .try_wait()
-            .unwrap_or_else(|error| panic!("cannot wait for a child: {error}"))
+        self.child.try_wait().unwrap_or_else(|error| panic!("cannot wait for a child: {error}"))
     }
 
     /// Sends a signal; a process that has ended already is none the worse for it.
@@ -112,10 +103,7 @@ impl Running {
             .args(["-c", r#"kill -s "$1" "$2""#, "kill", signal.name()])
             .arg(self.pid().to_string())
             .status();
-        assert!(
-            sent.is_ok_and(|status| status.success()),
-            "cannot send {signal:?}"
-        );
+        assert!(sent.is_ok_and(|status| status.success()), "cannot send {signal:?}");
     }
 
     /// Waits for its end.

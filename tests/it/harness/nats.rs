@@ -30,11 +30,8 @@ pub(crate) struct Nats {
 impl Nats {
     /// Starts a server and waits until it serves clients, with `JetStream`.
     pub(crate) async fn start() -> Self {
-        let mut nats = Self {
-            address: ports::free(),
-            server: None,
-            folder: scratch::folder("nats-"),
-        };
+        let mut nats =
+            Self { address: ports::free(), server: None, folder: scratch::folder("nats-") };
         for _ in 0..ATTEMPTS {
             if nats.try_launch().await {
                 return nats;
@@ -70,11 +67,7 @@ impl Nats {
     /// Starts the server again on the same port and store, ending it before if need be.
     pub(crate) async fn restart(&mut self) {
         self.stop().await;
-        assert!(
-            self.try_launch().await,
-            "nats-server does not start again:\n{}",
-            self.log()
-        );
+        assert!(self.try_launch().await, "nats-server does not start again:\n{}", self.log());
     }
 
     /// Starts the server and waits until it is ready; false when it ended instead.
@@ -119,11 +112,7 @@ impl Nats {
 
 /// `nats-server` of the search path, or where Debian has it: not on an ordinary user's path.
 fn program() -> &'static str {
-    if Command::new("nats-server")
-        .arg("--version")
-        .output()
-        .is_ok()
-    {
+    if Command::new("nats-server").arg("--version").output().is_ok() {
         "nats-server"
     } else {
         "/usr/sbin/nats-server"

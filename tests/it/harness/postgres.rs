@@ -56,23 +56,14 @@ impl Postgres {
     /// A new database in the cluster that all tests share.
     pub(crate) async fn database() -> TestDb {
         static SHARED: OnceCell<Postgres> = OnceCell::const_new();
-        SHARED
-            .get_or_init(|| Self::start(Durability::Process))
-            .await
-            .create_database()
-            .await
+        SHARED.get_or_init(|| Self::start(Durability::Process)).await.create_database().await
     }
 
     /// A cluster of one's own, to be stopped and started at will.
     pub(crate) async fn start(durability: Durability) -> Self {
         let folder = scratch::folder("postgres-");
         give_to_system_user(folder.path());
-        let mut postgres = Self {
-            address: ports::free(),
-            durability,
-            server: None,
-            folder,
-        };
+        let mut postgres = Self { address: ports::free(), durability, server: None, folder };
         let mut initdb = postgres.initdb();
         let made = tokio::task::spawn_blocking(move || initdb.output()).await;
         check("initdb", made.map_err(std::io::Error::other).flatten());
@@ -91,14 +82,8 @@ impl Postgres {
         let name = format!("test_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         let mut create = psql(self.address, &format!("CREATE DATABASE {name}"));
         let created = tokio::task::spawn_blocking(move || create.output()).await;
-        check(
-            "CREATE DATABASE",
-            created.map_err(std::io::Error::other).flatten(),
-        );
-        TestDb {
-            address: self.address,
-            name,
-        }
+        check("CREATE DATABASE", created.map_err(std::io::Error::other).flatten());
+        TestDb { address: self.address, name }
     }
 
     /// The socket, for a proxy in front of the server.
@@ -118,11 +103,7 @@ impl Postgres {
     /// Starts the server again on the same port and data, ending it before if need be.
     pub(crate) async fn restart(&mut self) {
         self.stop().await;
-        assert!(
-            self.try_launch().await,
-            "PostgreSQL does not start again:\n{}",
-            self.log()
-        );
+        assert!(self.try_launch().await, "PostgreSQL does not start again:\n{}", self.log());
     }
 
     /// Starts the server and waits until it is ready; false when it ended instead.
@@ -148,11 +129,7 @@ impl Postgres {
             .unwrap_or_else(|error| panic!("cannot write the log of PostgreSQL: {error}"));
         let mut launch = Launch::new(program("postgres"), Signal::Quit, system_user());
         let command = launch.command();
-        command
-            .arg("-D")
-            .arg(self.data())
-            .stdout(log.0)
-            .stderr(log.1);
+        command.arg("-D").arg(self.data()).stdout(log.0).stderr(log.1);
         for setting in self.settings() {
             command.args(["-c", &setting]);
         }
@@ -180,12 +157,7 @@ impl Postgres {
         // sorts by bytes.
         command
             .args(["--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"])
-            .args([
-                "--locale-provider=icu",
-                "--icu-locale=en",
-                "--no-sync",
-                "--no-instructions",
-            ])
+            .args(["--locale-provider=icu", "--icu-locale=en", "--no-sync", "--no-instructions"])
             .args(["--username", ROLE, "-D"])
             .arg(self.data());
         command
@@ -237,11 +209,7 @@ impl TestDb {
 impl Drop for TestDb {
     fn drop(&mut self) {
         // Keeps the disk small in long runs. A stopped server has taken the database with it.
-        let _ = psql(
-            self.address,
-            &format!("DROP DATABASE {} WITH (FORCE)", self.name),
-        )
-        .output();
+        let _ = psql(self.address, &format!("DROP DATABASE {} WITH (FORCE)", self.name)).output();
     }
 }
 
@@ -264,19 +232,14 @@ fn check(what: &str, output: std::io::Result<Output>) -> String {
     });
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{what} failed: {errors}");
-    String::from_utf8_lossy(&output.stdout)
-        .trim_end()
-        .to_owned()
+    String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
 /// A program of the newest PostgreSQL that Debian has installed, else of the search path.
 fn program(name: &str) -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
-        let versions = fs::read_dir("/usr/lib/postgresql")
-            .into_iter()
-            .flatten()
-            .flatten();
+        let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
         versions
             .map(|entry| entry.path().join("bin"))
             .filter(|bin| bin.join("initdb").exists())
@@ -302,9 +265,7 @@ fn as_system_user(program: &Path) -> Command {
         return Command::new(program);
     };
     let mut command = Command::new("setpriv");
-    command
-        .args(["--reuid", user, "--regid", user, "--init-groups", "--"])
-        .arg(program);
+    command.args(["--reuid", user, "--regid", user, "--init-groups", "--"]).arg(program);
     command.current_dir("/");
     command
 }
@@ -314,8 +275,7 @@ fn give_to_system_user(folder: &Path) {
     let Some(user) = system_user() else { return };
     let id = |which: &str| {
         let id = check("id", Command::new("id").args([which, user]).output());
-        id.parse::<u32>()
-            .unwrap_or_else(|error| panic!("strange id {id}: {error}"))
+        id.parse::<u32>().unwrap_or_else(|error| panic!("strange id {id}: {error}"))
     };
     chown(folder, Some(id("-u")), Some(id("-g")))
         .unwrap_or_else(|error| panic!("cannot give {} away: {error}", folder.display()));

@@ -34,15 +34,8 @@ impl Program {
     pub(crate) fn new(program: &str) -> Self {
         let mut launch = Launch::new(program, Signal::Kill, None);
         let path = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
-        launch
-            .command()
-            .env_clear()
-            .env("PATH", path)
-            .env("RUST_BACKTRACE", "1");
-        launch
-            .command()
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        launch.command().env_clear().env("PATH", path).env("RUST_BACKTRACE", "1");
+        launch.command().stdout(Stdio::piped()).stderr(Stdio::piped());
         Self { launch }
     }
 
@@ -69,11 +62,7 @@ impl Program {
         let mut running = self.launch.start();
         let child = running.child();
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        Process {
-            running,
-            stdout: Output::of(stdout),
-            stderr: Output::of(stderr),
-        }
+        Process { running, stdout: Output::of(stdout), stderr: Output::of(stderr) }
     }
 }
 
@@ -117,8 +106,7 @@ impl Process {
     /// When the process ends before, or takes too long; with all that it printed.
     pub(crate) async fn ready(&mut self, address: SocketAddr, path: &str) {
         let what = format!("http://{address}{path} to answer 200");
-        self.wait_for(&what, async |_| status(address, path).await == Some(200))
-            .await;
+        self.wait_for(&what, async |_| status(address, path).await == Some(200)).await;
     }
 
     /// Ends it as `kill -9` does and waits until it is gone.
@@ -136,10 +124,7 @@ impl Process {
     /// Waits until it ends by itself and all that it printed is here.
     pub(crate) async fn finish(&mut self) -> ExitStatus {
         let status = self.running.wait(DEADLINE).await;
-        until("the end of its output", DEADLINE, async || {
-            self.output_ended()
-        })
-        .await;
+        until("the end of its output", DEADLINE, async || self.output_ended()).await;
         status
     }
 
@@ -148,11 +133,7 @@ impl Process {
         let status = fs::read_to_string(format!("/proc/{}/status", self.running.pid()));
         let status = status.unwrap_or_else(|error| panic!("no memory figures: {error}"));
         let kibibytes = status.lines().find_map(|line| {
-            line.strip_prefix("VmRSS:")?
-                .trim()
-                .strip_suffix(" kB")?
-                .parse::<u64>()
-                .ok()
+            line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok()
         });
         kibibytes.unwrap_or_else(|| panic!("the process has ended")) * 1024
     }
@@ -166,10 +147,7 @@ impl Process {
             let ended = self.running.exited().filter(|_| self.output_ended());
             let met = condition(self).await;
             if let (false, Some(status)) = (met, ended) {
-                panic!(
-                    "waited for {what}, but it ended: {status}\n{}",
-                    self.printed()
-                );
+                panic!("waited for {what}, but it ended: {status}\n{}", self.printed());
             }
             met
         })
@@ -204,10 +182,7 @@ impl Output {
     }
 
     fn lines(&self) -> Vec<String> {
-        self.lines
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn ended(&self) -> bool {
@@ -219,10 +194,7 @@ fn collect(mut pipe: impl BufRead, lines: &Mutex<Vec<String>>) {
     let mut line = Vec::new();
     while pipe.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
         let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-        lines
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(text);
+        lines.lock().unwrap_or_else(PoisonError::into_inner).push(text);
         line.clear();
     }
 }
@@ -236,9 +208,5 @@ async fn status(address: SocketAddr, path: &str) -> Option<u16> {
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await.ok()?;
     let status_line = String::from_utf8_lossy(&answer);
-    status_line
-        .strip_prefix("HTTP/1.1 ")?
-        .get(..3)?
-        .parse()
-        .ok()
+    status_line.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()
 }

@@ -43,12 +43,8 @@ impl Proxy {
 
     /// Breaks every connection that is open; new ones are forwarded.
     pub(crate) async fn cut(&self) {
-        let mut open = std::mem::take(
-            &mut *self
-                .connections
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        );
+        let mut open =
+            std::mem::take(&mut *self.connections.lock().unwrap_or_else(PoisonError::into_inner));
         open.shutdown().await;
     }
 
@@ -102,9 +98,7 @@ async fn forward(client: TcpStream, server: SocketAddr, flow: watch::Receiver<bo
         return;
     };
     // Small packets must not wait for one another: latencies would be the proxy's.
-    let _ = client
-        .set_nodelay(true)
-        .and_then(|()| server.set_nodelay(true));
+    let _ = client.set_nodelay(true).and_then(|()| server.set_nodelay(true));
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
     let _ = tokio::try_join!(
@@ -121,9 +115,7 @@ async fn carry(
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let read = from.read(&mut buffer).await?;
-        flow.wait_for(|flowing| *flowing)
-            .await
-            .map_err(io::Error::other)?;
+        flow.wait_for(|flowing| *flowing).await.map_err(io::Error::other)?;
         if read == 0 {
             // Passes the half-close on; the other direction may still speak.
             return to.shutdown().await;

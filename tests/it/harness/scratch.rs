@@ -36,16 +36,11 @@ pub(crate) fn folder(prefix: &str) -> TempDir {
 
 fn base() -> &'static Path {
     static BASE: OnceLock<Base> = OnceLock::new();
-    &BASE
-        .get_or_init(|| create().unwrap_or_else(|error| panic!("no scratch folder: {error}")))
-        .path
+    &BASE.get_or_init(|| create().unwrap_or_else(|error| panic!("no scratch folder: {error}"))).path
 }
 
 fn create() -> std::io::Result<Base> {
-    let path = tempfile::Builder::new()
-        .prefix("chatkeep-it-")
-        .tempdir()?
-        .keep();
+    let path = tempfile::Builder::new().prefix("chatkeep-it-").tempdir()?.keep();
     // PostgreSQL runs as another user and has to pass through.
     fs::set_permissions(&path, Permissions::from_mode(0o711))?;
     let guard = Command::new("sh")
@@ -57,8 +52,5 @@ fn create() -> std::io::Result<Base> {
         // A group of its own: Ctrl-C in the terminal must not end it before its work is done.
         .process_group(0)
         .spawn()?;
-    Ok(Base {
-        path,
-        _guard: guard,
-    })
+    Ok(Base { path, _guard: guard })
 }

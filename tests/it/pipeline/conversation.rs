@@ -2,7 +2,7 @@
 //! types, an unsend, an edit, and every webhook delivered again at the end.
 
 use chatkeep::demo::emulator::{
-    Chat, Emulator, Location, Media, Options, Post, Redelivery, Sticker, Text, User,
+    Chat, Emulator, Location, Media, Options, Post, Redelivery, Sticker, Text, Told, User,
 };
 use serde_json::{Map, Value, json};
 
@@ -17,38 +17,25 @@ on_both!(a_group_talks_and_everything_is_kept_and_answered_once);
 /// every run.
 pub(crate) async fn emulator() -> Emulator {
     let clock = || {
-        let now = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap();
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
         i64::try_from(now.as_millis()).unwrap()
     };
     let mut options = Options::new(std::sync::Arc::new(clock));
-    options.redelivery = Redelivery {
-        attempts: 400,
-        ..Redelivery::default()
-    };
+    options.redelivery = Redelivery { attempts: 400, ..Redelivery::default() };
     Emulator::start(options).await.unwrap()
 }
 
 /// A group of three with the bot in it, subscribed by the first, its assistant set up.
 pub(crate) async fn group(stack: &mut Stack) -> (Chat, Vec<User>) {
-    let people: Vec<_> = ["Ann", "明華", "สมชาย"]
-        .map(|n| stack.line.add_user(n, None))
-        .to_vec();
+    let people: Vec<_> = ["Ann", "明華", "สมชาย"].map(|n| stack.line.add_user(n, None)).to_vec();
     let ids: Vec<_> = people.iter().map(|user| user.user_id.as_str()).collect();
     let group = stack.line.add_group("Test 測試", None, &ids);
     let channel = group.chat_id.clone();
     stack.line.bot_joins(&channel).await.unwrap();
-    stack
-        .line
-        .say(&channel, ids[0], "before anybody subscribed")
-        .await
-        .unwrap();
+    stack.line.say(&channel, ids[0], "before anybody subscribed").await.unwrap();
     stack.act_as(ids[0]).await;
     stack.known(&channel).await;
-    stack
-        .post(&format!("/channels/{channel}/backup/subscribe"), json!({}))
-        .await;
+    stack.post(&format!("/channels/{channel}/backup/subscribe"), json!({})).await;
     let assistant = format!("/channels/{channel}/assistant");
     let config = json!({"assistant": {
         "qa": {"keywordMatch": "contains"},
@@ -56,29 +43,51 @@ pub(crate) async fn group(stack: &mut Stack) -> (Chat, Vec<User>) {
         "rules": {"enabled": true, "triggerKeywords": ["rules", "版規"]},
     }});
     stack.put(&format!("{assistant}/config"), config).await;
-    stack
-        .put(
-            &format!("{assistant}/rules"),
-            json!({"content": "be kind\n別吵"}),
-        )
-        .await;
-    for (keywords, answer) in [
-        (json!(["hours", "營業時間"]), "9-18"),
-        (json!(["wifi"]), "ask me"),
-    ] {
+    stack.put(&format!("{assistant}/rules"), json!({"content": "be kind\n別吵"})).await;
+    for (keywords, answer) in [(json!(["hours", "營業時間"]), "9-18"), (json!(["wifi"]), "ask me")]
+    {
         let rule = json!({"keywords": keywords, "question": "", "answer": answer});
         stack.post(&format!("{assistant}/qa"), rule).await;
     }
     (group, people)
 }
 
+/// The messages that the checks look at again.
+struct Said {
+    greeting: String,
+    quoting: String,
+    file: String,
+    place: String,
+    odd: String,
+    regret: String,
+    typo: String,
+}
+
 async fn a_group_talks_and_everything_is_kept_and_answered_once(parts: Parts) {
     let mut stack = Stack::start(parts, emulator().await).await;
     let (group, people) = group(&mut stack).await;
-    let (channel, line) = (group.chat_id.as_str(), stack.line.clone());
-    let [ann, ming, somchai] = [0, 1, 2].map(|n| people[n].user_id.as_str());
-    let id = |told: chatkeep::demo::emulator::Told| told.message_id().unwrap().to_owned();
+    let channel = group.chat_id.as_str();
+    let said = talk(&stack.line, channel, &people).await;
 
+    // 13 said by people less the one taken back, and 3 answers.
+    stack.kept(channel, 15).await;
+    settled(&stack, channel, |member| member["status"] == "left").await;
+    let picture = Picture::of(&stack, channel).await;
+    check(&picture, &stack.messages(channel).await);
+    check_messages(&picture, &said);
+
+    again(&stack).await;
+    assert_eq!(Picture::of(&stack, channel).await, picture, "redelivery changed something");
+    stack.crash().await;
+    again(&stack).await;
+    assert_eq!(Picture::of(&stack, channel).await, picture, "a restart changed something");
+    assert!(stack.line.violations().is_empty(), "{:?}", stack.line.violations());
+    assert!(stack.process.terminate().await.success());
+}
+
+async fn talk(line: &Emulator, channel: &str, people: &[User]) -> Said {
+    let [ann, ming, somchai] = [0, 1, 2].map(|n| people[n].user_id.as_str());
+    let id = |told: Told| told.message_id().unwrap().to_owned();
     let greeting = id(line.say(channel, ming, "大家好").await.unwrap());
     line.say(channel, somchai, "請問營業時間？").await.unwrap();
     line.say(channel, ann, "RULES!").await.unwrap();
@@ -86,93 +95,50 @@ async fn a_group_talks_and_everything_is_kept_and_answered_once(parts: Parts) {
     let quote = Text::from("that one").quoting(&greeting);
     let quoting = id(line.say(channel, ann, quote).await.unwrap());
     let [kim, lee] = ["Kim", "Lee"].map(|name| line.add_user(name, None));
-    line.members_join(channel, &[&kim.user_id, &lee.user_id])
-        .await
-        .unwrap();
-    let images = vec![
-        Media::new("image/png", vec![1, 2]),
-        Media::new("image/png", vec![3]),
-    ];
+    line.members_join(channel, &[&kim.user_id, &lee.user_id]).await.unwrap();
+    let images = vec![Media::new("image/png", vec![1, 2]), Media::new("image/png", vec![3])];
     line.send_images(channel, ming, images).await.unwrap();
-    let file = Post::File(
-        Media::new("application/pdf", vec![7; 9]),
-        "規約.pdf".to_owned(),
-    );
+    let [file, place, sticker, odd] = posts();
     let file = id(line.post_message(channel, ming, file).await.unwrap());
-    let place = Location {
-        title: Some("台北101".to_owned()),
-        address: None,
-        latitude: 25.03,
-        longitude: 121.56,
-    };
-    let place = id(line
-        .post_message(channel, ming, Post::Location(place))
-        .await
-        .unwrap());
-    let sticker = Post::Sticker(Sticker {
+    let place = id(line.post_message(channel, ming, place).await.unwrap());
+    line.post_message(channel, ming, sticker).await.unwrap();
+    let odd = id(line.post_message(channel, ming, odd).await.unwrap());
+    line.unknown_event(channel, "greatNewFeature", Map::new()).await.unwrap();
+    let regret = id(line.say(channel, ming, "I should not have said that").await.unwrap());
+    line.unsend(&regret).await.unwrap();
+    let typo = id(line.say(channel, ming, "teh").await.unwrap());
+    line.edit(&typo, "the").await.unwrap();
+    line.members_leave(channel, &[&lee.user_id]).await.unwrap();
+    Said { greeting, quoting, file, place, odd, regret, typo }
+}
+
+/// A file, a place, a sticker, and a message of a type that does not exist.
+fn posts() -> [Post; 4] {
+    let file = Post::File(Media::new("application/pdf", vec![7; 9]), "規約.pdf".to_owned());
+    let title = Some("台北101".to_owned());
+    let place = Location { title, address: None, latitude: 25.03, longitude: 121.56 };
+    let sticker = Sticker {
         package_id: "446".to_owned(),
         sticker_id: "1988".to_owned(),
         resource_type: "STATIC".to_owned(),
         keywords: vec!["hi".to_owned()],
         quoted: None,
-    });
-    line.post_message(channel, ming, sticker).await.unwrap();
-    let odd = Post::Unknown(
-        "hologram".to_owned(),
-        Map::from_iter([("depth".to_owned(), json!(3))]),
-    );
-    let odd = id(line.post_message(channel, ming, odd).await.unwrap());
-    line.unknown_event(channel, "greatNewFeature", Map::new())
-        .await
-        .unwrap();
-    let regret = id(line
-        .say(channel, ming, "I should not have said that")
-        .await
-        .unwrap());
-    line.unsend(&regret).await.unwrap();
-    let typo = id(line.say(channel, ming, "teh").await.unwrap());
-    line.edit(&typo, "the").await.unwrap();
-    line.members_leave(channel, &[&lee.user_id]).await.unwrap();
+    };
+    let odd = Map::from_iter([("depth".to_owned(), json!(3))]);
+    let odd = Post::Unknown("hologram".to_owned(), odd);
+    [file, Post::Location(place), Post::Sticker(sticker), odd]
+}
 
-    // 13 said by people less the one taken back, and 3 answers.
-    stack.kept(channel, 15).await;
-    settled(&stack, channel, |member| member["status"] == "left").await;
-    let picture = Picture::of(&stack, channel).await;
-    check(&picture, &stack.messages(channel).await);
-    assert_eq!(
-        picture.message(&quoting)["quotedMessageId"],
-        json!(greeting)
-    );
-    assert_eq!(picture.message(&file)["fileName"], "規約.pdf");
-    assert_eq!(picture.message(&file)["mediaStatus"], "pending");
-    assert_eq!(picture.message(&place)["latitude"], json!(25.03));
-    assert_eq!(picture.message(&odd)["type"], "other");
-    let unsent = picture.message(&regret);
-    assert!(
-        unsent["content"].is_null() && !unsent["unsentAt"].is_null(),
-        "{unsent}"
-    );
-    let edited = picture.message(&typo);
-    assert!(
-        edited["content"] == "the" && !edited["editedAt"].is_null(),
-        "{edited}"
-    );
-
-    again(&stack).await;
-    assert_eq!(
-        Picture::of(&stack, channel).await,
-        picture,
-        "redelivery changed something"
-    );
-    stack.crash().await;
-    again(&stack).await;
-    assert_eq!(
-        Picture::of(&stack, channel).await,
-        picture,
-        "a restart changed something"
-    );
-    assert!(line.violations().is_empty(), "{:?}", line.violations());
-    assert!(stack.process.terminate().await.success());
+fn check_messages(picture: &Picture, said: &Said) {
+    assert_eq!(picture.message(&said.quoting)["quotedMessageId"], json!(said.greeting));
+    assert_eq!(picture.message(&said.file)["fileName"], "規約.pdf");
+    assert_eq!(picture.message(&said.file)["mediaStatus"], "pending");
+    assert_eq!(picture.message(&said.place)["latitude"], json!(25.03));
+    assert_eq!(picture.message(&said.odd)["type"], "other");
+    let unsent = picture.message(&said.regret);
+    assert!(unsent["content"].is_null() && !unsent["unsentAt"].is_null(), "{unsent}");
+    let edited = picture.message(&said.typo);
+    assert!(edited["content"] == "the" && !edited["editedAt"].is_null(), "{edited}");
 }
 
 fn check(picture: &Picture, all: &[Value]) {
@@ -180,18 +146,10 @@ fn check(picture: &Picture, all: &[Value]) {
     let said = ["9-18", "be kind\n別吵", "歡迎 Kim, Lee to Test 測試"];
     assert_eq!(picture.bot_messages(), said);
     assert_eq!((picture.hits("9-18"), picture.hits("ask me")), (1, 0));
-    let names: Vec<_> = picture
-        .members()
-        .iter()
-        .map(|m| m["displayName"].as_str().unwrap())
-        .collect();
+    let names: Vec<_> =
+        picture.members().iter().map(|m| m["displayName"].as_str().unwrap()).collect();
     assert_eq!(names.len(), 5);
-    assert!(
-        ["Ann", "明華", "สมชาย", "Kim", "Lee"]
-            .iter()
-            .all(|n| names.contains(n)),
-        "{names:?}"
-    );
+    assert!(["Ann", "明華", "สมชาย", "Kim", "Lee"].iter().all(|n| names.contains(n)), "{names:?}");
 }
 
 /// Waits until some member is as wanted: the members stage goes at its own pace.
@@ -206,12 +164,8 @@ async fn settled(stack: &Stack, channel: &str, wanted: impl Fn(&Value) -> bool) 
 /// Delivers every webhook that was ever sent once more, and a last message to know when all of
 /// them have gone through.
 async fn again(stack: &Stack) {
-    let numbers: std::collections::BTreeSet<_> = stack
-        .line
-        .deliveries()
-        .iter()
-        .map(|attempt| attempt.webhook)
-        .collect();
+    let numbers: std::collections::BTreeSet<_> =
+        stack.line.deliveries().iter().map(|attempt| attempt.webhook).collect();
     for number in numbers {
         let delivery = stack.line.redeliver(number).await.unwrap();
         assert!(delivery.accepted, "{delivery:?}");

@@ -13,16 +13,8 @@ async fn a_poisonous_event_is_kept_aside(parts: Parts) {
     // An event that is no object can be routed but not read by any stage.
     let body = r#"{"destination":"U1","events":[["not","an","event"]]}"#;
     assert_eq!(line.post(line.sign_raw(body)).await, Some(200));
-    let list = async || {
-        stack
-            .ground
-            .command(line, &["dead", "list", "--json"])
-            .await
-    };
-    until("every stage gave up", DEADLINE, async || {
-        list().await.lines().count() == 3
-    })
-    .await;
+    let list = async || stack.ground.command(line, &["dead", "list", "--json"]).await;
+    until("every stage gave up", DEADLINE, async || list().await.lines().count() == 3).await;
     let letters = list().await;
     let letter: serde_json::Value = serde_json::from_str(letters.lines().next().unwrap()).unwrap();
     let id = letter["id"].as_str().unwrap();

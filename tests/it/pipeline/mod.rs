@@ -1,7 +1,7 @@
 //! The main job end to end: a group talks, the bot answers, everything said is kept. Each test
 //! runs on the embedded parts and on NATS with PostgreSQL.
 
-mod conversation;
+pub(crate) mod conversation;
 mod crash;
 mod dead;
 mod outage;

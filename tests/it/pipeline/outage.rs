@@ -11,11 +11,7 @@ use crate::stack::{DEADLINE, Ground, Parts, Stack};
 
 fn message(line: &Emulator, chat: &str, user: &str, text: &str) -> Signed {
     let post = Post::Text(text.into());
-    let send = Action::Send {
-        chat: chat.to_owned(),
-        user: user.to_owned(),
-        post,
-    };
+    let send = Action::Send { chat: chat.to_owned(), user: user.to_owned(), post };
     line.sign(line.build(send).unwrap(), false)
 }
 
@@ -24,10 +20,7 @@ async fn without_the_bus_the_ingress_answers_503_and_recovers() {
     let mut stack = Stack::start(Parts::Servers, emulator().await).await;
     let (group, people) = group(&mut stack).await;
     let (line, chat, user) = (stack.line.clone(), group.chat_id, people[1].user_id.clone());
-    assert_eq!(
-        line.post(message(&line, &chat, &user, "before")).await,
-        Some(200)
-    );
+    assert_eq!(line.post(message(&line, &chat, &user, "before")).await, Some(200));
     stack.kept(&chat, 1).await;
 
     stack.ground.nats.as_mut().unwrap().kill();
@@ -47,10 +40,7 @@ async fn without_the_bus_the_ingress_answers_503_and_recovers() {
     .await;
     until("what was accepted is kept", DEADLINE, async || {
         let kept = stack.messages(&chat).await;
-        let after = kept
-            .iter()
-            .filter(|message| message["content"] == "after")
-            .count();
+        let after = kept.iter().filter(|message| message["content"] == "after").count();
         after == accepted && kept.iter().any(|message| message["content"] == "before")
     })
     .await;
@@ -69,25 +59,16 @@ async fn without_the_database_events_wait_on_the_bus() {
     postgres.stop().await;
     for n in 0..20 {
         let text = format!("meanwhile {n}");
-        assert_eq!(
-            line.post(message(&line, &chat, &user, &text)).await,
-            Some(200)
-        );
+        assert_eq!(line.post(message(&line, &chat, &user, &text)).await, Some(200));
     }
     assert!(!stack.ready().await);
     let (status, _) = stack.call(reqwest::Method::GET, "/me", None).await;
     assert_eq!(status, 503);
 
     postgres.restart().await;
-    until("the database is back", DEADLINE, async || {
-        stack.ready().await
-    })
-    .await;
+    until("the database is back", DEADLINE, async || stack.ready().await).await;
     stack.kept(&chat, 20).await;
-    let dead = stack
-        .ground
-        .command(&line, &["dead", "list", "--json"])
-        .await;
+    let dead = stack.ground.command(&line, &["dead", "list", "--json"]).await;
     assert_eq!(dead, "", "waiting must not use up an event's attempts");
 }
 

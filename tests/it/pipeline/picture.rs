@@ -37,15 +37,11 @@ impl Picture {
             member
         });
         let usage = stack.get("/usage").await["channels"][channel].clone();
-        let rules = stack
-            .get(&format!("/channels/{channel}/assistant/qa"))
-            .await;
-        let hits = rules["items"].as_array().unwrap().iter().map(|rule| {
-            (
-                rule["answer"].as_str().unwrap().to_owned(),
-                rule["hitCount"].clone(),
-            )
-        });
+        let rules = stack.get(&format!("/channels/{channel}/assistant/qa")).await;
+        let hits =
+            rules["items"].as_array().unwrap().iter().map(|rule| {
+                (rule["answer"].as_str().unwrap().to_owned(), rule["hitCount"].clone())
+            });
         Self {
             messages,
             bot_messages,
@@ -58,14 +54,8 @@ impl Picture {
 
     /// What the counters must show, recomputed from the messages themselves.
     pub(crate) fn assert_counted(&self, all: &[Value]) {
-        let kept: Vec<_> = all
-            .iter()
-            .filter(|message| message["unsentAt"].is_null())
-            .collect();
-        let bytes: i64 = kept
-            .iter()
-            .map(|message| message["bytes"].as_i64().unwrap())
-            .sum();
+        let kept: Vec<_> = all.iter().filter(|message| message["unsentAt"].is_null()).collect();
+        let bytes: i64 = kept.iter().map(|message| message["bytes"].as_i64().unwrap()).sum();
         assert_eq!(
             (self.bytes.as_i64(), self.count.as_u64()),
             (Some(bytes), Some(kept.len() as u64))

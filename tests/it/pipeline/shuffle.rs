@@ -36,11 +36,7 @@ async fn any_order_and_repetition_ends_the_same(parts: Parts) {
         after.assert_counted(&all);
         expect_round(&before, &after, &events);
     }
-    assert!(
-        stack.line.violations().is_empty(),
-        "{:?}",
-        stack.line.violations()
-    );
+    assert!(stack.line.violations().is_empty(), "{:?}", stack.line.violations());
 }
 
 /// A message that stays, one edited twice, one unsent, two questions, a coming and a going.
@@ -49,11 +45,7 @@ fn happenings(line: &Emulator, chat: &str, users: &[String], round: usize) -> Ve
     let build = |action: Action| line.build(action).unwrap();
     let say = |user: usize, text: String| {
         let post = Post::Text(text.into());
-        build(Action::Send {
-            chat: chat.clone(),
-            user: users[user].clone(),
-            post,
-        })
+        build(Action::Send { chat: chat.clone(), user: users[user].clone(), post })
     };
     let mut events = say(0, format!("stays {round}"));
     let edited = say(1, format!("first {round}"));
@@ -61,10 +53,7 @@ fn happenings(line: &Emulator, chat: &str, users: &[String], round: usize) -> Ve
     let message = |events: &[Event]| events[0].message_id.clone().unwrap();
     let edit = |text: &str| {
         let text = format!("{text} {round}").into();
-        build(Action::Edit {
-            message: message(&edited),
-            text,
-        })
+        build(Action::Edit { message: message(&edited), text })
     };
     events.extend(edit("second"));
     // The later edit must have the later time.
@@ -73,32 +62,21 @@ fn happenings(line: &Emulator, chat: &str, users: &[String], round: usize) -> Ve
         std::hint::spin_loop();
     }
     events.extend(edit("third"));
-    events.extend(build(Action::Unsend {
-        message: message(&unsent),
-    }));
+    events.extend(build(Action::Unsend { message: message(&unsent) }));
     events.extend(edited);
     events.extend(unsent);
     events.extend(say(1, "hours".to_owned()));
     events.extend(say(2, "rules".to_owned()));
     let newcomer = line.add_user(&format!("New {round}"), None).user_id;
-    let joins = Action::MembersJoin {
-        chat: chat.clone(),
-        users: vec![newcomer.clone()],
-    };
+    let joins = Action::MembersJoin { chat: chat.clone(), users: vec![newcomer.clone()] };
     events.extend(build(joins));
-    let leaves = Action::MembersLeave {
-        chat: chat.clone(),
-        users: vec![newcomer],
-    };
+    let leaves = Action::MembersLeave { chat: chat.clone(), users: vec![newcomer] };
     events.extend(build(leaves));
     events
 }
 
 async fn deliver(stack: &Stack, events: Vec<Event>) {
-    let webhooks = events
-        .into_iter()
-        .map(|event| stack.line.webhook(vec![event]))
-        .collect();
+    let webhooks = events.into_iter().map(|event| stack.line.webhook(vec![event])).collect();
     for delivery in stack.line.deliver_all(webhooks, 4).await {
         assert!(delivery.accepted, "{delivery:?}");
     }
@@ -111,29 +89,14 @@ fn expect_round(before: &Picture, after: &Picture, events: &[Event]) {
     assert_eq!(after.hits("9-18"), before.hits("9-18") + 1);
     assert_eq!(after.members().len(), before.members().len() + 1);
     let left = |picture: &Picture| {
-        picture
-            .members()
-            .iter()
-            .filter(|member| member["status"] == "left")
-            .count()
+        picture.members().iter().filter(|member| member["status"] == "left").count()
     };
     assert_eq!(left(after), left(before) + 1);
     let texts: Vec<_> = events
         .iter()
         .filter_map(|event| event.message_id.as_deref())
-        .map(|id| {
-            after.message(id)["content"]
-                .as_str()
-                .unwrap_or("(unsent)")
-                .to_owned()
-        })
+        .map(|id| after.message(id)["content"].as_str().unwrap_or("(unsent)").to_owned())
         .collect();
-    assert!(
-        texts.iter().any(|text| text.starts_with("third")),
-        "{texts:?}"
-    );
-    assert!(
-        !texts.iter().any(|text| text.starts_with("secret")),
-        "{texts:?}"
-    );
+    assert!(texts.iter().any(|text| text.starts_with("third")), "{texts:?}");
+    assert!(!texts.iter().any(|text| text.starts_with("secret")), "{texts:?}");
 }

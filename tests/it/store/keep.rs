@@ -24,10 +24,7 @@ async fn prepared(fixture: &Fixture) {
 async fn keeps_and_counts_once(fixture: Fixture) {
     prepared(&fixture).await;
     let batch = [sized("C1", "a", 10, 100), sized("C1", "b", 11, 200)];
-    assert_eq!(
-        fixture.keep(&batch, 20).await,
-        [Kept::Changed, Kept::Changed]
-    );
+    assert_eq!(fixture.keep(&batch, 20).await, [Kept::Changed, Kept::Changed]);
     assert_eq!(fixture.keep(&batch, 21).await, [Kept::Known, Kept::Known]);
     let twice = [sized("C1", "c", 12, 50), sized("C1", "c", 12, 50)];
     assert_eq!(fixture.keep(&twice, 22).await, [Kept::Changed, Kept::Known]);
@@ -37,21 +34,11 @@ async fn keeps_and_counts_once(fixture: Fixture) {
 
 async fn nobody_subscribed_means_nothing_kept(fixture: Fixture) {
     fixture.group("C1", &["U1"]).await;
-    let batch = [
-        said("C1", "a", 10, "hi"),
-        unsent("C1", "b", 11),
-        said("C9", "z", 1, "no channel"),
-    ];
+    let batch =
+        [said("C1", "a", 10, "hi"), unsent("C1", "b", 11), said("C9", "z", 1, "no channel")];
     assert_eq!(fixture.keep(&batch, 20).await, [Kept::NotBackedUp; 3]);
     assert_eq!(fixture.counters("C1").await, (0, 0));
-    assert!(
-        fixture
-            .store
-            .message(&"C1".into(), &"a".into())
-            .await
-            .unwrap()
-            .is_none()
-    );
+    assert!(fixture.store.message(&"C1".into(), &"a".into()).await.unwrap().is_none());
 }
 
 async fn any_order_gives_the_same_rows_and_counters(fixture: Fixture) {
@@ -78,22 +65,12 @@ async fn any_order_gives_the_same_rows_and_counters(fixture: Fixture) {
             fixture.keep(std::slice::from_ref(one), 40).await;
             fixture.keep(&order[..1], 41).await;
         }
-        let page = fixture
-            .store
-            .messages(&channel.as_str().into(), &all())
-            .await
-            .unwrap();
+        let page = fixture.store.messages(&channel.as_str().into(), &all()).await.unwrap();
         let rows: Vec<_> = page
             .messages
             .iter()
             .map(|m| {
-                (
-                    m.id.clone(),
-                    m.sent_at,
-                    m.edited_at,
-                    m.unsent_at,
-                    format!("{:?}", m.content),
-                )
+                (m.id.clone(), m.sent_at, m.edited_at, m.unsent_at, format!("{:?}", m.content))
             })
             .collect();
         seen.push((rows, fixture.counters(&channel).await));
@@ -104,24 +81,16 @@ async fn any_order_gives_the_same_rows_and_counters(fixture: Fixture) {
 }
 
 fn all() -> MessageFilter {
-    MessageFilter {
-        limit: 100,
-        ..MessageFilter::default()
-    }
+    MessageFilter { limit: 100, ..MessageFilter::default() }
 }
 
 async fn pages_stay_right_while_rows_arrive(fixture: Fixture) {
     prepared(&fixture).await;
-    let batch: Vec<_> = (0..25)
-        .map(|n| said("C1", &format!("m{n:02}"), 100 + n / 2, "x"))
-        .collect();
+    let batch: Vec<_> =
+        (0..25).map(|n| said("C1", &format!("m{n:02}"), 100 + n / 2, "x")).collect();
     fixture.keep(&batch, 200).await;
     for order in [Order::Descending, Order::Ascending] {
-        let mut filter = MessageFilter {
-            limit: 7,
-            order,
-            ..MessageFilter::default()
-        };
+        let mut filter = MessageFilter { limit: 7, order, ..MessageFilter::default() };
         let mut ids = Vec::new();
         loop {
             let page = fixture.store.messages(&"C1".into(), &filter).await.unwrap();
@@ -162,53 +131,14 @@ async fn filters_by_time_person_and_type(fixture: Fixture) {
     fixture.keep(&batch, 20).await;
     let ids = async |filter: MessageFilter| -> Vec<String> {
         let page = fixture.store.messages(&"C1".into(), &filter).await.unwrap();
-        page.messages
-            .into_iter()
-            .map(|m| m.id.into_string())
-            .collect()
+        page.messages.into_iter().map(|m| m.id.into_string()).collect()
     };
-    assert_eq!(
-        ids(MessageFilter {
-            from: Some(at(11)),
-            ..all()
-        })
-        .await,
-        ["s", "b"]
-    );
-    assert_eq!(
-        ids(MessageFilter {
-            to: Some(at(11)),
-            ..all()
-        })
-        .await,
-        ["a"]
-    );
-    assert_eq!(
-        ids(MessageFilter {
-            sender: Some("U2".into()),
-            ..all()
-        })
-        .await,
-        ["s"]
-    );
-    assert_eq!(
-        ids(MessageFilter {
-            kind: Some(MessageType::Text),
-            ..all()
-        })
-        .await,
-        ["b", "a"]
-    );
-    let one = fixture
-        .store
-        .message(&"C1".into(), &"s".into())
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!(
-        (one.quoted, one.kind),
-        (Some("a".into()), MessageType::Sticker)
-    );
+    assert_eq!(ids(MessageFilter { from: Some(at(11)), ..all() }).await, ["s", "b"]);
+    assert_eq!(ids(MessageFilter { to: Some(at(11)), ..all() }).await, ["a"]);
+    assert_eq!(ids(MessageFilter { sender: Some("U2".into()), ..all() }).await, ["s"]);
+    assert_eq!(ids(MessageFilter { kind: Some(MessageType::Text), ..all() }).await, ["b", "a"]);
+    let one = fixture.store.message(&"C1".into(), &"s".into()).await.unwrap().unwrap();
+    assert_eq!((one.quoted, one.kind), (Some("a".into()), MessageType::Sticker));
 }
 
 async fn media_records_come_and_go(fixture: Fixture) {
@@ -225,17 +155,10 @@ async fn media_records_come_and_go(fixture: Fixture) {
         change("C1", id, MessageChange::Received(received))
     };
     let status = async |id: &str| {
-        let message = fixture
-            .store
-            .message(&"C1".into(), &id.into())
-            .await
-            .unwrap()
-            .unwrap();
+        let message = fixture.store.message(&"C1".into(), &id.into()).await.unwrap().unwrap();
         message.media_status
     };
-    fixture
-        .keep(&[image("i"), unsent("C1", "j", 12), image("j")], 20)
-        .await;
+    fixture.keep(&[image("i"), unsent("C1", "j", 12), image("j")], 20).await;
     assert_eq!(status("i").await.as_deref(), Some("pending"));
     assert_eq!(status("j").await.as_deref(), Some("erased"));
     fixture.keep(&[unsent("C1", "i", 13)], 21).await;
@@ -275,27 +198,13 @@ async fn many_batches_at_once_lose_no_count(fixture: Fixture) {
 
 async fn odd_texts_survive(fixture: Fixture) {
     prepared(&fixture).await;
-    let texts = [
-        "\u{fffd}\u{1}\u{1f}",
-        "\"\\'$1 %s; DROP TABLE",
-        "👩‍👩‍👧‍👦 ไทย 繁體",
-        "",
-        "a\nb\tc",
-    ];
-    let batch: Vec<_> = texts
-        .iter()
-        .enumerate()
-        .map(|(n, text)| said("C1", &format!("{n}"), 10, text))
-        .collect();
+    let texts = ["\u{fffd}\u{1}\u{1f}", "\"\\'$1 %s; DROP TABLE", "👩‍👩‍👧‍👦 ไทย 繁體", "", "a\nb\tc"];
+    let batch: Vec<_> =
+        texts.iter().enumerate().map(|(n, text)| said("C1", &format!("{n}"), 10, text)).collect();
     fixture.keep(&batch, 20).await;
     for (n, text) in texts.iter().enumerate() {
         let id = format!("{n}");
-        let kept = fixture
-            .store
-            .message(&"C1".into(), &id.as_str().into())
-            .await
-            .unwrap()
-            .unwrap();
+        let kept = fixture.store.message(&"C1".into(), &id.as_str().into()).await.unwrap().unwrap();
         assert!(matches!(kept.content, Some(Content::Text { text: kept, .. }) if kept == *text));
     }
 }

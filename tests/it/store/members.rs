@@ -26,37 +26,14 @@ async fn late_events_change_nothing_newer(fixture: Fixture) {
         sighting("C1", 40, SightingKind::Present("U1".into())),
     ];
     for event in &events {
-        store
-            .sight(std::slice::from_ref(event), at(100))
-            .await
-            .unwrap();
+        store.sight(std::slice::from_ref(event), at(100)).await.unwrap();
     }
-    let member = store
-        .member(&"C1".into(), &"U1".into())
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!(
-        (member.status, member.left_at),
-        (MemberStatus::Left, Some(at(50)))
-    );
+    let member = store.member(&"C1".into(), &"U1".into()).await.unwrap().unwrap();
+    assert_eq!((member.status, member.left_at), (MemberStatus::Left, Some(at(50))));
     assert_eq!(member.joined_at, at(10));
-    store
-        .sight(
-            &[sighting("C1", 60, SightingKind::Joined("U1".into()))],
-            at(100),
-        )
-        .await
-        .unwrap();
-    let member = store
-        .member(&"C1".into(), &"U1".into())
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!(
-        (member.status, member.left_at),
-        (MemberStatus::Active, None)
-    );
+    store.sight(&[sighting("C1", 60, SightingKind::Joined("U1".into()))], at(100)).await.unwrap();
+    let member = store.member(&"C1".into(), &"U1".into()).await.unwrap().unwrap();
+    assert_eq!((member.status, member.left_at), (MemberStatus::Active, None));
     assert_eq!((member.joined_at, member.role), (at(60), Role::Member));
 }
 
@@ -72,61 +49,33 @@ async fn every_order_ends_the_same(fixture: Fixture) {
     let mut ends = Vec::new();
     for turn in 0..kinds.len() {
         let channel = format!("C{turn}");
-        let mut events: Vec<_> = kinds
-            .iter()
-            .map(|(time, kind)| sighting(&channel, *time, kind.clone()))
-            .collect();
+        let mut events: Vec<_> =
+            kinds.iter().map(|(time, kind)| sighting(&channel, *time, kind.clone())).collect();
         events.rotate_left(turn);
         if turn % 2 == 0 {
             fixture.store.sight(&events, at(100)).await.unwrap();
         }
         for event in &events {
-            fixture
-                .store
-                .sight(std::slice::from_ref(event), at(101))
-                .await
-                .unwrap();
+            fixture.store.sight(std::slice::from_ref(event), at(101)).await.unwrap();
         }
         let id = channel.as_str().into();
-        let member = fixture
-            .store
-            .member(&id, &"U1".into())
-            .await
-            .unwrap()
-            .unwrap();
+        let member = fixture.store.member(&id, &"U1".into()).await.unwrap().unwrap();
         let channel = fixture.store.channel(&id).await.unwrap().unwrap();
-        ends.push((
-            member.status,
-            member.joined_at,
-            member.left_at,
-            channel.status,
-        ));
+        ends.push((member.status, member.joined_at, member.left_at, channel.status));
         assert_eq!((channel.created_at, channel.enabled_at), (at(5), at(5)));
     }
     assert!(ends.iter().all(|end| *end == ends[0]), "{ends:?}");
-    assert_eq!(
-        ends[0],
-        (MemberStatus::Active, at(10), None, ChannelStatus::Disabled)
-    );
+    assert_eq!(ends[0], (MemberStatus::Active, at(10), None, ChannelStatus::Disabled));
 }
 
 async fn leaving_and_rejoining_the_channel(fixture: Fixture) {
     let store = &fixture.store;
     let status = async || store.channel(&"C1".into()).await.unwrap().unwrap().status;
-    store
-        .sight(&[sighting("C1", 10, SightingKind::Channel)], at(11))
-        .await
-        .unwrap();
+    store.sight(&[sighting("C1", 10, SightingKind::Channel)], at(11)).await.unwrap();
     assert_eq!(status().await, ChannelStatus::Active);
-    store
-        .sight(&[sighting("C1", 20, SightingKind::BotLeft)], at(21))
-        .await
-        .unwrap();
+    store.sight(&[sighting("C1", 20, SightingKind::BotLeft)], at(21)).await.unwrap();
     assert_eq!(status().await, ChannelStatus::Disabled);
-    store
-        .sight(&[sighting("C1", 30, SightingKind::BotJoined)], at(31))
-        .await
-        .unwrap();
+    store.sight(&[sighting("C1", 30, SightingKind::BotJoined)], at(31)).await.unwrap();
     assert_eq!(status().await, ChannelStatus::Active);
 }
 
@@ -135,18 +84,9 @@ async fn first_subscriber_becomes_owner(fixture: Fixture) {
     fixture.subscribe("C1", "U1", 5).await;
     fixture.subscribe("C1", "U2", 6).await;
     let role = async |user: &str| {
-        fixture
-            .store
-            .member(&"C1".into(), &user.into())
-            .await
-            .unwrap()
-            .unwrap()
-            .role
+        fixture.store.member(&"C1".into(), &user.into()).await.unwrap().unwrap().role
     };
-    assert_eq!(
-        (role("U1").await, role("U2").await),
-        (Role::Owner, Role::Member)
-    );
+    assert_eq!((role("U1").await, role("U2").await), (Role::Owner, Role::Member));
 }
 
 async fn names_and_summaries(fixture: Fixture) {
@@ -154,48 +94,25 @@ async fn names_and_summaries(fixture: Fixture) {
     let store = &fixture.store;
     let people = ["U1".into(), "U2".into()];
     assert_eq!(store.without_profile(&people, at(1)).await.unwrap(), people);
-    let profile = Profile {
-        display_name: "小明".to_owned(),
-        picture_url: None,
-    };
+    let profile = Profile { display_name: "小明".to_owned(), picture_url: None };
     let profiles = BTreeMap::from([("U1".into(), Some(profile)), ("U2".into(), None)]);
     store.save_profiles(&profiles, at(50)).await.unwrap();
-    assert!(
-        store
-            .without_profile(&people, at(50))
-            .await
-            .unwrap()
-            .is_empty()
-    );
-    assert_eq!(
-        store.without_profile(&people, at(51)).await.unwrap(),
-        people
-    );
-    let member = store
-        .member(&"C1".into(), &"U1".into())
-        .await
-        .unwrap()
-        .unwrap();
+    assert!(store.without_profile(&people, at(50)).await.unwrap().is_empty());
+    assert_eq!(store.without_profile(&people, at(51)).await.unwrap(), people);
+    let member = store.member(&"C1".into(), &"U1".into()).await.unwrap().unwrap();
     assert_eq!(member.display_name.as_deref(), Some("小明"));
 
     assert!(store.lacks_summary(&"C1".into(), at(1)).await.unwrap());
     let channel = store.channel(&"C1".into()).await.unwrap().unwrap();
     assert_eq!(channel.member_count, 2, "as many as are known");
-    let summary = ChannelSummary {
-        name: Some("測試".to_owned()),
-        picture_url: None,
-        member_count: Some(7),
-    };
-    store
-        .save_summary(&"C1".into(), &summary, at(60))
-        .await
-        .unwrap();
+    let summary =
+        ChannelSummary {
+            name: Some("測試".to_owned()), picture_url: None, member_count: Some(7)
+        };
+    store.save_summary(&"C1".into(), &summary, at(60)).await.unwrap();
     assert!(!store.lacks_summary(&"C1".into(), at(60)).await.unwrap());
     let channel = store.channel(&"C1".into()).await.unwrap().unwrap();
-    assert_eq!(
-        (channel.name.as_deref(), channel.member_count),
-        (Some("測試"), 7)
-    );
+    assert_eq!((channel.name.as_deref(), channel.member_count), (Some("測試"), 7));
 }
 
 async fn listing_pages_and_filters(fixture: Fixture) {
@@ -204,22 +121,16 @@ async fn listing_pages_and_filters(fixture: Fixture) {
     fixture.store.sight(&[left], at(10)).await.unwrap();
     let ids = async |status, after: Option<&str>, limit| -> Vec<String> {
         let after = after.map(chatkeep_core::id::UserId::from);
-        let members = fixture
-            .store
-            .members(&"C1".into(), None, status, after.as_ref(), limit)
-            .await
-            .unwrap();
+        let members =
+            fixture.store.members(&"C1".into(), None, status, after.as_ref(), limit).await.unwrap();
         members.into_iter().map(|m| m.user.into_string()).collect()
     };
     assert_eq!(ids(None, None, 2).await, ["U1", "U2"]);
     assert_eq!(ids(None, Some("U2"), 2).await, ["U3"]);
     assert_eq!(ids(Some(MemberStatus::Active), None, 9).await, ["U1", "U2"]);
     assert_eq!(ids(Some(MemberStatus::Left), None, 9).await, ["U3"]);
-    let guests = fixture
-        .store
-        .members(&"C1".into(), Some(Role::Guest), None, None, 9)
-        .await
-        .unwrap();
+    let guests =
+        fixture.store.members(&"C1".into(), Some(Role::Guest), None, None, 9).await.unwrap();
     assert!(guests.is_empty());
 }
 
@@ -229,17 +140,9 @@ async fn channels_of_a_person(fixture: Fixture) {
     }
     let left = sighting("C2", 9, SightingKind::Left("U1".into()));
     fixture.store.sight(&[left], at(10)).await.unwrap();
-    let channels = fixture
-        .store
-        .channels_of(&"U1".into(), None, 10)
-        .await
-        .unwrap();
+    let channels = fixture.store.channels_of(&"U1".into(), None, 10).await.unwrap();
     let ids: Vec<_> = channels.iter().map(|c| c.id.as_str()).collect();
     assert_eq!(ids, ["C1", "C3"]);
-    let after = fixture
-        .store
-        .channels_of(&"U1".into(), Some(&"C1".into()), 10)
-        .await
-        .unwrap();
+    let after = fixture.store.channels_of(&"U1".into(), Some(&"C1".into()), 10).await.unwrap();
     assert_eq!(after.len(), 1);
 }

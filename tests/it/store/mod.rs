@@ -47,45 +47,28 @@ pub(crate) struct Fixture {
 impl Fixture {
     pub(crate) async fn sqlite() -> Self {
         let folder = TempDir::new().unwrap();
-        let store = Store::open(&Database::Sqlite, folder.path(), 4)
-            .await
-            .unwrap();
-        Self {
-            store,
-            folder,
-            database: None,
-        }
+        let store = Store::open(&Database::Sqlite, folder.path(), 4).await.unwrap();
+        Self { store, folder, database: None }
     }
 
     pub(crate) async fn postgres() -> Self {
         let (folder, database) = (TempDir::new().unwrap(), Postgres::database().await);
         let url = Database::Postgres(database.url().into());
         let store = Store::open(&url, folder.path(), 4).await.unwrap();
-        Self {
-            store,
-            folder,
-            database: Some(database),
-        }
+        Self { store, folder, database: Some(database) }
     }
 
     /// A group with these people in it since time 1.
     pub(crate) async fn group(&self, channel: &str, people: &[&str]) {
         let mut sightings = vec![sighting(channel, 1, SightingKind::BotJoined)];
         for person in people {
-            sightings.push(sighting(
-                channel,
-                1,
-                SightingKind::Present((*person).into()),
-            ));
+            sightings.push(sighting(channel, 1, SightingKind::Present((*person).into())));
         }
         self.store.sight(&sightings, at(1)).await.unwrap();
     }
 
     pub(crate) async fn subscribe(&self, channel: &str, user: &str, now: i64) {
-        self.store
-            .subscribe(&channel.into(), &user.into(), at(now))
-            .await
-            .unwrap();
+        self.store.subscribe(&channel.into(), &user.into(), at(now)).await.unwrap();
     }
 
     pub(crate) async fn keep(&self, changes: &[ChannelChange], now: i64) -> Vec<Kept> {
@@ -121,11 +104,7 @@ impl Fixture {
     pub(crate) async fn used(&self, user: &str) -> i64 {
         let user: UserId = user.into();
         let counter = self.store.user(&user).await.unwrap().unwrap().used;
-        assert_eq!(
-            counter,
-            self.store.usage(&user).await.unwrap().total(),
-            "counters drifted"
-        );
+        assert_eq!(counter, self.store.usage(&user).await.unwrap().total(), "counters drifted");
         counter
     }
 }
@@ -136,10 +115,7 @@ pub(crate) const fn at(millis: i64) -> Timestamp {
 
 pub(crate) fn sighting(channel: &str, time: i64, kind: SightingKind) -> Sighting {
     Sighting {
-        channel: ChannelRef {
-            id: ChannelId::from(channel),
-            kind: ChannelKind::Group,
-        },
+        channel: ChannelRef { id: ChannelId::from(channel), kind: ChannelKind::Group },
         platform: PlatformKind::Line,
         bot: "main".to_owned(),
         at: at(time),
@@ -148,11 +124,7 @@ pub(crate) fn sighting(channel: &str, time: i64, kind: SightingKind) -> Sighting
 }
 
 pub(crate) fn change(channel: &str, message: &str, change: MessageChange) -> ChannelChange {
-    ChannelChange {
-        channel: channel.into(),
-        message: MessageId::from(message),
-        change,
-    }
+    ChannelChange { channel: channel.into(), message: MessageId::from(message), change }
 }
 
 /// A text of exactly `size` stored bytes.
@@ -175,14 +147,7 @@ pub(crate) fn said(channel: &str, message: &str, time: i64, text: &str) -> Chann
 
 pub(crate) fn edited(channel: &str, message: &str, time: i64, text: &str) -> ChannelChange {
     let content = serde_json::to_string(&Content::text(text)).unwrap();
-    change(
-        channel,
-        message,
-        MessageChange::Edited {
-            at: at(time),
-            content,
-        },
-    )
+    change(channel, message, MessageChange::Edited { at: at(time), content })
 }
 
 pub(crate) fn unsent(channel: &str, message: &str, time: i64) -> ChannelChange {

@@ -22,83 +22,40 @@ async fn prepared(fixture: &Fixture) {
 
 /// Fills the free plan up to `left` bytes.
 async fn fill(fixture: &Fixture, channel: &str, left: i64) {
-    fixture
-        .preload(channel, "U1", Plan::Free.quota() - left)
-        .await;
+    fixture.preload(channel, "U1", Plan::Free.quota() - left).await;
 }
 
 async fn the_message_that_crosses_is_kept_and_the_next_is_not(fixture: Fixture) {
     prepared(&fixture).await;
     fill(&fixture, "C1", 50).await;
-    let batch = [
-        sized("C1", "a", 40, 49),
-        sized("C1", "b", 41, 60),
-        sized("C1", "c", 42, 60),
-    ];
-    assert_eq!(
-        fixture.keep(&batch, 50).await,
-        [Kept::Changed, Kept::Changed, Kept::Skipped]
-    );
-    assert_eq!(
-        fixture.store.backup_state(&"C1".into()).await.unwrap(),
-        (true, true)
-    );
+    let batch = [sized("C1", "a", 40, 49), sized("C1", "b", 41, 60), sized("C1", "c", 42, 60)];
+    assert_eq!(fixture.keep(&batch, 50).await, [Kept::Changed, Kept::Changed, Kept::Skipped]);
+    assert_eq!(fixture.store.backup_state(&"C1".into()).await.unwrap(), (true, true));
     let gaps = fixture.store.gaps(&"C1".into(), None, None).await.unwrap();
-    assert_eq!(
-        (gaps.len(), gaps[0].from, gaps[0].to, gaps[0].skipped),
-        (1, at(42), None, 1)
-    );
+    assert_eq!((gaps.len(), gaps[0].from, gaps[0].to, gaps[0].skipped), (1, at(42), None, 1));
     assert_eq!(fixture.counters("C1").await.1, 2);
 }
 
 async fn a_raised_plan_resumes_and_closes_the_gap(fixture: Fixture) {
     prepared(&fixture).await;
     fill(&fixture, "C1", 0).await;
-    assert_eq!(
-        fixture.keep(&[said("C1", "lost", 40, "x")], 50).await,
-        [Kept::Skipped]
-    );
-    assert!(
-        fixture
-            .store
-            .set_plan(&"U1".into(), Plan::Standard, at(60))
-            .await
-            .unwrap()
-    );
+    assert_eq!(fixture.keep(&[said("C1", "lost", 40, "x")], 50).await, [Kept::Skipped]);
+    assert!(fixture.store.set_plan(&"U1".into(), Plan::Standard, at(60)).await.unwrap());
     let gaps = fixture.store.gaps(&"C1".into(), None, None).await.unwrap();
     assert_eq!((gaps[0].to, gaps[0].skipped), (Some(at(60)), 1));
-    assert_eq!(
-        fixture.keep(&[said("C1", "kept", 61, "y")], 62).await,
-        [Kept::Changed]
-    );
-    assert_eq!(
-        fixture.keep(&[said("C1", "lost", 40, "x")], 63).await,
-        [Kept::Known]
-    );
-    assert!(
-        fixture
-            .store
-            .message(&"C1".into(), &"lost".into())
-            .await
-            .unwrap()
-            .is_none()
-    );
+    assert_eq!(fixture.keep(&[said("C1", "kept", 61, "y")], 62).await, [Kept::Changed]);
+    assert_eq!(fixture.keep(&[said("C1", "lost", 40, "x")], 63).await, [Kept::Known]);
+    assert!(fixture.store.message(&"C1".into(), &"lost".into()).await.unwrap().is_none());
 }
 
 async fn one_subscriber_with_room_is_enough(fixture: Fixture) {
     prepared(&fixture).await;
     fill(&fixture, "C1", 0).await;
-    assert_eq!(
-        fixture.keep(&[said("C1", "lost", 40, "x")], 50).await,
-        [Kept::Skipped]
-    );
+    assert_eq!(fixture.keep(&[said("C1", "lost", 40, "x")], 50).await, [Kept::Skipped]);
     fixture.subscribe("C1", "U2", 55).await;
     let gaps = fixture.store.gaps(&"C1".into(), None, None).await.unwrap();
     assert_eq!(gaps[0].to, Some(at(55)));
-    assert_eq!(
-        fixture.keep(&[sized("C1", "kept", 56, 70)], 57).await,
-        [Kept::Changed]
-    );
+    assert_eq!(fixture.keep(&[sized("C1", "kept", 56, 70)], 57).await, [Kept::Changed]);
     assert_eq!(fixture.used("U2").await, 70);
     assert_eq!(fixture.used("U1").await, Plan::Free.quota() + 70);
 }
@@ -107,14 +64,9 @@ async fn skipped_messages_are_counted_once(fixture: Fixture) {
     prepared(&fixture).await;
     fill(&fixture, "C1", 0).await;
     let batch = [said("C1", "a", 40, "x"), edited("C1", "b", 41, "y")];
-    assert_eq!(
-        fixture.keep(&batch, 50).await,
-        [Kept::Skipped, Kept::Skipped]
-    );
+    assert_eq!(fixture.keep(&batch, 50).await, [Kept::Skipped, Kept::Skipped]);
     assert_eq!(fixture.keep(&batch, 51).await, [Kept::Known, Kept::Known]);
-    fixture
-        .keep(&[unsent("C1", "a", 45), said("C1", "b", 39, "y0")], 52)
-        .await;
+    fixture.keep(&[unsent("C1", "a", 45), said("C1", "b", 39, "y0")], 52).await;
     let gaps = fixture.store.gaps(&"C1".into(), None, None).await.unwrap();
     assert_eq!((gaps.len(), gaps[0].skipped), (1, 2));
 }
@@ -123,34 +75,17 @@ async fn the_baseline_counts_for_nobody_who_came_later(fixture: Fixture) {
     prepared(&fixture).await;
     fixture.keep(&[sized("C1", "old", 10, 100)], 20).await;
     assert_eq!(
-        fixture
-            .store
-            .subscribe(&"C1".into(), &"U2".into(), at(20))
-            .await
-            .unwrap(),
+        fixture.store.subscribe(&"C1".into(), &"U2".into(), at(20)).await.unwrap(),
         Subscribed::New
     );
     assert_eq!(
-        fixture
-            .store
-            .subscribe(&"C1".into(), &"U2".into(), at(21))
-            .await
-            .unwrap(),
+        fixture.store.subscribe(&"C1".into(), &"U2".into(), at(21)).await.unwrap(),
         Subscribed::Already
     );
     fixture.keep(&[sized("C1", "new", 11, 60)], 20).await;
-    assert_eq!(
-        (fixture.used("U1").await, fixture.used("U2").await),
-        (160, 60)
-    );
+    assert_eq!((fixture.used("U1").await, fixture.used("U2").await), (160, 60));
     let usage = fixture.store.usage(&"U2".into()).await.unwrap();
-    assert_eq!(
-        (
-            usage.channels[0].bytes,
-            usage.channels[0].bytes_at_subscribe
-        ),
-        (160, 100)
-    );
+    assert_eq!((usage.channels[0].bytes, usage.channels[0].bytes_at_subscribe), (160, 100));
 }
 
 async fn cancelling_gives_back_and_resumes_other_channels(fixture: Fixture) {
@@ -158,41 +93,16 @@ async fn cancelling_gives_back_and_resumes_other_channels(fixture: Fixture) {
     fixture.group("C2", &["U1"]).await;
     fixture.subscribe("C2", "U1", 5).await;
     fill(&fixture, "C1", 0).await;
-    assert_eq!(
-        fixture.keep(&[said("C2", "lost", 40, "x")], 50).await,
-        [Kept::Skipped]
-    );
-    assert!(
-        fixture
-            .store
-            .unsubscribe(&"C1".into(), &"U1".into(), at(60))
-            .await
-            .unwrap()
-    );
-    assert!(
-        !fixture
-            .store
-            .unsubscribe(&"C1".into(), &"U1".into(), at(61))
-            .await
-            .unwrap()
-    );
+    assert_eq!(fixture.keep(&[said("C2", "lost", 40, "x")], 50).await, [Kept::Skipped]);
+    assert!(fixture.store.unsubscribe(&"C1".into(), &"U1".into(), at(60)).await.unwrap());
+    assert!(!fixture.store.unsubscribe(&"C1".into(), &"U1".into(), at(61)).await.unwrap());
     assert_eq!(fixture.used("U1").await, 0);
     let gaps = fixture.store.gaps(&"C2".into(), None, None).await.unwrap();
     assert_eq!(gaps[0].to, Some(at(60)));
-    assert_eq!(
-        fixture.keep(&[sized("C2", "kept", 62, 50)], 63).await,
-        [Kept::Changed]
-    );
-    assert_eq!(
-        fixture.keep(&[said("C1", "nobody", 62, "x")], 63).await,
-        [Kept::NotBackedUp]
-    );
+    assert_eq!(fixture.keep(&[sized("C2", "kept", 62, 50)], 63).await, [Kept::Changed]);
+    assert_eq!(fixture.keep(&[said("C1", "nobody", 62, "x")], 63).await, [Kept::NotBackedUp]);
     fixture.subscribe("C1", "U1", 70).await;
-    assert_eq!(
-        fixture.used("U1").await,
-        50,
-        "what is kept so far is the new baseline"
-    );
+    assert_eq!(fixture.used("U1").await, 50, "what is kept so far is the new baseline");
 }
 
 async fn unsending_frees_space_for_whom_it_counted(fixture: Fixture) {
@@ -201,10 +111,7 @@ async fn unsending_frees_space_for_whom_it_counted(fixture: Fixture) {
     fixture.subscribe("C1", "U2", 30).await;
     fixture.keep(&[sized("C1", "new", 31, 60)], 40).await;
     fixture.keep(&[unsent("C1", "old", 50)], 51).await;
-    assert_eq!(
-        (fixture.used("U1").await, fixture.used("U2").await),
-        (60, 60)
-    );
+    assert_eq!((fixture.used("U1").await, fixture.used("U2").await), (60, 60));
     fixture.keep(&[unsent("C1", "new", 52)], 53).await;
     assert_eq!((fixture.used("U1").await, fixture.used("U2").await), (0, 0));
     assert_eq!(fixture.counters("C1").await, (0, 0));

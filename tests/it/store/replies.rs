@@ -22,11 +22,7 @@ async fn prepared(fixture: &Fixture) {
     };
     let id = "qa_1_a".into();
     let add = RuleChange::Add(&id, &draft);
-    fixture
-        .store
-        .change_rule(&"C1".into(), add, &"U1".into(), at(6))
-        .await
-        .unwrap();
+    fixture.store.change_rule(&"C1".into(), add, &"U1".into(), at(6)).await.unwrap();
 }
 
 async fn claim(fixture: &Fixture, event: &str, time: i64, cooldown_ms: i64) -> Claim {
@@ -51,10 +47,7 @@ async fn only_one_of_many_may_answer(fixture: Fixture) {
     prepared(&fixture).await;
     let claims =
         futures_util::future::join_all((0..16).map(|_| claim(&fixture, "E1", 10, 0))).await;
-    let granted = claims
-        .iter()
-        .filter(|claim| **claim == Claim::Granted)
-        .count();
+    let granted = claims.iter().filter(|claim| **claim == Claim::Granted).count();
     assert_eq!(granted, 1, "{claims:?}");
     assert_eq!(hits(&fixture).await, (1, 0));
 }
@@ -62,10 +55,7 @@ async fn only_one_of_many_may_answer(fixture: Fixture) {
 async fn the_cooldown_suppresses_and_counts(fixture: Fixture) {
     prepared(&fixture).await;
     assert_eq!(claim(&fixture, "E1", 10_000, 5_000).await, Claim::Granted);
-    assert_eq!(
-        claim(&fixture, "E2", 14_999, 5_000).await,
-        Claim::Suppressed
-    );
+    assert_eq!(claim(&fixture, "E2", 14_999, 5_000).await, Claim::Suppressed);
     let again = claim(&fixture, "E2", 14_999, 5_000).await;
     assert_eq!(again, Claim::Taken(ReplyStatus::Suppressed));
     assert_eq!(claim(&fixture, "E3", 15_000, 5_000).await, Claim::Granted);
@@ -78,17 +68,9 @@ async fn the_outcome_is_recorded_once(fixture: Fixture) {
     let own = [said("C1", "bot1", 11, "9-18")];
     let event = "E1".into();
     for _ in 0..2 {
-        fixture
-            .store
-            .finish_reply(&event, Ok(()), &own, at(12))
-            .await
-            .unwrap();
+        fixture.store.finish_reply(&event, Ok(()), &own, at(12)).await.unwrap();
     }
-    fixture
-        .store
-        .finish_reply(&event, Err("platform_error"), &[], at(13))
-        .await
-        .unwrap();
+    fixture.store.finish_reply(&event, Err("platform_error"), &[], at(13)).await.unwrap();
     let replies = fixture.store.replies(&"C1".into(), 10).await.unwrap();
     assert_eq!((replies.len(), replies[0].status), (1, ReplyStatus::Sent));
     assert_eq!(fixture.counters("C1").await.1, 1);
@@ -98,25 +80,9 @@ async fn an_abandoned_reply_is_recorded(fixture: Fixture) {
     prepared(&fixture).await;
     claim(&fixture, "E1", 10, 0).await;
     claim(&fixture, "E2", 90, 0).await;
-    assert_eq!(
-        fixture
-            .store
-            .interrupt_replies(at(50), at(100))
-            .await
-            .unwrap(),
-        1
-    );
+    assert_eq!(fixture.store.interrupt_replies(at(50), at(100)).await.unwrap(), 1);
     let replies = fixture.store.replies(&"C1".into(), 10).await.unwrap();
-    let one = replies
-        .iter()
-        .find(|reply| reply.event.as_str() == "E1")
-        .unwrap();
-    assert_eq!(
-        (one.status, one.reason.as_deref()),
-        (ReplyStatus::Failed, Some("interrupted"))
-    );
-    assert_eq!(
-        claim(&fixture, "E1", 10, 0).await,
-        Claim::Taken(ReplyStatus::Failed)
-    );
+    let one = replies.iter().find(|reply| reply.event.as_str() == "E1").unwrap();
+    assert_eq!((one.status, one.reason.as_deref()), (ReplyStatus::Failed, Some("interrupted")));
+    assert_eq!(claim(&fixture, "E1", 10, 0).await, Claim::Taken(ReplyStatus::Failed));
 }

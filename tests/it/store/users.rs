@@ -6,29 +6,17 @@ use chatkeep_core::store::NewKey;
 
 use super::{Fixture, at, on_both};
 
-on_both!(
-    users_are_added_once,
-    keys_are_found_by_secret_only,
-    ready_and_reopen
-);
+on_both!(users_are_added_once, keys_are_found_by_secret_only, ready_and_reopen);
 
 async fn users_are_added_once(fixture: Fixture) {
     let (store, id) = (&fixture.store, "U1".into());
     store.add_user(&id, Some("Ann"), at(1)).await.unwrap();
     store.add_user(&id, None, at(2)).await.unwrap();
     let user = store.user(&id).await.unwrap().unwrap();
-    assert_eq!(
-        (user.display_name.as_deref(), user.created_at),
-        (Some("Ann"), at(1))
-    );
+    assert_eq!((user.display_name.as_deref(), user.created_at), (Some("Ann"), at(1)));
     assert_eq!(user.plan, Plan::Free);
     assert!(store.set_plan(&id, Plan::Pro, at(3)).await.unwrap());
-    assert!(
-        !store
-            .set_plan(&"U9".into(), Plan::Pro, at(3))
-            .await
-            .unwrap()
-    );
+    assert!(!store.set_plan(&"U9".into(), Plan::Pro, at(3)).await.unwrap());
     assert_eq!(store.users(None, 10).await.unwrap()[0].plan, Plan::Pro);
 }
 
@@ -45,17 +33,11 @@ async fn keys_are_found_by_secret_only(fixture: Fixture) {
     };
     store.add_key(&key, at(2)).await.unwrap();
     let found = store.key("ck_secret_1234").await.unwrap().unwrap();
-    assert_eq!(
-        (found.mask.as_str(), found.expires_at),
-        ("1234", Some(at(99)))
-    );
+    assert_eq!((found.mask.as_str(), found.expires_at), ("1234", Some(at(99))));
     assert_eq!(found.scopes, [Scope::ReadMessages]);
     assert!(store.key("ck_secret_1235").await.unwrap().is_none());
     store.touch_key(&found, at(70_000)).await.unwrap();
-    assert_eq!(
-        store.keys(&user).await.unwrap()[0].last_used_at,
-        Some(at(70_000))
-    );
+    assert_eq!(store.keys(&user).await.unwrap()[0].last_used_at, Some(at(70_000)));
     assert!(store.drop_key(&"key_1".into()).await.unwrap());
     assert!(!store.drop_key(&"key_1".into()).await.unwrap());
     assert!(store.key("ck_secret_1234").await.unwrap().is_none());

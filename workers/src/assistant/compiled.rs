@@ -38,10 +38,7 @@ pub struct Assistants {
 impl Assistants {
     /// An empty cache over `store`.
     pub fn new(store: Store) -> Self {
-        let cache = Cache::builder()
-            .max_capacity(CHANNELS)
-            .time_to_idle(IDLE)
-            .build();
+        let cache = Cache::builder().max_capacity(CHANNELS).time_to_idle(IDLE).build();
         Self { store, cache }
     }
 
@@ -60,9 +57,7 @@ impl Assistants {
             return Ok(Some(known));
         }
         let compiled = Arc::new(self.compile(channel, version).await?);
-        self.cache
-            .insert(channel.clone(), Arc::clone(&compiled))
-            .await;
+        self.cache.insert(channel.clone(), Arc::clone(&compiled)).await;
         Ok(Some(compiled))
     }
 
@@ -89,24 +84,11 @@ impl Compiled {
         rules: Vec<Rule>,
     ) -> Result<Self, KeywordError> {
         let keywords = rules.iter().zip(0_u32..).flat_map(|(rule, ordinal)| {
-            rule.keywords
-                .iter()
-                .map(move |keyword| (ordinal, keyword.as_str()))
+            rule.keywords.iter().map(move |keyword| (ordinal, keyword.as_str()))
         });
         let keywords = KeywordMatcher::build(keywords)?;
-        let triggers = config
-            .rules
-            .trigger_keywords
-            .iter()
-            .map(|keyword| (0, keyword.as_str()));
+        let triggers = config.rules.trigger_keywords.iter().map(|keyword| (0, keyword.as_str()));
         let triggers = KeywordMatcher::build(triggers)?;
-        Ok(Self {
-            version,
-            config,
-            group_rules,
-            rules,
-            triggers,
-            keywords,
-        })
+        Ok(Self { version, config, group_rules, rules, triggers, keywords })
     }
 }

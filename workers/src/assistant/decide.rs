@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chatkeep_core::assistant::{KeywordMatch, NoMatchScope};
+use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode};
 use chatkeep_core::id::RuleId;
 use chatkeep_core::store::ReplySource;
 use chatkeep_index::keyword::KeywordMatcher;
@@ -43,10 +43,7 @@ impl Compiled {
         if !self.config.qa.enabled {
             return Decision::Silent;
         }
-        match self
-            .find(&self.keywords, text)
-            .and_then(|ordinal| self.rules.get(ordinal as usize))
-        {
+        match self.find(&self.keywords, text).and_then(|ordinal| self.rules.get(ordinal as usize)) {
             Some(rule) => Decision::Answer(Answer {
                 source: ReplySource::Qa,
                 rule: Some(rule.id.clone()),
@@ -61,30 +58,27 @@ impl Compiled {
             return None;
         }
         self.find(&self.triggers, text)?;
-        Some(Answer {
-            source: ReplySource::Rules,
-            rule: None,
-            text: self.group_rules.clone(),
-        })
+        Some(Answer { source: ReplySource::Rules, rule: None, text: self.group_rules.clone() })
     }
 
     /// The rule whose keyword the text is or, where the setting says so, contains.
     fn find(&self, matcher: &KeywordMatcher, text: &str) -> Option<u32> {
         let exact = matcher.exact(text);
-        let hit = match self.config.qa.keyword_match {
-            KeywordMatch::Exact => exact,
-            KeywordMatch::Contains => exact.or_else(|| matcher.contains(text)),
-        };
+        let hit =
+            if self.looks_inside() { exact.or_else(|| matcher.contains(text)) } else { exact };
         hit.map(|hit| hit.rule)
+    }
+
+    /// Whether a keyword may stand anywhere in a text. The tolerant modes look at least that far:
+    /// whoever chose them does not expect messages to be keywords.
+    fn looks_inside(&self) -> bool {
+        let qa = &self.config.qa;
+        qa.keyword_match == KeywordMatch::Contains || qa.mode != QaMode::Keyword
     }
 
     /// The no-match reply, if one is set.
     pub fn no_match(&self) -> Option<String> {
-        self.config
-            .qa
-            .no_match_reply
-            .clone()
-            .filter(|text| !text.trim().is_empty())
+        self.config.qa.no_match_reply.clone().filter(|text| !text.trim().is_empty())
     }
 
     /// Whether the no-match reply goes to every message without an answer.
@@ -157,26 +151,14 @@ mod tests {
         assert_eq!(said(exact.decide("Ｈｏｕｒｓ?")), Some("9-18".to_owned()));
         assert_eq!(exact.decide("請問營業時間"), Decision::NoMatch);
         let contains = compiled(|c| c.qa.keyword_match = KeywordMatch::Contains);
-        assert_eq!(
-            said(contains.decide("請問營業時間")),
-            Some("9-18".to_owned())
-        );
+        assert_eq!(said(contains.decide("請問營業時間")), Some("9-18".to_owned()));
     }
 
     #[test]
     fn switches_switch_off() {
-        assert_eq!(
-            compiled(|c| c.enabled = false).decide("hours"),
-            Decision::Silent
-        );
-        assert_eq!(
-            compiled(|c| c.qa.enabled = false).decide("hours"),
-            Decision::Silent
-        );
+        assert_eq!(compiled(|c| c.enabled = false).decide("hours"), Decision::Silent);
+        assert_eq!(compiled(|c| c.qa.enabled = false).decide("hours"), Decision::Silent);
         let no_rules = compiled(|c| c.rules.enabled = false);
-        assert_eq!(
-            said(no_rules.decide("rules")),
-            Some("never reached".to_owned())
-        );
+        assert_eq!(said(no_rules.decide("rules")), Some("never reached".to_owned()));
     }
 }

@@ -126,11 +126,7 @@ impl Assistant {
             Decision::Answer(answer) => answer,
             Decision::NoMatch if self.addressed(channel, message, &compiled).await? => {
                 match compiled.no_match() {
-                    Some(text) => Answer {
-                        source: ReplySource::NoMatch,
-                        rule: None,
-                        text,
-                    },
+                    Some(text) => Answer { source: ReplySource::NoMatch, rule: None, text },
                     None => return Ok(None),
                 }
             }
@@ -181,25 +177,14 @@ impl Assistant {
         let group = self.group_name(channel).await?;
         let text = text::fill(template, &text::joined(&names), &group);
         let rule = None;
-        Ok(Some(Planned {
-            source: ReplySource::Welcome,
-            rule,
-            text,
-            cooldown: Duration::ZERO,
-        }))
+        Ok(Some(Planned { source: ReplySource::Welcome, rule, text, cooldown: Duration::ZERO }))
     }
 
     /// The new members' names; whoever the platform does not name is left out.
     async fn names(&self, channel: &ChannelRef, users: &[UserId]) -> Vec<String> {
-        let asked = users
-            .iter()
-            .map(|user| self.directory.profile(channel, user));
+        let asked = users.iter().map(|user| self.directory.profile(channel, user));
         let answers = futures_util::future::join_all(asked).await;
-        answers
-            .into_iter()
-            .filter_map(|a| a.ok().flatten())
-            .map(|p| p.display_name)
-            .collect()
+        answers.into_iter().filter_map(|a| a.ok().flatten()).map(|p| p.display_name).collect()
     }
 
     async fn group_name(&self, channel: &ChannelRef) -> Result<String, Outcome> {

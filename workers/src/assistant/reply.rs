@@ -54,8 +54,7 @@ impl Assistant {
                 warn!(source, reason = described(error), "no reply given");
             }
         }
-        self.record_surely(event, channel, &texts, given.map_err(|error| error.code()))
-            .await
+        self.record_surely(event, channel, &texts, given.map_err(|error| error.code())).await
     }
 
     /// Records the outcome, waiting for a store that is away: the call cannot be taken back, and
@@ -142,19 +141,12 @@ impl Assistant {
         let ids = match given {
             Ok(ids) => ids,
             Err(reason) => {
-                return Ok(self
-                    .store
-                    .finish_reply(&event.id, Err(reason), &[], now)
-                    .await?);
+                return Ok(self.store.finish_reply(&event.id, Err(reason), &[], now).await?);
             }
         };
         let own = self.own_messages(channel, texts, ids).await?;
-        self.store
-            .finish_reply(&event.id, Ok(()), &own, now)
-            .await?;
-        let kept = own
-            .iter()
-            .map(|change| (change.channel.clone(), change.message.clone()));
+        self.store.finish_reply(&event.id, Ok(()), &own, now).await?;
+        let kept = own.iter().map(|change| (change.channel.clone(), change.message.clone()));
         let jobs = index_jobs(kept, &format!("reply:{}", event.id))
             .map_err(|error| Outcome::Drop(error.to_string()))?;
         Ok(self.bus.publish(jobs).await?)
@@ -170,9 +162,7 @@ impl Assistant {
         let bot = self.directory.bot().await.ok();
         if let Some(bot) = &bot {
             let name = Some(bot.display_name.as_str());
-            self.store
-                .add_user(&bot.user_id, name, self.clock.now())
-                .await?;
+            self.store.add_user(&bot.user_id, name, self.clock.now()).await?;
         }
         let sender = bot.map(|bot| bot.user_id);
         let own = |(id, text): (&MessageId, &String)| {
@@ -186,11 +176,7 @@ impl Assistant {
                 is_bot: true,
             };
             let change = MessageChange::Received(received);
-            Some(ChannelChange {
-                channel: channel.id.clone(),
-                message: id.clone(),
-                change,
-            })
+            Some(ChannelChange { channel: channel.id.clone(), message: id.clone(), change })
         };
         Ok(ids.iter().zip(texts).filter_map(own).collect())
     }

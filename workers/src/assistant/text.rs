@@ -67,16 +67,9 @@ mod tests {
 
     #[test]
     fn only_the_known_variables_are_replaced() {
-        let filled = fill(
-            "Hi {displayName}, welcome to {groupName}! {x} {",
-            "小明",
-            "測試",
-        );
+        let filled = fill("Hi {displayName}, welcome to {groupName}! {x} {", "小明", "測試");
         assert_eq!(filled, "Hi 小明, welcome to 測試! {x} {");
-        assert_eq!(
-            fill("{displayName}", "{groupName}", "secret"),
-            "{groupName}"
-        );
+        assert_eq!(fill("{displayName}", "{groupName}", "secret"), "{groupName}");
     }
 
     #[test]

@@ -43,10 +43,7 @@ pub(super) async fn write(
     high: i64,
 ) -> Result<Written, sqlx::Error> {
     let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
-    let mut written = Written {
-        high,
-        ..Written::default()
-    };
+    let mut written = Written { high, ..Written::default() };
     for (index, stream) in [Stream::Events, Stream::Jobs].into_iter().enumerate() {
         if !group.messages[index].is_empty() {
             let (added, last) = insert(&mut tx, stream, &group.messages[index], now, high).await?;
@@ -112,14 +109,9 @@ async fn insert(
     .await?;
     if stored.rows_affected() != seen.rows_affected() {
         // Never answer for a message that is not there.
-        return Err(sqlx::Error::Protocol(
-            "the bus file lost count of its messages".into(),
-        ));
+        return Err(sqlx::Error::Protocol("the bus file lost count of its messages".into()));
     }
-    Ok((
-        stored.rows_affected(),
-        stored.last_insert_rowid().max(seen.last_insert_rowid()),
-    ))
+    Ok((stored.rows_affected(), stored.last_insert_rowid().max(seen.last_insert_rowid())))
 }
 
 /// The rows as JSON (`[id, queue, subject, start, length]`, start from 1) and their payloads in
@@ -138,13 +130,7 @@ fn encode(messages: &[Outgoing]) -> Result<(String, Vec<u8>), sqlx::Error> {
         };
         let start = payloads.len() + 1;
         payloads.extend_from_slice(&message.payload);
-        rows.push((
-            &message.id,
-            queue,
-            &message.subject,
-            start,
-            message.payload.len(),
-        ));
+        rows.push((&message.id, queue, &message.subject, start, message.payload.len()));
     }
     Ok((json(&rows)?, payloads))
 }
@@ -177,13 +163,7 @@ async fn save_positions(conn: &mut SqliteConnection, changes: &Changes) -> Resul
     let mut rows = Vec::with_capacity(changes.positions.len());
     for (_, saved) in &changes.positions {
         let stream = stream_code(saved.stream);
-        rows.push((
-            &saved.name,
-            stream,
-            &saved.queue,
-            saved.cursor,
-            json(&saved.held)?,
-        ));
+        rows.push((&saved.name, stream, &saved.queue, saved.cursor, json(&saved.held)?));
     }
     query(
         "INSERT INTO consumer (name, stream, queue, cursor, held)
@@ -242,13 +222,9 @@ async fn tidy(conn: &mut SqliteConnection, before: i64) -> Result<bool, sqlx::Er
     .bind(FORGET)
     .execute(&mut *conn)
     .await?;
-    let free: i64 = query_scalar("PRAGMA freelist_count")
-        .fetch_one(&mut *conn)
-        .await?;
+    let free: i64 = query_scalar("PRAGMA freelist_count").fetch_one(&mut *conn).await?;
     if free > SPARE_PAGES {
-        query("PRAGMA incremental_vacuum(256)")
-            .execute(conn)
-            .await?;
+        query("PRAGMA incremental_vacuum(256)").execute(conn).await?;
     }
     Ok(forgotten.rows_affected() == FORGET.unsigned_abs())
 }

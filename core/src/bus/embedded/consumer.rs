@@ -41,13 +41,7 @@ impl EmbeddedConsumer {
         let filter = Filter::of(position);
         drop(state);
         let high = bus.shared.high.subscribe();
-        Self {
-            bus,
-            key,
-            slot,
-            high,
-            filter,
-        }
+        Self { bus, key, slot, high, filter }
     }
 
     pub(in crate::bus) async fn fetch(
@@ -83,11 +77,7 @@ impl EmbeddedConsumer {
         let reading = self.slot.reading.lock().await;
         let clock = self.bus.shared.clock.now();
         let plan =
-            self.bus
-                .shared
-                .state()
-                .position(self.key)
-                .plan(max, Instant::now(), clock, high);
+            self.bus.shared.state().position(self.key).plan(max, Instant::now(), clock, high);
         if plan.again.is_empty() && plan.scan.is_none() {
             return Ok(Vec::new());
         }
@@ -155,12 +145,7 @@ impl EmbeddedConsumer {
 
     fn delivery(&self, row: Row, attempt: u32) -> Delivery {
         let (seq, subject, id, payload, published_at, _) = row;
-        let lease = EmbeddedLease {
-            bus: Arc::clone(&self.bus),
-            key: self.key,
-            seq,
-            attempt,
-        };
+        let lease = EmbeddedLease { bus: Arc::clone(&self.bus), key: self.key, seq, attempt };
         Delivery {
             subject,
             id,
@@ -177,20 +162,17 @@ impl EmbeddedLease {
     /// redelivery.
     pub(in crate::bus) fn ack(self) -> Result<(), BusError> {
         self.bus.check_open()?;
-        self.bus
-            .shared
-            .change(|state| state.finish(self.key, self.seq));
+        self.bus.shared.change(|state| state.finish(self.key, self.seq));
         Ok(())
     }
 
     pub(in crate::bus) async fn retry(self, after: Duration) -> Result<(), BusError> {
         self.bus.check_open()?;
         let not_before = self.bus.shared.clock.now().plus(after);
-        let held = self.bus.shared.change(|state| {
-            state
-                .position(self.key)
-                .postpone(self.seq, self.attempt, not_before)
-        });
+        let held = self
+            .bus
+            .shared
+            .change(|state| state.position(self.key).postpone(self.seq, self.attempt, not_before));
         if held { self.bus.flush().await } else { Ok(()) }
     }
 
@@ -219,9 +201,7 @@ impl EmbeddedLease {
     pub(in crate::bus) fn progress(&self) -> Result<(), BusError> {
         self.bus.check_open()?;
         let mut state = self.bus.shared.state();
-        state
-            .position(self.key)
-            .extend(self.seq, self.attempt, Instant::now());
+        state.position(self.key).extend(self.seq, self.attempt, Instant::now());
         Ok(())
     }
 }

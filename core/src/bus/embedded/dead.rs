@@ -105,9 +105,6 @@ pub(super) async fn revive(
 
 /// Whether there was such a letter.
 pub(super) async fn delete(conn: &mut SqliteConnection, id: i64) -> Result<bool, sqlx::Error> {
-    let done = query("DELETE FROM dead WHERE id = ?1")
-        .bind(id)
-        .execute(conn)
-        .await?;
+    let done = query("DELETE FROM dead WHERE id = ?1").bind(id).execute(conn).await?;
     Ok(done.rows_affected() > 0)
 }

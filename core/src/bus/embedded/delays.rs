@@ -30,11 +30,7 @@ impl Delays {
         let mut delays = Self::default();
         for &(seq, attempts, at) in rows {
             let not_before = Timestamp::from_millis(at);
-            let entry = Postponed {
-                attempts,
-                not_before,
-                only: false,
-            };
+            let entry = Postponed { attempts, not_before, only: false };
             delays.set(seq, entry);
         }
         delays.unsaved.clear();

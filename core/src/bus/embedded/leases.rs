@@ -36,10 +36,7 @@ impl Leases {
 
     /// As they are written to the file.
     pub(super) fn save(&self) -> Vec<(i64, u32)> {
-        self.held
-            .iter()
-            .map(|(&seq, held)| (seq, held.attempts))
-            .collect()
+        self.held.iter().map(|(&seq, held)| (seq, held.attempts)).collect()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -81,11 +78,7 @@ impl Leases {
     /// Adds a message that is to be delivered again.
     pub(super) fn give_back(&mut self, seq: i64, attempts: u32, only: bool) {
         let until = None;
-        let held = Held {
-            attempts,
-            until,
-            only,
-        };
+        let held = Held { attempts, until, only };
         self.held.insert(seq, held);
         self.again.insert(seq);
     }
@@ -93,11 +86,7 @@ impl Leases {
     /// Leases a message for its first attempt.
     pub(super) fn lease_new(&mut self, seq: i64, only: bool, until: Instant) {
         let attempts = 1;
-        let held = Held {
-            attempts,
-            until: Some(until),
-            only,
-        };
+        let held = Held { attempts, until: Some(until), only };
         self.held.insert(seq, held);
         self.expects(until);
     }
@@ -135,9 +124,7 @@ impl Leases {
 
     /// Removes a message unless it was lost to a later attempt.
     pub(super) fn remove_attempt(&mut self, seq: i64, attempt: u32) -> Option<Held> {
-        self.held
-            .get(&seq)
-            .filter(|held| held.attempts == attempt)?;
+        self.held.get(&seq).filter(|held| held.attempts == attempt)?;
         self.remove(seq)
     }
 

@@ -1,8 +1,8 @@
 //! The embedded bus: one SQLite file in the data folder, one serving process.
 //!
 //! All writes go through one task that puts everything waiting into one transaction, so that many
-//! publishers share one sync to the disk ([`writer`], [`commit`]). Leases and attempts live in
-//! memory ([`state`], [`position`]) and follow into the file with those transactions.
+//! publishers share one sync to the disk (`writer`, `commit`). Leases and attempts live in
+//! memory (`state`, `position`) and follow into the file with those transactions.
 
 mod commit;
 mod consumer;
@@ -131,15 +131,7 @@ impl EmbeddedBus {
         });
         Writer::new(conn, Arc::clone(&shared), queue, lock).spawn();
         let readers = schema::readers(folder);
-        Ok(Self {
-            inner: Arc::new(Inner {
-                shared,
-                ops,
-                readers,
-                serving,
-                unclean,
-            }),
-        })
+        Ok(Self { inner: Arc::new(Inner { shared, ops, readers, serving, unclean }) })
     }
 
     pub(super) async fn publish(&self, messages: Vec<Outgoing>) -> Result<(), BusError> {
@@ -166,10 +158,7 @@ impl EmbeddedBus {
             return Err(BusError::Config("only the serving process consumes".into()));
         }
         let unclean = self.inner.unclean;
-        let key = self
-            .inner
-            .shared
-            .change(|state| state.ensure(spec, unclean))?;
+        let key = self.inner.shared.change(|state| state.ensure(spec, unclean))?;
         self.inner.flush().await?;
         Ok(key)
     }
@@ -232,11 +221,7 @@ impl Inner {
     }
 
     fn check_open(&self) -> Result<(), BusError> {
-        if self.shared.closed.load(Ordering::Acquire) {
-            Err(closed())
-        } else {
-            Ok(())
-        }
+        if self.shared.closed.load(Ordering::Acquire) { Err(closed()) } else { Ok(()) }
     }
 }
 

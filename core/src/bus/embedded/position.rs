@@ -114,14 +114,8 @@ impl Position {
     /// are written before they are handed out.
     pub(super) fn configure(&mut self, spec: &ConsumerSpec, unclean: bool) {
         self.lease = spec.lease;
-        self.max_in_flight = usize::try_from(spec.max_in_flight)
-            .unwrap_or(usize::MAX)
-            .max(1);
-        self.careful = if unclean {
-            self.max_in_flight.saturating_mul(2)
-        } else {
-            0
-        };
+        self.max_in_flight = usize::try_from(spec.max_in_flight).unwrap_or(usize::MAX).max(1);
+        self.careful = if unclean { self.max_in_flight.saturating_mul(2) } else { 0 };
     }
 
     pub(super) fn name(&self) -> &str {
@@ -165,9 +159,7 @@ impl Position {
         let again = self.held.again(max);
         let room = self.max_in_flight.saturating_sub(self.held.len());
         let limit = room.min(max - again.len());
-        let poll = self
-            .polled_at
-            .is_none_or(|at| now.duration_since(at) >= POLL);
+        let poll = self.polled_at.is_none_or(|at| now.duration_since(at) >= POLL);
         let cursor = self.cursor;
         let scan = (limit > 0 && (cursor < high || poll)).then_some(Scan { cursor, limit });
         if scan.is_some() {
@@ -235,14 +227,7 @@ impl Position {
             return false;
         };
         let (attempts, only) = (held.attempts, held.only);
-        self.postponed.set(
-            seq,
-            Postponed {
-                attempts,
-                not_before,
-                only,
-            },
-        );
+        self.postponed.set(seq, Postponed { attempts, not_before, only });
         self.changed = true;
         self.slot.wake.notify_waiters();
         true
@@ -255,16 +240,9 @@ impl Position {
 
     /// How long until a fetch that found nothing should look again, if nothing rings before.
     pub(super) fn idle(&self, now: Instant, clock: Timestamp) -> Duration {
-        let expiry = self
-            .held
-            .next_expiry()
-            .map(|at| at.saturating_duration_since(now));
+        let expiry = self.held.next_expiry().map(|at| at.saturating_duration_since(now));
         let room = self.held.len() < self.max_in_flight;
-        let due = self
-            .postponed
-            .next()
-            .filter(|_| room)
-            .map(|at| at.since(clock));
+        let due = self.postponed.next().filter(|_| room).map(|at| at.since(clock));
         expiry.into_iter().chain(due).fold(POLL, Duration::min)
     }
 

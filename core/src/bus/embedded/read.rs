@@ -55,11 +55,7 @@ impl Filter {
             .bind(scan.cursor)
             .bind(i64::try_from(scan.limit).unwrap_or(i64::MAX))
             .bind(&self.name);
-        let rows = if let Some(queue) = &self.queue {
-            rows.bind(queue)
-        } else {
-            rows
-        };
+        let rows = if let Some(queue) = &self.queue { rows.bind(queue) } else { rows };
         Ok(rows.fetch_all(pool).await?)
     }
 }
@@ -81,10 +77,7 @@ pub(super) async fn backlog(bus: &Inner, spec: &ConsumerSpec) -> Result<u64, Bus
     let (cursor, outstanding) = {
         let mut state = bus.shared.state();
         let Some(key) = state.find(spec.name) else {
-            return Err(BusError::Config(format!(
-                "there is no consumer {}",
-                spec.name
-            )));
+            return Err(BusError::Config(format!("there is no consumer {}", spec.name)));
         };
         let position = state.position(key);
         (position.cursor(), position.outstanding() as u64)

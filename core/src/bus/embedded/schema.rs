@@ -117,9 +117,7 @@ pub(super) async fn writer(folder: &Path) -> Result<SqliteConnection, BusError> 
         .connect()
         .await?;
     let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
-    let version: i64 = sqlx::query_scalar("PRAGMA user_version")
-        .fetch_one(&mut *tx)
-        .await?;
+    let version: i64 = sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut *tx).await?;
     match version {
         VERSION => {}
         0 => {
@@ -150,14 +148,10 @@ pub(super) async fn set_unclean(
     conn: &mut SqliteConnection,
     unclean: bool,
 ) -> Result<bool, sqlx::Error> {
-    let before: bool = sqlx::query_scalar("SELECT unclean FROM serving")
-        .fetch_one(&mut *conn)
-        .await?;
+    let before: bool =
+        sqlx::query_scalar("SELECT unclean FROM serving").fetch_one(&mut *conn).await?;
     if before != unclean {
-        sqlx::query("UPDATE serving SET unclean = ?1")
-            .bind(unclean)
-            .execute(conn)
-            .await?;
+        sqlx::query("UPDATE serving SET unclean = ?1").bind(unclean).execute(conn).await?;
     }
     Ok(before)
 }
@@ -196,15 +190,11 @@ pub(super) async fn load(conn: &mut SqliteConnection) -> Result<State, BusError>
                 .await?;
         let (held, postponed) = (Leases::restored(&held), Delays::restored(&postponed));
         let queue = queue.as_deref();
-        state.add(Position::restored(
-            &name, stream, queue, cursor, held, postponed,
-        ));
+        state.add(Position::restored(&name, stream, queue, cursor, held, postponed));
     }
     Ok(state)
 }
 
 fn damaged(what: &str) -> BusError {
-    BusError::Config(format!(
-        "bus.db holds a {what} that this version does not know"
-    ))
+    BusError::Config(format!("bus.db holds a {what} that this version does not know"))
 }

@@ -73,9 +73,7 @@ impl State {
     }
 
     pub(super) fn find(&self, name: &str) -> Option<usize> {
-        self.consumers
-            .iter()
-            .position(|position| position.name() == name)
+        self.consumers.iter().position(|position| position.name() == name)
     }
 
     pub(super) fn position(&mut self, key: usize) -> &mut Position {

@@ -95,13 +95,7 @@ impl Writer {
         ops: mpsc::Receiver<Op>,
         lock: Option<File>,
     ) -> Self {
-        Self {
-            conn,
-            shared,
-            ops,
-            lock,
-            housekeeping_at: Instant::now() + HOUSEKEEPING,
-        }
+        Self { conn, shared, ops, lock, housekeeping_at: Instant::now() + HOUSEKEEPING }
     }
 
     pub(super) fn spawn(self) {
@@ -183,10 +177,7 @@ impl Writer {
         };
         let jobs = messages.iter().filter(|message| of(message) == 1).count();
         let state = self.shared.state();
-        let streams = [
-            (Stream::Events, messages.len() - jobs),
-            (Stream::Jobs, jobs),
-        ];
+        let streams = [(Stream::Events, messages.len() - jobs), (Stream::Jobs, jobs)];
         for (index, (stream, new)) in streams.into_iter().enumerate() {
             let backlog = state.waiting(stream) + group.messages[index].len() as u64;
             if new > 0 && backlog + new as u64 > self.shared.limits.max_backlog {
@@ -231,10 +222,7 @@ impl Writer {
 
     fn written(&self, written: &Written, waiting: Waiting) {
         let mut state = self.shared.state();
-        for (stream, added) in [Stream::Events, Stream::Jobs]
-            .into_iter()
-            .zip(written.added)
-        {
+        for (stream, added) in [Stream::Events, Stream::Jobs].into_iter().zip(written.added) {
             state.add_waiting(stream, added);
         }
         drop(state);

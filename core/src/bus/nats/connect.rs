@@ -53,10 +53,8 @@ pub(super) async fn connect(
         .await
         .map_err(|_| BusError::Unavailable("no NATS server answers".into()))?
         .map_err(|error| unavailable(&error))?;
-    let context = ContextBuilder::new()
-        .timeout(CONFIRM)
-        .max_ack_inflight(UNCONFIRMED)
-        .build(client.clone());
+    let context =
+        ContextBuilder::new().timeout(CONFIRM).max_ack_inflight(UNCONFIRMED).build(client.clone());
     Ok((client, context, connected))
 }
 
@@ -64,20 +62,11 @@ pub(super) async fn connect(
 fn parse(servers: &str) -> Result<Target, BusError> {
     let (scheme, rest) = servers.split_once("://").unwrap_or(("nats", servers));
     if !matches!(scheme, "nats" | "tls") {
-        return Err(BusError::Config(
-            "a NATS address begins with nats:// or tls://".into(),
-        ));
+        return Err(BusError::Config("a NATS address begins with nats:// or tls://".into()));
     }
-    let mut target = Target {
-        servers: Vec::new(),
-        user: None,
-        token: None,
-    };
+    let mut target = Target { servers: Vec::new(), user: None, token: None };
     for part in rest.split(',').map(str::trim) {
-        let part = part
-            .strip_prefix(scheme)
-            .and_then(|p| p.strip_prefix("://"))
-            .unwrap_or(part);
+        let part = part.strip_prefix(scheme).and_then(|p| p.strip_prefix("://")).unwrap_or(part);
         let (credentials, host) = match part.rsplit_once('@') {
             Some((credentials, host)) => (Some(credentials), host),
             None => (None, part),
@@ -121,21 +110,14 @@ mod tests {
     use super::*;
 
     fn hosts(target: &Target) -> Vec<(String, u16)> {
-        target
-            .servers
-            .iter()
-            .map(|s| (s.host().to_owned(), s.port()))
-            .collect()
+        target.servers.iter().map(|s| (s.host().to_owned(), s.port())).collect()
     }
 
     #[test]
     fn takes_several_servers() {
         let target = parse("nats://one,two:4333, nats://three").unwrap();
         let expected = [("one", 4222), ("two", 4333), ("three", 4222)];
-        assert_eq!(
-            hosts(&target),
-            expected.map(|(host, port)| (host.to_owned(), port))
-        );
+        assert_eq!(hosts(&target), expected.map(|(host, port)| (host.to_owned(), port)));
         assert!(target.user.is_none() && target.token.is_none());
     }
 
@@ -144,10 +126,7 @@ mod tests {
         let target = parse("nats://bot:p%40ss:w@one,two").unwrap();
         assert_eq!(target.user, Some(("bot".into(), "p@ss:w".into())));
         let shown = format!("{:?}", target.servers);
-        assert!(
-            !shown.contains("bot") && !shown.contains("p%40ss"),
-            "{shown}"
-        );
+        assert!(!shown.contains("bot") && !shown.contains("p%40ss"), "{shown}");
 
         let target = parse("nats://s3cret@one").unwrap();
         assert_eq!(target.token.as_deref(), Some("s3cret"));
@@ -155,16 +134,8 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_address() {
-        for servers in [
-            "http://one",
-            "nats://",
-            "nats://one,,two",
-            "nats://a%zz:b@one",
-        ] {
-            assert!(
-                matches!(parse(servers), Err(BusError::Config(_))),
-                "{servers}"
-            );
+        for servers in ["http://one", "nats://", "nats://one,,two", "nats://a%zz:b@one"] {
+            assert!(matches!(parse(servers), Err(BusError::Config(_))), "{servers}");
         }
     }
 }

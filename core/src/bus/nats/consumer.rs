@@ -64,18 +64,14 @@ pub struct NatsLease {
 
 impl fmt::Debug for NatsConsumer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NatsConsumer")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
+        f.debug_struct("NatsConsumer").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
 /// Without the message, whose text belongs in no log.
 impl fmt::Debug for NatsLease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NatsLease")
-            .field("consumer", &self.consumer)
-            .finish_non_exhaustive()
+        f.debug_struct("NatsLease").field("consumer", &self.consumer).finish_non_exhaustive()
     }
 }
 
@@ -88,14 +84,7 @@ impl NatsConsumer {
         let reply = Subject::from(bus.inner.client.new_inbox());
         let inbox = bus.inner.client.subscribe(reply.clone()).await;
         let inbox = inbox.map_err(|error| unavailable(&error))?;
-        Ok(Self {
-            bus,
-            name,
-            consumer,
-            inbox,
-            reply,
-            request: None,
-        })
+        Ok(Self { bus, name, consumer, inbox, reply, request: None })
     }
 
     pub(in crate::bus) async fn fetch(
@@ -115,11 +104,7 @@ impl NatsConsumer {
                 }
                 self.ask(max, deadline - now, false).await?;
             }
-            let until = if deliveries.is_empty() {
-                deadline + GRACE
-            } else {
-                now + SILENCE
-            };
+            let until = if deliveries.is_empty() { deadline + GRACE } else { now + SILENCE };
             match self.next(until).await? {
                 Some(Incoming::Delivery(delivery)) => deliveries.push(delivery),
                 Some(Incoming::Foreign | Incoming::End) => {}
@@ -156,15 +141,9 @@ impl NatsConsumer {
             no_wait: !stays,
             ..BatchConfig::default()
         };
-        let sent = self
-            .consumer
-            .request_batch(request, self.reply.clone())
-            .await;
+        let sent = self.consumer.request_batch(request, self.reply.clone()).await;
         sent.map_err(|error| unavailable(&error))?;
-        self.request = Some(Request {
-            left: max,
-            ends: Instant::now() + wait + GRACE,
-        });
+        self.request = Some(Request { left: max, ends: Instant::now() + wait + GRACE });
         Ok(())
     }
 
@@ -207,28 +186,15 @@ impl NatsConsumer {
     }
 
     async fn delivery(&self, message: async_nats::Message) -> Result<Incoming, BusError> {
-        let message = Message {
-            message,
-            context: self.bus.inner.context.clone(),
-        };
-        let header = |name| {
-            message
-                .headers
-                .as_ref()
-                .and_then(|headers| headers.get(name))
-        };
+        let message = Message { message, context: self.bus.inner.context.clone() };
+        let header = |name| message.headers.as_ref().and_then(|headers| headers.get(name));
         if header(ONLY).is_some_and(|only| only.as_str() != self.name) {
-            message
-                .ack()
-                .await
-                .map_err(|error| unavailable(error.as_ref()))?;
+            message.ack().await.map_err(|error| unavailable(error.as_ref()))?;
             return Ok(Incoming::Foreign);
         }
         let id = header(ID).or_else(|| header(NATS_MESSAGE_ID.as_ref()));
         let id = id.map_or_else(String::new, ToString::to_string);
-        let info = message
-            .info()
-            .map_err(|error| unavailable(error.as_ref()))?;
+        let info = message.info().map_err(|error| unavailable(error.as_ref()))?;
         let published = info.published.unix_timestamp_nanos() / 1_000_000;
         let attempt = u32::try_from(info.delivered).unwrap_or(1);
         Ok(Incoming::Delivery(Delivery {
@@ -275,9 +241,6 @@ impl NatsLease {
 
     async fn end(&self, kind: AckKind) -> Result<(), BusError> {
         self.bus.check()?;
-        self.message
-            .ack_with(kind)
-            .await
-            .map_err(|error| unavailable(error.as_ref()))
+        self.message.ack_with(kind).await.map_err(|error| unavailable(error.as_ref()))
     }
 }

@@ -30,8 +30,7 @@ impl NatsBus {
         headers.insert(REASON, line(letter.reason));
         headers.insert(ATTEMPTS, letter.attempts.to_string());
         headers.insert(DIED_AT, self.inner.clock.now().millis().to_string());
-        self.publish_one(&format!("dead.{consumer}"), &headers, &letter.payload)
-            .await
+        self.publish_one(&format!("dead.{consumer}"), &headers, &letter.payload).await
     }
 
     pub(super) async fn list_dead(&self, limit: usize) -> Result<Vec<DeadLetter>, BusError> {
@@ -39,13 +38,8 @@ impl NatsBus {
         let mut letters = Vec::new();
         let mut next = 1;
         while letters.len() < limit {
-            let request = stream
-                .raw_message_builder()
-                .sequence(next)
-                .next_by_subject("dead.>");
-            let found = self
-                .confirmed(async { found(request.send().await) })
-                .await?;
+            let request = stream.raw_message_builder().sequence(next).next_by_subject("dead.>");
+            let found = self.confirmed(async { found(request.send().await) }).await?;
             let Some(message) = found else { break };
             next = message.sequence + 1;
             letters.push(letter(message));
@@ -59,9 +53,7 @@ impl NatsBus {
             return Ok(None);
         }
         let stream = self.dead_stream().await?;
-        let found = self
-            .confirmed(async { found(stream.get_raw_message(seq).await) })
-            .await?;
+        let found = self.confirmed(async { found(stream.get_raw_message(seq).await) }).await?;
         Ok(found.map(letter))
     }
 
@@ -77,8 +69,7 @@ impl NatsBus {
         headers.insert(NATS_MESSAGE_ID, key);
         headers.insert(ID, line(&letter.message_id));
         headers.insert(ONLY, letter.consumer.as_str());
-        self.publish_one(&letter.subject, &headers, &letter.payload)
-            .await?;
+        self.publish_one(&letter.subject, &headers, &letter.payload).await?;
         self.delete_dead(seq).await?;
         Ok(true)
     }
@@ -128,20 +119,11 @@ fn line(text: &str) -> String {
 }
 
 fn letter(message: StreamMessage) -> DeadLetter {
-    let header = |name| {
-        message
-            .headers
-            .get(name)
-            .map_or_else(String::new, ToString::to_string)
-    };
+    let header = |name| message.headers.get(name).map_or_else(String::new, ToString::to_string);
     let number = |name| header(name).parse::<i64>().unwrap_or(0);
     DeadLetter {
         id: message.sequence.to_string(),
-        consumer: message
-            .subject
-            .strip_prefix("dead.")
-            .unwrap_or(&message.subject)
-            .to_owned(),
+        consumer: message.subject.strip_prefix("dead.").unwrap_or(&message.subject).to_owned(),
         subject: header(SUBJECT),
         message_id: header(ID),
         reason: header(REASON),

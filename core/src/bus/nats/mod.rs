@@ -2,7 +2,7 @@
 //!
 //! `EVENTS` keeps a message until every consumer has acknowledged it, `JOBS` until its one
 //! consumer has, `DEAD` until someone decides. What this process has set up it can set up again
-//! when a server comes back empty ([`topology`]).
+//! when a server comes back empty (`topology`).
 
 mod connect;
 mod consumer;
@@ -99,9 +99,7 @@ impl NatsBus {
             specs: Mutex::default(),
             closed: AtomicBool::new(false),
         };
-        let bus = Self {
-            inner: Arc::new(inner),
-        };
+        let bus = Self { inner: Arc::new(inner) };
         bus.set_up_streams().await?;
         Ok(bus)
     }

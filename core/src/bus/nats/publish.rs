@@ -34,9 +34,7 @@ impl NatsBus {
         payload: &Bytes,
     ) -> Result<(), BusError> {
         self.with_streams(|| async {
-            let message = PublishMessage::build()
-                .headers(headers.clone())
-                .payload(payload.clone());
+            let message = PublishMessage::build().headers(headers.clone()).payload(payload.clone());
             let ack = self.send(subject, message).await?;
             ack.await.map_err(|error| self.refusal(&error)).map(drop)
         })
@@ -79,11 +77,7 @@ impl NatsBus {
         subject: &str,
         message: PublishMessage,
     ) -> Result<PublishAckFuture, Refusal> {
-        let sent = self
-            .inner
-            .context
-            .send_publish(subject.to_owned(), message)
-            .await;
+        let sent = self.inner.context.send_publish(subject.to_owned(), message).await;
         sent.map_err(|error| self.refusal(&error))
     }
 
@@ -91,18 +85,14 @@ impl NatsBus {
         if error.kind() == PublishErrorKind::StreamNotFound {
             return Refusal::NoStream;
         }
-        let answer = error
-            .source()
-            .and_then(|source| source.downcast_ref::<ServerError>());
+        let answer = error.source().and_then(|source| source.downcast_ref::<ServerError>());
         // The server has one code for all that a stream refuses to store.
         let full = answer.is_some_and(|answer| {
             answer.error_code() == ErrorCode::STREAM_STORE_FAILED
                 && answer.to_string().contains("maximum messages")
         });
         Refusal::Other(if full {
-            BusError::Full {
-                backlog: self.inner.limits.max_backlog,
-            }
+            BusError::Full { backlog: self.inner.limits.max_backlog }
         } else {
             unavailable(error)
         })

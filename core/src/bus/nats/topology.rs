@@ -90,10 +90,7 @@ impl NatsBus {
             ..existing.clone()
         };
         if updated != existing {
-            context
-                .update_stream(updated)
-                .await
-                .map_err(|error| unavailable(&error))?;
+            context.update_stream(updated).await.map_err(|error| unavailable(&error))?;
         }
         Ok(())
     }
@@ -137,16 +134,9 @@ impl NatsBus {
     /// What the server says about a consumer.
     pub(super) async fn consumer_info(&self, spec: &ConsumerSpec) -> Result<Info, BusError> {
         self.confirmed(async {
-            let stream = self
-                .inner
-                .context
-                .get_stream_no_info(spec.stream.name())
-                .await;
+            let stream = self.inner.context.get_stream_no_info(spec.stream.name()).await;
             let stream = stream.map_err(|error| unavailable(&error))?;
-            stream
-                .consumer_info(spec.name)
-                .await
-                .map_err(|error| unavailable(&error))
+            stream.consumer_info(spec.name).await.map_err(|error| unavailable(&error))
         })
         .await
     }
@@ -196,18 +186,11 @@ impl NatsBus {
     async fn open_events(&self) -> Result<(), BusError> {
         let context = &self.inner.context;
         let stream = context.get_stream(Stream::Events.name()).await;
-        let mut config = stream
-            .map_err(|error| unavailable(&error))?
-            .cached_info()
-            .config
-            .clone();
+        let mut config = stream.map_err(|error| unavailable(&error))?.cached_info().config.clone();
         let open = vec![everything(Stream::Events)];
         if config.subjects != open {
             config.subjects = open;
-            context
-                .update_stream(config)
-                .await
-                .map_err(|error| unavailable(&error))?;
+            context.update_stream(config).await.map_err(|error| unavailable(&error))?;
         }
         Ok(())
     }

@@ -124,9 +124,6 @@ fn numbers_are_bounded_as_their_comments_say() {
     }
     assert_eq!(bounded, 10);
     for number in ["0", "2", "4", "6"] {
-        assert!(
-            load("", &[("CHATKEEP_BUS_LIMITS_REPLICAS", number)]).is_err(),
-            "{number}"
-        );
+        assert!(load("", &[("CHATKEEP_BUS_LIMITS_REPLICAS", number)]).is_err(), "{number}");
     }
 }

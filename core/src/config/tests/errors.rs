@@ -6,11 +6,7 @@ use super::{error, load, sources, told};
 #[test]
 fn errors_name_origin_key_and_what_is_allowed() {
     let cases = [
-        (
-            "listen = 5",
-            None,
-            "my.toml, line 1: listen is 5; allowed: a text in quotes",
-        ),
+        ("listen = 5", None, "my.toml, line 1: listen is 5; allowed: a text in quotes"),
         (
             "[workers]\n\nbatch = \"x\"",
             None,
@@ -37,11 +33,7 @@ fn errors_name_origin_key_and_what_is_allowed() {
             Some(("CHATKEEP_LISTEN", "here")),
             "environment CHATKEEP_LISTEN: listen is \"here\"; allowed: an address and port",
         ),
-        (
-            "data = \" \"",
-            None,
-            "my.toml, line 1: data is empty; allowed: a text that is not empty",
-        ),
+        ("data = \" \"", None, "my.toml, line 1: data is empty; allowed: a text that is not empty"),
         (
             "[log]\nformat = \"xml\"",
             None,
@@ -65,10 +57,7 @@ fn errors_name_origin_key_and_what_is_allowed() {
         assert!(found.starts_with(expected), "{found}");
     }
     let flag = Config::load(sources("", &[], &[("listen", "x")])).unwrap_err();
-    assert!(
-        told(&flag).starts_with("--listen: listen is \"x\"; allowed: "),
-        "{flag}"
-    );
+    assert!(told(&flag).starts_with("--listen: listen is \"x\"; allowed: "), "{flag}");
 }
 
 #[test]
@@ -86,33 +75,20 @@ fn unknown_keys_are_errors_that_name_the_likely_one() {
             "[reply]\nmax_attempts = 1",
             "my.toml, line 2: there is no setting reply.max_attempts (did you mean workers.max_attempts?)",
         ),
-        (
-            "\nnothing_like_it = 1",
-            "my.toml, line 2: there is no setting nothing_like_it",
-        ),
+        ("\nnothing_like_it = 1", "my.toml, line 2: there is no setting nothing_like_it"),
         ("[wrokers]", "my.toml, line 1: there is no setting wrokers"),
     ];
     for (file, expected) in cases {
         assert_eq!(error(file, &[]), expected);
     }
-    assert!(
-        load("[workers]\n[line]", &[]).is_ok(),
-        "an empty section is no mistake"
-    );
+    assert!(load("[workers]\n[line]", &[]).is_ok(), "an empty section is no mistake");
     let flag = Config::load(sources("", &[], &[("listn", "x")])).unwrap_err();
-    assert_eq!(
-        told(&flag),
-        "--listn: there is no setting listn (did you mean listen?)"
-    );
+    assert_eq!(told(&flag), "--listn: there is no setting listn (did you mean listen?)");
 }
 
 #[test]
 fn a_mistyped_variable_is_a_warning() {
-    let given = [
-        ("CHATKEEP_LISTN", "hunter2"),
-        ("CHATKEEP_CONFIG", "y"),
-        ("CHATKEEPER", "z"),
-    ];
+    let given = [("CHATKEEP_LISTN", "hunter2"), ("CHATKEEP_CONFIG", "y"), ("CHATKEEPER", "z")];
     let config = load("", &given).unwrap();
     assert_eq!(
         config.warnings,

@@ -15,30 +15,17 @@ fn secrets_are_taken_from_files() {
     };
     let environment = [
         ("CHATKEEP_LINE_ACCESS_TOKEN_FILE", path("token", "to ken\n")),
-        (
-            "CHATKEEP_LINE_CHANNEL_SECRET_FILE",
-            path("secret", "s3cret\r\n"),
-        ),
-        (
-            "CHATKEEP_DATABASE_FILE",
-            path("database", "postgres://me:pw@db/x\n"),
-        ),
+        ("CHATKEEP_LINE_CHANNEL_SECRET_FILE", path("secret", "s3cret\r\n")),
+        ("CHATKEEP_DATABASE_FILE", path("database", "postgres://me:pw@db/x\n")),
         ("CHATKEEP_BUS_FILE", path("bus", "nats://me:pw@bus")),
     ];
     let environment: Vec<_> = environment.iter().map(|(n, p)| (*n, p.as_str())).collect();
     let config = load("[line]\naccess_token = \"weighs less\"", &environment).unwrap();
     assert_eq!(config.line.access_token.unwrap().expose_secret(), "to ken");
-    assert_eq!(
-        config.line.channel_secret.unwrap().expose_secret(),
-        "s3cret"
-    );
-    let Database::Postgres(url) = config.database else {
-        panic!("not PostgreSQL")
-    };
+    assert_eq!(config.line.channel_secret.unwrap().expose_secret(), "s3cret");
+    let Database::Postgres(url) = config.database else { panic!("not PostgreSQL") };
     assert_eq!(url.expose_secret(), "postgres://me:pw@db/x");
-    let BusKind::Nats(url) = config.bus else {
-        panic!("not NATS")
-    };
+    let BusKind::Nats(url) = config.bus else { panic!("not NATS") };
     assert_eq!(url.expose_secret(), "nats://me:pw@bus");
 }
 
@@ -47,10 +34,7 @@ fn a_file_of_a_secret_must_be_there_and_alone() {
     let missing = error("", &[("CHATKEEP_BUS_FILE", "/nowhere/hunter2")]);
     let expected = "cannot read the file that environment CHATKEEP_BUS_FILE names: No such file";
     assert!(missing.starts_with(expected), "{missing}");
-    let twice = [
-        ("CHATKEEP_LINE_ACCESS_TOKEN", "a"),
-        ("CHATKEEP_LINE_ACCESS_TOKEN_FILE", "b"),
-    ];
+    let twice = [("CHATKEEP_LINE_ACCESS_TOKEN", "a"), ("CHATKEEP_LINE_ACCESS_TOKEN_FILE", "b")];
     assert_eq!(
         error("", &twice),
         "environment CHATKEEP_LINE_ACCESS_TOKEN and CHATKEEP_LINE_ACCESS_TOKEN_FILE are both set; \
@@ -62,22 +46,12 @@ fn a_file_of_a_secret_must_be_there_and_alone() {
 fn secrets_are_never_shown() {
     let environment = [
         ("CHATKEEP_LINE_ACCESS_TOKEN", "hunter2"),
-        (
-            "CHATKEEP_DATABASE",
-            "postgres://me:hunter2@db/x?password=hunter2",
-        ),
-        (
-            "CHATKEEP_BUS",
-            "nats://me:hunter2@bus,nats://hunter2@other:4223",
-        ),
+        ("CHATKEEP_DATABASE", "postgres://me:hunter2@db/x?password=hunter2"),
+        ("CHATKEEP_BUS", "nats://me:hunter2@bus,nats://hunter2@other:4223"),
     ];
     let flags = [("database", "postgres://me:hunter2@db/y?sslpassword=hunter2")];
     let all = sources("[line]\nchannel_secret = \"hunter2\"", &environment, &flags);
-    let shown = format!(
-        "{all:?} {:?} {:?}",
-        all.overrides,
-        Config::load(all.clone()).unwrap()
-    );
+    let shown = format!("{all:?} {:?} {:?}", all.overrides, Config::load(all.clone()).unwrap());
     assert!(!shown.contains("hunter2"), "{shown}");
     assert!(shown.contains("Postgres(postgres://…@db/y)"), "{shown}");
 
@@ -100,10 +74,7 @@ fn secrets_are_never_shown() {
         "[line]\napi_base = \"https://me:1/hunter2@host\"",
     ] {
         let text = error(file, &[]);
-        assert!(
-            !text.contains("hunter2") && text.starts_with("my.toml, line "),
-            "{text}"
-        );
+        assert!(!text.contains("hunter2") && text.starts_with("my.toml, line "), "{text}");
         let debug = format!("{:?}", load(file, &[]).unwrap_err());
         assert!(!debug.contains("hunter2"), "{debug}");
     }

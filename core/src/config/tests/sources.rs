@@ -17,10 +17,7 @@ fn later_sources_weigh_more() {
     ];
     let config = Config::load(sources(file, &environment, &[("listen", "127.0.0.1:3")])).unwrap();
     assert_eq!(config.listen.port(), 3);
-    assert_eq!(
-        (config.workers.batch, config.workers.lease.as_secs()),
-        (8, 9)
-    );
+    assert_eq!((config.workers.batch, config.workers.lease.as_secs()), (8, 9));
     assert!(config.reply.push_fallback);
     assert_eq!(config.workers.concurrency, 16);
     assert!(config.warnings.is_empty());
@@ -40,11 +37,7 @@ fn the_settings_file_is_the_named_one_or_the_usual_one() {
         std::fs::write(folder.path().join(name), text).unwrap();
     };
     let port = |named, config| gather(named, folder.path(), config);
-    assert_eq!(
-        port(None, None).unwrap(),
-        8080,
-        "there is no file, and none is needed"
-    );
+    assert_eq!(port(None, None).unwrap(), 8080, "there is no file, and none is needed");
     put("chatkeep.toml", 1);
     put("variable.toml", 2);
     put("flag.toml", 3);
@@ -53,20 +46,11 @@ fn the_settings_file_is_the_named_one_or_the_usual_one() {
     assert_eq!(port(Some("flag.toml"), Some("variable.toml")).unwrap(), 3);
 
     let flag = told(&port(Some("none.toml"), None).unwrap_err());
-    assert!(
-        flag.starts_with("cannot read \"none.toml\": No such file"),
-        "{flag}"
-    );
+    assert!(flag.starts_with("cannot read \"none.toml\": No such file"), "{flag}");
     let variable = told(&port(None, Some("none.toml")).unwrap_err());
-    assert!(
-        variable.contains("\"none.toml\" (environment CHATKEEP_CONFIG): "),
-        "{variable}"
-    );
+    assert!(variable.contains("\"none.toml\" (environment CHATKEEP_CONFIG): "), "{variable}");
     std::fs::write(folder.path().join("chatkeep.toml"), [0xff]).unwrap();
-    assert!(
-        port(None, None).is_err(),
-        "a file that is there must be read"
-    );
+    assert!(port(None, None).is_err(), "a file that is there must be read");
 }
 
 #[cfg(unix)]

@@ -14,34 +14,14 @@ fn databases_and_buses_are_named_or_addressed() {
     ] {
         assert!(database(good), "{good}");
     }
-    for bad in [
-        "",
-        "postgres",
-        "postgres://",
-        "postgres:///x",
-        "postgres://db:port/x",
-        "SQLite",
-    ] {
+    for bad in ["", "postgres", "postgres://", "postgres:///x", "postgres://db:port/x", "SQLite"] {
         assert!(!database(bad), "{bad}");
     }
     let bus = |text: &str| load("", &[("CHATKEEP_BUS", text)]).is_ok();
-    for good in [
-        "embedded",
-        "nats://a",
-        "tls://me:pw@a:4222,b, tls://c",
-        "nats://[::1]:4222",
-    ] {
+    for good in ["embedded", "nats://a", "tls://me:pw@a:4222,b, tls://c", "nats://[::1]:4222"] {
         assert!(bus(good), "{good}");
     }
-    for bad in [
-        "",
-        "nats",
-        "nats://",
-        "nats://a,,b",
-        "nats://a:port",
-        "ws://a",
-        "nats://me:pw@",
-    ] {
+    for bad in ["", "nats", "nats://", "nats://a,,b", "nats://a:port", "ws://a", "nats://me:pw@"] {
         assert!(!bus(bad), "{bad}");
     }
 }
@@ -51,22 +31,12 @@ fn blobs_are_a_folder_or_a_bucket() {
     let blobs = |text: &str| {
         load(&format!("data = \"/d\"\nblobs = \"{text}\""), &[]).map(|config| config.blobs)
     };
-    let s3 = |prefix: &str| BlobsKind::S3 {
-        bucket: "b.u-7".into(),
-        prefix: prefix.into(),
-    };
+    let s3 = |prefix: &str| BlobsKind::S3 { bucket: "b.u-7".into(), prefix: prefix.into() };
     assert_eq!(blobs("s3://b.u-7/a/c/").unwrap(), s3("a/c"));
     assert_eq!(blobs("s3://b.u-7").unwrap(), s3(""));
     assert_eq!(blobs("").unwrap(), BlobsKind::Folder("/d/blobs".into()));
     assert_eq!(blobs("media").unwrap(), BlobsKind::Folder("media".into()));
-    for bad in [
-        "ftp://x",
-        "s3://",
-        "s3://ab",
-        "s3://-bucket",
-        "s3://Bucket",
-        " ",
-    ] {
+    for bad in ["ftp://x", "s3://", "s3://ab", "s3://-bucket", "s3://Bucket", " "] {
         assert!(blobs(bad).is_err(), "{bad}");
     }
 }
@@ -77,17 +47,7 @@ fn addresses_are_joined_without_a_slash_and_may_be_absent() {
     let config = load(file, &[]).unwrap();
     assert_eq!(config.line.api_base, "http://127.0.0.1:9");
     assert!(config.metrics.listen.is_none());
-    for bad in [
-        "",
-        "api.line.me",
-        "ftp://h",
-        "https://",
-        "https://h/?a=1",
-        "https://h/#a",
-    ] {
-        assert!(
-            load("", &[("CHATKEEP_LINE_API_BASE", bad)]).is_err(),
-            "{bad}"
-        );
+    for bad in ["", "api.line.me", "ftp://h", "https://", "https://h/?a=1", "https://h/#a"] {
+        assert!(load("", &[("CHATKEEP_LINE_API_BASE", bad)]).is_err(), "{bad}");
     }
 }

@@ -124,20 +124,14 @@ impl LineClient {
         let answer = self.call(request).await?;
         // The messages are out; ids that cannot be read are no reason to say otherwise.
         let sent: Sent = serde_json::from_slice(&answer).unwrap_or_default();
-        Ok(sent
-            .sent_messages
-            .into_iter()
-            .map(|message| message.id)
-            .collect())
+        Ok(sent.sent_messages.into_iter().map(|message| message.id).collect())
     }
 
     async fn call(&self, request: RequestBuilder) -> Result<Vec<u8>, PlatformError> {
         let token = self.api.access_token.expose_secret();
         let answer = request.bearer_auth(token).send().await.map_err(failed)?;
         let (status, headers) = (answer.status(), answer.headers().clone());
-        let body = bounded_body(answer)
-            .await
-            .map_err(|e| PlatformError::Unknown(Some(hide(e))))?;
+        let body = bounded_body(answer).await.map_err(|e| PlatformError::Unknown(Some(hide(e))))?;
         // 409: this retry key was accepted before; the body is that of the first time.
         if status.is_success() || status == StatusCode::CONFLICT {
             return Ok(body);
@@ -168,18 +162,12 @@ fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> PlatformErro
         StatusCode::NOT_FOUND => PlatformError::NotFound,
         StatusCode::BAD_REQUEST if says("reply token") => PlatformError::InvalidReplyToken,
         StatusCode::TOO_MANY_REQUESTS => {
-            let wait = headers
-                .get(RETRY_AFTER)
-                .and_then(|value| value.to_str().ok());
-            let retry_after = wait
-                .and_then(|value| value.parse().ok())
-                .map(Duration::from_secs);
+            let wait = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+            let retry_after = wait.and_then(|value| value.parse().ok()).map(Duration::from_secs);
             PlatformError::RateLimited { retry_after }
         }
         status if status.is_server_error() => PlatformError::Unknown(None),
-        status => PlatformError::Refused {
-            status: status.as_u16(),
-        },
+        status => PlatformError::Refused { status: status.as_u16() },
     }
 }
 
@@ -193,10 +181,7 @@ fn segment(id: &str) -> Result<&str, PlatformError> {
 }
 
 fn texts(texts: &[String]) -> Vec<Text<'_>> {
-    texts
-        .iter()
-        .map(|text| Text { kind: "text", text })
-        .collect()
+    texts.iter().map(|text| Text { kind: "text", text }).collect()
 }
 
 impl Platform for LineClient {
@@ -210,10 +195,7 @@ impl Platform for LineClient {
         messages: &'a [String],
     ) -> BoxFuture<'a, Result<Vec<MessageId>, PlatformError>> {
         Box::pin(async move {
-            let body = Reply {
-                reply_token: token.expose(),
-                messages: texts(messages),
-            };
+            let body = Reply { reply_token: token.expose(), messages: texts(messages) };
             self.send("/v2/bot/message/reply", &body, None).await
         })
     }
@@ -225,12 +207,8 @@ impl Platform for LineClient {
         retry_key: &'a str,
     ) -> BoxFuture<'a, Result<Vec<MessageId>, PlatformError>> {
         Box::pin(async move {
-            let body = Push {
-                to: channel.id.as_str(),
-                messages: texts(messages),
-            };
-            self.send("/v2/bot/message/push", &body, Some(retry_key))
-                .await
+            let body = Push { to: channel.id.as_str(), messages: texts(messages) };
+            self.send("/v2/bot/message/push", &body, Some(retry_key)).await
         })
     }
 
@@ -246,14 +224,8 @@ impl Platform for LineClient {
                 ChannelKind::Room => format!("/v2/bot/room/{chat}/member/{user}"),
                 ChannelKind::User => format!("/v2/bot/profile/{user}"),
             };
-            let LineProfile {
-                display_name,
-                picture_url,
-            } = self.get(&path).await?;
-            Ok(Profile {
-                display_name,
-                picture_url,
-            })
+            let LineProfile { display_name, picture_url } = self.get(&path).await?;
+            Ok(Profile { display_name, picture_url })
         })
     }
 
@@ -266,9 +238,8 @@ impl Platform for LineClient {
             match channel.kind {
                 ChannelKind::Group => {
                     let group: LineGroup = self.get(&format!("/v2/bot/group/{id}/summary")).await?;
-                    let members: Count = self
-                        .get(&format!("/v2/bot/group/{id}/members/count"))
-                        .await?;
+                    let members: Count =
+                        self.get(&format!("/v2/bot/group/{id}/members/count")).await?;
                     Ok(ChannelSummary {
                         name: group.group_name,
                         picture_url: group.picture_url,
@@ -276,9 +247,8 @@ impl Platform for LineClient {
                     })
                 }
                 ChannelKind::Room => {
-                    let members: Count = self
-                        .get(&format!("/v2/bot/room/{id}/members/count"))
-                        .await?;
+                    let members: Count =
+                        self.get(&format!("/v2/bot/room/{id}/members/count")).await?;
                     Ok(ChannelSummary {
                         member_count: Some(members.count),
                         ..ChannelSummary::default()
@@ -298,16 +268,8 @@ impl Platform for LineClient {
 
     fn bot(&self) -> BoxFuture<'_, Result<BotInfo, PlatformError>> {
         Box::pin(async move {
-            let LineBot {
-                user_id,
-                display_name,
-                picture_url,
-            } = self.get("/v2/bot/info").await?;
-            Ok(BotInfo {
-                user_id,
-                display_name,
-                picture_url,
-            })
+            let LineBot { user_id, display_name, picture_url } = self.get("/v2/bot/info").await?;
+            Ok(BotInfo { user_id, display_name, picture_url })
         })
     }
 

@@ -117,11 +117,7 @@ pub(super) fn decode(envelope: Envelope) -> Result<Event, DecodeError> {
         Err(error) => strange(raw.get()).ok_or(error)?,
     };
     let channel = line.source.as_ref().and_then(channel_of);
-    let sender = line
-        .source
-        .as_ref()
-        .and_then(|source| source.user.clone())
-        .map(UserId::new);
+    let sender = line.source.as_ref().and_then(|source| source.user.clone()).map(UserId::new);
     let kind = kind_of(&line);
     Ok(Event {
         id: envelope.id,
@@ -144,24 +140,17 @@ fn without_nul(raw: Box<RawValue>) -> Result<Box<RawValue>, DecodeError> {
     }
     // An escaped backslash before `u0000` is text, not U+0000; both become the same mark, which
     // keeps the JSON valid either way.
-    Ok(RawValue::from_string(
-        raw.get().replace("\\u0000", "\\ufffd"),
-    )?)
+    Ok(RawValue::from_string(raw.get().replace("\\u0000", "\\ufffd"))?)
 }
 
 /// An object whose known fields have unknown types is an event of unknown type; anything but an
 /// object is no event.
 fn strange(raw: &str) -> Option<LineEvent<'static>> {
-    #[derive(Deserialize)]
-    struct Name {
-        #[serde(rename = "type")]
-        kind: String,
-        timestamp: Option<i64>,
-    }
-    let name: Name = serde_json::from_str(raw).ok()?;
+    let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(raw).ok()?;
+    let kind = fields.get("type").and_then(serde_json::Value::as_str).unwrap_or_default();
     Some(LineEvent {
-        kind: name.kind,
-        timestamp: name.timestamp,
+        kind: kind.to_owned(),
+        timestamp: fields.get("timestamp").and_then(serde_json::Value::as_i64),
         mode: None,
         reply_token: None,
         source: None,
@@ -179,33 +168,19 @@ fn channel_of(source: &Source) -> Option<ChannelRef> {
         (None, None, Some(id)) => (id, ChannelKind::User),
         (None, None, None) => return None,
     };
-    Some(ChannelRef {
-        id: id.as_str().into(),
-        kind,
-    })
+    Some(ChannelRef { id: id.as_str().into(), kind })
 }
 
 fn kind_of(line: &LineEvent<'_>) -> EventKind {
     let other = || EventKind::Other(line.kind.clone());
     let members = |list: &Option<Members>| {
         list.as_ref()
-            .map(|list| {
-                list.members
-                    .iter()
-                    .filter_map(|m| m.user.clone())
-                    .map(UserId::new)
-            })
+            .map(|list| list.members.iter().filter_map(|m| m.user.clone()).map(UserId::new))
             .map(Iterator::collect::<Vec<_>>)
     };
     match line.kind.as_str() {
-        "message" => line
-            .message
-            .and_then(message_of)
-            .map_or_else(other, EventKind::Message),
-        "messageEdited" => line
-            .message
-            .and_then(message_of)
-            .map_or_else(other, EventKind::Edited),
+        "message" => line.message.and_then(message_of).map_or_else(other, EventKind::Message),
+        "messageEdited" => line.message.and_then(message_of).map_or_else(other, EventKind::Edited),
         "unsend" => line
             .unsend
             .as_ref()
@@ -219,26 +194,18 @@ fn kind_of(line: &LineEvent<'_>) -> EventKind {
 }
 
 fn message_of(raw: &RawValue) -> Option<IncomingMessage> {
-    let as_it_came = || Content::Other {
-        raw: raw.get().to_owned(),
-    };
+    let as_it_came = || Content::Other { raw: raw.get().to_owned() };
     match serde_json::from_str::<LineMessage>(raw.get()) {
         Ok(message) => {
             let (id, quoted) = (message.id.clone(), message.quoted_message_id.clone());
             let content = content_of(message).unwrap_or_else(as_it_came);
-            Some(IncomingMessage {
-                id,
-                content,
-                quoted,
-            })
+            Some(IncomingMessage { id, content, quoted })
         }
-        Err(_) => serde_json::from_str::<AnyMessage>(raw.get())
-            .ok()
-            .map(|any| IncomingMessage {
-                id: any.id,
-                content: as_it_came(),
-                quoted: None,
-            }),
+        Err(_) => serde_json::from_str::<AnyMessage>(raw.get()).ok().map(|any| IncomingMessage {
+            id: any.id,
+            content: as_it_came(),
+            quoted: None,
+        }),
     }
 }
 

@@ -57,10 +57,7 @@ fn every_media_type_keeps_its_fields() {
             r#"{"id":"1","type":"video","duration":60000,"contentProvider":{"type":"external","originalContentUrl":"https://a/v","previewImageUrl":"https://a/p"}}"#,
             r#"{"type":"video","originalUrl":"https://a/v","previewUrl":"https://a/p","duration":60000}"#,
         ),
-        (
-            r#"{"id":"1","type":"audio","duration":3}"#,
-            r#"{"type":"audio","duration":3}"#,
-        ),
+        (r#"{"id":"1","type":"audio","duration":3}"#, r#"{"type":"audio","duration":3}"#),
         (
             r#"{"id":"1","type":"file","fileName":"規約.pdf","fileSize":2138}"#,
             r#"{"type":"file","fileName":"規約.pdf","fileSize":2138}"#,
@@ -76,10 +73,7 @@ fn places_and_stickers_keep_their_fields() {
     let place = message(
         r#"{"id":"1","type":"location","title":"台北101","address":"信義區","latitude":25.03,"longitude":121.56}"#,
     );
-    assert_eq!(
-        place.content.searchable().as_deref(),
-        Some("台北101\n信義區")
-    );
+    assert_eq!(place.content.searchable().as_deref(), Some("台北101\n信義區"));
     let sticker = message(
         r#"{"id":"1","type":"sticker","packageId":"446","stickerId":"1988","stickerResourceType":"MESSAGE","keywords":["hi"],"text":"Let's hang out"}"#,
     );
@@ -115,15 +109,8 @@ fn comings_and_goings() {
     let follow = event(r#"{"type":"follow","source":{"type":"user","userId":"U1"}}"#);
     assert!(matches!(follow.kind, EventKind::BotJoined));
     let channel = follow.channel.unwrap();
-    assert_eq!(
-        (channel.id.as_str(), channel.kind),
-        ("U1", ChannelKind::User)
-    );
-    assert_eq!(
-        follow.at.millis(),
-        99,
-        "no time of its own: when it was received"
-    );
+    assert_eq!((channel.id.as_str(), channel.kind), ("U1", ChannelKind::User));
+    assert_eq!(follow.at.millis(), 99, "no time of its own: when it was received");
 }
 
 #[test]
@@ -136,6 +123,8 @@ fn standby_and_unknown_events() {
     assert!(matches!(unknown.kind, EventKind::Other(name) if name == "hoge"));
     let strange = event(r#"{"type":"message","source":[1],"timestamp":8}"#);
     assert!(matches!(strange.kind, EventKind::Other(_)) && strange.at.millis() == 8);
+    let stranger = event(r#"{"type":7,"timestamp":"soon"}"#);
+    assert!(matches!(stranger.kind, EventKind::Other(_)) && stranger.at.millis() == 99);
     assert!(decode(envelope("[1,2]")).is_err());
     assert!(decode(envelope("7")).is_err());
 }

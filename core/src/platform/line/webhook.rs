@@ -99,14 +99,12 @@ fn event_id(own: Option<String>, raw: &RawValue) -> EventId {
 
 fn digest(raw: &RawValue) -> String {
     let hash = Sha256::digest(raw.get().as_bytes());
-    hash[..16]
-        .iter()
-        .fold(String::with_capacity(32), |mut hex, byte| {
-            use std::fmt::Write as _;
-            // Writing to a String cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+    hash[..16].iter().fold(String::with_capacity(32), |mut hex, byte| {
+        use std::fmt::Write as _;
+        // Writing to a String cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
 
 #[cfg(test)]
@@ -127,10 +125,8 @@ mod tests {
                 {"webhookEventId":"D","source":{"type":"user","userId":"U2"}},
                 {"webhookEventId":"E"}]}"#,
         );
-        let channels: Vec<_> = all
-            .iter()
-            .map(|e| e.channel.as_ref().map(ChannelId::as_str))
-            .collect();
+        let channels: Vec<_> =
+            all.iter().map(|e| e.channel.as_ref().map(ChannelId::as_str)).collect();
         assert_eq!(channels, [Some("C1"), Some("R1"), Some("U2"), None]);
     }
 
@@ -144,9 +140,8 @@ mod tests {
 
     #[test]
     fn events_without_an_id_get_a_stable_one() {
-        let ids: Vec<_> = (0..2)
-            .map(|_| envelopes(r#"{"events":[{"type":"x"}]}"#)[0].id.clone())
-            .collect();
+        let ids: Vec<_> =
+            (0..2).map(|_| envelopes(r#"{"events":[{"type":"x"}]}"#)[0].id.clone()).collect();
         assert!(ids[0] == ids[1] && ids[0].as_str().starts_with("sha256:"));
     }
 

@@ -69,16 +69,11 @@ fn find(emulator: &Emulator, message: &str) -> Result<(String, Media, Readiness)
     if line.unsent_at.is_some() {
         return Err(gone());
     }
-    let media = world
-        .posts
-        .get(message)
-        .and_then(|posted| posted.media.as_ref());
+    let media = world.posts.get(message).and_then(|posted| posted.media.as_ref());
     // What LINE does not keep itself is fetched from where it is.
-    let media = media
-        .filter(|media| media.external.is_none())
-        .ok_or_else(|| {
-            Refusal::not_found().because(Rule::HasContent, "a message without content")
-        })?;
+    let media = media.filter(|media| media.external.is_none()).ok_or_else(|| {
+        Refusal::not_found().because(Rule::HasContent, "a message without content")
+    })?;
     let readiness = match media.state {
         MediaState::Expired => return Err(gone()),
         MediaState::Failed => Readiness::Failed,

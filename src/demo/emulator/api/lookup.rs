@@ -88,9 +88,7 @@ pub(super) async fn leave_room(State(emulator): State<Emulator>, Path(id): Path<
 /// The bot leaves by itself, and is told so by a webhook as if it had been removed.
 fn leave(emulator: Emulator, id: &str, kind: ChatKind) -> Found {
     chat_with_bot(&lock(&emulator.shared.world), id, kind)?;
-    let left = emulator.build(Action::BotLeaves {
-        chat: id.to_owned(),
-    });
+    let left = emulator.build(Action::BotLeaves { chat: id.to_owned() });
     let events = left.map_err(|_| Refusal::not_found())?;
     tokio::spawn(async move { emulator.tell(events).await });
     Ok(Json(json!({})))
@@ -98,11 +96,7 @@ fn leave(emulator: Emulator, id: &str, kind: ChatKind) -> Found {
 
 fn chat_with_bot<'a>(world: &'a World, id: &str, kind: ChatKind) -> Result<&'a Chat, Refusal> {
     let chat = chat(world, id, kind)?;
-    if chat.has_bot {
-        Ok(chat)
-    } else {
-        Err(Refusal::not_found())
-    }
+    if chat.has_bot { Ok(chat) } else { Err(Refusal::not_found()) }
 }
 
 fn chat<'a>(world: &'a World, id: &str, kind: ChatKind) -> Result<&'a Chat, Refusal> {
@@ -119,11 +113,7 @@ fn member<'a>(world: &'a World, chat: &Chat, user: &str) -> Result<&'a User, Ref
     check_form(user, 'U', "userId")?;
     let known = world.users.get(user).ok_or_else(unknown)?;
     let is_member = chat.members.iter().any(|member| member == user);
-    if is_member {
-        Ok(known)
-    } else {
-        Err(Refusal::not_found())
-    }
+    if is_member { Ok(known) } else { Err(Refusal::not_found()) }
 }
 
 fn unknown() -> Refusal {
@@ -137,10 +127,8 @@ fn check_form(id: &str, prefix: char, parameter: &str) -> Result<(), Refusal> {
     if digits.is_some_and(|digits| digits.len() == 32 && digits.bytes().all(is_hex)) {
         return Ok(());
     }
-    Err(Refusal::bad_request(format!(
-        "The value for the '{parameter}' parameter is invalid"
-    ))
-    .because(Rule::IdForm, parameter))
+    Err(Refusal::bad_request(format!("The value for the '{parameter}' parameter is invalid"))
+        .because(Rule::IdForm, parameter))
 }
 
 fn profile_of(user: &User) -> Value {

@@ -63,22 +63,14 @@ async fn gate(State(emulator): State<Emulator>, mut request: Request, next: Next
     let at = emulator.now();
     let request_id = lock(&emulator.shared.world).ids.request(at);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    request
-        .extensions_mut()
-        .insert(RequestId(request_id.clone()));
+    request.extensions_mut().insert(RequestId(request_id.clone()));
     let fault = lock(&emulator.shared.faults).take(Target::of(&method, &path));
     let mut answer = if is_authorised(&emulator, &request) {
         answer(&emulator, fault, request, next).await
     } else {
         Answer::Told(Refusal::unauthorized().into_response())
     };
-    let call = Call {
-        at,
-        method: method.to_string(),
-        path,
-        status: answer.status(),
-        request_id,
-    };
+    let call = Call { at, method: method.to_string(), path, status: answer.status(), request_id };
     let breaches = answer.response().extensions_mut().remove::<Breaches>();
     emulator.record(call.clone(), breaches.unwrap_or_default());
     let mut response = answer.send();
@@ -89,10 +81,7 @@ async fn gate(State(emulator): State<Emulator>, mut request: Request, next: Next
 }
 
 fn is_authorised(emulator: &Emulator, request: &Request) -> bool {
-    let token = request
-        .headers()
-        .get(header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok());
+    let token = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     token.and_then(|value| value.strip_prefix("Bearer ")) == Some(&emulator.shared.access_token)
 }
 
@@ -136,10 +125,7 @@ impl Answer {
 async fn answer(emulator: &Emulator, fault: Option<Fault>, request: Request, next: Next) -> Answer {
     match fault {
         None => Answer::Told(next.run(request).await),
-        Some(Fault::Status {
-            status,
-            retry_after,
-        }) => Answer::Told(failure(status, retry_after)),
+        Some(Fault::Status { status, retry_after }) => Answer::Told(failure(status, retry_after)),
         Some(Fault::StatusAfter { status }) => {
             let truth = next.run(request).await;
             let mut lie = failure(status, None);
@@ -168,9 +154,7 @@ fn failure(status: u16, retry_after: Option<u64>) -> Response {
     };
     let mut response = (status, axum::Json(json!({ "message": message }))).into_response();
     if let Some(seconds) = retry_after {
-        response
-            .headers_mut()
-            .insert(header::RETRY_AFTER, seconds.into());
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }
     response
 }
@@ -178,21 +162,8 @@ fn failure(status: u16, retry_after: Option<u64>) -> Response {
 impl Emulator {
     fn record(&self, call: Call, breaches: Breaches) {
         for (rule, detail) in breaches.0 {
-            let Call {
-                at,
-                method,
-                path,
-                request_id,
-                ..
-            } = call.clone();
-            let violation = Violation {
-                at,
-                rule,
-                method,
-                path,
-                detail,
-                request_id,
-            };
+            let Call { at, method, path, request_id, .. } = call.clone();
+            let violation = Violation { at, rule, method, path, detail, request_id };
             lock(&self.shared.log).violation(violation.clone());
             self.shared.announce(Change::Violation(violation));
         }

@@ -37,12 +37,7 @@ struct Body {
 impl Refusal {
     /// An error that no rule is broken by.
     pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self {
-            status,
-            message: message.into(),
-            details: Vec::new(),
-            breaches: Vec::new(),
-        }
+        Self { status, message: message.into(), details: Vec::new(), breaches: Vec::new() }
     }
 
     /// Names a rule that was broken.
@@ -80,21 +75,13 @@ impl Refusal {
         let breaches = wrong.iter().map(told).collect();
         let message = format!("The request body has {} error(s)", wrong.len());
         let details = wrong.into_iter().map(|(_, detail)| detail).collect();
-        Self {
-            status: StatusCode::BAD_REQUEST,
-            message,
-            details,
-            breaches,
-        }
+        Self { status: StatusCode::BAD_REQUEST, message, details, breaches }
     }
 }
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let body = Body {
-            message: self.message,
-            details: self.details,
-        };
+        let body = Body { message: self.message, details: self.details };
         let mut response = (self.status, Json(body)).into_response();
         response.extensions_mut().insert(Breaches(self.breaches));
         response

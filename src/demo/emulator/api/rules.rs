@@ -30,26 +30,14 @@ type Wrong = (Rule, Detail);
 /// The messages of a request body, if all is well with them.
 pub(super) fn messages(body: &Value) -> Result<Vec<Value>, Refusal> {
     let Some(messages) = body["messages"].as_array().filter(|list| !list.is_empty()) else {
-        return Err(Refusal::body(vec![wrong(
-            Rule::MessageCount,
-            "messages",
-            "May not be empty",
-        )]));
+        return Err(Refusal::body(vec![wrong(Rule::MessageCount, "messages", "May not be empty")]));
     };
     if messages.len() > MAX_MESSAGES {
-        let size = wrong(
-            Rule::MessageCount,
-            "messages",
-            "Size must be between 1 and 5",
-        );
+        let size = wrong(Rule::MessageCount, "messages", "Size must be between 1 and 5");
         return Err(Refusal::body(vec![size]));
     }
     let wrong: Vec<Wrong> = messages.iter().enumerate().flat_map(message).collect();
-    if wrong.is_empty() {
-        Ok(messages.clone())
-    } else {
-        Err(Refusal::body(wrong))
-    }
+    if wrong.is_empty() { Ok(messages.clone()) } else { Err(Refusal::body(wrong)) }
 }
 
 /// A field of a request body that must be a text that is not empty.
@@ -63,26 +51,16 @@ fn message((index, message): (usize, &Value)) -> Vec<Wrong> {
     let kind = message["type"].as_str();
     let Some((kind, fields)) = TYPES.iter().find(|(name, _)| Some(*name) == kind) else {
         let names: Vec<&str> = TYPES.iter().map(|(name, _)| *name).collect();
-        let says = format!(
-            "Must be one of the following values: [{}]",
-            names.join(", ")
-        );
+        let says = format!("Must be one of the following values: [{}]", names.join(", "));
         return vec![wrong(Rule::MessageType, &format!("{place}.type"), &says)];
     };
-    fields
-        .iter()
-        .filter_map(|field| check(&place, kind, field, &message[field]))
-        .collect()
+    fields.iter().filter_map(|field| check(&place, kind, field, &message[field])).collect()
 }
 
 fn check(place: &str, kind: &str, field: &str, value: &Value) -> Option<Wrong> {
     let property = format!("{place}.{field}");
     let is_text = field == "text";
-    let rule = if is_text {
-        Rule::TextLength
-    } else {
-        Rule::MessageFields
-    };
+    let rule = if is_text { Rule::TextLength } else { Rule::MessageFields };
     if value.is_null() || value.as_str() == Some("") {
         return Some(wrong(rule, &property, "May not be empty"));
     }
@@ -94,22 +72,12 @@ fn check(place: &str, kind: &str, field: &str, value: &Value) -> Option<Wrong> {
         return too_long.then(|| wrong(rule, &property, "Length must be between 0 and 5000"));
     }
     let is_address = field.ends_with("Url") && kind != "imagemap";
-    if is_address
-        && !value
-            .as_str()
-            .is_some_and(|url| url.starts_with("https://"))
-    {
+    if is_address && !value.as_str().is_some_and(|url| url.starts_with("https://")) {
         return Some(wrong(rule, &property, "Must be a valid HTTPS URL"));
     }
     None
 }
 
 fn wrong(rule: Rule, property: &str, message: &str) -> Wrong {
-    (
-        rule,
-        Detail {
-            message: message.to_owned(),
-            property: property.to_owned(),
-        },
-    )
+    (rule, Detail { message: message.to_owned(), property: property.to_owned() })
 }

@@ -24,10 +24,8 @@ pub(super) async fn reply(
 ) -> response::Result<Response, Refusal> {
     let (body, _) = json_body(&headers, body)?;
     if headers.contains_key(RETRY_KEY) {
-        return Err(
-            Refusal::bad_request("X-Line-Retry-Key is not supported by this API")
-                .because(Rule::RetryKeyOnReply, "reply with a retry key"),
-        );
+        return Err(Refusal::bad_request("X-Line-Retry-Key is not supported by this API")
+            .because(Rule::RetryKeyOnReply, "reply with a retry key"));
     }
     let token = rules::required(&body, "replyToken", Rule::ReplyTokenKnown)?;
     let messages = rules::messages(&body)?;
@@ -48,24 +46,14 @@ pub(super) async fn push(
     let to = rules::required(&body, "to", Rule::IdForm)?;
     let messages = rules::messages(&body)?;
     let (request_id, raw) = (request_id.as_str(), raw.as_ref());
-    let push = Push {
-        to,
-        messages,
-        retry_key,
-        body: raw,
-        request_id,
-    };
+    let push = Push { to, messages, retry_key, body: raw, request_id };
     let pushed = lock(&emulator.shared.world).push(push);
     match pushed.map_err(refused_push)? {
         Pushed::Sent(sent, changes) => {
             emulator.announce_all(changes);
             Ok(accepted(&sent))
         }
-        Pushed::Repeated {
-            request_id,
-            sent,
-            same,
-        } => Ok(repeated(&request_id, &sent, same)),
+        Pushed::Repeated { request_id, sent, same } => Ok(repeated(&request_id, &sent, same)),
     }
 }
 
@@ -86,16 +74,11 @@ fn repeated(request_id: &str, sent: &[Sent], same: bool) -> Response {
     let body = json!({ "message": "The retry key is already accepted", "sentMessages": sent });
     let mut response = (StatusCode::CONFLICT, Json(body)).into_response();
     if let Ok(id) = HeaderValue::from_str(request_id) {
-        response
-            .headers_mut()
-            .insert("x-line-accepted-request-id", id);
+        response.headers_mut().insert("x-line-accepted-request-id", id);
     }
     if !same {
         // LINE does not compare bodies: the second message would be lost without a sign.
-        let breach = (
-            Rule::RetryKeySameRequest,
-            "another request under a used key".to_owned(),
-        );
+        let breach = (Rule::RetryKeySameRequest, "another request under a used key".to_owned());
         response.extensions_mut().insert(Breaches(vec![breach]));
     }
     response
@@ -146,9 +129,7 @@ fn json_body(
         Refusal::new(rejection.status(), "Request Entity Too Large")
             .because(Rule::Body, "too large")
     })?;
-    let kind = headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let kind = kind.unwrap_or_default();
     if !kind.to_ascii_lowercase().starts_with("application/json") {
         let message = format!("The content type, {kind}, is not supported");
@@ -158,10 +139,8 @@ fn json_body(
     let parsed = serde_json::from_slice(&raw).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         let place = format!("(line: {line}, column: {column})");
-        Refusal::bad_request(format!(
-            "The request body could not be parsed as JSON {place}"
-        ))
-        .because(Rule::Body, format!("no JSON {place}"))
+        Refusal::bad_request(format!("The request body could not be parsed as JSON {place}"))
+            .because(Rule::Body, format!("no JSON {place}"))
     })?;
     Ok((parsed, raw))
 }

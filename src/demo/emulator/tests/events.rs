@@ -10,9 +10,7 @@ impl Stage {
     }
 
     fn refused(&self, action: Action) -> ActError {
-        self.emulator
-            .build(action)
-            .expect_err("it should not be possible")
+        self.emulator.build(action).expect_err("it should not be possible")
     }
 }
 
@@ -31,10 +29,7 @@ async fn every_event_has_the_common_fields() {
     );
     assert_eq!(event["webhookEventId"].as_str().unwrap().len(), 26);
     let message = &event["message"];
-    assert_eq!(
-        (&message["type"], &message["text"]),
-        (&json!("text"), &json!("hello"))
-    );
+    assert_eq!((&message["type"], &message["text"]), (&json!("text"), &json!("hello")));
     assert!(message["id"].is_string() && message["quoteToken"].is_string());
 }
 
@@ -43,9 +38,7 @@ async fn the_same_play_gives_the_same_events() {
     let play = async || {
         let stage = Stage::new().await;
         let (one, two) = (stage.said("one"), stage.said("two"));
-        let unsent = stage.one(Action::Unsend {
-            message: one.message_id.clone().unwrap(),
-        });
+        let unsent = stage.one(Action::Unsend { message: one.message_id.clone().unwrap() });
         [one, two, unsent].map(|event| event.json)
     };
     assert_eq!(play().await, play().await);
@@ -91,10 +84,7 @@ async fn a_quote_names_its_message() {
     assert_eq!(quote.json["message"]["quotedMessageId"], first);
     let (chat, user) = (stage.group.clone(), stage.ann.clone());
     let post = Post::Text(Text::from("third").quoting("1"));
-    assert_eq!(
-        stage.refused(Action::Send { chat, user, post }),
-        ActError::NoMessage("1".into())
-    );
+    assert_eq!(stage.refused(Action::Send { chat, user, post }), ActError::NoMessage("1".into()));
 }
 
 #[tokio::test]
@@ -108,18 +98,11 @@ async fn messages_of_every_type_have_their_fields() {
         keywords: vec!["hi".into()],
         quoted: None,
     };
-    let place = Location {
-        title: None,
-        address: Some("Here 1".into()),
-        latitude: 1.5,
-        longitude: -2.0,
-    };
+    let place =
+        Location { title: None, address: Some("Here 1".into()), latitude: 1.5, longitude: -2.0 };
     let provider = json!({ "type": "line" });
     let cases = [
-        (
-            Post::Image(media()),
-            json!({ "type": "image", "contentProvider": provider }),
-        ),
+        (Post::Image(media()), json!({ "type": "image", "contentProvider": provider })),
         (
             Post::Video(media(), 9),
             json!({ "type": "video", "duration": 9, "contentProvider": provider }),
@@ -151,15 +134,8 @@ async fn messages_of_every_type_have_their_fields() {
     for (post, expected) in cases {
         let mut message = webhook::fields(stage.sent(post).json["message"].clone());
         assert!(message.remove("id").is_some_and(|id| id.is_string()));
-        let quotable = matches!(
-            expected["type"].as_str(),
-            Some("image" | "video" | "sticker")
-        );
-        assert_eq!(
-            message.remove("quoteToken").is_some(),
-            quotable,
-            "{expected}"
-        );
+        let quotable = matches!(expected["type"].as_str(), Some("image" | "video" | "sticker"));
+        assert_eq!(message.remove("quoteToken").is_some(), quotable, "{expected}");
         assert_eq!(Value::Object(message), expected);
     }
 }
@@ -169,66 +145,34 @@ async fn images_sent_together_travel_together() {
     let (sink, url) = Sink::open(&[]).await;
     let stage = Stage::with(|options| options.webhook_url = Some(url)).await;
     let images = vec![Media::new("image/png", "1"), Media::new("image/png", "2")];
-    let told = stage
-        .emulator
-        .send_images(&stage.group, &stage.ann, images)
-        .await
-        .unwrap();
+    let told = stage.emulator.send_images(&stage.group, &stage.ann, images).await.unwrap();
     assert!(told.is_accepted());
     let bodies = sink.bodies();
-    let sets: Vec<_> = bodies[0]["events"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|e| &e["message"]["imageSet"])
-        .collect();
+    let sets: Vec<_> =
+        bodies[0]["events"].as_array().unwrap().iter().map(|e| &e["message"]["imageSet"]).collect();
     assert_eq!((bodies.len(), sets.len()), (1, 2));
     assert_eq!(sets[0]["id"], sets[1]["id"]);
-    assert_eq!(
-        [&sets[0]["index"], &sets[1]["index"], &sets[1]["total"]],
-        [1, 2, 2]
-    );
+    assert_eq!([&sets[0]["index"], &sets[1]["index"], &sets[1]["total"]], [1, 2, 2]);
 }
 
 #[tokio::test]
 async fn coming_and_going_is_told_without_a_person_in_the_source() {
     let stage = Stage::new().await;
-    let (cid, dan) = (
-        stage.emulator.add_user("Cid", None),
-        stage.emulator.add_user("Dan", None),
-    );
+    let (cid, dan) = (stage.emulator.add_user("Cid", None), stage.emulator.add_user("Dan", None));
     let users = vec![cid.user_id, dan.user_id];
     let chat = stage.group.clone();
     let source = json!({ "type": "group", "groupId": chat });
-    let members: Vec<_> = users
-        .iter()
-        .map(|id| json!({ "type": "user", "userId": id }))
-        .collect();
-    let joined = stage.one(Action::MembersJoin {
-        chat: chat.clone(),
-        users: users.clone(),
-    });
+    let members: Vec<_> = users.iter().map(|id| json!({ "type": "user", "userId": id })).collect();
+    let joined = stage.one(Action::MembersJoin { chat: chat.clone(), users: users.clone() });
     assert_eq!(joined.json["joined"], json!({ "members": members }));
     assert!(joined.json["replyToken"].is_string() && joined.json["source"] == source);
-    let again = Action::MembersJoin {
-        chat: chat.clone(),
-        users: users.clone(),
-    };
-    assert_eq!(
-        stage.refused(again),
-        ActError::AlreadyAMember(users[0].clone())
-    );
-    let left = stage.one(Action::MembersLeave {
-        chat: chat.clone(),
-        users,
-    });
+    let again = Action::MembersJoin { chat: chat.clone(), users: users.clone() };
+    assert_eq!(stage.refused(again), ActError::AlreadyAMember(users[0].clone()));
+    let left = stage.one(Action::MembersLeave { chat: chat.clone(), users });
     assert_eq!(left.json["left"], json!({ "members": members }));
     assert!(left.json.get("replyToken").is_none() && left.json["source"] == source);
     let gone = stage.one(Action::BotLeaves { chat: chat.clone() });
-    assert_eq!(
-        (&gone.json["type"], &gone.json["source"]),
-        (&json!("leave"), &source)
-    );
+    assert_eq!((&gone.json["type"], &gone.json["source"]), (&json!("leave"), &source));
     assert!(gone.reply_token.is_none());
     let back = stage.one(Action::BotJoins { chat });
     assert!(back.json["type"] == "join" && back.reply_token.is_some());
@@ -242,10 +186,7 @@ async fn a_friend_follows_blocks_and_comes_back() {
     let user = stage.bob.clone();
     let first = stage.one(Action::Follow { user: user.clone() });
     assert_eq!(first.json["follow"], json!({ "isUnblocked": false }));
-    assert_eq!(
-        first.json["source"],
-        json!({ "type": "user", "userId": user })
-    );
+    assert_eq!(first.json["source"], json!({ "type": "user", "userId": user }));
     assert_eq!(
         stage.refused(Action::Follow { user: user.clone() }),
         ActError::NoChange(user.clone())
@@ -273,10 +214,7 @@ async fn an_edit_is_later_than_what_it_edits() {
     let times = [&one, &two].map(|event| event.json["timestamp"].as_i64().unwrap() - START);
     assert_eq!(times, [1, 2], "also while the clock stands still");
     let line = stage.emulator.transcript(&stage.group).pop().unwrap();
-    assert_eq!(
-        (line.text.as_deref(), line.edited_at),
-        (Some("hello!"), Some(START + 2))
-    );
+    assert_eq!((line.text.as_deref(), line.edited_at), (Some("hello!"), Some(START + 2)));
 }
 
 #[tokio::test]
@@ -284,9 +222,7 @@ async fn what_was_unsent_is_gone() {
     let stage = Stage::new().await;
     let event = stage.sent(Post::Image(Media::new("image/png", "1")));
     let message = event.message_id.unwrap();
-    let take_back = || Action::Unsend {
-        message: message.clone(),
-    };
+    let take_back = || Action::Unsend { message: message.clone() };
     let unsent = stage.one(take_back());
     assert_eq!(unsent.json["unsend"], json!({ "messageId": message }));
     assert_eq!(unsent.json["source"]["userId"], stage.ann);
@@ -294,10 +230,7 @@ async fn what_was_unsent_is_gone() {
     let line = stage.emulator.transcript(&stage.group).pop().unwrap();
     assert_eq!((line.unsent_at, line.message), (Some(START), Value::Null));
     assert!(stage.emulator.content(&message).is_none());
-    assert_eq!(
-        stage.refused(take_back()),
-        ActError::NoMessage(message.clone())
-    );
+    assert_eq!(stage.refused(take_back()), ActError::NoMessage(message.clone()));
 }
 
 #[tokio::test]
@@ -305,13 +238,8 @@ async fn people_cannot_unsend_what_the_bot_said() {
     let stage = Stage::new().await;
     let event = stage.said("hello");
     stage.reply(&event, &["hi"]).await;
-    let message = stage.emulator.replies_to(&event.id)[0]
-        .message_id
-        .clone()
-        .unwrap();
-    let error = stage.refused(Action::Unsend {
-        message: message.clone(),
-    });
+    let message = stage.emulator.replies_to(&event.id)[0].message_id.clone().unwrap();
+    let error = stage.refused(Action::Unsend { message: message.clone() });
     assert_eq!(error, ActError::NoMessage(message));
 }
 
@@ -320,20 +248,10 @@ async fn where_the_bot_is_not_nothing_is_told() {
     let (sink, url) = Sink::open(&[]).await;
     let stage = Stage::with(|options| options.webhook_url = Some(url)).await;
     stage.emulator.bot_leaves(&stage.group).await.unwrap();
-    let told = stage
-        .emulator
-        .say(&stage.group, &stage.ann, "secret")
-        .await
-        .unwrap();
+    let told = stage.emulator.say(&stage.group, &stage.ann, "secret").await.unwrap();
     assert!(told.events.is_empty() && told.delivery.is_none());
     assert_eq!(
-        stage
-            .emulator
-            .transcript(&stage.group)
-            .last()
-            .unwrap()
-            .text
-            .as_deref(),
+        stage.emulator.transcript(&stage.group).last().unwrap().text.as_deref(),
         Some("secret")
     );
     assert_eq!(sink.raw().len(), 1, "only that it was removed");
@@ -348,23 +266,11 @@ async fn strangers_do_not_talk_in_the_group() {
         user: user.to_owned(),
         post: Post::Text("hi".into()),
     };
-    assert_eq!(
-        stage.refused(say(&stage.group, &cid)),
-        ActError::NotAMember(cid)
-    );
-    assert_eq!(
-        stage.refused(say("C1", &stage.ann)),
-        ActError::NoChat("C1".into())
-    );
-    assert_eq!(
-        stage.refused(say(&stage.group, "U1")),
-        ActError::NoUser("U1".into())
-    );
+    assert_eq!(stage.refused(say(&stage.group, &cid)), ActError::NotAMember(cid));
+    assert_eq!(stage.refused(say("C1", &stage.ann)), ActError::NoChat("C1".into()));
+    assert_eq!(stage.refused(say(&stage.group, "U1")), ActError::NoUser("U1".into()));
     let chat = stage.ann.clone();
-    assert_eq!(
-        stage.refused(Action::BotJoins { chat: chat.clone() }),
-        ActError::WrongKind(chat)
-    );
+    assert_eq!(stage.refused(Action::BotJoins { chat: chat.clone() }), ActError::WrongKind(chat));
 }
 
 #[tokio::test]
@@ -381,37 +287,20 @@ async fn postbacks_and_events_of_the_future_are_sent_too() {
     let stage = Stage::new().await;
     let (chat, user) = (stage.group.clone(), stage.ann.clone());
     let data = "menu=1".to_owned();
-    let press = stage.one(Action::Postback {
-        chat: chat.clone(),
-        user,
-        data,
-    });
+    let press = stage.one(Action::Postback { chat: chat.clone(), user, data });
     assert_eq!(press.json["postback"], json!({ "data": "menu=1" }));
     assert!(press.reply_token.is_some());
     let fields = webhook::fields(json!({ "poke": { "times": 3 } }));
     let kind = "poked".to_owned();
-    let poke = stage.one(Action::Unknown {
-        chat,
-        user: None,
-        kind,
-        fields,
-    });
-    assert_eq!(
-        (&poke.json["type"], &poke.json["poke"]["times"]),
-        (&json!("poked"), &json!(3))
-    );
+    let poke = stage.one(Action::Unknown { chat, user: None, kind, fields });
+    assert_eq!((&poke.json["type"], &poke.json["poke"]["times"]), (&json!("poked"), &json!(3)));
 }
 
 #[tokio::test]
 async fn several_events_fit_in_one_body() {
     let stage = Stage::new().await;
-    let signed = stage
-        .emulator
-        .sign(vec![stage.said("one"), stage.said("two")], true);
-    assert_eq!(
-        signed.signature,
-        signature("emulator-channel-secret", &signed.body)
-    );
+    let signed = stage.emulator.sign(vec![stage.said("one"), stage.said("two")], true);
+    assert_eq!(signed.signature, signature("emulator-channel-secret", &signed.body));
     let body: Value = serde_json::from_slice(&signed.body).unwrap();
     let marks: Vec<_> = body["events"]
         .as_array()
@@ -432,10 +321,7 @@ async fn changes_are_told_as_they_happen() {
     while let Ok(change) = changes.try_recv() {
         seen.push(serde_json::to_value(change).unwrap());
     }
-    let names: Vec<_> = seen
-        .iter()
-        .map(|change| change["change"].as_str().unwrap())
-        .collect();
+    let names: Vec<_> = seen.iter().map(|change| change["change"].as_str().unwrap()).collect();
     assert_eq!(names, ["posted", "posted", "call"]);
     assert_eq!(seen[0]["author"]["displayName"], "Ann");
     assert_eq!(seen[1]["author"], json!({ "type": "bot" }));

@@ -59,25 +59,12 @@ impl Stage {
         options.redelivery.longest = Duration::from_millis(5);
         change(&mut options);
         let emulator = Emulator::start(options).await.unwrap();
-        let ann = emulator
-            .add_user("Ann", Some("https://pictures.test/ann"))
-            .user_id;
+        let ann = emulator.add_user("Ann", Some("https://pictures.test/ann")).user_id;
         let bob = emulator.add_user("Bob", None).user_id;
         let group = emulator.add_group("Cooks", None, &[&ann, &bob]).chat_id;
-        emulator
-            .build(Action::BotJoins {
-                chat: group.clone(),
-            })
-            .unwrap();
+        emulator.build(Action::BotJoins { chat: group.clone() }).unwrap();
         let http = client(PATIENCE).unwrap();
-        Self {
-            emulator,
-            clock,
-            http,
-            ann,
-            bob,
-            group,
-        }
+        Self { emulator, clock, http, ann, bob, group }
     }
 
     fn pass(&self, millis: i64) {
@@ -91,18 +78,13 @@ impl Stage {
 
     fn sent(&self, post: Post) -> Event {
         let (chat, user) = (self.group.clone(), self.ann.clone());
-        let events = self
-            .emulator
-            .build(Action::Send { chat, user, post })
-            .unwrap();
+        let events = self.emulator.build(Action::Send { chat, user, post }).unwrap();
         events.into_iter().next().unwrap()
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let url = format!("{}{path}", self.emulator.api_base());
-        self.http
-            .request(method, url)
-            .bearer_auth("emulator-access-token")
+        self.http.request(method, url).bearer_auth("emulator-access-token")
     }
 
     async fn get(&self, path: &str) -> Answer {
@@ -115,17 +97,12 @@ impl Stage {
 
     async fn reply(&self, event: &Event, texts: &[&str]) -> Answer {
         let token = event.reply_token.as_deref().unwrap();
-        self.post("/v2/bot/message/reply", &reply_body(token, texts))
-            .await
+        self.post("/v2/bot/message/reply", &reply_body(token, texts)).await
     }
 
     /// The rules broken so far.
     fn broken(&self) -> Vec<Rule> {
-        self.emulator
-            .violations()
-            .iter()
-            .map(|violation| violation.rule)
-            .collect()
+        self.emulator.violations().iter().map(|violation| violation.rule).collect()
     }
 }
 
@@ -134,11 +111,7 @@ impl Answer {
         let answer = request.send().await.unwrap();
         let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
         let body = answer.bytes().await.unwrap();
-        Self {
-            status,
-            headers,
-            body: serde_json::from_slice(&body).unwrap_or_default(),
-        }
+        Self { status, headers, body: serde_json::from_slice(&body).unwrap_or_default() }
     }
 
     fn message(&self) -> &str {
@@ -147,10 +120,7 @@ impl Answer {
 }
 
 fn texts(texts: &[&str]) -> Vec<Value> {
-    texts
-        .iter()
-        .map(|text| json!({ "type": "text", "text": text }))
-        .collect()
+    texts.iter().map(|text| json!({ "type": "text", "text": text })).collect()
 }
 
 fn reply_body(token: &str, messages: &[&str]) -> Value {
@@ -171,13 +141,9 @@ impl Sink {
     async fn open(statuses: &[u16]) -> (Self, String) {
         let sink = Self::default();
         lock(&sink.0).statuses.extend(statuses);
-        let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
-            .await
-            .unwrap();
+        let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.unwrap();
         let url = format!("http://{}/webhook", listener.local_addr().unwrap());
-        let router = Router::new()
-            .route("/webhook", post(take))
-            .with_state(sink.clone());
+        let router = Router::new().route("/webhook", post(take)).with_state(sink.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         (sink, url)
     }
@@ -185,11 +151,7 @@ impl Sink {
     /// The bodies so far.
     fn bodies(&self) -> Vec<Value> {
         let inbox = lock(&self.0);
-        inbox
-            .got
-            .iter()
-            .map(|(_, body)| serde_json::from_slice(body).unwrap())
-            .collect()
+        inbox.got.iter().map(|(_, body)| serde_json::from_slice(body).unwrap()).collect()
     }
 
     fn raw(&self) -> Vec<(HeaderMap, Bytes)> {

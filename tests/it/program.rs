@@ -1,0 +1,71 @@
+//! The program itself: settings, exit codes, the demo.
+
+use serde_json::{Value, json};
+
+use crate::harness::process::Program;
+use crate::harness::wait::until;
+use crate::harness::{ports, scratch};
+use crate::stack::DEADLINE;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bad_settings_end_it_with_code_2_and_say_why() {
+    let cases: [(&[&str], &[(&str, &str)], &str); 6] = [
+        (&["serve"], &[], "CHATKEEP_LINE_CHANNEL_SECRET is not set"),
+        (&["serve"], &[("CHATKEEP_LISTEN", "here")], "environment CHATKEEP_LISTEN"),
+        (&["serve", "--roles", "cook"], &[], "allowed: ingress, api, worker"),
+        (&["--bus", "amqp://x", "migrate"], &[], "--bus"),
+        (&["user", "set-plan", "U1", "gold"], &[], "allowed: free, standard, pro"),
+        (&["--config", "/nowhere.toml", "migrate"], &[], "/nowhere.toml"),
+    ];
+    let folder = scratch::folder("program-");
+    for (args, variables, why) in cases {
+        let data = folder.path().join("data");
+        let mut program = Program::chatkeep()
+            .args(args.iter().copied())
+            .folder(folder.path())
+            .env("CHATKEEP_DATA", &data);
+        for (name, value) in variables {
+            program = program.env(name, value);
+        }
+        let mut process = program.start();
+        let status = process.finish().await;
+        let said = process.stderr().join("\n");
+        assert_eq!(status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains(why), "{args:?}: {said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_demo_shows_a_group_and_finds_it_again() {
+    let folder = scratch::folder("demo-");
+    let address = ports::free();
+    let mut kept = 0;
+    for start in 0..2 {
+        let data = folder.path().display().to_string();
+        let listen = address.to_string();
+        let args = ["--data", &data, "--listen", &listen, "demo"];
+        let mut demo = Program::chatkeep().args(args).start();
+        demo.line("starting it again finds everything").await;
+        let http = reqwest::Client::builder().build().unwrap();
+        let url = |path: &str| format!("http://{address}{path}");
+        let page = http.get(url("/")).send().await.unwrap().text().await.unwrap();
+        assert!(page.contains("chatkeep"), "{page}");
+        let state: Value = http.get(url("/demo/state")).send().await.unwrap().json().await.unwrap();
+        let say = json!({"kind": "say", "userId": state["people"][2]["id"], "text": "營業時間"});
+        let told = http.post(url("/demo/act")).json(&say).send().await.unwrap();
+        assert!(told.status().is_success());
+        let key = state["key"].as_str().unwrap();
+        let before = kept;
+        // The history, this question and its answer; at the second start two more.
+        let expected = if start == 0 { 13 } else { before + 2 };
+        until("question and answer are kept", DEADLINE, async || {
+            let usage = http.get(url("/api/usage")).bearer_auth(key).send().await.unwrap();
+            let usage: Value = usage.json().await.unwrap();
+            let group = state["groupId"].as_str().unwrap();
+            kept = usage["channels"][group]["messageCount"].as_u64().unwrap_or(0);
+            kept >= expected
+        })
+        .await;
+        assert!(demo.terminate().await.success());
+    }
+}
