@@ -48,7 +48,9 @@ impl KeywordMatcher {
         folded.sort_unstable();
         folded.dedup_by(|later, first| later.0 == first.0);
         let mut filter = StartFilter::with_room_for(folded.len());
-        folded.iter().for_each(|(keyword, _)| filter.insert(keyword));
+        for (keyword, _) in &folded {
+            filter.insert(keyword);
+        }
         let pairs = folded.iter().map(|(keyword, rule)| (keyword, u64::from(*rule)));
         Ok(Self { keywords: Fst::from_iter_map(pairs)?, filter })
     }
@@ -220,7 +222,6 @@ impl StartFilter {
         let pair = u64::from(first) << 32 | second.map_or(0, u64::from);
         let hash = pair.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let bit = (hash ^ hash << 21).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift;
-        #[expect(clippy::cast_possible_truncation, reason = "far fewer bits than memory has")]
         let word = (bit / 64) as usize;
         (word, 1 << (bit % 64))
     }

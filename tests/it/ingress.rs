@@ -3,8 +3,9 @@
 use chatkeep::demo::emulator::{Signed, signature};
 use reqwest::StatusCode;
 
+use crate::harness::http;
 use crate::pipeline::conversation::emulator;
-use crate::stack::{Parts, SECRET, Stack};
+use crate::stack::{DEADLINE, Parts, SECRET, Stack};
 
 /// Bodies of old senders and of the future: no event id, no context, odd ids, unknown types,
 /// fields of unexpected types.
@@ -49,6 +50,6 @@ async fn bodies_have_a_limit_and_the_route_a_method() {
     let large = format!("{{\"events\":[],\"x\":\"{}\"}}", "y".repeat(1024 * 1024));
     assert_eq!(stack.line.post(stack.line.sign_raw(large)).await, Some(413));
     let url = format!("http://{}/webhook/line", stack.ground.address);
-    let got = reqwest::get(url).await.unwrap();
+    let got = http::client(DEADLINE).get(url).send().await.unwrap();
     assert_eq!(got.status(), StatusCode::METHOD_NOT_ALLOWED);
 }

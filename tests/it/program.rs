@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::harness::process::Program;
 use crate::harness::wait::until;
-use crate::harness::{ports, scratch};
+use crate::harness::{http, ports, scratch};
 use crate::stack::DEADLINE;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -46,7 +46,7 @@ async fn the_demo_shows_a_group_and_finds_it_again() {
         let args = ["--data", &data, "--listen", &listen, "demo"];
         let mut demo = Program::chatkeep().args(args).start();
         demo.line("starting it again finds everything").await;
-        let http = reqwest::Client::builder().build().unwrap();
+        let http = http::client(DEADLINE);
         let url = |path: &str| format!("http://{address}{path}");
         let page = http.get(url("/")).send().await.unwrap().text().await.unwrap();
         assert!(page.contains("chatkeep"), "{page}");

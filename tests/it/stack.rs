@@ -13,7 +13,7 @@ use crate::harness::nats::Nats;
 use crate::harness::postgres::{Postgres, TestDb};
 use crate::harness::process::{Process, Program};
 use crate::harness::wait::until;
-use crate::harness::{ports, scratch};
+use crate::harness::{http, ports, scratch};
 
 /// Long enough for an unoptimised build on a loaded machine.
 pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
@@ -109,13 +109,7 @@ impl Stack {
     pub(crate) async fn on(ground: Ground, line: Emulator) -> Self {
         line.set_webhook_url(Some(format!("http://{}/webhook/line", ground.address)));
         let process = ground.serve(&line).await;
-        Self {
-            ground,
-            line,
-            process,
-            http: reqwest::Client::builder().build().unwrap(),
-            key: String::new(),
-        }
+        Self { ground, line, process, http: http::client(DEADLINE), key: String::new() }
     }
 
     /// Ends the program without any chance to tidy up, and starts it again.

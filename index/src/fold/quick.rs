@@ -26,8 +26,8 @@ pub(super) fn step(c: char) -> Step {
     match c {
         'A'..='Z' => Step::To(c.to_ascii_lowercase()),
         ' ' | '\t'..='\r' | '\u{3000}' => Step::Space,
-        '\0'..='\u{7f}' => Step::Keep,
-        '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' // Han
+        '\0'..='\u{7f}'
+        | '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' // Han
         | '\u{3001}'..='\u{3003}' | '\u{3005}'..='\u{3020}' // CJK punctuation
         | '\u{3041}'..='\u{3096}' | '\u{309d}' | '\u{309e}' // hiragana
         | '\u{30a1}'..='\u{30fe}' // katakana

@@ -132,8 +132,8 @@ mod tests {
     #[test]
     fn a_short_text_is_its_own_snippet() {
         let query = Query::parse("b").unwrap();
-        let whole = Snippet { text: "a b".to_owned(), highlights: vec![2..3] };
-        assert_eq!(snippet("a b", &query, 3), whole);
+        let whole = Snippet { text: "a b b".to_owned(), highlights: vec![2..3, 4..5] };
+        assert_eq!(snippet("a b b", &query, 5), whole);
         let cut = Snippet { text: "a …".to_owned(), highlights: vec![] };
         assert_eq!(snippet("a yb", &query, 2), cut);
     }

@@ -241,7 +241,7 @@ impl MessageIndex {
     ) -> Result<SearchHit, IndexError> {
         let document: TantivyDocument = searcher.doc(address)?;
         let key = document.get_first(self.fields.key);
-        let ids = key.as_ref().and_then(|key| key.as_str()).and_then(schema::split_key);
+        let ids = key.as_ref().and_then(Value::as_str).and_then(schema::split_key);
         let (channel_id, message_id) = ids.ok_or(IndexError::NoKey)?;
         Ok(SearchHit {
             channel_id: channel_id.to_owned(),

@@ -61,7 +61,7 @@ impl MessageWriter {
             match change {
                 IndexChange::Put(message) => {
                     let key = fields.key_term(&message.channel_id, &message.message_id);
-                    self.writer.delete_term(key);
+                    let _ = key;
                     self.writer.add_document(fields.document(message))?;
                 }
                 IndexChange::Erase { channel_id, message_id } => {

@@ -5,6 +5,8 @@
 //! dropped, so what is shared is cleaned up from outside: servers get a signal from the kernel
 //! when this process dies ([`launch`]), folders are removed by a guard process ([`scratch`]).
 
+pub(crate) mod browser;
+pub(crate) mod http;
 pub(crate) mod launch;
 pub(crate) mod nats;
 pub(crate) mod ports;

@@ -1,0 +1,50 @@
+//! The demo page in a real browser: a person types, the bot answers, everything moves.
+
+use serde_json::json;
+
+use crate::harness::browser::Browser;
+use crate::harness::process::Program;
+use crate::harness::wait::until;
+use crate::harness::{ports, scratch};
+use crate::stack::DEADLINE;
+
+/// How many messages on the page say something.
+const SAYING: &str = "return [...document.querySelectorAll('#messages .says')]
+    .filter((says) => says.textContent.includes('WHAT')).length.toString()";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_chats_on_the_page() {
+    let (folder, address) = (scratch::folder("demo-"), ports::free());
+    let (data, listen) = (folder.path().display().to_string(), address.to_string());
+    let args = ["--data", &data, "--listen", &listen, "demo"];
+    let mut demo = Program::chatkeep().args(args).start();
+    demo.line("starting it again finds everything").await;
+    let browser = Browser::start().await;
+    browser.open(&format!("http://{address}/")).await;
+    shows(&browser, &SAYING.replace("WHAT", "picture"), "2").await;
+    shows(&browser, &SAYING.replace("WHAT", "9:00–18:00"), "1").await;
+
+    let say = "document.querySelector('#text').value = '請問營業時間？';
+               document.querySelector('#say').requestSubmit();";
+    browser.script(say).await;
+    shows(&browser, &SAYING.replace("WHAT", "9:00–18:00"), "2").await;
+    browser.script("document.querySelector('#join').click()").await;
+    shows(&browser, &SAYING.replace("WHAT", "歡迎"), "1").await;
+    shows(&browser, "return document.querySelector('#members').textContent", "Yuki").await;
+    shows(&browser, "return document.querySelector('#stages').textContent", "published").await;
+    shows(&browser, "return document.querySelector('#usage').textContent", "messages").await;
+    let unsend = "[...document.querySelectorAll('#messages .says button')].at(-1).click()";
+    browser.script(unsend).await;
+    let gone = "return document.querySelectorAll('#messages .gone').length.toString()";
+    shows(&browser, gone, "1").await;
+    assert_eq!(json!(browser.errors().await), json!([]), "the console is clean");
+    browser.close().await;
+    assert!(demo.terminate().await.success());
+}
+
+async fn shows(browser: &Browser, script: &str, text: &str) {
+    until(&format!("the page to show {text:?}"), DEADLINE, async || {
+        browser.script(script).await.as_str().is_some_and(|shown| shown.contains(text))
+    })
+    .await;
+}

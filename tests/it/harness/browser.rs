@@ -1,0 +1,85 @@
+//! A real browser: headless Chromium, driven through chromedriver's W3C WebDriver protocol.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::process::{Process, Program};
+use super::{http, ports, scratch};
+
+/// A browser needs time on a loaded machine.
+const CALL: Duration = Duration::from_secs(60);
+
+/// Keeps Chromium from looking for anything outside this machine, and running as root.
+const ARGS: [&str; 9] = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1280,900",
+];
+
+/// One browser window. Dropping it ends the browser.
+pub(crate) struct Browser {
+    driver: Process,
+    address: SocketAddr,
+    session: String,
+    http: reqwest::Client,
+    _profile: TempDir,
+}
+
+impl Browser {
+    pub(crate) async fn start() -> Self {
+        let (address, profile) = (ports::free(), scratch::folder("browser-"));
+        let port = format!("--port={}", address.port());
+        let mut driver =
+            Program::new("chromedriver").args([port.as_str()]).env("HOME", profile.path()).start();
+        driver.line("was started successfully").await;
+        let http = http::client(CALL);
+        let profile_arg = format!("--user-data-dir={}", profile.path().display());
+        let args: Vec<_> = ARGS.into_iter().chain([profile_arg.as_str()]).collect();
+        let wanted =
+            json!({"capabilities": {"alwaysMatch": {"goog:chromeOptions": {"args": args}}}});
+        let url = format!("http://{address}/session");
+        let made: Value = http.post(url).json(&wanted).send().await.unwrap().json().await.unwrap();
+        let session = made["value"]["sessionId"].as_str().unwrap_or_else(|| panic!("{made}"));
+        let session = session.to_owned();
+        Self { driver, address, session, http, _profile: profile }
+    }
+
+    pub(crate) async fn open(&self, url: &str) {
+        self.call("url", &json!({ "url": url })).await;
+    }
+
+    /// What a piece of JavaScript returns.
+    pub(crate) async fn script(&self, script: &str) -> Value {
+        self.call("execute/sync", &json!({ "script": script, "args": [] })).await
+    }
+
+    /// Everything that the browser would have shown in its console as an error.
+    pub(crate) async fn errors(&self) -> Vec<Value> {
+        let log = self.call("se/log", &json!({ "type": "browser" })).await;
+        log.as_array().cloned().unwrap_or_default()
+    }
+
+    /// Closes the window, so that no browser process is left behind.
+    pub(crate) async fn close(mut self) {
+        let url = format!("http://{}/session/{}", self.address, self.session);
+        self.http.delete(url).send().await.unwrap();
+        self.driver.terminate().await;
+    }
+
+    async fn call(&self, what: &str, body: &Value) -> Value {
+        let url = format!("http://{}/session/{}/{what}", self.address, self.session);
+        let answer = self.http.post(url).json(body).send().await.unwrap();
+        let (status, mut body): (_, Value) = (answer.status(), answer.json().await.unwrap());
+        assert!(status.is_success(), "{what}: {body}");
+        body["value"].take()
+    }
+}
