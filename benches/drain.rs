@@ -30,7 +30,8 @@ use tokio_util::sync::CancellationToken;
 
 const MESSAGES: usize = 200_000;
 const CHANNELS: usize = 100;
-const BATCH: usize = 500;
+/// The default of `workers.batch`.
+const BATCH: usize = 1_000;
 const LEASE: Duration = Duration::from_secs(30);
 
 #[tokio::main]

@@ -10,13 +10,23 @@ mod harness;
 mod load;
 
 use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
+use chatkeep::ingress::Ingress;
+use chatkeep_core::bus::embedded::EmbeddedBus;
+use chatkeep_core::bus::{Bus, BusLimits};
+use chatkeep_core::platform::line::SignatureKey;
+use chatkeep_core::time::{SharedClock, SystemClock};
+use chatkeep_workers::StageName;
+use chatkeep_workers::tap::Tap;
 use harness::nats::Nats;
 use harness::process::{Process, Program};
 use harness::{ports, scratch};
 use load::{Figures, Requests};
+use tokio::net::TcpListener;
 
 const SECRET: &str = "bench";
 const CONNECTIONS: usize = 64;
@@ -24,21 +34,36 @@ const REQUESTS: usize = 100_000;
 /// The default of `bus_limits.dedupe_window_seconds`.
 const WINDOW: Duration = Duration::from_mins(10);
 
-/// What serves as the bare server when this program starts itself again.
+/// What this program serves when it starts itself again: the bare server, or chatkeep's ingress on
+/// the embedded bus with no stage beside it.
 const BARE: &str = "bare-server";
+const EMBEDDED: &str = "embedded-ingress";
 
 #[tokio::main]
 async fn main() -> Result<()> {
     let mut args = std::env::args().skip(1);
-    if args.next().as_deref() == Some(BARE) {
+    let role = args.next();
+    if role.as_deref() == Some(BARE) {
         let url = args.next().unwrap_or_default();
         println!("{}", bare::serve(&url, SECRET, WINDOW).await?);
+        return std::future::pending().await;
+    }
+    if role.as_deref() == Some(EMBEDDED) {
+        let folder = args.next().unwrap_or_default();
+        println!("{}", embedded_ingress(Path::new(&folder)).await?);
         return std::future::pending().await;
     }
     println!("{REQUESTS} webhooks of one event, {CONNECTIONS} connections");
     let floor = on_nats(Server::Bare).await?;
     on_nats(Server::Ingress).await?;
     on_nats(Server::Everything).await?;
+    let embedded = scratch::folder("bench-");
+    let data = embedded.path().display().to_string();
+    let itself = std::env::current_exe()?.display().to_string();
+    let mut alone = Program::new(&itself).args([EMBEDDED, &data]).start();
+    let address = alone.line("127.0.0.1:").await.parse()?;
+    measure("embedded, ingress only", address).await?;
+    drop(alone);
     let embedded = scratch::folder("bench-");
     let data = embedded.path().display().to_string();
     let (process, address) = chatkeep("embedded", &data, None).await;
@@ -73,6 +98,24 @@ async fn on_nats(server: Server) -> Result<Figures> {
     let figures = measure(what, address).await?;
     drop(process);
     Ok(figures)
+}
+
+/// The ingress as the program puts it together, without anything that drains the bus: on two
+/// processors the stages' share would hide what the ingress reaches.
+async fn embedded_ingress(folder: &Path) -> Result<SocketAddr> {
+    let clock: SharedClock = Arc::new(SystemClock);
+    let bus = EmbeddedBus::open(folder, BusLimits::default(), Arc::clone(&clock)).await?;
+    let bus = Bus::Embedded(bus);
+    for stage in StageName::ALL {
+        bus.ensure(&stage.consumer(Duration::from_secs(30))).await?;
+    }
+    let key = SignatureKey::new(&SECRET.to_owned().into()).context("the secret is not empty")?;
+    let ingress = Ingress { bus, key, clock, tap: Tap::default() };
+    let router = chatkeep::ingress::router(ingress, 1024 * 1024);
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    Ok(address)
 }
 
 async fn chatkeep(bus: &str, data: &str, roles: Option<&str>) -> (Process, SocketAddr) {

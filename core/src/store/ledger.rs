@@ -84,6 +84,13 @@ impl Ledger {
             .is_some_and(|account| account.subscribers.iter().any(running))
     }
 
+    /// Whether every subscriber stays below their quota when these bytes come on top.
+    pub(super) fn has_room(&self, bytes: i64) -> bool {
+        let room =
+            |user: &UserAccount| !Usage::new(user.used.saturating_add(bytes), user.plan).exceeded();
+        self.users.values().all(room)
+    }
+
     /// A time for something stored now that is after every subscription of the channel, so that
     /// it counts for all of them.
     pub(super) fn storing_time(&self, channel: &ChannelId, now: Timestamp) -> Timestamp {

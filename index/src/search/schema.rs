@@ -1,10 +1,10 @@
 //! The fields of the message index.
 
+use tantivy::TantivyDocument;
 use tantivy::schema::{
     FAST, Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
 };
 use tantivy::tokenizer::TokenizerManager;
-use tantivy::{TantivyDocument, Term};
 
 use super::IndexDoc;
 use super::units::UnitTokenizer;
@@ -66,11 +66,10 @@ pub(super) fn tokenizers() -> TokenizerManager {
 }
 
 impl Fields {
-    /// The document for a message.
-    pub(super) fn document(self, message: &IndexDoc) -> TantivyDocument {
-        let key = key(&message.channel_id, &message.message_id);
+    /// The document for a message with that key.
+    pub(super) fn document(self, message: &IndexDoc, key: &str) -> TantivyDocument {
         let mut document = TantivyDocument::with_capacity(message.text.len() + 256);
-        document.add_u64(self.tie, fnv1a(key.as_bytes()));
+        document.add_u64(self.tie, hash(key));
         document.add_text(self.key, key);
         document.add_text(self.channel, &message.channel_id);
         document.add_text(self.kind, &message.kind);
@@ -84,15 +83,10 @@ impl Fields {
         document.add_text(self.text, &message.text);
         document
     }
-
-    /// The term that no other message has.
-    pub(super) fn key_term(self, channel_id: &str, message_id: &str) -> Term {
-        Term::from_field_text(self.key, &key(channel_id, message_id))
-    }
 }
 
-/// Ids hold no control characters, so the pair can be told apart again.
-fn key(channel_id: &str, message_id: &str) -> String {
+/// What no two messages share. Ids hold no control characters, so the pair can be told apart again.
+pub(super) fn key(channel_id: &str, message_id: &str) -> String {
     format!("{channel_id}\0{message_id}")
 }
 
@@ -107,9 +101,9 @@ fn has_link(text: &str) -> bool {
     ["http://", "https://", "www."].iter().any(|marker| lower.contains(marker))
 }
 
-/// FNV-1a, written out because the order of results must not change with a library's version.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+/// FNV-1a of a key, written out because the order of results must not change with a library's version.
+pub(super) fn hash(key: &str) -> u64 {
+    key.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }

@@ -1,10 +1,12 @@
 //! Writing: changes in batches, progress in the commit, merging in the background.
 
+use std::collections::HashSet;
+
 use tantivy::directory::error::LockError;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
-use tantivy::{IndexWriter, TantivyError};
+use tantivy::{IndexWriter, Searcher, TantivyError, Term};
 
-use super::{IndexChange, IndexError, MessageIndex};
+use super::{IndexChange, IndexError, MessageIndex, schema};
 
 /// The least memory that tantivy works with, in bytes a thread.
 const MIN_MEMORY: usize = 15_000_000;
@@ -33,6 +35,8 @@ impl Default for WriterOptions {
 pub struct MessageWriter {
     writer: IndexWriter,
     index: MessageIndex,
+    /// Hashes of the keys put since the last commit, which no reader sees yet.
+    pending: HashSet<u64>,
 }
 
 impl MessageWriter {
@@ -51,23 +55,37 @@ impl MessageWriter {
         let mut policy = LogMergePolicy::default();
         policy.set_del_docs_ratio_before_merge(MAX_ERASED);
         writer.set_merge_policy(Box::new(policy));
-        Ok(Self { writer, index })
+        // What another writer committed must be seen, or it would be put twice.
+        index.refresh()?;
+        Ok(Self { writer, index, pending: HashSet::new() })
     }
 
     /// Takes changes, in order. A change that comes again changes nothing.
     pub fn apply(&mut self, changes: &[IndexChange]) -> Result<(), IndexError> {
         let fields = self.index.fields;
+        let committed = self.index.reader.searcher();
         for change in changes {
             match change {
                 IndexChange::Put(message) => {
-                    let key = fields.key_term(&message.channel_id, &message.message_id);
-                    let _ = key;
-                    self.writer.add_document(fields.document(message))?;
+                    let key = schema::key(&message.channel_id, &message.message_id);
+                    self.erase(&committed, &key)?;
+                    self.writer.add_document(fields.document(message, &key))?;
+                    self.pending.insert(schema::hash(&key));
                 }
                 IndexChange::Erase { channel_id, message_id } => {
-                    self.writer.delete_term(fields.key_term(channel_id, message_id));
+                    self.erase(&committed, &schema::key(channel_id, message_id))?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Erases a message if there may be one: tantivy would look for each in every segment, and most
+    /// messages are new.
+    fn erase(&self, committed: &Searcher, key: &str) -> Result<(), IndexError> {
+        let term = Term::from_field_text(self.index.fields.key, key);
+        if self.pending.contains(&schema::hash(key)) || committed.doc_freq(&term)? > 0 {
+            self.writer.delete_term(term);
         }
         Ok(())
     }
@@ -78,18 +96,21 @@ impl MessageWriter {
         let mut commit = self.writer.prepare_commit()?;
         commit.set_payload(progress);
         commit.commit()?;
-        self.index.refresh()
+        self.index.refresh()?;
+        self.pending.clear();
+        Ok(())
     }
 
     /// Forgets all changes since the last commit.
     pub fn rollback(&mut self) -> Result<(), IndexError> {
         self.writer.rollback()?;
+        self.pending.clear();
         Ok(())
     }
 
     /// Empties the index, changes not yet committed included, and forgets its progress.
     pub fn wipe(&mut self) -> Result<(), IndexError> {
-        self.writer.rollback()?;
+        self.rollback()?;
         self.writer.delete_all_documents()?;
         self.writer.commit()?;
         self.index.refresh()

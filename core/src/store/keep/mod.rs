@@ -1,16 +1,25 @@
 //! Keeping messages: one transaction stores a batch of changes and moves every counter with them
 //! (architecture, rules 2 and 3).
 
+mod fresh;
+mod sql;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use serde::Serialize;
 use sqlx::{query, query_as};
 
-use super::db::{Db, Sql, Tx, exec, locking, read, run};
+pub(super) use sql::Key;
+use sql::{
+    ADD_NOTICE, ADD_TO_BASELINES, ADD_TO_CHANNELS, ADD_TO_USERS, ALL_MESSAGES, CLOSE_GAPS, Delta,
+    ERASE_MEDIA, KNOWN_MESSAGES, LOCK_CHANNELS, LOCK_SUBSCRIBERS, OPEN_GAP, SAVE_MEDIA,
+    SAVE_MESSAGES, WIDEN_GAP, saved,
+};
+
+use super::db::{Db, Tx, exec, read, run};
 use super::ledger::{Ledger, SubscriberRow};
 use super::messages::{MessageRow, state_of};
 use super::{MessageState, Store, StoreError};
-use crate::id::{ChannelId, MessageId, UserId};
+use crate::id::{ChannelId, MessageId};
 use crate::message::{Effect, MessageChange, MessageType};
 use crate::time::Timestamp;
 
@@ -38,138 +47,6 @@ pub enum Kept {
     NotBackedUp,
 }
 
-const LOCK_CHANNELS: Sql = locking!(
-    "SELECT channel_id FROM channels
-     WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1)) ORDER BY channel_id"
-);
-
-const LOCK_SUBSCRIBERS: Sql = locking!(
-    "SELECT s.channel_id, s.user_id, s.created_at, u.plan, u.used_bytes
-     FROM subscriptions s JOIN users u ON u.user_id = s.user_id
-     WHERE s.cancelled_at = 0 AND s.channel_id IN (SELECT value ->> 'c' FROM json_each($1))
-     ORDER BY u.user_id",
-    " FOR UPDATE OF u"
-);
-
-const ALL_MESSAGES: &str = "
-    SELECT channel_id, message_id, sent_at, backed_up_at, sender_id, type, content, quoted_id,
-           edited_at, unsent_at, skipped, is_bot
-    FROM messages WHERE (channel_id, message_id) > ($1, $2)
-    ORDER BY channel_id, message_id LIMIT $3";
-
-/// LATERAL with LIMIT keeps PostgreSQL to one index look-up a key, also before its statistics
-/// know how large the table is.
-const KNOWN_MESSAGES: Sql = Sql {
-    sqlite: "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type,
-                    m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot
-             FROM json_each($1) k CROSS JOIN messages m
-             WHERE m.channel_id = k.value ->> 'c' AND m.message_id = k.value ->> 'm'",
-    postgres: "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type,
-                      m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot
-               FROM json_each($1) k CROSS JOIN LATERAL (
-                   SELECT * FROM messages
-                   WHERE channel_id = k.value ->> 'c' AND message_id = k.value ->> 'm' LIMIT 1) m",
-};
-
-const SAVE_MESSAGES: &str = "
-    INSERT INTO messages (channel_id, message_id, sent_at, backed_up_at, sender_id, type, content,
-                          quoted_id, edited_at, unsent_at, skipped, is_bot)
-    SELECT value ->> 'c', value ->> 'm', CAST(value ->> 'sent' AS BIGINT),
-           CAST(value ->> 'kept' AS BIGINT), value ->> 'from', value ->> 'type',
-           value ->> 'text', value ->> 'quoted', CAST(value ->> 'edited' AS BIGINT),
-           CAST(value ->> 'unsent' AS BIGINT), (value ->> 'skipped') = 't',
-           (value ->> 'bot') = 't'
-    FROM json_each($1) WHERE TRUE
-    ON CONFLICT (channel_id, message_id) DO UPDATE SET
-        sent_at = excluded.sent_at, backed_up_at = excluded.backed_up_at,
-        sender_id = excluded.sender_id, type = excluded.type, content = excluded.content,
-        quoted_id = excluded.quoted_id, edited_at = excluded.edited_at,
-        unsent_at = excluded.unsent_at, skipped = excluded.skipped, is_bot = excluded.is_bot";
-
-const SAVE_MEDIA: &str = "
-    INSERT INTO media (channel_id, message_id, status, created_at)
-    SELECT value ->> 'c', value ->> 'm', 'pending', CAST($2 AS BIGINT)
-    FROM json_each($1) WHERE TRUE
-    ON CONFLICT (channel_id, message_id) DO NOTHING";
-
-const ERASE_MEDIA: &str = "
-    DELETE FROM media
-    WHERE (channel_id, message_id) IN (SELECT value ->> 'c', value ->> 'm' FROM json_each($1))";
-
-const ADD_TO_CHANNELS: &str = "
-    UPDATE channels SET bytes = channels.bytes + d.bytes,
-                        message_count = channels.message_count + d.count,
-                        counted_at = d.at
-    FROM (SELECT value ->> 'c' AS id, CAST(value ->> 'bytes' AS BIGINT) AS bytes,
-                 CAST(value ->> 'count' AS BIGINT) AS count,
-                 CAST(value ->> 'at' AS BIGINT) AS at FROM json_each($1)) d
-    WHERE channels.channel_id = d.id";
-
-const ADD_TO_USERS: &str = "
-    UPDATE users SET used_bytes = users.used_bytes + d.bytes
-    FROM (SELECT value ->> 'u' AS id, CAST(value ->> 'bytes' AS BIGINT) AS bytes
-          FROM json_each($1)) d
-    WHERE users.user_id = d.id";
-
-const ADD_TO_BASELINES: &str = "
-    UPDATE subscriptions SET bytes_at_subscribe = subscriptions.bytes_at_subscribe + d.bytes
-    FROM (SELECT value ->> 'c' AS c, value ->> 'u' AS u,
-                 CAST(value ->> 'bytes' AS BIGINT) AS bytes FROM json_each($1)) d
-    WHERE subscriptions.channel_id = d.c AND subscriptions.user_id = d.u";
-
-const ADD_NOTICE: &str =
-    "INSERT INTO usage_notices (user_id, status, created_at) VALUES ($1, $2, $3)";
-
-const WIDEN_GAP: &str = "
-    UPDATE gaps SET skipped = skipped + $2
-    WHERE channel_id = $1 AND reason = 'quota' AND to_at = 0";
-
-const OPEN_GAP: &str = "
-    INSERT INTO gaps (channel_id, reason, from_at, skipped) VALUES ($1, 'quota', $2, $3)
-    ON CONFLICT (channel_id, reason, from_at)
-    DO UPDATE SET to_at = 0, skipped = gaps.skipped + excluded.skipped";
-
-const CLOSE_GAPS: &str = "
-    UPDATE gaps SET to_at = $2
-    WHERE reason = 'quota' AND to_at = 0
-      AND channel_id IN (SELECT value ->> 'c' FROM json_each($1))";
-
-/// One element of the JSON list that a bulk statement reads.
-#[derive(Serialize)]
-pub(super) struct Key<'a> {
-    pub(super) c: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) m: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct SavedMessage<'a> {
-    c: &'a str,
-    m: &'a str,
-    sent: Option<i64>,
-    kept: Option<i64>,
-    from: Option<&'a str>,
-    #[serde(rename = "type")]
-    kind: Option<&'a str>,
-    text: Option<&'a str>,
-    quoted: Option<&'a str>,
-    edited: Option<i64>,
-    unsent: Option<i64>,
-    skipped: &'static str,
-    bot: &'static str,
-}
-
-#[derive(Serialize)]
-struct Delta<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    c: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    u: Option<&'a str>,
-    bytes: i64,
-    count: i64,
-    at: i64,
-}
-
 type MessageKey = (ChannelId, MessageId);
 
 /// One batch on its way through the transaction.
@@ -178,6 +55,8 @@ struct Batch {
     ledger: Ledger,
     states: HashMap<MessageKey, MessageState>,
     changed: BTreeSet<MessageKey>,
+    /// Messages that [`Batch::add_fresh`] has stored already.
+    added: BTreeSet<MessageKey>,
     skips: BTreeMap<ChannelId, Skips>,
     resumed: BTreeSet<ChannelId>,
 }
@@ -258,8 +137,16 @@ pub(super) async fn keep_in(
     changes: &[ChannelChange],
     now: Timestamp,
 ) -> Result<Vec<Kept>, StoreError> {
-    let mut batch = Batch::load(tx, changes).await?;
-    let kept = changes.iter().map(|change| batch.apply(change, now)).collect();
+    let channels = changes.iter().map(|change| &change.channel).collect();
+    let ledger = lock_ledger(tx, &channels).await?;
+    let mut batch = Batch { ledger, ..Batch::default() };
+    let added = batch.add_fresh(tx, changes, now).await?;
+    let rest = changes.iter().zip(&added).filter(|(_, added)| !**added);
+    batch.load(tx, rest.map(|(change, _)| change)).await?;
+    let keep = |(change, added): (&ChannelChange, bool)| {
+        if added { Kept::Changed } else { batch.apply(change, now) }
+    };
+    let kept = changes.iter().zip(added).map(keep).collect();
     batch.save(tx, now).await?;
     Ok(kept)
 }
@@ -279,24 +166,28 @@ pub(super) async fn lock_ledger(
 }
 
 impl Batch {
-    async fn load(tx: &mut Tx, changes: &[ChannelChange]) -> Result<Self, StoreError> {
-        let channels = changes.iter().map(|change| &change.channel).collect();
-        let ledger = lock_ledger(tx, &channels).await?;
+    /// Reads what is known of the messages that these changes are about.
+    async fn load(
+        &mut self,
+        tx: &mut Tx,
+        changes: impl Iterator<Item = &ChannelChange>,
+    ) -> Result<(), StoreError> {
         let wanted: BTreeSet<_> = changes
-            .iter()
-            .filter(|change| ledger.subscribed(&change.channel))
+            .filter(|change| self.ledger.subscribed(&change.channel))
             .map(|change| (change.channel.as_str(), change.message.as_str()))
             .collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
         let keys: Vec<_> = wanted.into_iter().map(|(c, m)| Key { c, m: Some(m) }).collect();
         let keys = serde_json::to_string(&keys)?;
         let rows: Vec<MessageRow> =
             run!(tx, KNOWN_MESSAGES, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;
-        let mut states = HashMap::with_capacity(rows.len());
         for row in rows {
             let key = (row.channel_id.as_str().into(), row.message_id.as_str().into());
-            states.insert(key, state_of(row)?);
+            self.states.insert(key, state_of(row)?);
         }
-        Ok(Self { ledger, states, ..Self::default() })
+        Ok(())
     }
 
     fn apply(&mut self, item: &ChannelChange, now: Timestamp) -> Kept {
@@ -357,7 +248,9 @@ impl Batch {
     }
 
     async fn save_media(&self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
-        let media = || self.changed().filter(|(_, s)| s.kind.is_some_and(MessageType::is_media));
+        let keys = self.changed.iter().chain(&self.added);
+        let states: Vec<_> = keys.filter_map(|key| self.states.get_key_value(key)).collect();
+        let media = || states.iter().filter(|(_, s)| s.kind.is_some_and(MessageType::is_media));
         let keys = |of: &dyn Fn(&MessageState) -> bool| -> Vec<Key<'_>> {
             let chosen = media().filter(|(_, state)| of(state));
             chosen.map(|((c, m), _)| Key { c: c.as_str(), m: Some(m.as_str()) }).collect()
@@ -447,22 +340,4 @@ pub(super) async fn save_ledger(
         exec!(tx, query(ADD_NOTICE).bind(user).bind(status).bind(now.millis()))?;
     }
     Ok(())
-}
-
-fn saved<'a>((channel, message): &'a MessageKey, state: &'a MessageState) -> SavedMessage<'a> {
-    let flag = |set: bool| if set { "t" } else { "f" };
-    SavedMessage {
-        c: channel.as_str(),
-        m: message.as_str(),
-        sent: state.sent_at.map(Timestamp::millis),
-        kept: state.backed_up_at.map(Timestamp::millis),
-        from: state.sender.as_ref().map(UserId::as_str),
-        kind: state.kind.map(MessageType::name),
-        text: state.content.as_deref(),
-        quoted: state.quoted.as_ref().map(MessageId::as_str),
-        edited: state.edited_at.map(Timestamp::millis),
-        unsent: state.unsent_at.map(Timestamp::millis),
-        skipped: flag(state.skipped),
-        bot: flag(state.is_bot),
-    }
 }
