@@ -4,7 +4,7 @@
 #[path = "support/bare_insert.rs"]
 mod bare_insert;
 #[path = "../tests/it/harness/mod.rs"]
-#[expect(dead_code, reason = "the benches use a part of the test bench")]
+#[expect(dead_code, clippy::unwrap_used, reason = "the benches use a part of the test bench")]
 mod harness;
 
 use std::path::Path;

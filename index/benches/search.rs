@@ -11,10 +11,10 @@ use chatkeep_index::search::{
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 
-const MESSAGES: usize = 100_000;
+const MESSAGES: usize = 1_000_000;
 const CHANNELS: usize = MESSAGES / 1_000;
 /// Messages between two commits while indexing.
-const BATCH: usize = 10_000;
+const BATCH: usize = 100_000;
 
 /// What people type: substrings, words, beginnings of words, phrases, things that are not there.
 const QUERIES: [&str; 10] = [
@@ -129,8 +129,35 @@ static CHANGES: LazyLock<Vec<IndexChange>> = LazyLock::new(|| {
 });
 
 static INDEX: LazyLock<MessageIndex> = LazyLock::new(|| {
-    let index = MessageIndex::in_memory().expect("an empty index");
-    fill(&index, WriterOptions::default());
+    let index = {
+        let p = std::path::Path::new("/tmp/idx1m");
+        let _ = std::fs::remove_dir_all(p);
+        MessageIndex::open(p).expect("x")
+    };
+    LazyLock::force(&CHANGES);
+    let t = std::time::Instant::now();
+    fill(&index, WriterOptions { threads: 2, memory: 128_000_000 });
+    eprintln!(
+        "filled in {:?}; {}",
+        t.elapsed(),
+        std::fs::read_to_string("/proc/self/status")
+            .unwrap()
+            .lines()
+            .filter(|l| l.starts_with("Rss") || l.starts_with("VmHWM"))
+            .collect::<Vec<_>>()
+            .join(" ")
+    );
+    eprintln!(
+        "avg bytes {}",
+        CHANGES
+            .iter()
+            .map(|c| match c {
+                IndexChange::Put(d) => d.text.len(),
+                _ => 0,
+            })
+            .sum::<usize>()
+            / MESSAGES
+    );
     index
 });
 

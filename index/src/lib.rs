@@ -2,7 +2,7 @@
 //!
 //! Text goes in; ids, scores and character ranges come out. No network, no database, no clock.
 //!
-//! - [`fold`]: what two spellings of the same text have in common;
+//! - [`mod@fold`]: what two spellings of the same text have in common;
 //! - [`script`]: which characters form words and which scripts write without spaces;
 //! - [`keyword`]: which rule, if any, a message asks for;
 //! - [`search`]: the message index, its query language, highlights.

@@ -1,7 +1,7 @@
 //! The REST surface, version 1 (interface specification, "Endpoints"; contract sections 1 to 6).
 //!
-//! Handlers are short: an extractor says who calls and what they may ([`auth`]), the store does
-//! the work, a view struct is the answer. Every error is an [`error::ApiError`], turned into its
+//! Handlers are short: an extractor says who calls and what they may (`auth`), the store does
+//! the work, a view struct is the answer. Every error is an `ApiError`, turned into its
 //! one form in one place.
 
 mod assistant;

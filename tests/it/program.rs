@@ -7,9 +7,12 @@ use crate::harness::wait::until;
 use crate::harness::{http, ports, scratch};
 use crate::stack::DEADLINE;
 
+/// Arguments, environment, and what is said.
+type Case = (&'static [&'static str], &'static [(&'static str, &'static str)], &'static str);
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bad_settings_end_it_with_code_2_and_say_why() {
-    let cases: [(&[&str], &[(&str, &str)], &str); 6] = [
+    let cases: [Case; 6] = [
         (&["serve"], &[], "CHATKEEP_LINE_CHANNEL_SECRET is not set"),
         (&["serve"], &[("CHATKEEP_LISTEN", "here")], "environment CHATKEEP_LISTEN"),
         (&["serve", "--roles", "cook"], &[], "allowed: ingress, api, worker"),

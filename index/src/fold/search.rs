@@ -1,4 +1,4 @@
-//! Folding for search: [`fold`](crate::fold) without Latin diacritics (`Café` is found by `cafe`),
+//! Folding for search: [`fold`](fn@crate::fold) without Latin diacritics (`Café` is found by `cafe`),
 //! with the way back to the characters of the original text.
 
 use std::ops::Range;

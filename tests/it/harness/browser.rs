@@ -1,4 +1,5 @@
-//! A real browser: headless Chromium, driven through chromedriver's W3C WebDriver protocol.
+//! A real browser: headless Chromium, driven by the W3C protocol of
+//! chromedriver.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use super::process::{Process, Program};
 use super::{http, ports, scratch};
 
 /// A browser needs time on a loaded machine.
-const CALL: Duration = Duration::from_secs(60);
+const CALL: Duration = Duration::from_mins(1);
 
 /// Keeps Chromium from looking for anything outside this machine, and running as root.
 const ARGS: [&str; 9] = [
