@@ -36,10 +36,10 @@ impl Compiler {
         let query = request.query;
         let mut clauses: Vec<Clause> = Vec::new();
         for needle in &query.text.wanted {
-            clauses.push((Occur::Must, self.needle(needle)));
+            clauses.push((Occur::Must, self.needle(needle, request)));
         }
         for needle in &query.text.unwanted {
-            clauses.push((Occur::MustNot, self.needle(needle)));
+            clauses.push((Occur::MustNot, self.needle(needle, request)));
         }
         self.filters(request, &mut clauses);
         if !clauses.iter().any(|(occur, _)| *occur == Occur::Must) {
@@ -70,11 +70,14 @@ impl Compiler {
 
     /// Messages in which `needle` occurs: its terms one after another, the last word of it possibly
     /// going on.
-    fn needle(&self, needle: &Needle) -> Box<dyn TantivyQuery> {
+    fn needle(&self, needle: &Needle, request: &SearchRequest<'_>) -> Box<dyn TantivyQuery> {
         let (mut terms, open_end) = self.terms(needle.as_str());
         match terms.pop() {
             None => boxed(EmptyQuery),
-            Some(word) if open_end && !terms.is_empty() => boxed(OpenPhraseQuery::new(terms, word)),
+            Some(word) if open_end && !terms.is_empty() => {
+                let within = request.channels.map(|channels| any_of(self.fields.channel, channels));
+                boxed(OpenPhraseQuery::new(terms, word, within))
+            }
             // A single word is the whole needle.
             Some(_) if open_end => self.prefix(needle.as_str()),
             Some((_, term)) if terms.is_empty() => scored(term),

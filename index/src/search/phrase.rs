@@ -6,41 +6,61 @@
 
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::query::{
-    EmptyScorer, EnableScoring, Explanation, PhraseQuery, Query, Scorer, TermQuery, Weight,
+    BooleanQuery, ConstScoreQuery, EmptyScorer, EnableScoring, Explanation, PhraseQuery, Query,
+    Scorer, TermQuery, Weight,
 };
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Score, SegmentReader, TERMINATED, Term};
 
 /// Messages with the exact terms at their places and, at its own, a word that begins with a prefix.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct OpenPhraseQuery {
     exact: Vec<(usize, Term)>,
     prefix_position: usize,
     prefix: Term,
+    within: Option<Box<dyn Query>>,
 }
 
 impl OpenPhraseQuery {
-    /// A query for `exact` (not empty, at its positions, in order) and then `prefix`.
-    pub(super) fn new(exact: Vec<(usize, Term)>, (prefix_position, prefix): (usize, Term)) -> Self {
-        Self { exact, prefix_position, prefix }
+    /// A query for `exact` (not empty, at its positions, in order) and then `prefix`. Messages that
+    /// do not match `within` are not looked at, to spare the work; the score is that of `exact`.
+    pub(super) fn new(
+        exact: Vec<(usize, Term)>,
+        (prefix_position, prefix): (usize, Term),
+        within: Option<Box<dyn Query>>,
+    ) -> Self {
+        Self { exact, prefix_position, prefix, within }
+    }
+}
+
+impl Clone for OpenPhraseQuery {
+    fn clone(&self) -> Self {
+        let within = self.within.as_ref().map(|within| within.box_clone());
+        Self::new(self.exact.clone(), (self.prefix_position, self.prefix.clone()), within)
     }
 }
 
 impl Query for OpenPhraseQuery {
     fn weight(&self, scoring: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
-        let exact = match &self.exact[..] {
-            [(_, term)] => {
-                TermQuery::new(term.clone(), IndexRecordOption::WithFreqs).weight(scoring)?
-            }
-            terms => PhraseQuery::new_with_offset(terms.to_vec()).weight(scoring)?,
+        let exact: Box<dyn Query> = match &self.exact[..] {
+            [(_, term)] => Box::new(TermQuery::new(term.clone(), IndexRecordOption::WithFreqs)),
+            terms => Box::new(PhraseQuery::new_with_offset(terms.to_vec())),
         };
-        Ok(Box::new(OpenPhraseWeight { exact, query: self.clone() }))
+        let candidates = match &self.within {
+            None => exact,
+            Some(within) => {
+                let within = Box::new(ConstScoreQuery::new(within.box_clone(), 0.0));
+                Box::new(BooleanQuery::intersection(vec![exact, within]))
+            }
+        };
+        let candidates = candidates.weight(scoring)?;
+        Ok(Box::new(OpenPhraseWeight { candidates, query: self.clone() }))
     }
 }
 
 struct OpenPhraseWeight {
     /// Finds and scores the exact part.
-    exact: Box<dyn Weight>,
+    candidates: Box<dyn Weight>,
     query: OpenPhraseQuery,
 }
 
@@ -82,7 +102,7 @@ impl OpenPhraseWeight {
             terms.push((distance, postings));
         }
         let mut candidates = Vec::new();
-        let mut scorer = self.exact.scorer(reader, boost)?;
+        let mut scorer = self.candidates.scorer(reader, boost)?;
         while scorer.doc() != TERMINATED {
             let (doc, score) = (scorer.doc(), scorer.score());
             let places = places_after(doc, &mut terms);

@@ -85,7 +85,7 @@ impl Fields {
     }
 }
 
-/// What no two messages share. Ids hold no control characters, so the pair can be told apart again.
+/// What no two messages share. Ids hold no control characters: the pair can be told apart again.
 pub(super) fn key(channel_id: &str, message_id: &str) -> String {
     format!("{channel_id}\0{message_id}")
 }
@@ -101,7 +101,8 @@ fn has_link(text: &str) -> bool {
     ["http://", "https://", "www."].iter().any(|marker| lower.contains(marker))
 }
 
-/// FNV-1a of a key, written out because the order of results must not change with a library's version.
+/// FNV-1a of a key, written out because the order of results must not change with a library's
+/// version.
 pub(super) fn hash(key: &str) -> u64 {
     key.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
