@@ -92,7 +92,7 @@ impl Ingress {
             Ok(()) => {
                 counter!("chatkeep_events_received_total").increment(envelopes.len() as u64);
                 for envelope in &envelopes {
-                    debug!(id = %envelope.id, "event published");
+                    debug!(id = envelope.bus_id(), stage = "ingress", "event published");
                     self.tap.tell("ingress", envelope.id.as_str(), "published");
                 }
                 Answer::Accepted

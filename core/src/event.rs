@@ -52,6 +52,11 @@ impl Envelope {
     /// The current version.
     pub const VERSION: u8 = 1;
 
+    /// Its id on the bus, in logs and in dead letters: the platform's, told apart by bot.
+    pub fn bus_id(&self) -> String {
+        format!("{}:{}:{}", self.platform.name(), self.bot, self.id)
+    }
+
     /// The message to publish for it.
     ///
     /// # Errors
@@ -60,11 +65,7 @@ impl Envelope {
         let key = self.channel.as_ref().map_or(self.id.as_str(), ChannelId::as_str);
         let subject =
             format!("{}.{}.{}", Stream::Events.prefix(), self.platform.name(), shard_of(key));
-        Ok(Outgoing {
-            subject,
-            id: format!("{}:{}:{}", self.platform.name(), self.bot, self.id),
-            payload: serde_json::to_vec(self)?.into(),
-        })
+        Ok(Outgoing { subject, id: self.bus_id(), payload: serde_json::to_vec(self)?.into() })
     }
 }
 

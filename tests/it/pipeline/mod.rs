@@ -7,6 +7,7 @@ mod dead;
 mod outage;
 mod picture;
 mod shuffle;
+mod silence;
 
 /// Makes one test a way to run of each function named.
 macro_rules! on_both {
