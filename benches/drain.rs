@@ -44,8 +44,11 @@ async fn main() -> Result<()> {
     drain("SQLite, embedded bus", store, Bus::Embedded(bus)).await?;
 
     let database = Postgres::database().await;
+    let bare = bare_insert::postgres(&database.url(), MESSAGES, 1).await?;
+    println!("PostgreSQL, 1 bare writer  {bare}");
+    let database = Postgres::database().await;
     let bare = bare_insert::postgres(&database.url(), MESSAGES, 2).await?;
-    println!("PostgreSQL, bare inserts   {bare}");
+    println!("PostgreSQL, 2 bare writers {bare}");
     let (database, nats) = (Postgres::database().await, Nats::start().await);
     let url = Database::Postgres(database.url().into());
     let store = Store::open(&url, Path::new("."), 4).await?;
