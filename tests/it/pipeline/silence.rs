@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use chatkeep::demo::emulator::{Emulator, MentionTarget, Text};
+use chatkeep::demo::emulator::{Action, Emulator, Entry, MentionTarget, Post, Text};
 use serde_json::json;
 
 use super::conversation::{emulator, group};
@@ -18,7 +18,7 @@ on_both!(
 
 /// What the bot said in a chat, in order.
 fn said(line: &Emulator, chat: &str) -> Vec<String> {
-    let bot = line.transcript(chat).into_iter().filter(chatkeep::demo::emulator::Entry::is_bot);
+    let bot = line.transcript(chat).into_iter().filter(Entry::is_bot);
     bot.filter_map(|entry| entry.text).collect()
 }
 
@@ -38,7 +38,7 @@ async fn no_match_replies_only_to_whoever_means_the_bot(parts: Parts) {
     line.say(chat, user, mention).await.unwrap();
     stack.drained().await;
     assert_eq!(said(&line, chat), ["I do not know"]);
-    let own = line.transcript(chat).into_iter().find(|entry| entry.is_bot()).unwrap();
+    let own = line.transcript(chat).into_iter().find(Entry::is_bot).unwrap();
     let quote = Text::from("why?").quoting(own.message_id.unwrap());
     line.say(chat, user, quote).await.unwrap();
     stack.drained().await;
@@ -70,10 +70,10 @@ async fn a_late_reply_is_pushed_only_where_that_is_on(parts: Parts) {
         let mut stack = Stack::on(ground, emulator().await).await;
         let (group, people) = group(&mut stack).await;
         let (line, chat) = (stack.line.clone(), group.chat_id.as_str());
-        let late = chatkeep::demo::emulator::Action::Send {
+        let late = Action::Send {
             chat: chat.to_owned(),
             user: people[1].user_id.clone(),
-            post: chatkeep::demo::emulator::Post::Text("hours".into()),
+            post: Post::Text("hours".into()),
         };
         let events = line.build(late).unwrap();
         let sent = line.now();
