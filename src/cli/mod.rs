@@ -121,6 +121,12 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         return runtime.block_on(crate::demo::run(args, sources));
     }
     let config = Config::load(Sources::from_process(cli.config, overrides)?)?;
+    // The service writes them to its log.
+    if !matches!(cli.command, Command::Serve(_)) {
+        for warning in &config.warnings {
+            eprintln!("chatkeep: {warning}");
+        }
+    }
     let clock: SharedClock = Arc::new(SystemClock);
     let context = Context { config, clock };
     runtime.block_on(async move {
