@@ -2,6 +2,7 @@
 //! chromedriver.
 
 use std::net::SocketAddr;
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -32,7 +33,7 @@ pub(crate) struct Browser {
     address: SocketAddr,
     session: String,
     http: reqwest::Client,
-    _profile: TempDir,
+    profile: TempDir,
 }
 
 impl Browser {
@@ -51,7 +52,7 @@ impl Browser {
         let made: Value = http.post(url).json(&wanted).send().await.unwrap().json().await.unwrap();
         let session = made["value"]["sessionId"].as_str().unwrap_or_else(|| panic!("{made}"));
         let session = session.to_owned();
-        Self { driver, address, session, http, _profile: profile }
+        Self { driver, address, session, http, profile }
     }
 
     pub(crate) async fn open(&self, url: &str) {
@@ -82,5 +83,14 @@ impl Browser {
         let (status, mut body): (_, Value) = (answer.status(), answer.json().await.unwrap());
         assert!(status.is_success(), "{what}: {body}");
         body["value"].take()
+    }
+}
+
+impl Drop for Browser {
+    /// A test that fails does not close its window, and Chromium outlives its driver.
+    fn drop(&mut self) {
+        let profile = self.profile.path().display().to_string();
+        // Whatever is left of a closed browser is gone already; then there is nothing to end.
+        let _ = Command::new("pkill").args(["-KILL", "-f", &profile]).status();
     }
 }
