@@ -18,7 +18,7 @@ mod subscriptions;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn;
 use axum::routing::{get, post, put};
 use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
@@ -39,14 +39,14 @@ pub struct Api {
 
 /// The API's routes, under `/api` and `/api/v1` alike.
 pub fn router(api: Api) -> Router {
-    let v1 = v1().with_state(api.clone());
+    let v1 = v1().with_state(api);
     let versioned = Router::new()
         .nest("/api/v1", v1.clone().fallback(not_found).method_not_allowed_fallback(wrong_method))
         .nest("/api", v1.fallback(unknown).method_not_allowed_fallback(wrong_method));
     versioned
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn(respond::catch_panics))
-        .layer(from_fn_with_state(api, respond::finish))
+        .layer(from_fn(respond::finish))
 }
 
 fn v1() -> Router<Api> {

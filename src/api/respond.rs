@@ -2,7 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -11,7 +11,7 @@ use serde::Serialize;
 use tracing::{Instrument as _, error, info_span};
 
 use super::error::{ApiError, ErrorBody};
-use super::{Api, random};
+use super::random;
 
 const REQUEST_ID: &str = "x-request-id";
 const VERSION: &str = "x-api-version";
@@ -29,7 +29,7 @@ struct Body<'a> {
 }
 
 /// Adds the headers and writes the body of errors.
-pub(super) async fn finish(State(_): State<Api>, request: Request, next: Next) -> Response {
+pub(super) async fn finish(request: Request, next: Next) -> Response {
     let id = request_id(&request);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let span = info_span!("request", id = %id, %method, path);

@@ -137,15 +137,22 @@ impl Store {
         user: &UserId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let subscribed: Vec<(String,)> =
-            read!(self, c => query_as(OF_USER).bind(user.as_str()).fetch_all(c))?;
-        let mut channels: BTreeSet<_> =
-            subscribed.into_iter().map(|(id,)| ChannelId::new(id)).collect();
+        let mut channels = self.subscribed_channels(user).await?;
         channels.insert(channel.clone());
         let mut tx = self.db.begin().await?;
         let ended = unsubscribe_in(&mut tx, channel, user, &channels, now).await?;
         tx.commit().await?;
         Ok(ended)
+    }
+
+    /// The channels that a user subscribes to now.
+    pub(super) async fn subscribed_channels(
+        &self,
+        user: &UserId,
+    ) -> Result<BTreeSet<ChannelId>, StoreError> {
+        let rows: Vec<(String,)> =
+            read!(self, c => query_as(OF_USER).bind(user.as_str()).fetch_all(c))?;
+        Ok(rows.into_iter().map(|(id,)| ChannelId::new(id)).collect())
     }
 
     /// A user's active subscriptions by channel, from after `after`, at most `limit`.

@@ -1,14 +1,12 @@
 //! Users: people with a plan.
 
-use std::collections::BTreeSet;
-
 use sqlx::{query, query_as};
 
 use super::db::{Sql, exec, locking, read, run};
-use super::keep::lock_ledger;
+use super::keep::{add_notice, lock_ledger};
 use super::subscriptions::resume;
 use super::{Store, StoreError, parsed};
-use crate::id::{ChannelId, UserId};
+use crate::id::UserId;
 use crate::plan::{Plan, Usage};
 use crate::time::Timestamp;
 
@@ -59,12 +57,6 @@ const ADD: &str = "
 
 const SET_PLAN: &str = "UPDATE users SET plan = $2 WHERE user_id = $1";
 
-const SUBSCRIBED: &str =
-    "SELECT channel_id FROM subscriptions WHERE user_id = $1 AND cancelled_at = 0";
-
-const ADD_NOTICE: &str =
-    "INSERT INTO usage_notices (user_id, status, created_at) VALUES ($1, $2, $3)";
-
 impl Store {
     /// Makes a user known; an existing one keeps everything but gets the name when one is given.
     ///
@@ -114,10 +106,7 @@ impl Store {
         plan: Plan,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let subscribed: Vec<(String,)> =
-            read!(self, c => query_as(SUBSCRIBED).bind(id.as_str()).fetch_all(c))?;
-        let subscribed: BTreeSet<_> =
-            subscribed.into_iter().map(|(id,)| ChannelId::new(id)).collect();
+        let subscribed = self.subscribed_channels(id).await?;
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
         // Channels first: the order in which every transaction takes its locks.
@@ -131,8 +120,7 @@ impl Store {
         exec!(tx_ref, query(SET_PLAN).bind(id.as_str()).bind(plan.name()))?;
         let (was, is) = (Usage::new(used, old).status(), Usage::new(used, plan).status());
         if was != is {
-            let at = now.millis();
-            exec!(tx_ref, query(ADD_NOTICE).bind(id.as_str()).bind(is.name()).bind(at))?;
+            add_notice(tx_ref, id, is, now).await?;
         }
         resume(tx_ref, &subscribed, now).await?;
         tx.commit().await?;

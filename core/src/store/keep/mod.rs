@@ -19,8 +19,9 @@ use super::db::{Db, Tx, exec, read, run};
 use super::ledger::{Ledger, SubscriberRow};
 use super::messages::{MessageRow, state_of};
 use super::{MessageState, Store, StoreError};
-use crate::id::{ChannelId, MessageId};
+use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::{Effect, MessageChange, MessageType};
+use crate::plan::UsageStatus;
 use crate::time::Timestamp;
 
 /// A change to one message of one channel.
@@ -336,8 +337,19 @@ pub(super) async fn save_ledger(
         exec!(tx, query(ADD_TO_USERS).bind(&rows))?;
     }
     for (user, status) in ledger.crossings() {
-        let (user, status) = (user.as_str(), status.name());
-        exec!(tx, query(ADD_NOTICE).bind(user).bind(status).bind(now.millis()))?;
+        add_notice(tx, user, status, now).await?;
     }
+    Ok(())
+}
+
+/// Records that a user's usage crossed a threshold.
+pub(super) async fn add_notice(
+    tx: &mut Tx,
+    user: &UserId,
+    status: UsageStatus,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let (user, status) = (user.as_str(), status.name());
+    exec!(tx, query(ADD_NOTICE).bind(user).bind(status).bind(now.millis()))?;
     Ok(())
 }
