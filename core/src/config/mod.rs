@@ -13,6 +13,7 @@ mod redact;
 mod sections;
 mod sources;
 mod values;
+mod web;
 
 pub use error::ConfigError;
 pub use sections::{
@@ -21,6 +22,7 @@ pub use sections::{
 };
 pub use sources::{Override, Sources};
 pub use values::{BlobsKind, BusKind, Database};
+pub use web::{ApiConfig, LoginConfig, RateLimitConfig};
 
 /// The commented defaults.
 pub const DEFAULTS: &str = include_str!("../../../deploy/chatkeep.toml");

@@ -84,6 +84,12 @@ impl Reader<'_> {
         Ok(Duration::from_secs(self.number(key, min, max)?))
     }
 
+    /// A time in whole days from `min` to `max`.
+    pub(super) fn days(&self, key: &str, min: i64, max: i64) -> Result<Duration, ConfigError> {
+        let days: u64 = self.number(key, min, max)?;
+        Ok(Duration::from_hours(24 * days))
+    }
+
     /// True or false.
     pub(super) fn switch(&self, key: &str) -> Result<bool, ConfigError> {
         Ok(self.0.get(key)?.0.as_bool().unwrap_or_default())

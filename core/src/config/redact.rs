@@ -2,7 +2,8 @@
 
 /// Settings that are secrets, or addresses that may hold a password. Only these can be taken from
 /// a file with `…_FILE`, and they are never shown in an error.
-const SECRETS: [&str; 4] = ["database", "bus", "line.channel_secret", "line.access_token"];
+const SECRETS: [&str; 5] =
+    ["database", "bus", "line.channel_secret", "line.access_token", "login.client_secret"];
 
 /// Whether a setting may hold a secret.
 pub(super) fn is_secret(key: &str) -> bool {

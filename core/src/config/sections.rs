@@ -9,6 +9,7 @@ use secrecy::SecretString;
 use super::layers::Layers;
 use super::reader::Reader;
 use super::values::web_address;
+use super::web::{ApiConfig, LoginConfig, RateLimitConfig};
 use super::{BlobsKind, BusKind, ConfigError, Database, Sources};
 use crate::telemetry;
 
@@ -29,6 +30,12 @@ pub struct Config {
     pub line: LineConfig,
     /// The ingress.
     pub ingress: IngressConfig,
+    /// The API.
+    pub api: ApiConfig,
+    /// Requests of one caller.
+    pub rate_limit: RateLimitConfig,
+    /// The identity provider.
+    pub login: LoginConfig,
     /// Bounds of the bus.
     pub bus_limits: BusLimitsConfig,
     /// The stages.
@@ -65,6 +72,8 @@ pub struct LineConfig {
 pub struct IngressConfig {
     /// Largest webhook body, in bytes.
     pub max_body_bytes: usize,
+    /// Webhooks with a wrong signature that one address may send a minute.
+    pub rejected_per_minute: u32,
 }
 
 /// Bounds of the bus.
@@ -164,7 +173,11 @@ impl Config {
             },
             ingress: IngressConfig {
                 max_body_bytes: read.number("ingress.max_body_bytes", 1_024, 16_777_216)?,
+                rejected_per_minute: read.number("ingress.rejected_per_minute", 1, 1_000_000)?,
             },
+            api: ApiConfig::read(&read)?,
+            rate_limit: RateLimitConfig::read(&read)?,
+            login: LoginConfig::read(&read)?,
             bus_limits: BusLimitsConfig {
                 max_backlog: read.number("bus_limits.max_backlog", 1_000, 1_000_000_000)?,
                 dedupe_window: read.seconds("bus_limits.dedupe_window_seconds", 10, 86_400)?,

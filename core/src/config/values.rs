@@ -123,6 +123,17 @@ pub(super) fn web_address(text: &str) -> Option<String> {
     fits.then(|| url.as_str().trim_end_matches('/').to_owned())
 }
 
+/// Origins with commas between; an origin is a web address without a path.
+pub(super) fn origins(text: &str) -> Option<Vec<String>> {
+    let listed = text.split(',').map(str::trim).filter(|origin| !origin.is_empty());
+    let origin = |text: &str| {
+        let address = web_address(text)?;
+        let url = Url::parse(&address).ok()?;
+        (url.path() == "/").then_some(address)
+    };
+    listed.map(origin).collect()
+}
+
 impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,0 +1,92 @@
+//! The settings of what people and programs reach over HTTP: the API's address, its limits, login.
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::ConfigError;
+use super::reader::Reader;
+use super::values::{origins, web_address};
+
+/// What people and programs reach.
+#[derive(Clone, Debug)]
+pub struct ApiConfig {
+    /// The address under which people reach chatkeep, without a slash at its end; `None`: the one
+    /// it listens on.
+    pub base_url: Option<String>,
+    /// Proxies in front that each add a caller's address to `X-Forwarded-For`.
+    pub proxies: usize,
+    /// Pages of these origins may call the API from a browser.
+    pub cors_origins: Vec<String>,
+    /// How long happenings can be read by `GET /api/events`.
+    pub keep_events: Duration,
+}
+
+/// Requests of one key, session or address.
+#[derive(Clone, Copy, Debug)]
+pub struct RateLimitConfig {
+    /// Requests a minute; 0 for no limit.
+    pub per_minute: u32,
+    /// Requests at once after a pause.
+    pub burst: u32,
+}
+
+/// The identity provider.
+#[derive(Clone, Debug)]
+pub struct LoginConfig {
+    /// The issuer, whose `/.well-known/openid-configuration` says the rest; `None`: no login.
+    pub issuer: Option<String>,
+    /// This service's id there.
+    pub client_id: String,
+    /// This service's secret there.
+    pub client_secret: Option<SecretString>,
+    /// What is asked for beside `openid`.
+    pub scopes: Vec<String>,
+    /// What stands before the provider's `sub` in a user id.
+    pub user_prefix: String,
+    /// How long a session lives without being used.
+    pub idle: Duration,
+}
+
+const WEB_ADDRESS: &str = "an address such as \"https://chat.example.org\", without user or query";
+const ORIGINS: &str = "origins such as \"https://a.example.org,https://b.example.org\", or \"\"";
+
+impl ApiConfig {
+    pub(super) fn read(read: &Reader<'_>) -> Result<Self, ConfigError> {
+        Ok(Self {
+            base_url: read.optional("api.base_url", WEB_ADDRESS, web_address)?,
+            proxies: read.number("api.proxies", 0, 10)?,
+            cors_origins: read.parsed("api.cors_origins", ORIGINS, origins)?,
+            keep_events: read.days("api.keep_events_days", 1, 365)?,
+        })
+    }
+}
+
+impl RateLimitConfig {
+    pub(super) fn read(read: &Reader<'_>) -> Result<Self, ConfigError> {
+        Ok(Self {
+            per_minute: read.number("rate_limit.per_minute", 0, 1_000_000)?,
+            burst: read.number("rate_limit.burst", 1, 1_000_000)?,
+        })
+    }
+}
+
+impl LoginConfig {
+    pub(super) fn read(read: &Reader<'_>) -> Result<Self, ConfigError> {
+        let issuer = read.optional("login.issuer", WEB_ADDRESS, web_address)?;
+        let text = |text: &str| Some(text.trim().to_owned());
+        let words = |text: &str| Some(text.split_whitespace().map(str::to_owned).collect());
+        let client_id = match issuer {
+            Some(_) => read.filled("login.client_id")?.trim().to_owned(),
+            None => read.parsed("login.client_id", "a text", text)?,
+        };
+        Ok(Self {
+            issuer,
+            client_id,
+            client_secret: read.secret("login.client_secret")?,
+            scopes: read.parsed("login.scopes", "names with spaces between", words)?,
+            user_prefix: read.parsed("login.user_prefix", "a text", text)?,
+            idle: read.days("login.session_days", 1, 365)?,
+        })
+    }
+}
