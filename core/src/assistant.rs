@@ -2,12 +2,13 @@
 //! the limits of contract section 1.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::id::{RuleId, UserId};
 use crate::time::Timestamp;
 
 /// How rules are matched (interface specification, "Mode meanings").
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum QaMode {
     /// Exact keywords.
@@ -20,7 +21,7 @@ pub enum QaMode {
 }
 
 /// How a keyword is looked for in a message (contract section 6).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum KeywordMatch {
     /// The message is the keyword.
@@ -31,7 +32,7 @@ pub enum KeywordMatch {
 }
 
 /// When `noMatchReply` is sent (contract section 6).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NoMatchScope {
     /// To every message without an answer.
@@ -42,7 +43,7 @@ pub enum NoMatchScope {
 }
 
 /// Question-and-answer settings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct QaConfig {
     /// The switch.
@@ -73,7 +74,7 @@ impl Default for QaConfig {
 }
 
 /// Welcome settings.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WelcomeConfig {
     /// The switch.
@@ -83,7 +84,7 @@ pub struct WelcomeConfig {
 }
 
 /// Group-rules settings.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RulesConfig {
     /// The switch.
@@ -93,7 +94,7 @@ pub struct RulesConfig {
 }
 
 /// The assistant's settings (interface specification, "Assistant config").
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AssistantConfig {
     /// The master switch.
@@ -131,7 +132,7 @@ pub struct RuleDraft {
 }
 
 /// A rule (interface specification, "Rule item").
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Rule {
     /// Its id: `qa_<millis>_<suffix>`.
@@ -153,7 +154,7 @@ pub struct Rule {
 }
 
 /// Who changed a settings object last, and when.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Revision {
     /// When; `None` while it was never changed.

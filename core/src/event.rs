@@ -70,7 +70,7 @@ impl Envelope {
 }
 
 /// The kind of a chat (interface specification, "Channel list item").
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChannelKind {
     /// A group.

@@ -2,6 +2,7 @@
 //! into a state that does not depend on the order of arrival ([`MessageState`]).
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::id::{MessageId, UserId};
 use crate::time::Timestamp;
@@ -67,7 +68,7 @@ pub struct Emoji {
 }
 
 /// Somebody mentioned in a text (contract section 5, "mentions").
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Mention {
     /// Who; nobody for "all" and for people who keep their id to themselves.
@@ -106,7 +107,7 @@ pub struct MediaInfo {
 }
 
 /// Pictures that were sent together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ImageSet {
     /// The set.
     pub id: String,
@@ -138,7 +139,7 @@ pub struct Sticker {
 }
 
 /// A message's type on every surface (contract section 5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum MessageType {

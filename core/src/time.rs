@@ -71,6 +71,19 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
+impl utoipa::PartialSchema for Timestamp {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
+
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
+            .into()
+    }
+}
+
+impl utoipa::ToSchema for Timestamp {}
+
 /// Tells the time. The one real clock is [`SystemClock`]; tests use [`ManualClock`].
 pub trait Clock: fmt::Debug + Send + Sync {
     /// The time now.

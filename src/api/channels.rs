@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use chatkeep_core::assistant::AssistantConfig;
 use chatkeep_core::event::ChannelKind;
-use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
 use chatkeep_core::store::{Channel, ChannelStatus, MemberStatus};
 use chatkeep_core::time::Timestamp;
@@ -14,6 +14,7 @@ use super::auth::{self, Caller, ChannelAccess, ReadMembers};
 use super::error::ApiError;
 use super::extract::{Paging, Query, limit};
 use super::{Api, cursor};
+use crate::view::MemberView;
 
 /// `GET /api/channels`.
 #[derive(Serialize)]
@@ -74,20 +75,6 @@ struct Backup {
 pub(super) struct Members {
     members: Vec<MemberView>,
     next_cursor: Option<String>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct MemberView {
-    user_id: UserId,
-    display_name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    picture_url: Option<String>,
-    role: Role,
-    joined_at: Timestamp,
-    left_at: Option<Timestamp>,
-    status: MemberStatus,
-    updated_at: Timestamp,
 }
 
 /// The query of the member list.
@@ -164,16 +151,7 @@ pub(super) async fn members(
     members.truncate(limit as usize);
     let last = members.last().filter(|_| more).map(|member| &member.user);
     let next_cursor = last.and_then(|id| cursor::encode(&binding, id));
-    let members = members.into_iter().map(|member| MemberView {
-        user_id: member.user,
-        display_name: member.display_name.unwrap_or_default(),
-        picture_url: member.picture_url,
-        role: member.role,
-        joined_at: member.joined_at,
-        left_at: member.left_at,
-        status: member.status,
-        updated_at: member.updated_at,
-    });
+    let members = members.into_iter().map(MemberView::from);
     Ok(Json(Members { members: members.collect(), next_cursor }))
 }
 

@@ -11,7 +11,7 @@ use crate::platform::ChannelSummary;
 use crate::time::Timestamp;
 
 /// Whether the bot is in a chat (contract section 3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChannelStatus {
     /// It is.

@@ -48,7 +48,7 @@ pub enum SightingKind {
 }
 
 /// Whether a person is in a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MemberStatus {
     /// They are.

@@ -1,0 +1,42 @@
+//! A person in a channel, as every surface shows them.
+
+use chatkeep_core::id::UserId;
+use chatkeep_core::role::Role;
+use chatkeep_core::store::{Member, MemberStatus};
+use chatkeep_core::time::Timestamp;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A person in a channel.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Member)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MemberView {
+    user_id: UserId,
+    /// Empty until the platform told it.
+    display_name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    picture_url: Option<String>,
+    role: Role,
+    joined_at: Timestamp,
+    /// Null while they are in the channel.
+    left_at: Option<Timestamp>,
+    status: MemberStatus,
+    updated_at: Timestamp,
+}
+
+impl From<Member> for MemberView {
+    fn from(member: Member) -> Self {
+        Self {
+            user_id: member.user,
+            display_name: member.display_name.unwrap_or_default(),
+            picture_url: member.picture_url,
+            role: member.role,
+            joined_at: member.joined_at,
+            left_at: member.left_at,
+            status: member.status,
+            updated_at: member.updated_at,
+        }
+    }
+}

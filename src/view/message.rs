@@ -1,0 +1,186 @@
+//! A kept message, as every surface shows it (contract section 5, "Message").
+
+use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::message::{Content, ImageSet, MediaInfo, Mention, MessageType, Sticker};
+use chatkeep_core::store::{Gap, Sender, StoredMessage};
+use chatkeep_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A kept message. What its type does not have is left out.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = Message)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MessageView {
+    pub(crate) id: MessageId,
+    pub(crate) channel_id: ChannelId,
+    /// When it was sent.
+    pub(crate) timestamp: Timestamp,
+    /// When it was stored.
+    pub(crate) backed_up_at: Timestamp,
+    /// Null where the platform does not tell, or once the person was erased.
+    pub(crate) sender: Option<SenderView>,
+    #[serde(rename = "type")]
+    pub(crate) kind: MessageType,
+    /// Its text; null for other types and once it was taken back.
+    pub(crate) content: Option<String>,
+    /// What it counts for, its media included.
+    pub(crate) bytes: i64,
+    pub(crate) quoted_message_id: Option<MessageId>,
+    #[serde(default)]
+    pub(crate) mentions: Vec<Mention>,
+    /// When its present text was written, if it was edited.
+    pub(crate) edited_at: Option<Timestamp>,
+    /// When it was taken back; nothing of its content is kept then.
+    pub(crate) unsent_at: Option<Timestamp>,
+    /// Whether the bot sent it.
+    #[serde(default)]
+    pub(crate) is_bot: bool,
+    /// Names the media file at `…/backup/media/:messageId`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) media_key: Option<MessageId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) media_status: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) file_name: Option<String>,
+    /// In bytes, as the platform told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) file_size: Option<i64>,
+    /// In milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) duration: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) image_set: Option<ImageSet>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) latitude: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) longitude: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) address: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) package_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) sticker_id: Option<String>,
+}
+
+/// Who sent a message.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = Sender)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SenderView {
+    pub(crate) user_id: UserId,
+    pub(crate) display_name: Option<String>,
+    pub(crate) picture_url: Option<String>,
+}
+
+/// A time in which the channel was not kept.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Gap)]
+pub(crate) struct GapView {
+    from: Timestamp,
+    /// Null while it lasts.
+    to: Option<Timestamp>,
+    /// `quota`, `bot_removed`, `unsubscribed` or `outage`.
+    reason: String,
+    /// Messages known to be missing.
+    skipped: i64,
+}
+
+impl From<Gap> for GapView {
+    fn from(gap: Gap) -> Self {
+        Self { from: gap.from, to: gap.to, reason: gap.reason, skipped: gap.skipped }
+    }
+}
+
+impl From<Sender> for SenderView {
+    fn from(sender: Sender) -> Self {
+        Self {
+            user_id: sender.id,
+            display_name: sender.display_name,
+            picture_url: sender.picture_url,
+        }
+    }
+}
+
+impl From<StoredMessage> for MessageView {
+    fn from(message: StoredMessage) -> Self {
+        let media_key = message.kind.is_media().then(|| message.id.clone());
+        let empty = Self {
+            id: message.id,
+            channel_id: message.channel,
+            timestamp: message.sent_at,
+            backed_up_at: message.backed_up_at,
+            sender: message.sender.map(SenderView::from),
+            kind: message.kind,
+            content: None,
+            bytes: message.bytes,
+            quoted_message_id: message.quoted,
+            mentions: Vec::new(),
+            edited_at: message.edited_at,
+            unsent_at: message.unsent_at,
+            is_bot: message.is_bot,
+            media_key,
+            media_status: message.media_status,
+            file_name: None,
+            file_size: None,
+            duration: None,
+            image_set: None,
+            latitude: None,
+            longitude: None,
+            title: None,
+            address: None,
+            package_id: None,
+            sticker_id: None,
+        };
+        match message.content {
+            Some(content) => empty.with(content),
+            None => empty,
+        }
+    }
+}
+
+impl MessageView {
+    /// With the fields that its content has.
+    fn with(self, content: Content) -> Self {
+        match content {
+            Content::Text { text, mentions, .. } => Self { content: Some(text), mentions, ..self },
+            Content::Image(media)
+            | Content::Video(media)
+            | Content::Audio(media)
+            | Content::File(media) => self.with_media(media),
+            Content::Location { title, address, latitude, longitude } => {
+                let (latitude, longitude) = (Some(latitude), Some(longitude));
+                Self { latitude, longitude, title, address, ..self }
+            }
+            Content::Sticker(Sticker { package_id, sticker_id, text, .. }) => {
+                let (package_id, sticker_id) = (Some(package_id), Some(sticker_id));
+                Self { content: text, package_id, sticker_id, ..self }
+            }
+            Content::Other { .. } => self,
+        }
+    }
+
+    fn with_media(self, media: MediaInfo) -> Self {
+        Self {
+            file_name: media.file_name,
+            file_size: media.file_size,
+            duration: media.duration,
+            image_set: media.image_set,
+            ..self
+        }
+    }
+}
