@@ -183,8 +183,13 @@ impl App {
             router = router.merge(ingress::router(ingress, max_body));
         }
         if self.duties.roles.contains(&Role::Api) {
-            let api = api::Api { store: self.store.clone(), clock: Arc::clone(&self.clock) };
-            router = router.merge(api::router(api));
+            let api = api::Api {
+                store: self.store.clone(),
+                bus: self.bus.clone(),
+                clock: Arc::clone(&self.clock),
+                directory: self.platform.clone().map(Directory::new),
+            };
+            router = router.merge(api::router(api, &self.config.api.cors_origins));
         }
         Ok(router)
     }

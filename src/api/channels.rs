@@ -1,4 +1,4 @@
-//! Channels and the people in them.
+//! Channels.
 
 use axum::Json;
 use axum::extract::State;
@@ -6,27 +6,28 @@ use chatkeep_core::assistant::AssistantConfig;
 use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
-use chatkeep_core::store::{Channel, ChannelStatus, MemberStatus};
+use chatkeep_core::store::{Channel, ChannelStatus};
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
-use super::auth::{self, Caller, ChannelAccess, ReadMembers};
+use super::Api;
+use super::auth::{Admin, Caller, ChannelAccess, Member, ReadMembers, WriteBackup};
+use super::cursor::{Page, Window};
 use super::error::ApiError;
-use super::extract::{Paging, Query, limit};
-use super::{Api, cursor};
-use crate::view::MemberView;
+use super::extract::{Body, Paging, Query};
 
 /// `GET /api/channels`.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Channels {
     channels: Vec<ChannelItem>,
     next_cursor: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct ChannelItem {
+pub(super) struct ChannelItem {
     channel_id: ChannelId,
     name: String,
     #[serde(rename = "type")]
@@ -36,14 +37,16 @@ struct ChannelItem {
 }
 
 /// `GET /api/channels/:channelId`.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ChannelDetail)]
 pub(super) struct Detail {
     meta: Meta,
     config: Config,
     role: Role,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ChannelMeta)]
 #[serde(rename_all = "camelCase")]
 struct Meta {
     channel_id: ChannelId,
@@ -51,76 +54,79 @@ struct Meta {
     kind: ChannelKind,
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     picture: Option<String>,
     created_at: Timestamp,
     created_by: String,
     member_count: i64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ChannelConfig)]
 struct Config {
     assistant: AssistantConfig,
     backup: Backup,
 }
 
-#[derive(Serialize)]
-struct Backup {
-    enabled: bool,
-    paused: bool,
-}
-
-/// `GET /api/channels/:channelId/members`.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ChannelBackup)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Members {
-    members: Vec<MemberView>,
-    next_cursor: Option<String>,
+struct Backup {
+    /// Somebody subscribes to the channel.
+    enabled: bool,
+    /// Every subscriber's quota is exceeded: nothing new is kept.
+    paused: bool,
+    /// IANA name of the zone in which the channel's days begin.
+    time_zone: String,
 }
 
-/// The query of the member list.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct MemberQuery {
-    role: Option<String>,
-    status: Option<String>,
-    limit: Option<String>,
-    cursor: Option<String>,
+/// How a channel is kept.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct BackupBody {
+    /// IANA name of the zone in which the channel's days begin, such as `Asia/Taipei`.
+    #[schema(max_length = 64)]
+    time_zone: String,
 }
 
 pub(super) async fn list(
     State(api): State<Api>,
     caller: Caller,
     Query(paging): Query<Paging>,
-) -> Result<Json<Channels>, ApiError> {
-    const LIST: &str = "channels";
-    let limit = limit(paging.limit.as_deref())?;
-    let after = paging.cursor.as_deref().map(|text| cursor::decode(LIST, text)).transpose()?;
-    let mut channels = api.store.channels_of(caller.user(), after.as_ref(), limit + 1).await?;
-    let more = channels.len() > limit as usize;
-    channels.truncate(limit as usize);
-    let last = channels.last().filter(|_| more).map(|channel| &channel.id);
-    let next_cursor = last.and_then(|id| cursor::encode(LIST, id));
-    channels.retain(|channel| caller.sees(&channel.id));
-    Ok(Json(Channels { channels: channels.into_iter().map(item).collect(), next_cursor }))
-}
-
-fn item(channel: Channel) -> ChannelItem {
-    ChannelItem {
-        channel_id: channel.id,
-        name: channel.name.unwrap_or_default(),
-        kind: channel.kind,
-        enabled_at: channel.enabled_at,
-        status: channel.status,
-    }
+) -> Result<Page<Channels>, ApiError> {
+    let window = Window::open("channels", paging.limit, paging.cursor.as_deref())?;
+    let (after, wanted) = (window.after.as_ref(), window.wanted());
+    let mut channels =
+        api.store.channels_of(&caller.user, caller.channels(), after, wanted).await?;
+    let next = window.cut(&mut channels, |channel| channel.id.clone());
+    let channels = channels.into_iter().map(ChannelItem::from).collect();
+    Ok(Page { body: Channels { channels, next_cursor: next.clone() }, next })
 }
 
 pub(super) async fn detail(
     State(api): State<Api>,
-    access: ChannelAccess<auth::Member, ReadMembers>,
+    access: ChannelAccess<Member, ReadMembers>,
 ) -> Result<Json<Detail>, ApiError> {
-    let channel = api.store.channel(&access.channel).await?.ok_or(ApiError::PermissionDenied)?;
-    let assistant = api.store.assistant_config(&access.channel).await?;
-    let (enabled, paused) = api.store.backup_state(&access.channel).await?;
+    Ok(Json(detail_of(&api, &access.channel, access.role).await?))
+}
+
+pub(super) async fn set_backup(
+    State(api): State<Api>,
+    access: ChannelAccess<Admin, WriteBackup>,
+    Body(body): Body<BackupBody>,
+) -> Result<Json<Detail>, ApiError> {
+    if body.time_zone.parse::<chrono_tz::Tz>().is_err() {
+        let why = "timeZone must be an IANA time zone, such as Asia/Taipei";
+        return Err(ApiError::invalid("timeZone", why));
+    }
+    api.store.set_time_zone(&access.channel, &body.time_zone).await?;
+    Ok(Json(detail_of(&api, &access.channel, access.role).await?))
+}
+
+async fn detail_of(api: &Api, id: &ChannelId, role: Role) -> Result<Detail, ApiError> {
+    let channel = api.store.channel(id).await?.ok_or(ApiError::PermissionDenied)?;
+    let assistant = api.store.assistant_config(id).await?;
+    let (enabled, paused) = api.store.backup_state(id).await?;
     let meta = Meta {
         channel_id: channel.id,
         kind: channel.kind,
@@ -130,37 +136,18 @@ pub(super) async fn detail(
         created_by: channel.created_by,
         member_count: channel.member_count,
     };
-    let config = Config { assistant, backup: Backup { enabled, paused } };
-    Ok(Json(Detail { meta, config, role: access.role }))
+    let backup = Backup { enabled, paused, time_zone: channel.time_zone };
+    Ok(Detail { meta, config: Config { assistant, backup }, role })
 }
 
-pub(super) async fn members(
-    State(api): State<Api>,
-    access: ChannelAccess<auth::Member, ReadMembers>,
-    Query(query): Query<MemberQuery>,
-) -> Result<Json<Members>, ApiError> {
-    let limit = limit(query.limit.as_deref())?;
-    let role = parse("role", query.role.as_deref(), Role::parse)?;
-    let status = parse("status", query.status.as_deref(), MemberStatus::parse)?;
-    let (role_name, status_name) = (query.role.as_deref(), query.status.as_deref());
-    let binding = format!("members:{}:{role_name:?}:{status_name:?}", access.channel);
-    let after = query.cursor.as_deref().map(|text| cursor::decode(&binding, text)).transpose()?;
-    let mut members =
-        api.store.members(&access.channel, role, status, after.as_ref(), limit + 1).await?;
-    let more = members.len() > limit as usize;
-    members.truncate(limit as usize);
-    let last = members.last().filter(|_| more).map(|member| &member.user);
-    let next_cursor = last.and_then(|id| cursor::encode(&binding, id));
-    let members = members.into_iter().map(MemberView::from);
-    Ok(Json(Members { members: members.collect(), next_cursor }))
-}
-
-/// A query parameter that is one of a fixed set.
-pub(super) fn parse<T>(
-    field: &'static str,
-    given: Option<&str>,
-    parse: fn(&str) -> Option<T>,
-) -> Result<Option<T>, ApiError> {
-    let unknown = || ApiError::invalid(field, format!("{field} has no such value"));
-    given.map(|name| parse(name).ok_or_else(unknown)).transpose()
+impl From<Channel> for ChannelItem {
+    fn from(channel: Channel) -> Self {
+        Self {
+            channel_id: channel.id,
+            name: channel.name.unwrap_or_default(),
+            kind: channel.kind,
+            enabled_at: channel.enabled_at,
+            status: channel.status,
+        }
+    }
 }

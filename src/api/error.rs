@@ -8,11 +8,13 @@ use std::borrow::Cow;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::store::StoreError;
+use serde::Serialize;
 use tracing::error;
+use utoipa::ToSchema;
 
 /// What went wrong, as the caller may know it.
 #[derive(Clone, Debug)]
-pub(super) enum ApiError {
+pub(crate) enum ApiError {
     /// 400: a field, and what is wrong with it.
     Invalid { field: Option<Cow<'static, str>>, why: String },
     /// 401.
@@ -21,8 +23,6 @@ pub(super) enum ApiError {
     InsufficientPermissions,
     /// 403: not a member, role too low, no such channel. Which one is not told.
     PermissionDenied,
-    /// 403: the mode needs the plan.
-    SemanticNeedsPro,
     /// 404.
     NotFound,
     /// 404.
@@ -31,10 +31,16 @@ pub(super) enum ApiError {
     MethodNotAllowed,
     /// 409.
     Conflict(&'static str),
+    /// 412: `If-Match` names another version.
+    Stale,
     /// 413.
     TooLarge,
     /// 415.
     UnsupportedMediaType,
+    /// 429, with the seconds to wait.
+    RateLimited { retry_after: u64 },
+    /// Whatever one route alone refuses with.
+    Refused { status: StatusCode, code: &'static str, error: &'static str },
     /// 500.
     Internal,
     /// 503.
@@ -47,13 +53,62 @@ pub(super) struct ErrorBody {
     pub(super) error: Cow<'static, str>,
     pub(super) code: &'static str,
     pub(super) field: Option<Cow<'static, str>>,
+    pub(super) retry_after: Option<u64>,
+}
+
+/// Every error's body.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Error)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ErrorView<'a> {
+    /// A sentence for people.
+    pub(super) error: &'a str,
+    /// What went wrong, for programs; it does not change.
+    pub(super) code: &'a str,
+    /// The field that is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(super) field: Option<&'a str>,
+    /// Seconds to wait before trying again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(super) retry_after: Option<u64>,
+    /// Names the request in the log.
+    pub(super) request_id: &'a str,
+}
+
+/// What a status means here, for the documentation.
+pub(super) fn sentence(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        400 => "A value is not acceptable: which field, and why",
+        401 => "Invalid or missing API key",
+        403 => "Insufficient permissions, or permission denied",
+        404 => "Not found",
+        406 => "The answer cannot be given in a form that `Accept` names",
+        409 => "Conflict",
+        412 => "`If-Match` names another version",
+        413 => "The request body is too large",
+        415 => "The request body must be application/json",
+        416 => "The range is outside of the file",
+        422 => "The Idempotency-Key was used for another request",
+        429 => "Rate limit exceeded",
+        503 => "Service unavailable",
+        _ => "Internal server error",
+    }
 }
 
 impl ApiError {
     /// A value that is not acceptable.
-    pub(super) fn invalid(field: impl Into<Cow<'static, str>>, why: impl Into<String>) -> Self {
+    pub(crate) fn invalid(field: impl Into<Cow<'static, str>>, why: impl Into<String>) -> Self {
         Self::Invalid { field: Some(field.into()), why: why.into() }
     }
+
+    /// The mode needs the plan.
+    pub(super) const SEMANTIC_NEEDS_PRO: Self = Self::Refused {
+        status: StatusCode::FORBIDDEN,
+        code: "plan_required",
+        error: "Semantic mode requires the pro plan",
+    };
 
     /// Status, stable code and public sentence.
     fn parts(&self) -> (StatusCode, &'static str, Cow<'static, str>) {
@@ -61,6 +116,16 @@ impl ApiError {
             Self::Invalid { why, .. } => {
                 return (StatusCode::BAD_REQUEST, "invalid_request", why.clone().into());
             }
+            Self::Refused { status, code, error } => (*status, *code, *error),
+            Self::Conflict(why) => (StatusCode::CONFLICT, "conflict", *why),
+            other => other.fixed(),
+        };
+        (status, code, error.into())
+    }
+
+    /// The parts of errors that are always the same.
+    const fn fixed(&self) -> (StatusCode, &'static str, &'static str) {
+        match self {
             Self::InvalidKey => {
                 (StatusCode::UNAUTHORIZED, "invalid_api_key", "Invalid or missing API key")
             }
@@ -69,9 +134,6 @@ impl ApiError {
             }
             Self::PermissionDenied => {
                 (StatusCode::FORBIDDEN, "permission_denied", "Permission denied")
-            }
-            Self::SemanticNeedsPro => {
-                (StatusCode::FORBIDDEN, "plan_required", "Semantic mode requires the pro plan")
             }
             Self::NotFound => (StatusCode::NOT_FOUND, "not_found", "Not found"),
             Self::UnknownVersion => {
@@ -82,7 +144,11 @@ impl ApiError {
                 "method_not_allowed",
                 "This route does not take that method",
             ),
-            Self::Conflict(why) => (StatusCode::CONFLICT, "conflict", *why),
+            Self::Stale => (
+                StatusCode::PRECONDITION_FAILED,
+                "precondition_failed",
+                "If-Match names another version than the present one",
+            ),
             Self::TooLarge => {
                 (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "The request body is too large")
             }
@@ -91,26 +157,27 @@ impl ApiError {
                 "unsupported_media_type",
                 "The request body must be application/json",
             ),
-            Self::Internal => {
-                (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal server error")
+            Self::RateLimited { .. } => {
+                (StatusCode::TOO_MANY_REQUESTS, "rate_limited", "Rate limit exceeded")
             }
             Self::Unavailable => {
                 (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Service unavailable")
             }
-        };
-        (status, code, error.into())
+            _ => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal server error"),
+        }
     }
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (status, code, error) = self.parts();
-        let field = match self {
-            Self::Invalid { field, .. } => field,
-            _ => None,
+        let (field, retry_after) = match self {
+            Self::Invalid { field, .. } => (field, None),
+            Self::RateLimited { retry_after } => (None, Some(retry_after)),
+            _ => (None, None),
         };
         let mut response = status.into_response();
-        response.extensions_mut().insert(ErrorBody { error, code, field });
+        response.extensions_mut().insert(ErrorBody { error, code, field, retry_after });
         response
     }
 }

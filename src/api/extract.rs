@@ -1,13 +1,21 @@
-//! Extractors that refuse bad input with a clear 400: JSON bodies, query strings, paging.
+//! Extractors that refuse bad input with a clear 400: JSON bodies, query strings, paths.
+
+use std::borrow::Cow;
 
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use url::form_urlencoded;
+use utoipa::openapi::path::ParameterIn;
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::error::ApiError;
+use super::route::{Describe, Input};
 
 /// Elements of a list when the caller does not say, and at most.
 const LIMIT: (u32, u32) = (50, 100);
@@ -29,11 +37,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
             .await
             .map_err(|rejection| unread(&rejection))?;
         let mut json = serde_json::Deserializer::from_slice(&bytes);
-        let body = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-            let path = error.path().to_string();
-            let field = (path != ".").then(|| path.into());
-            ApiError::Invalid { field, why: format!("The body is not valid: {}", error.inner()) }
-        })?;
+        let body = serde_path_to_error::deserialize(&mut json)
+            .map_err(|error| refusal("The body", &error))?;
         json.end().map_err(|_| ApiError::Invalid {
             field: None,
             why: "The body is not valid: more follows after the JSON value".to_owned(),
@@ -49,17 +54,49 @@ fn unread(rejection: &BytesRejection) -> ApiError {
     ApiError::Invalid { field: None, why: "The body could not be read".to_owned() }
 }
 
+/// Says which field is wrong and why.
+fn refusal<E: std::fmt::Display>(part: &str, error: &serde_path_to_error::Error<E>) -> ApiError {
+    let path = error.path().to_string();
+    let (field, what) =
+        if path == "." { (None, part.to_owned()) } else { (Some(Cow::Owned(path.clone())), path) };
+    ApiError::Invalid { field, why: format!("{what} is not valid: {}", error.inner()) }
+}
+
+impl<T: ToSchema> Input for Body<T> {
+    fn describe(route: &mut Describe) {
+        route.body = Some(route.schema::<T>());
+        route.refuses(&[
+            StatusCode::BAD_REQUEST,
+            StatusCode::PAYLOAD_TOO_LARGE,
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        ]);
+    }
+}
+
 /// A query string of exactly the form `T`.
 pub(super) struct Query<T>(pub(super) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        match axum::extract::Query::<T>::from_request_parts(parts, state).await {
-            Ok(axum::extract::Query(query)) => Ok(Self(query)),
-            Err(rejection) => Err(ApiError::Invalid { field: None, why: rejection.body_text() }),
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let query = parts.uri.query().unwrap_or_default();
+        if query.contains("%00") {
+            let why = "The query is not valid: it holds U+0000".to_owned();
+            return Err(ApiError::Invalid { field: None, why });
         }
+        let pairs = form_urlencoded::parse(query.as_bytes());
+        let pairs = serde_urlencoded::Deserializer::new(pairs);
+        serde_path_to_error::deserialize(pairs)
+            .map(Self)
+            .map_err(|error| refusal("The query", &error))
+    }
+}
+
+impl<T: IntoParams> Input for Query<T> {
+    fn describe(route: &mut Describe) {
+        route.parameters.extend(T::into_params(|| Some(ParameterIn::Query)));
+        route.refuses(&[StatusCode::BAD_REQUEST]);
     }
 }
 
@@ -70,6 +107,9 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        if parts.uri.path().contains("%00") {
+            return Err(ApiError::NotFound);
+        }
         match axum::extract::Path::<T>::from_request_parts(parts, state).await {
             Ok(axum::extract::Path(path)) => Ok(Self(path)),
             Err(_) => Err(ApiError::NotFound),
@@ -77,21 +117,54 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
     }
 }
 
-/// The paging part of a list's query.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Paging {
-    pub(super) limit: Option<String>,
-    pub(super) cursor: Option<String>,
+impl<T: IntoParams> Input for Path<T> {
+    fn describe(route: &mut Describe) {
+        route.parameters.extend(T::into_params(|| Some(ParameterIn::Path)));
+        route.refuses(&[StatusCode::NOT_FOUND]);
+    }
 }
 
 /// How many elements a caller wants: 50 unless they say, 1 to 100.
-pub(super) fn limit(given: Option<&str>) -> Result<u32, ApiError> {
-    let Some(given) = given else {
-        return Ok(LIMIT.0);
-    };
-    match given.parse() {
-        Ok(limit) if (1..=LIMIT.1).contains(&limit) => Ok(limit),
-        _ => Err(ApiError::invalid("limit", "limit must be a whole number from 1 to 100")),
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limit(pub(super) u32);
+
+impl Default for Limit {
+    fn default() -> Self {
+        Self(LIMIT.0)
     }
+}
+
+impl<'de> Deserialize<'de> for Limit {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(value)?;
+        match text.parse() {
+            Ok(limit) if (1..=LIMIT.1).contains(&limit) => Ok(Self(limit)),
+            _ => Err(serde::de::Error::custom("limit must be a whole number from 1 to 100")),
+        }
+    }
+}
+
+impl PartialSchema for Limit {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::Integer)
+            .minimum(Some(1))
+            .maximum(Some(LIMIT.1))
+            .default(Some(LIMIT.0.into()))
+            .into()
+    }
+}
+
+impl ToSchema for Limit {}
+
+/// The query of a list without filters.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Paging {
+    /// Elements of the page.
+    #[serde(default)]
+    #[param(inline)]
+    pub(super) limit: Limit,
+    /// The `nextCursor` of the page before.
+    pub(super) cursor: Option<String>,
 }

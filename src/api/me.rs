@@ -9,18 +9,21 @@ use chatkeep_core::plan::{Plan, Usage, UsageStatus};
 use chatkeep_core::store::User;
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::Api;
 use super::auth::Caller;
 use super::error::ApiError;
+use super::etag::Timed;
 
 /// `GET /api/me`.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Me {
     user_id: UserId,
     display_name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     picture_url: Option<String>,
     plan: Plan,
     quota: i64,
@@ -28,7 +31,8 @@ pub(super) struct Me {
 }
 
 /// `GET /api/usage`.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Usage)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct UsageView {
     total_bytes: i64,
@@ -36,13 +40,15 @@ pub(super) struct UsageView {
     remaining: i64,
     percentage: f64,
     status: UsageStatus,
+    /// By channel id.
     channels: BTreeMap<ChannelId, ChannelUsageView>,
     synced_at: Timestamp,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Serialize, ToSchema)]
+#[schema(as = ChannelUsage)]
 #[serde(rename_all = "camelCase")]
-struct ChannelUsageView {
+pub(super) struct ChannelUsageView {
     bytes: i64,
     bytes_at_subscribe: i64,
     message_count: i64,
@@ -60,10 +66,13 @@ pub(super) async fn me(State(api): State<Api>, caller: Caller) -> Result<Json<Me
     }))
 }
 
+/// The part of [`UsageView`] that does not tell the time: quota and what each channel holds.
+type UsageContent = (i64, i64, BTreeMap<ChannelId, ChannelUsageView>);
+
 pub(super) async fn usage(
     State(api): State<Api>,
     caller: Caller,
-) -> Result<Json<UsageView>, ApiError> {
+) -> Result<Timed<UsageView, UsageContent>, ApiError> {
     let user = user(&api, &caller).await?;
     let usage = api.store.usage(&user.id).await?;
     let total = Usage::new(usage.total(), user.plan);
@@ -75,19 +84,22 @@ pub(super) async fn usage(
         };
         (channel.channel, view)
     });
-    Ok(Json(UsageView {
+    let channels: BTreeMap<_, _> = channels.collect();
+    let content = (total.used, total.quota, channels.clone());
+    let body = UsageView {
         total_bytes: total.used,
         quota: total.quota,
         remaining: total.remaining(),
         percentage: total.percentage(),
         status: total.status(),
-        channels: channels.collect(),
+        channels,
         // The counters change with what they count, so they are true whenever they are read.
         synced_at: api.clock.now(),
-    }))
+    };
+    Ok(Timed { body, content })
 }
 
 /// The key's user; a key without one is as good as deleted.
 async fn user(api: &Api, caller: &Caller) -> Result<User, ApiError> {
-    api.store.user(caller.user()).await?.ok_or(ApiError::InvalidKey)
+    api.store.user(&caller.user).await?.ok_or(ApiError::InvalidKey)
 }

@@ -6,60 +6,111 @@ use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::store::{MessageFilter, Order, StoredMessage};
 use chatkeep_core::time::Timestamp;
+use chrono::{Days, NaiveDate, TimeZone as _};
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::auth::{ChannelAccess, Member, ReadMessages};
-use super::channels::parse;
+use super::cursor::Page;
 use super::error::ApiError;
-use super::extract::{Path, Query, limit};
+use super::extract::{Limit, Path, Query};
 use super::{Api, cursor};
 use crate::view::{GapView, MessageView};
 
 /// `GET …/backup/messages`.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Page {
+pub(super) struct Messages {
     messages: Vec<MessageView>,
+    /// Times within the list in which the channel was not kept.
     gaps: Vec<GapView>,
     next_cursor: Option<String>,
 }
 
-/// The query of the message list.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct ListQuery {
-    limit: Option<String>,
-    cursor: Option<String>,
-    order: Option<String>,
-    from: Option<String>,
-    to: Option<String>,
-    sender_id: Option<UserId>,
-    #[serde(rename = "type")]
-    kind: Option<String>,
+/// Newest or oldest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum OrderParam {
+    #[default]
+    Desc,
+    Asc,
 }
 
-#[derive(Deserialize)]
-pub(super) struct MessagePath {
-    #[serde(rename = "messageId")]
-    message: MessageId,
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ListQuery {
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit,
+    /// The `nextCursor` of the page before.
+    cursor: Option<String>,
+    /// Newest first unless it says `asc`.
+    #[serde(default)]
+    #[param(inline)]
+    order: OrderParam,
+    /// Only messages of that day in the channel's time zone.
+    #[param(value_type = Option<String>, format = Date)]
+    date: Option<NaiveDate>,
+    /// Not sent before this.
+    #[param(inline)]
+    from: Option<Timestamp>,
+    /// Sent before this.
+    #[param(inline)]
+    to: Option<Timestamp>,
+    /// A message's id or a time: the page is the messages on both sides of it.
+    #[param(max_length = 200)]
+    around: Option<String>,
+    /// Only messages of that person.
+    #[param(value_type = Option<String>)]
+    sender_id: Option<UserId>,
+    /// Only messages of that type.
+    #[serde(rename = "type")]
+    #[param(inline)]
+    kind: Option<MessageType>,
 }
+
+#[derive(Deserialize, IntoParams)]
+pub(super) struct MessagePath {
+    /// The message.
+    #[serde(rename = "messageId")]
+    #[param(value_type = String)]
+    pub(super) message: MessageId,
+}
+
+/// Where a page begins or turns: a time and the id of a message sent then.
+type Place = (Timestamp, MessageId);
 
 pub(super) async fn list(
     State(api): State<Api>,
     access: ChannelAccess<Member, ReadMessages>,
     Query(query): Query<ListQuery>,
-) -> Result<Json<Page>, ApiError> {
+) -> Result<Page<Messages>, ApiError> {
     let binding = query.binding(&access.channel);
     let mut filter = query.filter(&binding)?;
-    filter.from = filter.from.max(access.not_before);
-    let page = api.store.messages(&access.channel, &filter).await?;
+    filter.from = filter.from.max(access.not_before());
+    if let Some(date) = query.date {
+        let (from, to) = api.day(&access.channel, date).await?;
+        filter.from = filter.from.max(Some(from));
+        filter.to = filter.to.map_or(Some(to), |end| Some(end.min(to)));
+    }
+    let (messages, next) = match &query.around {
+        Some(around) if filter.after.is_none() => {
+            let around = api.place(&access.channel, around, access.not_before()).await?;
+            api.around(&access.channel, &filter, around).await?
+        }
+        _ => {
+            let page = api.store.messages(&access.channel, &filter).await?;
+            (page.messages, page.next)
+        }
+    };
     let gaps = api.store.gaps(&access.channel, filter.from, filter.to).await?;
-    let next_cursor = page.next.and_then(|(at, id)| cursor::encode(&binding, &(at.millis(), id)));
-    Ok(Json(Page {
-        messages: page.messages.into_iter().map(MessageView::from).collect(),
+    let next = next.and_then(|(at, id)| cursor::encode(&binding, &(at.millis(), id)));
+    let body = Messages {
+        messages: messages.into_iter().map(MessageView::from).collect(),
         gaps: gaps.into_iter().map(GapView::from).collect(),
-        next_cursor,
-    }))
+        next_cursor: next.clone(),
+    };
+    Ok(Page { body, next })
 }
 
 pub(super) async fn one(
@@ -68,40 +119,118 @@ pub(super) async fn one(
     Path(path): Path<MessagePath>,
 ) -> Result<Json<MessageView>, ApiError> {
     let message = api.store.message(&access.channel, &path.message).await?;
-    let readable = |m: &StoredMessage| access.not_before.is_none_or(|from| m.sent_at >= from);
+    let readable = |m: &StoredMessage| access.not_before().is_none_or(|from| m.sent_at >= from);
     Ok(Json(message.filter(readable).ok_or(ApiError::NotFound)?.into()))
+}
+
+impl Api {
+    /// The times between which a day lies in the channel's zone.
+    async fn day(
+        &self,
+        channel: &ChannelId,
+        date: NaiveDate,
+    ) -> Result<(Timestamp, Timestamp), ApiError> {
+        let channel = self.store.channel(channel).await?.ok_or(ApiError::PermissionDenied)?;
+        let zone: chrono_tz::Tz = channel.time_zone.parse().unwrap_or(chrono_tz::UTC);
+        let wrong = || ApiError::invalid("date", "date is out of range");
+        let next = date.checked_add_days(Days::new(1)).ok_or_else(wrong)?;
+        Ok((midnight(zone, date).ok_or_else(wrong)?, midnight(zone, next).ok_or_else(wrong)?))
+    }
+
+    /// What `around` names.
+    async fn place(
+        &self,
+        channel: &ChannelId,
+        around: &str,
+        not_before: Option<Timestamp>,
+    ) -> Result<Place, ApiError> {
+        if let Some(time) = Timestamp::parse(around) {
+            return Ok((time, MessageId::new("")));
+        }
+        let message = self.store.message(channel, &MessageId::from(around)).await?;
+        let readable = message.filter(|m| not_before.is_none_or(|from| m.sent_at >= from));
+        readable.map(|message| (message.sent_at, message.id)).ok_or(ApiError::NotFound)
+    }
+
+    /// A page with as much before a place as after it, in the order of the filter.
+    async fn around(
+        &self,
+        channel: &ChannelId,
+        filter: &MessageFilter,
+        around: Place,
+    ) -> Result<(Vec<StoredMessage>, Option<Place>), ApiError> {
+        let half = filter.limit / 2;
+        let side = |order, limit| {
+            let after = Some(around.clone());
+            MessageFilter { order, limit, after, ..filter.clone() }
+        };
+        // The message itself belongs to the older side.
+        let mut older = side(Order::Descending, filter.limit - half);
+        older.after = Some((around.0, MessageId::new(format!("{}\u{1}", around.1))));
+        let older = self.store.messages(channel, &older).await?;
+        let newer = match half {
+            0 => None,
+            half => Some(self.store.messages(channel, &side(Order::Ascending, half)).await?),
+        };
+        let (newer, newest) = newer.map_or((Vec::new(), None), |page| (page.messages, page.next));
+        Ok(match filter.order {
+            Order::Ascending => (older.messages.into_iter().rev().chain(newer).collect(), newest),
+            Order::Descending => {
+                (newer.into_iter().rev().chain(older.messages).collect(), older.next)
+            }
+        })
+    }
+}
+
+/// The first moment of a day; where clocks skip midnight, the first one there is.
+fn midnight(zone: chrono_tz::Tz, date: NaiveDate) -> Option<Timestamp> {
+    let start = date.and_hms_opt(0, 0, 0)?;
+    let first = (0..8).find_map(|quarters| {
+        let local = start.checked_add_signed(chrono::TimeDelta::minutes(15 * quarters))?;
+        zone.from_local_datetime(&local).earliest()
+    })?;
+    Some(Timestamp::from_millis(first.timestamp_millis()))
 }
 
 impl ListQuery {
     /// What a cursor of this list is bound to.
     fn binding(&self, channel: &ChannelId) -> String {
         format!(
-            "messages:{channel}:{:?}:{:?}:{:?}:{:?}:{:?}",
-            self.order, self.from, self.to, self.sender_id, self.kind
+            "messages:{channel}:{:?}:{:?}:{:?}:{:?}:{:?}:{:?}",
+            self.order, self.date, self.from, self.to, self.sender_id, self.kind
         )
     }
 
     fn filter(&self, binding: &str) -> Result<MessageFilter, ApiError> {
         let after: Option<(i64, MessageId)> =
             self.cursor.as_deref().map(|text| cursor::decode(binding, text)).transpose()?;
-        let order = parse("order", self.order.as_deref(), |name| match name {
-            "desc" => Some(Order::Descending),
-            "asc" => Some(Order::Ascending),
-            _ => None,
-        })?;
         Ok(MessageFilter {
-            from: time("from", self.from.as_deref())?,
-            to: time("to", self.to.as_deref())?,
+            from: self.from,
+            to: self.to,
             sender: self.sender_id.clone(),
-            kind: parse("type", self.kind.as_deref(), MessageType::parse)?,
-            order: order.unwrap_or_default(),
+            kind: self.kind,
+            order: match self.order {
+                OrderParam::Desc => Order::Descending,
+                OrderParam::Asc => Order::Ascending,
+            },
             after: after.map(|(at, id)| (Timestamp::from_millis(at), id)),
-            limit: limit(self.limit.as_deref())?,
+            limit: self.limit.0,
         })
     }
 }
 
-fn time(field: &'static str, given: Option<&str>) -> Result<Option<Timestamp>, ApiError> {
-    let wrong = || ApiError::invalid(field, format!("{field} must be an ISO 8601 time"));
-    given.map(|text| Timestamp::parse(text).ok_or_else(wrong)).transpose()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_begins_where_the_zone_says() {
+        let day = |zone: &str, date: &str| {
+            midnight(zone.parse().unwrap(), date.parse().unwrap()).unwrap().to_string()
+        };
+        assert_eq!(day("UTC", "2026-01-02"), "2026-01-02T00:00:00.000Z");
+        assert_eq!(day("Asia/Taipei", "2026-01-02"), "2026-01-01T16:00:00.000Z");
+        // Clocks in Beirut went from 00:00 to 01:00 that day.
+        assert_eq!(day("Asia/Beirut", "2025-03-30"), "2025-03-29T22:00:00.000Z");
+    }
 }

@@ -1,88 +1,143 @@
 //! The REST surface, version 1 (interface specification, "Endpoints"; contract sections 1 to 6).
 //!
 //! Handlers are short: an extractor says who calls and what they may (`auth`), the store does
-//! the work, a view struct is the answer. Every error is an `ApiError`, turned into its
-//! one form in one place.
+//! the work, a view struct is the answer. Every route stands in one table; what its handler's
+//! signature says becomes its documentation. Every error is an `ApiError`, turned into its one
+//! form in one place.
 
 mod assistant;
 mod auth;
+mod backup;
 mod channels;
 mod cursor;
+mod deprecation;
+mod docs;
 mod error;
+mod etag;
+mod events;
 mod extract;
+mod idempotency;
+mod input;
+mod keys;
 mod me;
+mod members;
+mod membership;
 mod messages;
-mod random;
+pub(crate) mod random;
 mod respond;
+mod route;
 mod subscriptions;
+mod table;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::from_fn;
-use axum::routing::{get, post, put};
+use axum::middleware::{from_fn, from_fn_with_state};
+use chatkeep_core::bus::Bus;
+use chatkeep_core::platform::Directory;
 use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
+use tower_http::cors::{AllowOrigin, CorsLayer};
 
+pub(crate) use error::ApiError;
 pub use random::{api_key, key_id};
-
-use error::ApiError;
+pub use route::{Need, RouteInfo, Tag};
 
 /// Request bodies, at most (contract section 1).
 const MAX_BODY: usize = 1024 * 1024;
+/// Answers below this are not worth compressing, in bytes.
+const WORTH_COMPRESSING: u64 = 860;
 
 /// What the API works with. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Api {
     pub store: Store,
+    pub bus: Bus,
     pub clock: SharedClock,
+    /// Asks the platform about people; `None` in a process without the platform's token.
+    pub directory: Option<Directory>,
 }
 
-/// The API's routes, under `/api` and `/api/v1` alike.
-pub fn router(api: Api) -> Router {
-    let v1 = v1().with_state(api);
+/// The API's routes, under `/api` and `/api/v1` alike, with their documentation. Pages of
+/// `origins` may call it from a browser.
+pub fn router(api: Api, origins: &[String]) -> Router {
+    let routes = table::routes();
+    let docs = docs::router(&route::document(&routes));
+    let v1 = routes.router().layer(from_fn(respond::deprecate)).with_state(api.clone());
     let versioned = Router::new()
-        .nest("/api/v1", v1.clone().fallback(not_found).method_not_allowed_fallback(wrong_method))
-        .nest("/api", v1.fallback(unknown).method_not_allowed_fallback(wrong_method));
-    versioned
+        .nest("/api/v1", v1.clone().fallback(not_found))
+        .nest("/api", v1.fallback(unknown))
         .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(from_fn_with_state(api.clone(), idempotency::layer))
+        .layer(from_fn(respond::negotiate))
+        .layer(from_fn_with_state(api, auth::identify));
+    let router = versioned
+        .merge(docs)
+        .layer(from_fn(etag::layer))
+        .layer(compression())
         .layer(from_fn(respond::catch_panics))
-        .layer(from_fn(respond::finish))
+        .layer(from_fn(respond::finish));
+    match cors(origins) {
+        Some(cors) => router.layer(cors),
+        None => router,
+    }
 }
 
-fn v1() -> Router<Api> {
-    Router::new()
-        .route("/me", get(me::me))
-        .route("/usage", get(me::usage))
-        .route("/channels", get(channels::list))
-        .route("/channels/{channelId}", get(channels::detail))
-        .route("/channels/{channelId}/members", get(channels::members))
-        .route(
-            "/channels/{channelId}/assistant/config",
-            get(assistant::config::read).put(assistant::config::change),
-        )
-        .route(
-            "/channels/{channelId}/assistant/qa",
-            get(assistant::qa::list).post(assistant::qa::add),
-        )
-        .route(
-            "/channels/{channelId}/assistant/qa/{qaId}",
-            put(assistant::qa::replace).delete(assistant::qa::remove),
-        )
-        .route(
-            "/channels/{channelId}/assistant/welcome",
-            get(assistant::texts::welcome).put(assistant::texts::set_welcome),
-        )
-        .route(
-            "/channels/{channelId}/assistant/rules",
-            get(assistant::texts::rules).put(assistant::texts::set_rules),
-        )
-        .route("/channels/{channelId}/backup/messages", get(messages::list))
-        .route("/channels/{channelId}/backup/messages/{messageId}", get(messages::one))
-        .route(
-            "/channels/{channelId}/backup/subscribe",
-            post(subscriptions::subscribe).delete(subscriptions::unsubscribe),
-        )
-        .route("/subscriptions", get(subscriptions::list))
+/// Every route, for whoever documents or tests them.
+pub fn catalogue() -> Vec<RouteInfo> {
+    table::routes().infos()
+}
+
+/// The OpenAPI document.
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    route::document(&table::routes())
+}
+
+fn compression() -> CompressionLayer<impl tower_http::compression::Predicate> {
+    let worth = SizeAbove::new(WORTH_COMPRESSING)
+        .and(NotForContentType::IMAGES)
+        .and(NotForContentType::const_new("video/"))
+        .and(NotForContentType::const_new("audio/"))
+        .and(NotForContentType::const_new("application/octet-stream"))
+        .and(NotForContentType::const_new("application/zip"));
+    CompressionLayer::new().compress_when(worth)
+}
+
+fn cors(origins: &[String]) -> Option<CorsLayer> {
+    use axum::http::{HeaderName, Method, header};
+
+    let allowed: Vec<_> = origins.iter().filter_map(|origin| origin.parse().ok()).collect();
+    if allowed.is_empty() {
+        return None;
+    }
+    let named = HeaderName::from_static;
+    let layer = CorsLayer::new()
+        .allow_origin(AllowOrigin::list(allowed))
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
+        .allow_headers([
+            header::AUTHORIZATION,
+            header::CONTENT_TYPE,
+            header::IF_MATCH,
+            header::IF_NONE_MATCH,
+            header::RANGE,
+            named("idempotency-key"),
+            named("x-request-id"),
+        ])
+        .expose_headers([
+            header::ETAG,
+            header::LINK,
+            header::RETRY_AFTER,
+            header::CONTENT_RANGE,
+            header::CONTENT_DISPOSITION,
+            named("x-api-version"),
+            named("x-request-id"),
+            named("x-deprecated"),
+            named("x-ratelimit-limit"),
+            named("x-ratelimit-remaining"),
+            named("x-ratelimit-reset"),
+        ]);
+    Some(layer)
 }
 
 async fn not_found() -> ApiError {
@@ -96,8 +151,4 @@ async fn unknown(uri: axum::http::Uri) -> ApiError {
         !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
     });
     if version { ApiError::UnknownVersion } else { ApiError::NotFound }
-}
-
-async fn wrong_method() -> ApiError {
-    ApiError::MethodNotAllowed
 }

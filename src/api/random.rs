@@ -4,11 +4,11 @@
 const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
 /// `length` random letters of `[a-z0-9]`, each equally likely.
-pub(super) fn text(length: usize) -> String {
+pub(crate) fn text(length: usize) -> String {
     let mut text = String::with_capacity(length);
     while text.len() < length {
         // 252 is the largest multiple of 36 in a byte; what is above it would favour some letters.
-        for byte in entropy().into_iter().filter(|byte| *byte < 252) {
+        for byte in bytes::<64>().into_iter().filter(|byte| *byte < 252) {
             if text.len() < length {
                 text.push(char::from(LETTERS[usize::from(byte % 36)]));
             }
@@ -19,8 +19,8 @@ pub(super) fn text(length: usize) -> String {
 
 /// Random bytes. An operating system that has none cannot run this program safely, so it ends.
 #[expect(clippy::expect_used, reason = "no secret may ever be made without entropy")]
-fn entropy() -> [u8; 64] {
-    let mut bytes = [0; 64];
+pub(crate) fn bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
     bytes
 }

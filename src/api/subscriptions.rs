@@ -3,18 +3,22 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::store::{Subscribed, Subscription};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
+use utoipa::ToSchema;
 
-use super::auth::{Caller, ChannelAccess, ChannelPath, Member, Scoped as _, WriteBackup};
+use super::Api;
+use super::auth::{Caller, ChannelAccess, Member, Reaches, WriteBackup};
+use super::cursor::{Page, Window};
 use super::error::ApiError;
-use super::extract::{Paging, Path, Query, limit};
-use super::{Api, cursor};
+use super::extract::{Paging, Query};
+use super::route::{Describe, Output};
 
 /// `{success: true}`.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct Success {
     success: bool,
 }
@@ -25,19 +29,24 @@ impl Success {
     }
 }
 
+/// `{success: true}`, with 201 for what is new.
+pub(super) struct MaybeNew(bool);
+
 /// `GET /api/subscriptions`.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Subscriptions {
     subscriptions: Vec<SubscriptionView>,
     next_cursor: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Subscription)]
 #[serde(rename_all = "camelCase")]
 struct SubscriptionView {
     channel_id: ChannelId,
     created_at: Timestamp,
+    /// `active`.
     status: &'static str,
     bytes_at_subscribe: i64,
 }
@@ -45,11 +54,11 @@ struct SubscriptionView {
 pub(super) async fn subscribe(
     State(api): State<Api>,
     access: ChannelAccess<Member, WriteBackup>,
-) -> Result<(StatusCode, Json<Success>), ApiError> {
+) -> Result<MaybeNew, ApiError> {
     let now = api.clock.now();
-    match api.store.subscribe(&access.channel, &access.user, now).await? {
-        Subscribed::New => Ok((StatusCode::CREATED, Success::answer())),
-        Subscribed::Already => Ok((StatusCode::OK, Success::answer())),
+    match api.store.subscribe(&access.channel, access.user(), now).await? {
+        Subscribed::New => Ok(MaybeNew(true)),
+        Subscribed::Already => Ok(MaybeNew(false)),
         Subscribed::NoChannel => Err(ApiError::PermissionDenied),
     }
 }
@@ -57,34 +66,51 @@ pub(super) async fn subscribe(
 /// Open to whoever has a subscription, also after they left the chat: it still counts for them.
 pub(super) async fn unsubscribe(
     State(api): State<Api>,
-    caller: Caller,
-    Path(path): Path<ChannelPath>,
-    access: Option<ChannelAccess<Member, WriteBackup>>,
+    access: Reaches<WriteBackup>,
 ) -> Result<Json<Success>, ApiError> {
-    caller.require(WriteBackup::SCOPE)?;
-    let ended = api.store.unsubscribe(&path.channel, caller.user(), api.clock.now()).await?;
-    if ended || access.is_some() { Ok(Success::answer()) } else { Err(ApiError::PermissionDenied) }
+    let user = &access.caller.user;
+    let ended = api.store.unsubscribe(&access.channel, user, api.clock.now()).await?;
+    if ended || access.role.is_some() {
+        Ok(Success::answer())
+    } else {
+        Err(ApiError::PermissionDenied)
+    }
 }
 
 pub(super) async fn list(
     State(api): State<Api>,
     caller: Caller,
     Query(paging): Query<Paging>,
-) -> Result<Json<Subscriptions>, ApiError> {
-    const LIST: &str = "subscriptions";
-    let limit = limit(paging.limit.as_deref())?;
-    let after = paging.cursor.as_deref().map(|text| cursor::decode(LIST, text)).transpose()?;
-    let mut rows = api.store.subscriptions(caller.user(), after.as_ref(), limit + 1).await?;
-    let more = rows.len() > limit as usize;
-    rows.truncate(limit as usize);
-    let last = rows.last().filter(|_| more).map(|row| &row.channel);
-    let next_cursor = last.and_then(|id| cursor::encode(LIST, id));
-    rows.retain(|row| caller.sees(&row.channel));
-    let view = |row: Subscription| SubscriptionView {
-        channel_id: row.channel,
-        created_at: row.created_at,
-        status: "active",
-        bytes_at_subscribe: row.bytes_at_subscribe,
-    };
-    Ok(Json(Subscriptions { subscriptions: rows.into_iter().map(view).collect(), next_cursor }))
+) -> Result<Page<Subscriptions>, ApiError> {
+    let window = Window::open("subscriptions", paging.limit, paging.cursor.as_deref())?;
+    let (after, wanted) = (window.after.as_ref(), window.wanted());
+    let mut rows = api.store.subscriptions(&caller.user, caller.channels(), after, wanted).await?;
+    let next = window.cut(&mut rows, |row| row.channel.clone());
+    let subscriptions = rows.into_iter().map(SubscriptionView::from).collect();
+    Ok(Page { body: Subscriptions { subscriptions, next_cursor: next.clone() }, next })
+}
+
+impl From<Subscription> for SubscriptionView {
+    fn from(row: Subscription) -> Self {
+        Self {
+            channel_id: row.channel,
+            created_at: row.created_at,
+            status: "active",
+            bytes_at_subscribe: row.bytes_at_subscribe,
+        }
+    }
+}
+
+impl IntoResponse for MaybeNew {
+    fn into_response(self) -> Response {
+        let status = if self.0 { StatusCode::CREATED } else { StatusCode::OK };
+        (status, Success::answer()).into_response()
+    }
+}
+
+impl Output for MaybeNew {
+    fn describe(route: &mut Describe) {
+        route.answers::<Success>(StatusCode::CREATED, "It is new");
+        route.answers::<Success>(StatusCode::OK, "It was so already");
+    }
 }

@@ -1,32 +1,22 @@
 //! `chatkeep key …`.
 
 use anyhow::bail;
-use chatkeep_core::id::{KeyId, UserId};
+use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::NewKey;
+use chatkeep_core::store::{Key, NewKey};
 use chatkeep_core::time::Timestamp;
 
 use super::{Context, table};
 use crate::api;
 use crate::app::Unfit;
 
+/// Keys read at a time.
+const PAGE: u32 = 500;
+
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
     /// Makes a key and prints it, once.
-    Create {
-        /// Whose key it is.
-        #[arg(long)]
-        user: String,
-        /// What to call it.
-        #[arg(long, default_value = "command line")]
-        name: String,
-        /// What it may be used for; repeat for more [default: everything].
-        #[arg(long = "scope", value_name = "SCOPE")]
-        scopes: Vec<String>,
-        /// When it stops working (ISO 8601) [default: never].
-        #[arg(long, value_name = "TIME")]
-        expires: Option<String>,
-    },
+    Create(Create),
     /// Lists a user's keys.
     List {
         /// Whose keys.
@@ -43,11 +33,31 @@ pub(super) enum Command {
     },
 }
 
+#[derive(Debug, clap::Args)]
+pub(super) struct Create {
+    /// Whose key it is.
+    #[arg(long)]
+    user: String,
+    /// What to call it.
+    #[arg(long, default_value = "command line")]
+    name: String,
+    /// What it may be used for; repeat for more [default: everything].
+    #[arg(long = "scope", value_name = "SCOPE")]
+    scopes: Vec<String>,
+    /// A channel that it may see; repeat for more [default: all].
+    #[arg(long = "channel", value_name = "CHANNEL")]
+    channels: Vec<String>,
+    /// Nothing sent before this can be read with it (ISO 8601) [default: everything].
+    #[arg(long, value_name = "TIME")]
+    not_before: Option<String>,
+    /// When it stops working (ISO 8601) [default: never].
+    #[arg(long, value_name = "TIME")]
+    expires: Option<String>,
+}
+
 pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
     match command {
-        Command::Create { user, name, scopes, expires } => {
-            create(context, &user.into(), &name, &scopes, expires.as_deref()).await
-        }
+        Command::Create(key) => create(context, &key).await,
         Command::List { user, json } => list(context, &user.into(), json).await,
         Command::Revoke { id } => revoke(context, &id.into()).await,
     }
@@ -64,24 +74,34 @@ fn scopes_of(names: &[String]) -> Result<Vec<Scope>, Unfit> {
     names.iter().map(|name| Scope::parse(name).ok_or_else(|| unknown(name))).collect()
 }
 
-async fn create(
-    context: &Context,
-    user: &UserId,
-    name: &str,
-    scopes: &[String],
-    expires: Option<&str>,
-) -> anyhow::Result<()> {
-    let scopes = scopes_of(scopes)?;
-    let wrong = |text: &str| Unfit(format!("--expires {text:?} is not an ISO 8601 time"));
-    let expires_at =
-        expires.map(|text| Timestamp::parse(text).ok_or_else(|| wrong(text))).transpose()?;
+fn time(flag: &str, given: Option<&str>) -> Result<Option<Timestamp>, Unfit> {
+    let wrong = |text: &str| Unfit(format!("{flag} {text:?} is not an ISO 8601 time"));
+    given.map(|text| Timestamp::parse(text).ok_or_else(|| wrong(text))).transpose()
+}
+
+async fn create(context: &Context, wanted: &Create) -> anyhow::Result<()> {
+    let scopes = scopes_of(&wanted.scopes)?;
+    let expires_at = time("--expires", wanted.expires.as_deref())?;
+    let not_before = time("--not-before", wanted.not_before.as_deref())?;
+    let channels: Vec<ChannelId> =
+        wanted.channels.iter().map(|id| ChannelId::from(id.as_str())).collect();
+    let user = &UserId::from(wanted.user.as_str());
     let store = context.store().await?;
     if store.user(user).await?.is_none() {
         store.close().await;
         bail!("there is no user {user}; `chatkeep user add {user}` makes one");
     }
     let (id, secret) = (KeyId::new(api::key_id()), api::api_key());
-    let key = NewKey { id: &id, secret: &secret, user, name, scopes: &scopes, expires_at };
+    let key = NewKey {
+        id: &id,
+        secret: &secret,
+        user,
+        name: &wanted.name,
+        scopes: &scopes,
+        channels: (!channels.is_empty()).then_some(&channels),
+        not_before,
+        expires_at,
+    };
     store.add_key(&key, context.clock.now()).await?;
     store.close().await;
     eprintln!("{id}: keep the key, it is not shown again");
@@ -91,7 +111,16 @@ async fn create(
 
 async fn list(context: &Context, user: &UserId, json: bool) -> anyhow::Result<()> {
     let store = context.store().await?;
-    let keys = store.keys(user).await?;
+    let mut keys = Vec::new();
+    loop {
+        let after = keys.last().map(|key: &Key| (key.created_at, key.id.clone()));
+        let page = store.keys(user, after.as_ref(), PAGE).await?;
+        let last = page.len() < PAGE as usize;
+        keys.extend(page);
+        if last {
+            break;
+        }
+    }
     store.close().await;
     let mut rows = Vec::new();
     for key in keys {

@@ -15,6 +15,8 @@ use chatkeep_core::time::SharedClock;
 
 use super::emulator::{Chat, Emulator, Media, Post, Told, User};
 use crate::api;
+/// More keys than the demonstration makes.
+const MANY: u32 = 1_000;
 
 /// The group's people; the first one owns it.
 const PEOPLE: [&str; 4] = ["林小美", "Aiko", "Somchai", "Dave"];
@@ -90,9 +92,11 @@ impl Sample {
             user: &owner,
             name: KEY_NAME,
             scopes: &Scope::ALL,
+            channels: None,
+            not_before: None,
             expires_at: None,
         };
-        for old in store.keys(&owner).await?.iter().filter(|key| key.name == KEY_NAME) {
+        for old in store.keys(&owner, None, MANY).await?.iter().filter(|key| key.name == KEY_NAME) {
             store.drop_key(&old.id).await?;
         }
         store.add_key(&new, clock.now()).await?;
@@ -147,7 +151,7 @@ impl Sample {
 
     async fn set_up_assistant(&self) -> anyhow::Result<()> {
         let now = self.clock.now();
-        let change = |mut config: AssistantConfig| -> Result<_, std::convert::Infallible> {
+        let change = |mut config: AssistantConfig, _| -> Result<_, std::convert::Infallible> {
             config.qa.keyword_match = KeywordMatch::Contains;
             config.welcome.enabled = true;
             WELCOME.clone_into(&mut config.welcome.message);
@@ -156,7 +160,7 @@ impl Sample {
             Ok(config)
         };
         self.store.change_assistant_config(&self.group, &self.owner, now, change).await??;
-        self.store.set_group_rules(&self.group, GROUP_RULES, &self.owner, now).await?;
+        self.store.set_group_rules(&self.group, GROUP_RULES, None, &self.owner, now).await?;
         for (number, (keywords, question, answer)) in RULES.iter().enumerate() {
             let id = format!("qa_{}_demo{number}", now.millis()).into();
             let draft = RuleDraft {
@@ -165,7 +169,7 @@ impl Sample {
                 answer: (*answer).to_owned(),
             };
             let add = RuleChange::Add(&id, &draft);
-            self.store.change_rule(&self.group, add, &self.owner, now).await?;
+            self.store.change_rule(&self.group, add, None, &self.owner, now).await?;
         }
         Ok(())
     }

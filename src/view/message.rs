@@ -96,8 +96,8 @@ pub(crate) struct GapView {
     to: Option<Timestamp>,
     /// `quota`, `bot_removed`, `unsubscribed` or `outage`.
     reason: String,
-    /// Messages known to be missing.
-    skipped: i64,
+    /// Messages that were not kept; null when nobody can know.
+    skipped: Option<i64>,
 }
 
 impl From<Gap> for GapView {

@@ -19,6 +19,10 @@ struct AssistantRow {
     rules_by: Option<String>,
     qa_at: Option<i64>,
     qa_by: Option<String>,
+    config_v: i64,
+    welcome_v: i64,
+    rules_v: i64,
+    qa_v: i64,
 }
 
 #[derive(Debug, sqlx::FromRow)]
@@ -34,26 +38,33 @@ struct RuleRow {
 }
 
 const READ: &str = "
-    SELECT config, welcome_at, welcome_by, rules_text, rules_at, rules_by, qa_at, qa_by
+    SELECT config, welcome_at, welcome_by, rules_text, rules_at, rules_by, qa_at, qa_by,
+           config_v, welcome_v, rules_v, qa_v
     FROM assistants WHERE channel_id = $1";
 const LOCK: Sql = locking!(
-    "SELECT config, welcome_at, welcome_by, rules_text, rules_at, rules_by, qa_at, qa_by
+    "SELECT config, welcome_at, welcome_by, rules_text, rules_at, rules_by, qa_at, qa_by,
+            config_v, welcome_v, rules_v, qa_v
      FROM assistants WHERE channel_id = $1"
 );
 const VERSION: &str = "SELECT version FROM assistants WHERE channel_id = $1";
 const CREATE: &str = "
     INSERT INTO assistants (channel_id, config) VALUES ($1, $2)
     ON CONFLICT (channel_id) DO NOTHING";
-const SET_CONFIG: &str =
-    "UPDATE assistants SET config = $2, version = version + 1 WHERE channel_id = $1";
+const SET_CONFIG: &str = "
+    UPDATE assistants SET config = $2, version = version + 1, config_v = config_v + 1
+    WHERE channel_id = $1";
+/// The welcome text is part of the switches, too.
 const SET_WELCOME: &str = "
-    UPDATE assistants SET config = $2, welcome_at = $3, welcome_by = $4, version = version + 1
+    UPDATE assistants SET config = $2, welcome_at = $3, welcome_by = $4, version = version + 1,
+                          config_v = config_v + 1, welcome_v = welcome_v + 1
     WHERE channel_id = $1";
 const SET_RULES: &str = "
-    UPDATE assistants SET rules_text = $2, rules_at = $3, rules_by = $4, version = version + 1
+    UPDATE assistants SET rules_text = $2, rules_at = $3, rules_by = $4, version = version + 1,
+                          rules_v = rules_v + 1
     WHERE channel_id = $1";
 const TOUCH_QA: &str = "
-    UPDATE assistants SET qa_at = $2, qa_by = $3, version = version + 1 WHERE channel_id = $1";
+    UPDATE assistants SET qa_at = $2, qa_by = $3, version = version + 1, qa_v = qa_v + 1
+    WHERE channel_id = $1";
 const RULES: &str = "
     SELECT rule_id, keywords, question, answer, created_at, created_by, hit_count,
            suppressed_count
@@ -87,6 +98,34 @@ pub enum RuleChanged {
     NoRule,
     /// The channel has as many rules as it may.
     TooMany,
+    /// The rules are of another version than the caller expects.
+    Stale,
+}
+
+/// A settings object and its version, which rises with every change of it; 0 while nothing was
+/// ever set.
+#[derive(Clone, Debug)]
+pub struct Setting<T> {
+    /// The version.
+    pub version: i64,
+    /// The object.
+    pub value: T,
+}
+
+/// The versions of the switches and of the welcome text, which is one of them.
+#[derive(Clone, Copy, Debug)]
+pub struct SettingVersions {
+    /// Of all switches.
+    pub config: i64,
+    /// Of the welcome text.
+    pub welcome: i64,
+}
+
+/// The versions that a caller may replace; `None` for any.
+pub type IfMatch<'a> = Option<&'a [i64]>;
+
+fn fits(version: i64, if_match: IfMatch<'_>) -> bool {
+    if_match.is_none_or(|versions| versions.contains(&version))
 }
 
 impl Store {
@@ -108,13 +147,25 @@ impl Store {
         &self,
         channel: &ChannelId,
     ) -> Result<AssistantConfig, StoreError> {
-        match self.assistant_row(channel).await? {
-            Some(row) => config_of(&row, channel),
-            None => Ok(AssistantConfig::default()),
-        }
+        Ok(self.assistant_setting(channel).await?.value)
     }
 
-    /// Changes a channel's switches by `change`, which sees the present ones and may refuse.
+    /// A channel's switches with their version.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn assistant_setting(
+        &self,
+        channel: &ChannelId,
+    ) -> Result<Setting<AssistantConfig>, StoreError> {
+        Ok(match self.assistant_row(channel).await? {
+            Some(row) => Setting { version: row.config_v, value: config_of(&row, channel)? },
+            None => Setting { version: 0, value: AssistantConfig::default() },
+        })
+    }
+
+    /// Changes a channel's switches by `change`, which sees the present ones with the versions of
+    /// the switches and of the welcome text, and may refuse.
     ///
     /// # Errors
     /// When the database fails.
@@ -123,45 +174,51 @@ impl Store {
         channel: &ChannelId,
         by: &UserId,
         now: Timestamp,
-        change: impl FnOnce(AssistantConfig) -> Result<AssistantConfig, E> + Send,
-    ) -> Result<Result<AssistantConfig, E>, StoreError> {
+        change: impl FnOnce(AssistantConfig, SettingVersions) -> Result<AssistantConfig, E> + Send,
+    ) -> Result<Result<Setting<AssistantConfig>, E>, StoreError> {
         let mut tx = self.db.begin().await?;
         let row = locked(&mut tx, channel).await?;
         let before = config_of(&row, channel)?;
-        let config = match change(before.clone()) {
+        let versions = SettingVersions { config: row.config_v, welcome: row.welcome_v };
+        let value = match change(before.clone(), versions) {
             Ok(config) => config,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        save_config(&mut tx, channel, by, now, &before, &config).await?;
+        save_config(&mut tx, channel, by, now, &before, &value).await?;
         tx.commit().await?;
-        Ok(Ok(config))
+        Ok(Ok(Setting { version: row.config_v + 1, value }))
     }
 
     /// The welcome text.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn welcome(&self, channel: &ChannelId) -> Result<SettingText, StoreError> {
+    pub async fn welcome(&self, channel: &ChannelId) -> Result<Setting<SettingText>, StoreError> {
         let Some(row) = self.assistant_row(channel).await? else {
-            return Ok(SettingText::default());
+            return Ok(Setting { version: 0, value: SettingText::default() });
         };
         let text = config_of(&row, channel)?.welcome.message;
-        Ok(SettingText { revision: revision(row.welcome_at, row.welcome_by), text })
+        let value = SettingText { revision: revision(row.welcome_at, row.welcome_by), text };
+        Ok(Setting { version: row.welcome_v, value })
     }
 
     /// The group-rules text.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn group_rules(&self, channel: &ChannelId) -> Result<SettingText, StoreError> {
+    pub async fn group_rules(
+        &self,
+        channel: &ChannelId,
+    ) -> Result<Setting<SettingText>, StoreError> {
         let Some(row) = self.assistant_row(channel).await? else {
-            return Ok(SettingText::default());
+            return Ok(Setting { version: 0, value: SettingText::default() });
         };
         let revision = revision(row.rules_at, row.rules_by);
-        Ok(SettingText { revision, text: row.rules_text })
+        let value = SettingText { revision, text: row.rules_text };
+        Ok(Setting { version: row.rules_v, value })
     }
 
-    /// Sets the group-rules text.
+    /// Sets the group-rules text. `false` when it is of another version than `if_match` says.
     ///
     /// # Errors
     /// When the database fails.
@@ -169,28 +226,34 @@ impl Store {
         &self,
         channel: &ChannelId,
         text: &str,
+        if_match: IfMatch<'_>,
         by: &UserId,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
-        locked(&mut tx, channel).await?;
+        let row = locked(&mut tx, channel).await?;
+        if !fits(row.rules_v, if_match) {
+            return Ok(false);
+        }
         let (c, at, by) = (channel.as_str(), now.millis(), by.as_str());
         let tx_ref = &mut tx;
         exec!(tx_ref, query(SET_RULES).bind(c).bind(text).bind(at).bind(by))?;
-        tx.commit().await
+        tx.commit().await?;
+        Ok(true)
     }
 
     /// A channel's rules, oldest first.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn rules(&self, channel: &ChannelId) -> Result<RuleList, StoreError> {
+    pub async fn rules(&self, channel: &ChannelId) -> Result<Setting<RuleList>, StoreError> {
         let row = self.assistant_row(channel).await?;
+        let version = row.as_ref().map_or(0, |row| row.qa_v);
         let revision = row.map(|row| revision(row.qa_at, row.qa_by)).unwrap_or_default();
         let rows: Vec<RuleRow> =
             read!(self, c => query_as(RULES).bind(channel.as_str()).fetch_all(c))?;
         let items = rows.into_iter().map(Rule::try_from).collect::<Result<_, _>>()?;
-        Ok(RuleList { revision, items })
+        Ok(Setting { version, value: RuleList { revision, items } })
     }
 
     /// Adds, replaces or removes a rule.
@@ -201,11 +264,14 @@ impl Store {
         &self,
         channel: &ChannelId,
         change: RuleChange<'_>,
+        if_match: IfMatch<'_>,
         by: &UserId,
         now: Timestamp,
     ) -> Result<RuleChanged, StoreError> {
         let mut tx = self.db.begin().await?;
-        locked(&mut tx, channel).await?;
+        if !fits(locked(&mut tx, channel).await?.qa_v, if_match) {
+            return Ok(RuleChanged::Stale);
+        }
         let changed = change_rule_in(&mut tx, channel, change, by, now).await?;
         if changed == RuleChanged::Done {
             let (c, at, by) = (channel.as_str(), now.millis(), by.as_str());

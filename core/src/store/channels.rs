@@ -4,6 +4,7 @@ use serde::Serialize;
 use sqlx::{query, query_as};
 
 use super::db::{exec, read};
+use super::keep::Key;
 use super::{Store, StoreError, parsed};
 use crate::event::ChannelKind;
 use crate::id::{ChannelId, UserId};
@@ -45,6 +46,8 @@ pub struct Channel {
     pub bytes: i64,
     /// Messages kept of it.
     pub message_count: i64,
+    /// IANA name of the zone in which its days begin.
+    pub time_zone: String,
 }
 
 #[derive(Debug, sqlx::FromRow)]
@@ -60,6 +63,7 @@ struct ChannelRow {
     disabled_at: i64,
     bytes: i64,
     message_count: i64,
+    time_zone: String,
 }
 
 macro_rules! channels {
@@ -71,7 +75,7 @@ macro_rules! channels {
                           AND n.left_at >= n.joined_at AND n.left_at >= n.last_seen_at))
                     ) AS member_count,
                     c.created_at, c.created_by, c.enabled_at, c.disabled_at, c.bytes,
-                    c.message_count
+                    c.message_count, c.time_zone
              FROM channels c ",
             $rest
         )
@@ -86,10 +90,14 @@ const OF_USER: &str = channels!(
      WHERE m.user_id = $1 AND m.role <> 'guest'
        AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at AND m.left_at >= m.last_seen_at)
        AND c.channel_id > $2
+       AND (CAST($4 AS TEXT) IS NULL
+            OR c.channel_id IN (SELECT value ->> 'c' FROM json_each($4)))
      ORDER BY c.channel_id LIMIT $3"
 );
 
 const WITHOUT_SUMMARY: &str = "SELECT 1 FROM channels WHERE channel_id = $1 AND summary_at < $2";
+
+const SET_TIME_ZONE: &str = "UPDATE channels SET time_zone = $2 WHERE channel_id = $1";
 
 const SAVE_SUMMARY: &str = "
     UPDATE channels SET name = COALESCE($2, name), picture_url = COALESCE($3, picture_url),
@@ -107,19 +115,22 @@ impl Store {
         row.map(Channel::try_from).transpose()
     }
 
-    /// The channels that a user may see, by id, from after `after`, at most `limit`.
+    /// The channels that a user may see, by id, from after `after`, at most `limit`; only those
+    /// of `only` where it is given.
     ///
     /// # Errors
     /// When the database fails.
     pub async fn channels_of(
         &self,
         user: &UserId,
+        only: Option<&[ChannelId]>,
         after: Option<&ChannelId>,
         limit: u32,
     ) -> Result<Vec<Channel>, StoreError> {
         let after = after.map_or("", ChannelId::as_str);
+        let only = only.map(channel_keys).transpose()?;
         let rows: Vec<ChannelRow> = read!(self, c => query_as(OF_USER)
-            .bind(user.as_str()).bind(after).bind(i64::from(limit)).fetch_all(c))?;
+            .bind(user.as_str()).bind(after).bind(i64::from(limit)).bind(&only).fetch_all(c))?;
         rows.into_iter().map(Channel::try_from).collect()
     }
 
@@ -135,6 +146,17 @@ impl Store {
         let row: Option<(i32,)> = read!(self, c => query_as(WITHOUT_SUMMARY)
             .bind(channel.as_str()).bind(than.millis()).fetch_optional(c))?;
         Ok(row.is_some())
+    }
+
+    /// Sets the zone in which a channel's days begin, by its IANA name.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn set_time_zone(&self, channel: &ChannelId, zone: &str) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(tx_ref, query(SET_TIME_ZONE).bind(channel.as_str()).bind(zone))?;
+        tx.commit().await
     }
 
     /// Keeps a channel's name, picture and size.
@@ -162,6 +184,12 @@ impl Store {
     }
 }
 
+/// Channels as the JSON list that a statement reads.
+pub(super) fn channel_keys(channels: &[ChannelId]) -> Result<String, StoreError> {
+    let keys: Vec<_> = channels.iter().map(|id| Key { c: id.as_str(), m: None }).collect();
+    Ok(serde_json::to_string(&keys)?)
+}
+
 impl TryFrom<ChannelRow> for Channel {
     type Error = StoreError;
 
@@ -181,6 +209,7 @@ impl TryFrom<ChannelRow> for Channel {
             status: if gone { ChannelStatus::Disabled } else { ChannelStatus::Active },
             bytes: row.bytes,
             message_count: row.message_count,
+            time_zone: row.time_zone,
         })
     }
 }

@@ -3,7 +3,7 @@
 use sha2::{Digest as _, Sha256};
 use sqlx::{query, query_as};
 
-use super::db::{exec, read};
+use super::db::{Sql, Tx, exec, locking, read, run};
 use super::{Store, StoreError, parsed};
 use crate::id::{ChannelId, KeyId, UserId};
 use crate::role::Scope;
@@ -47,6 +47,10 @@ pub struct NewKey<'a> {
     pub name: &'a str,
     /// What it may be used for.
     pub scopes: &'a [Scope],
+    /// The only channels it may see; `None` for all.
+    pub channels: Option<&'a [ChannelId]>,
+    /// Nothing sent before this may be read with it.
+    pub not_before: Option<Timestamp>,
     /// When it stops working.
     pub expires_at: Option<Timestamp>,
 }
@@ -76,11 +80,23 @@ macro_rules! keys {
 }
 
 const BY_HASH: &str = keys!("WHERE hash = $1");
-const OF_USER: &str = keys!("WHERE user_id = $1 ORDER BY created_at, key_id");
+const OF_USER: &str = keys!(
+    "WHERE user_id = $1 AND (created_at, key_id) > ($2, $3) ORDER BY created_at, key_id LIMIT $4"
+);
 const ADD: &str = "
-    INSERT INTO api_keys (key_id, hash, mask, user_id, name, scopes, created_at, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    INSERT INTO api_keys (key_id, hash, mask, user_id, name, scopes, channel_ids, not_before,
+                          created_at, expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+const ONE_OF_USER: Sql = locking!(
+    "SELECT key_id, mask, user_id, name, scopes, channel_ids, not_before, created_at, expires_at,
+            last_used_at
+     FROM api_keys WHERE key_id = $1 AND user_id = $2"
+);
+const EXPIRE: &str = "
+    UPDATE api_keys SET expires_at = $2
+    WHERE key_id = $1 AND (expires_at IS NULL OR expires_at > $2)";
 const DROP: &str = "DELETE FROM api_keys WHERE key_id = $1";
+const DROP_OF_USER: &str = "DELETE FROM api_keys WHERE key_id = $1 AND user_id = $2";
 const USED: &str = "
     UPDATE api_keys SET last_used_at = $2
     WHERE key_id = $1 AND (last_used_at IS NULL OR last_used_at < $3)";
@@ -94,22 +110,52 @@ impl Store {
     /// # Errors
     /// When the database fails or the user is unknown.
     pub async fn add_key(&self, key: &NewKey<'_>, now: Timestamp) -> Result<(), StoreError> {
-        let scopes = serde_json::to_string(key.scopes)?;
+        let mut tx = self.db.begin().await?;
+        add_in(&mut tx, key, now).await?;
+        tx.commit().await
+    }
+
+    /// Replaces a user's key by one of the same properties with a new id and secret; the old one
+    /// works until `old_until`. Gives the new key; `None` when the user has no such key or it has
+    /// expired.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn rotate_key(
+        &self,
+        user: &UserId,
+        old: &KeyId,
+        (id, secret): (&KeyId, &str),
+        old_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Option<Key>, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
-        exec!(
-            tx_ref,
-            query(ADD)
-                .bind(key.id.as_str())
-                .bind(hash(key.secret))
-                .bind(mask(key.secret))
-                .bind(key.user.as_str())
-                .bind(key.name)
-                .bind(&scopes)
-                .bind(now.millis())
-                .bind(key.expires_at.map(Timestamp::millis))
-        )?;
-        tx.commit().await
+        let row: Option<KeyRow> = run!(tx_ref, ONE_OF_USER, |sql, c| query_as(sql)
+            .bind(old.as_str())
+            .bind(user.as_str())
+            .fetch_optional(c))?;
+        let Some(key) = row.map(Key::try_from).transpose()? else {
+            return Ok(None);
+        };
+        if key.expires_at.is_some_and(|at| at <= now) {
+            return Ok(None);
+        }
+        let new = NewKey {
+            id,
+            secret,
+            user,
+            name: &key.name,
+            scopes: &key.scopes,
+            channels: key.channels.as_deref(),
+            not_before: key.not_before,
+            expires_at: key.expires_at,
+        };
+        add_in(tx_ref, &new, now).await?;
+        exec!(tx_ref, query(EXPIRE).bind(old.as_str()).bind(old_until.millis()))?;
+        tx.commit().await?;
+        let (id, mask) = (id.clone(), mask(secret));
+        Ok(Some(Key { id, mask, created_at: now, last_used_at: None, ..key }))
     }
 
     /// The stored key that `secret` is, expired or not; `None` for an unknown one.
@@ -122,13 +168,19 @@ impl Store {
         row.map(Key::try_from).transpose()
     }
 
-    /// A user's keys, oldest first.
+    /// A user's keys, oldest first, from after `after` (time of making, id), at most `limit`.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn keys(&self, user: &UserId) -> Result<Vec<Key>, StoreError> {
-        let rows: Vec<KeyRow> =
-            read!(self, c => query_as(OF_USER).bind(user.as_str()).fetch_all(c))?;
+    pub async fn keys(
+        &self,
+        user: &UserId,
+        after: Option<&(Timestamp, KeyId)>,
+        limit: u32,
+    ) -> Result<Vec<Key>, StoreError> {
+        let (at, id) = after.map_or((i64::MIN, ""), |(at, id)| (at.millis(), id.as_str()));
+        let rows: Vec<KeyRow> = read!(self, c => query_as(OF_USER)
+            .bind(user.as_str()).bind(at).bind(id).bind(i64::from(limit)).fetch_all(c))?;
         rows.into_iter().map(Key::try_from).collect()
     }
 
@@ -140,6 +192,18 @@ impl Store {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
         let dropped = exec!(tx_ref, query(DROP).bind(id.as_str()))?;
+        tx.commit().await?;
+        Ok(dropped > 0)
+    }
+
+    /// Deletes a key of that user. `false` when they have none of that id.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn drop_key_of(&self, user: &UserId, id: &KeyId) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let dropped = exec!(tx_ref, query(DROP_OF_USER).bind(id.as_str()).bind(user.as_str()))?;
         tx.commit().await?;
         Ok(dropped > 0)
     }
@@ -158,6 +222,26 @@ impl Store {
         exec!(tx_ref, query(USED).bind(key.id.as_str()).bind(now.millis()).bind(due))?;
         tx.commit().await
     }
+}
+
+async fn add_in(tx: &mut Tx, key: &NewKey<'_>, now: Timestamp) -> Result<(), StoreError> {
+    let scopes = serde_json::to_string(key.scopes)?;
+    let channels = key.channels.map(serde_json::to_string).transpose()?;
+    exec!(
+        tx,
+        query(ADD)
+            .bind(key.id.as_str())
+            .bind(hash(key.secret))
+            .bind(mask(key.secret))
+            .bind(key.user.as_str())
+            .bind(key.name)
+            .bind(&scopes)
+            .bind(&channels)
+            .bind(key.not_before.map(Timestamp::millis))
+            .bind(now.millis())
+            .bind(key.expires_at.map(Timestamp::millis))
+    )?;
+    Ok(())
 }
 
 /// A key has 206 bits of randomness, so a plain hash is enough.

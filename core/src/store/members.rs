@@ -1,12 +1,14 @@
 //! Who is in which channel: evidence from events, merged so that late, repeated and disordered
 //! events change nothing that is newer (contract section 3).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sqlx::{query, query_as};
 
-use super::db::{exec, read};
+use super::coverage::{Presence, note};
+use super::db::{Sql, Tx, exec, locking, read, run};
+use super::happenings::{HappeningKind, NewHappening, log};
 use super::{Store, StoreError, parsed};
 use crate::event::{ChannelRef, PlatformKind};
 use crate::id::{ChannelId, UserId};
@@ -48,7 +50,7 @@ pub enum SightingKind {
 }
 
 /// Whether a person is in a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MemberStatus {
     /// They are.
@@ -175,6 +177,12 @@ const ALL_MEMBERS: &str = members!(
      AND m.user_id > $3 ORDER BY m.user_id LIMIT $4"
 );
 
+const KNOWN_MOVES: Sql = locking!(
+    "SELECT channel_id, user_id, joined_at, left_at FROM members
+     WHERE (channel_id, user_id) IN (SELECT value ->> 'c', value ->> 'u' FROM json_each($1))
+     ORDER BY channel_id, user_id"
+);
+
 const OWNER_PLAN: &str = "
     SELECT u.plan FROM members m JOIN users u ON u.user_id = m.user_id
     WHERE m.channel_id = $1 AND m.role = 'owner' ORDER BY m.user_id LIMIT 1";
@@ -224,9 +232,21 @@ impl Store {
         let tx_ref = &mut tx;
         let rows = serde_json::to_string(&channels.into_values().collect::<Vec<_>>())?;
         exec!(tx_ref, query(SAVE_CHANNELS).bind(&rows))?;
+        for sighting in sightings {
+            let presence = match sighting.kind {
+                SightingKind::BotJoined => Presence::BotJoined,
+                SightingKind::BotLeft => Presence::BotLeft,
+                _ => continue,
+            };
+            note(tx_ref, &sighting.channel.id, sighting.at, presence).await?;
+        }
         if !members.is_empty() {
             let rows = serde_json::to_string(&users)?;
             exec!(tx_ref, query(SAVE_USERS).bind(&rows).bind(now.millis()))?;
+            let moves: Vec<_> = members.values().filter(|m| m.on > 0 || m.off > 0).collect();
+            let known = known_moves(tx_ref, &moves).await?;
+            let told = moves.iter().flat_map(|member| member.told(&known)).collect::<Vec<_>>();
+            log(tx_ref, &told, now).await?;
             let rows = serde_json::to_string(&members.into_values().collect::<Vec<_>>())?;
             exec!(tx_ref, query(SAVE_MEMBERS).bind(&rows))?;
         }
@@ -317,6 +337,44 @@ impl Store {
             .bind(i64::from(limit)).bind(status.map(|s| i64::from(s == MemberStatus::Left)))
             .fetch_all(c))?;
         rows.into_iter().map(Member::try_from).collect()
+    }
+}
+
+/// When people were last known to come in and to leave, by channel and person.
+type Moves = HashMap<(String, String), (i64, i64)>;
+
+/// Reads it for those who come or leave now, so that only what is new is told.
+async fn known_moves(tx: &mut Tx, moves: &[&MemberEvidence<'_>]) -> Result<Moves, StoreError> {
+    if moves.is_empty() {
+        return Ok(Moves::new());
+    }
+    let keys = serde_json::to_string(moves)?;
+    let rows: Vec<(String, String, i64, i64)> =
+        run!(tx, KNOWN_MOVES, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;
+    Ok(rows.into_iter().map(|(c, u, on, off)| ((c, u), (on, off))).collect())
+}
+
+impl<'a> MemberEvidence<'a> {
+    /// What of it is news.
+    fn told(&self, known: &Moves) -> Vec<NewHappening<'a>> {
+        let key = (self.c.to_owned(), self.u.to_owned());
+        let (on, off) = known.get(&key).copied().unwrap_or_default();
+        let moves = [
+            (HappeningKind::MemberJoined, self.on, on),
+            (HappeningKind::MemberLeft, self.off, off),
+        ];
+        let mut told: Vec<_> = moves
+            .into_iter()
+            .filter(|(_, at, known)| at > known)
+            .map(|(kind, at, _)| NewHappening {
+                kind: kind.name(),
+                at,
+                c: Some(self.c),
+                s: Some(self.u),
+            })
+            .collect();
+        told.sort_by_key(|told| told.at);
+        told
     }
 }
 

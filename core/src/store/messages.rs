@@ -2,7 +2,8 @@
 
 use sqlx::query_as;
 
-use super::db::read;
+use super::db::{Sql, read};
+use super::keep::Key;
 use super::{MessageState, Store, StoreError, parsed};
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::{Content, MessageType};
@@ -122,30 +123,44 @@ pub struct Gap {
     pub from: Timestamp,
     /// When keeping went on; `None` while it has not.
     pub to: Option<Timestamp>,
-    /// Why: `quota`.
+    /// Why: `quota`, `bot_removed`, `unsubscribed` or `outage`.
     pub reason: String,
-    /// How many messages were not kept.
-    pub skipped: i64,
+    /// How many messages were not kept; `None` when nobody can know.
+    pub skipped: Option<i64>,
 }
 
-/// The two orders differ only in the comparison with the cursor and the sorting.
+/// What is read of a message.
+macro_rules! columns {
+    () => {
+        "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type,
+                m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
+                u.display_name, u.picture_url, f.status AS media_status "
+    };
+}
+
+/// Sender and media record of a message.
+macro_rules! joins {
+    () => {
+        " LEFT JOIN users u ON u.user_id = m.sender_id
+          LEFT JOIN media f ON f.channel_id = m.channel_id AND f.message_id = m.message_id "
+    };
+}
+
+/// The two orders differ only in the comparison with the cursor and the sorting. The conditions
+/// on sender and type are worded so that each has its index.
 macro_rules! page {
-    ($than:literal, $direction:literal) => {
+    ($than:literal, $direction:literal, $only:literal) => {
         concat!(
-            "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type,
-                    m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
-                    u.display_name, u.picture_url, f.status AS media_status
-             FROM messages m
-             LEFT JOIN users u ON u.user_id = m.sender_id
-             LEFT JOIN media f ON f.channel_id = m.channel_id AND f.message_id = m.message_id
-             WHERE m.channel_id = $1 AND m.sent_at IS NOT NULL
+            columns!(),
+            "FROM messages m",
+            joins!(),
+            "WHERE m.channel_id = $1 AND m.sent_at IS NOT NULL
                AND m.sent_at >= $2 AND m.sent_at < $3
                AND (m.sent_at, m.message_id) ",
             $than,
-            " ($4, $5)
-               AND (CAST($6 AS TEXT) IS NULL OR m.sender_id = $6)
-               AND (CAST($7 AS TEXT) IS NULL OR m.type = $7)
-             ORDER BY m.sent_at ",
+            " ($4, $5) AND ",
+            $only,
+            " ORDER BY m.sent_at ",
             $direction,
             ", m.message_id ",
             $direction,
@@ -154,22 +169,52 @@ macro_rules! page {
     };
 }
 
-const NEWEST_FIRST: &str = page!("<", "DESC");
-const OLDEST_FIRST: &str = page!(">", "ASC");
+/// Both orders of a page.
+macro_rules! pages {
+    ($only:literal) => {
+        Pages { newest: page!("<", "DESC", $only), oldest: page!(">", "ASC", $only) }
+    };
+}
 
-const ONE: &str = "
-    SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type, m.content,
-           m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
-           u.display_name, u.picture_url, f.status AS media_status
-    FROM messages m
-    LEFT JOIN users u ON u.user_id = m.sender_id
-    LEFT JOIN media f ON f.channel_id = m.channel_id AND f.message_id = m.message_id
-    WHERE m.channel_id = $1 AND m.message_id = $2 AND m.sent_at IS NOT NULL";
+struct Pages {
+    newest: &'static str,
+    oldest: &'static str,
+}
 
-const GAPS: &str = "
-    SELECT from_at, to_at, reason, skipped FROM gaps
-    WHERE channel_id = $1 AND from_at < $3 AND (to_at = 0 OR to_at >= $2)
-    ORDER BY from_at";
+const ALL: Pages = pages!(
+    "(CAST($6 AS TEXT) IS NULL OR m.sender_id = $6)
+     AND (CAST($7 AS TEXT) IS NULL OR m.type = $7)"
+);
+const OF_SENDER: Pages = pages!("m.sender_id = $6 AND (CAST($7 AS TEXT) IS NULL OR m.type = $7)");
+/// Texts are most of all messages, so they need no index, and there is none.
+const OF_TYPE: Pages =
+    pages!("(CAST($6 AS TEXT) IS NULL OR m.sender_id = $6) AND m.type = $7 AND m.type <> 'text'");
+
+const ONE: &str = concat!(
+    columns!(),
+    "FROM messages m",
+    joins!(),
+    "WHERE m.channel_id = $1 AND m.message_id = $2 AND m.sent_at IS NOT NULL"
+);
+
+/// LATERAL with LIMIT keeps PostgreSQL to one index look-up a key.
+const CHOSEN: Sql = Sql {
+    sqlite: concat!(
+        columns!(),
+        "FROM json_each($1) k CROSS JOIN messages m",
+        joins!(),
+        "WHERE m.channel_id = k.value ->> 'c' AND m.message_id = k.value ->> 'm'
+           AND m.sent_at IS NOT NULL"
+    ),
+    postgres: concat!(
+        columns!(),
+        "FROM json_each($1) k CROSS JOIN LATERAL (
+             SELECT * FROM messages
+             WHERE channel_id = k.value ->> 'c' AND message_id = k.value ->> 'm'
+               AND sent_at IS NOT NULL LIMIT 1) m",
+        joins!()
+    ),
+};
 
 impl Store {
     /// A page of a channel's messages.
@@ -183,9 +228,14 @@ impl Store {
     ) -> Result<MessagePage, StoreError> {
         let from = filter.from.map_or(i64::MIN, Timestamp::millis);
         let to = filter.to.map_or(i64::MAX, Timestamp::millis);
+        let pages = match (&filter.sender, filter.kind) {
+            (Some(_), _) => OF_SENDER,
+            (None, None | Some(MessageType::Text)) => ALL,
+            (None, Some(_)) => OF_TYPE,
+        };
         let (sql, start) = match filter.order {
-            Order::Descending => (NEWEST_FIRST, i64::MAX),
-            Order::Ascending => (OLDEST_FIRST, i64::MIN),
+            Order::Descending => (pages.newest, i64::MAX),
+            Order::Ascending => (pages.oldest, i64::MIN),
         };
         let (at, id) = match &filter.after {
             Some((at, id)) => (at.millis(), id.as_str()),
@@ -219,28 +269,23 @@ impl Store {
             .bind(channel.as_str()).bind(message.as_str()).fetch_optional(c))?;
         row.map(StoredMessage::try_from).transpose()
     }
+}
 
-    /// The gaps of a channel that touch the given time.
+impl Store {
+    /// The messages of that channel and id that are kept, in any order.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn gaps(
+    pub async fn chosen_messages(
         &self,
-        channel: &ChannelId,
-        from: Option<Timestamp>,
-        to: Option<Timestamp>,
-    ) -> Result<Vec<Gap>, StoreError> {
-        let from = from.map_or(i64::MIN, Timestamp::millis);
-        let to = to.map_or(i64::MAX, Timestamp::millis);
-        let rows: Vec<(i64, i64, String, i64)> = read!(self, c => query_as(GAPS)
-            .bind(channel.as_str()).bind(from).bind(to).fetch_all(c))?;
-        let gap = |(from, to, reason, skipped)| Gap {
-            from: Timestamp::from_millis(from),
-            to: (to != 0).then(|| Timestamp::from_millis(to)),
-            reason,
-            skipped,
-        };
-        Ok(rows.into_iter().map(gap).collect())
+        keys: &[(ChannelId, MessageId)],
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        let keys: Vec<_> =
+            keys.iter().map(|(c, m)| Key { c: c.as_str(), m: Some(m.as_str()) }).collect();
+        let keys = serde_json::to_string(&keys)?;
+        let sql = self.pick(CHOSEN);
+        let rows: Vec<FullRow> = read!(self, c => query_as(sql).bind(&keys).fetch_all(c))?;
+        rows.into_iter().map(StoredMessage::try_from).collect()
     }
 }
 

@@ -9,7 +9,10 @@
 
 mod assistant;
 mod channels;
+mod coverage;
 mod db;
+mod happenings;
+mod idempotency;
 mod keep;
 mod keys;
 mod ledger;
@@ -17,20 +20,25 @@ mod members;
 mod messages;
 mod other;
 mod replies;
+mod roles;
 mod subscriptions;
 mod users;
 
 use std::path::Path;
 
-use db::{Db, read};
+use db::{Db, Sql, read};
 
-pub use assistant::{RuleChange, RuleChanged};
+pub use assistant::{IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
 pub use channels::{Channel, ChannelStatus};
-pub use keep::{ChannelChange, Kept};
+pub use coverage::{Coverage, LostMedia};
+pub use happenings::{Feed, FeedReader, Happening, HappeningKind, Place};
+pub use idempotency::{IdempotencyKey, Repeated};
+pub use keep::{ChannelChange, Kept, Removed};
 pub use keys::{Key, NewKey};
 pub use members::{Member, MemberStatus, Sighting, SightingKind};
 pub use messages::{Gap, MessageFilter, MessagePage, Order, Sender, StoredMessage};
 pub use replies::{Claim, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus};
+pub use roles::RoleSet;
 pub use subscriptions::{ChannelUsage, Subscribed, Subscription, UserUsage};
 pub use users::User;
 
@@ -93,7 +101,9 @@ impl Store {
             Database::Postgres(url) => Db::postgres(url, connections).await?,
         };
         db.migrate().await?;
-        Ok(Self { db })
+        let store = Self { db };
+        store.adopt_happenings().await?;
+        Ok(store)
     }
 
     /// Whether the database answers.
@@ -103,6 +113,14 @@ impl Store {
     pub async fn ready(&self) -> Result<(), StoreError> {
         let _: (i64,) = read!(self, c => sqlx::query_as("SELECT CAST(1 AS BIGINT)").fetch_one(c))?;
         Ok(())
+    }
+
+    /// The wording of a statement for this database.
+    const fn pick(&self, sql: Sql) -> &'static str {
+        match self.db {
+            Db::Sqlite { .. } => sql.sqlite,
+            Db::Postgres(_) => sql.postgres,
+        }
     }
 
     /// Closes every connection.

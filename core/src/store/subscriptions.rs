@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use sqlx::{query, query_as};
 
+use super::channels::channel_keys;
+use super::coverage::{Presence, note};
 use super::db::{Sql, Tx, exec, locking, read, run};
 use super::keep::{close_gaps, lock_ledger, save_ledger};
 use super::ledger::{Ledger, SubscriberRow};
@@ -100,9 +102,13 @@ const SUBSCRIBERS: &str = "
     FROM subscriptions s JOIN users u ON u.user_id = s.user_id
     WHERE s.cancelled_at = 0 AND s.channel_id = $1";
 
+const COUNT: &str = "SELECT COUNT(*) FROM subscriptions WHERE channel_id = $1 AND cancelled_at = 0";
+
 const LIST: &str = "
     SELECT channel_id, created_at, bytes_at_subscribe FROM subscriptions
-    WHERE user_id = $1 AND cancelled_at = 0 AND channel_id > $2 ORDER BY channel_id LIMIT $3";
+    WHERE user_id = $1 AND cancelled_at = 0 AND channel_id > $2
+      AND (CAST($4 AS TEXT) IS NULL OR channel_id IN (SELECT value ->> 'c' FROM json_each($4)))
+    ORDER BY channel_id LIMIT $3";
 
 const USAGE: &str = "
     SELECT s.channel_id, c.bytes, s.bytes_at_subscribe, c.message_count
@@ -155,19 +161,22 @@ impl Store {
         Ok(rows.into_iter().map(|(id,)| ChannelId::new(id)).collect())
     }
 
-    /// A user's active subscriptions by channel, from after `after`, at most `limit`.
+    /// A user's active subscriptions by channel, from after `after`, at most `limit`; only of the
+    /// channels of `only` where it is given.
     ///
     /// # Errors
     /// When the database fails.
     pub async fn subscriptions(
         &self,
         user: &UserId,
+        only: Option<&[ChannelId]>,
         after: Option<&ChannelId>,
         limit: u32,
     ) -> Result<Vec<Subscription>, StoreError> {
         let after = after.map_or("", ChannelId::as_str);
+        let only = only.map(channel_keys).transpose()?;
         let rows: Vec<(String, i64, i64)> = read!(self, c => query_as(LIST)
-            .bind(user.as_str()).bind(after).bind(i64::from(limit)).fetch_all(c))?;
+            .bind(user.as_str()).bind(after).bind(i64::from(limit)).bind(&only).fetch_all(c))?;
         let subscription =
             |(channel, created_at, bytes_at_subscribe): (String, _, _)| Subscription {
                 channel: ChannelId::from(channel),
@@ -229,9 +238,13 @@ async fn subscribe_in(
     // Not before anything that is kept, so that time alone tells what is in the baseline.
     let since = now.millis().max(counted_at);
     let (c, u) = (channel.as_str(), user.as_str());
+    let others = has_subscribers(tx, channel).await?;
     exec!(tx, query(SAVE).bind(c).bind(u).bind(since).bind(bytes))?;
     exec!(tx, query(CLAIM).bind(c).bind(u).bind(since))?;
     exec!(tx, query(ENABLE).bind(c).bind(since))?;
+    if !others {
+        note(tx, channel, Timestamp::from_millis(since), Presence::Subscribed).await?;
+    }
     resume(tx, &BTreeSet::from([channel.clone()]), now).await?;
     Ok(Subscribed::New)
 }
@@ -258,8 +271,16 @@ async fn unsubscribe_in(
     ledger.release(user, bytes - known.bytes_at_subscribe);
     save_ledger(tx, &ledger, now).await?;
     exec!(tx, query(CANCEL).bind(c).bind(u).bind(now.millis()))?;
+    if !has_subscribers(tx, channel).await? {
+        note(tx, channel, now, Presence::Unsubscribed).await?;
+    }
     resume(tx, channels, now).await?;
     Ok(true)
+}
+
+async fn has_subscribers(tx: &mut Tx, channel: &ChannelId) -> Result<bool, StoreError> {
+    let (count,): (i64,) = run!(tx, c => query_as(COUNT).bind(channel.as_str()).fetch_one(c))?;
+    Ok(count > 0)
 }
 
 /// Closes the gaps of those channels whose backup runs (again).

@@ -1,35 +1,39 @@
 //! `GET` and `PUT …/assistant/config`.
 
-use axum::Json;
 use axum::extract::State;
 use chatkeep_core::assistant::{
     AssistantConfig, KeywordMatch, NoMatchScope, QaMode, RulesConfig, WelcomeConfig, limits,
 };
 use chatkeep_core::plan::Plan;
+use chatkeep_core::store::{Setting, SettingVersions};
 use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
 
-use super::{Settings, keywords, text};
+use super::Settings;
 use crate::api::Api;
 use crate::api::error::ApiError;
+use crate::api::etag::{IfMatch, Versioned};
 use crate::api::extract::Body;
+use crate::api::input::{Keyword, keywords, text};
 
 /// A day: a longer cooldown would be a switched-off rule.
 const MAX_COOLDOWN: u32 = 86_400;
 
 /// `{assistant: {…}}`.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = AssistantSettings)]
 pub(in crate::api) struct ConfigView {
     assistant: AssistantConfig,
 }
 
 /// A change: what is absent stays as it is.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct ConfigPatch {
     assistant: AssistantPatch,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct AssistantPatch {
     enabled: Option<bool>,
@@ -38,29 +42,33 @@ struct AssistantPatch {
     rules: Option<RulesPatch>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct QaPatch {
     enabled: Option<bool>,
     mode: Option<QaMode>,
     #[serde(default)]
+    #[schema(value_type = Option<String>, max_length = 5000)]
     no_match_reply: Nullable,
     no_match_scope: Option<NoMatchScope>,
     keyword_match: Option<KeywordMatch>,
+    #[schema(minimum = 0, maximum = 86400)]
     cooldown_seconds: Option<u32>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct WelcomePatch {
     enabled: Option<bool>,
+    #[schema(max_length = 5000)]
     message: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RulesPatch {
     enabled: Option<bool>,
+    #[schema(value_type = Option<Vec<Keyword>>, max_items = 50)]
     trigger_keywords: Option<Vec<String>>,
 }
 
@@ -81,27 +89,39 @@ impl<'de> Deserialize<'de> for Nullable {
 pub(in crate::api) async fn read(
     State(api): State<Api>,
     access: Settings,
-) -> Result<Json<ConfigView>, ApiError> {
-    Ok(Json(ConfigView { assistant: api.store.assistant_config(&access.channel).await? }))
+) -> Result<Versioned<ConfigView>, ApiError> {
+    Ok(api.store.assistant_setting(&access.channel).await?.into())
 }
 
 pub(in crate::api) async fn change(
     State(api): State<Api>,
     access: Settings,
+    IfMatch(if_match): IfMatch,
     Body(patch): Body<ConfigPatch>,
-) -> Result<Json<ConfigView>, ApiError> {
+) -> Result<Versioned<ConfigView>, ApiError> {
     let patch = patch.assistant;
     if patch.qa.as_ref().and_then(|qa| qa.mode) == Some(QaMode::Semantic) {
         let plan = api.store.owner_plan(&access.channel).await?;
         if plan != Some(Plan::Pro) {
-            return Err(ApiError::SemanticNeedsPro);
+            return Err(ApiError::SEMANTIC_NEEDS_PRO);
         }
     }
     let now = api.clock.now();
-    let change = |config| patch.applied_to(config);
+    let change = |config, versions: SettingVersions| {
+        if if_match.is_some_and(|wanted| !wanted.contains(&versions.config)) {
+            return Err(ApiError::Stale);
+        }
+        patch.applied_to(config)
+    };
     let changed =
-        api.store.change_assistant_config(&access.channel, &access.user, now, change).await?;
-    Ok(Json(ConfigView { assistant: changed? }))
+        api.store.change_assistant_config(&access.channel, access.user(), now, change).await?;
+    Ok(changed?.into())
+}
+
+impl From<Setting<AssistantConfig>> for Versioned<ConfigView> {
+    fn from(setting: Setting<AssistantConfig>) -> Self {
+        Self { version: setting.version, body: ConfigView { assistant: setting.value } }
+    }
 }
 
 impl AssistantPatch {

@@ -1,24 +1,28 @@
 //! `…/assistant/welcome` and `…/assistant/rules`.
 
-use axum::Json;
 use axum::extract::State;
 use chatkeep_core::assistant::{AssistantConfig, Revision, SettingText, limits};
+use chatkeep_core::store::{Setting, SettingVersions};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
-use super::{Settings, text};
+use super::Settings;
 use crate::api::Api;
 use crate::api::error::ApiError;
+use crate::api::etag::{IfMatch, Versioned};
 use crate::api::extract::Body;
+use crate::api::input::text;
 
 /// The welcome message (interface specification, "Welcome message").
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Welcome)]
 pub(in crate::api) struct WelcomeView {
     #[serde(flatten)]
     revision: Revision,
     messages: Vec<WelcomeText>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct WelcomeText {
     #[serde(rename = "type")]
     kind: &'static str,
@@ -26,63 +30,79 @@ struct WelcomeText {
 }
 
 /// The group rules (interface specification, "Group rules").
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = GroupRules)]
 pub(in crate::api) struct RulesView {
     #[serde(flatten)]
     revision: Revision,
     content: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct WelcomeBody {
+    /// May hold `{displayName}` and `{groupName}`.
+    #[schema(max_length = 5000)]
     message: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct RulesBody {
+    #[schema(max_length = 5000)]
     content: String,
 }
 
 pub(in crate::api) async fn welcome(
     State(api): State<Api>,
     access: Settings,
-) -> Result<Json<WelcomeView>, ApiError> {
-    Ok(Json(api.store.welcome(&access.channel).await?.into()))
+) -> Result<Versioned<WelcomeView>, ApiError> {
+    Ok(versioned(api.store.welcome(&access.channel).await?))
 }
 
 pub(in crate::api) async fn set_welcome(
     State(api): State<Api>,
     access: Settings,
+    IfMatch(if_match): IfMatch,
     Body(body): Body<WelcomeBody>,
-) -> Result<Json<WelcomeView>, ApiError> {
+) -> Result<Versioned<WelcomeView>, ApiError> {
     let message = text("message", body.message, 0, limits::TEXT)?;
-    let change = |mut config: AssistantConfig| -> Result<_, ApiError> {
+    let change = |mut config: AssistantConfig, versions: SettingVersions| {
+        if if_match.is_some_and(|wanted| !wanted.contains(&versions.welcome)) {
+            return Err(ApiError::Stale);
+        }
         config.welcome.message = message;
         Ok(config)
     };
     let now = api.clock.now();
-    api.store.change_assistant_config(&access.channel, &access.user, now, change).await??;
-    Ok(Json(api.store.welcome(&access.channel).await?.into()))
+    api.store.change_assistant_config(&access.channel, access.user(), now, change).await??;
+    Ok(versioned(api.store.welcome(&access.channel).await?))
 }
 
 pub(in crate::api) async fn rules(
     State(api): State<Api>,
     access: Settings,
-) -> Result<Json<RulesView>, ApiError> {
-    Ok(Json(api.store.group_rules(&access.channel).await?.into()))
+) -> Result<Versioned<RulesView>, ApiError> {
+    Ok(versioned(api.store.group_rules(&access.channel).await?))
 }
 
 pub(in crate::api) async fn set_rules(
     State(api): State<Api>,
     access: Settings,
+    IfMatch(if_match): IfMatch,
     Body(body): Body<RulesBody>,
-) -> Result<Json<RulesView>, ApiError> {
+) -> Result<Versioned<RulesView>, ApiError> {
     let content = text("content", body.content, 0, limits::TEXT)?;
     let now = api.clock.now();
-    api.store.set_group_rules(&access.channel, &content, &access.user, now).await?;
-    Ok(Json(api.store.group_rules(&access.channel).await?.into()))
+    let (channel, if_match) = (&access.channel, if_match.as_deref());
+    if !api.store.set_group_rules(channel, &content, if_match, access.user(), now).await? {
+        return Err(ApiError::Stale);
+    }
+    Ok(versioned(api.store.group_rules(&access.channel).await?))
+}
+
+fn versioned<T: From<SettingText>>(setting: Setting<SettingText>) -> Versioned<T> {
+    Versioned { version: setting.version, body: setting.value.into() }
 }
 
 impl From<SettingText> for WelcomeView {

@@ -140,9 +140,10 @@ async fn channels_of_a_person(fixture: Fixture) {
     }
     let left = sighting("C2", 9, SightingKind::Left("U1".into()));
     fixture.store.sight(&[left], at(10)).await.unwrap();
-    let channels = fixture.store.channels_of(&"U1".into(), None, 10).await.unwrap();
+    let channels = fixture.store.channels_of(&"U1".into(), None, None, 10).await.unwrap();
     let ids: Vec<_> = channels.iter().map(|c| c.id.as_str()).collect();
     assert_eq!(ids, ["C1", "C3"]);
-    let after = fixture.store.channels_of(&"U1".into(), Some(&"C1".into()), 10).await.unwrap();
+    let after =
+        fixture.store.channels_of(&"U1".into(), None, Some(&"C1".into()), 10).await.unwrap();
     assert_eq!(after.len(), 1);
 }

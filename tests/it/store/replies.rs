@@ -22,7 +22,7 @@ async fn prepared(fixture: &Fixture) {
     };
     let id = "qa_1_a".into();
     let add = RuleChange::Add(&id, &draft);
-    fixture.store.change_rule(&"C1".into(), add, &"U1".into(), at(6)).await.unwrap();
+    fixture.store.change_rule(&"C1".into(), add, None, &"U1".into(), at(6)).await.unwrap();
 }
 
 async fn claim(fixture: &Fixture, event: &str, time: i64, cooldown_ms: i64) -> Claim {
@@ -39,7 +39,7 @@ async fn claim(fixture: &Fixture, event: &str, time: i64, cooldown_ms: i64) -> C
 }
 
 async fn hits(fixture: &Fixture) -> (i64, i64) {
-    let rules = fixture.store.rules(&"C1".into()).await.unwrap();
+    let rules = fixture.store.rules(&"C1".into()).await.unwrap().value;
     (rules.items[0].hit_count, rules.items[0].suppressed_count)
 }
 

@@ -29,6 +29,8 @@ async fn keys_are_found_by_secret_only(fixture: Fixture) {
         user: &user,
         name: "n",
         scopes: &[Scope::ReadMessages],
+        channels: None,
+        not_before: None,
         expires_at: Some(at(99)),
     };
     store.add_key(&key, at(2)).await.unwrap();
@@ -37,7 +39,7 @@ async fn keys_are_found_by_secret_only(fixture: Fixture) {
     assert_eq!(found.scopes, [Scope::ReadMessages]);
     assert!(store.key("ck_secret_1235").await.unwrap().is_none());
     store.touch_key(&found, at(70_000)).await.unwrap();
-    assert_eq!(store.keys(&user).await.unwrap()[0].last_used_at, Some(at(70_000)));
+    assert_eq!(store.keys(&user, None, 9).await.unwrap()[0].last_used_at, Some(at(70_000)));
     assert!(store.drop_key(&"key_1".into()).await.unwrap());
     assert!(!store.drop_key(&"key_1".into()).await.unwrap());
     assert!(store.key("ck_secret_1234").await.unwrap().is_none());

@@ -65,8 +65,8 @@ impl Assistants {
     /// compiled again with the next event.
     async fn compile(&self, channel: &ChannelId, version: i64) -> Result<Compiled, Outcome> {
         let config = self.store.assistant_config(channel).await?;
-        let group_rules = self.store.group_rules(channel).await?.text;
-        let rules = self.store.rules(channel).await?.items;
+        let group_rules = self.store.group_rules(channel).await?.value.text;
+        let rules = self.store.rules(channel).await?.value.items;
         Compiled::new(version, config, group_rules, rules)
             .map_err(|error| Outcome::Retry(described(&error)))
     }

@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 use sqlx::query_as;
 
 use super::super::db::{Tx, run};
+use super::super::happenings::HappeningKind;
 use super::super::{MessageState, StoreError};
 use super::sql::{ADD_MESSAGES, saved};
 use super::{Batch, ChannelChange, MessageKey};
@@ -39,6 +40,8 @@ impl Batch {
                 done[index] = true;
                 let at = self.ledger.storing_time(&key.0, now);
                 self.ledger.charge(&key.0, at, state.bytes(), 1);
+                let sent_at = state.sent_at.unwrap_or(now);
+                self.told.push((HappeningKind::MessageReceived, key.clone(), sent_at));
                 self.resumed.insert(key.0.clone());
                 self.states.insert(key.clone(), state);
                 self.added.insert(key);
@@ -68,7 +71,8 @@ impl Batch {
         for (index, change) in changes.iter().enumerate() {
             let received = matches!(change.change, MessageChange::Received(_));
             let (channel, message) = (&change.channel, &change.message);
-            if received && self.ledger.subscribed(channel) && seen.insert((channel, message)) {
+            let wanted = received && self.ledger.subscribed(channel) && !self.bars.refuse(change);
+            if wanted && seen.insert((channel, message)) {
                 let mut state = MessageState::default();
                 let at = self.ledger.storing_time(channel, now);
                 state.apply(&change.change, false, at);

@@ -1,13 +1,16 @@
 //! Keeping messages: one transaction stores a batch of changes and moves every counter with them
 //! (architecture, rules 2 and 3).
 
+mod bars;
 mod fresh;
+mod removal;
 mod sql;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sqlx::{query, query_as};
 
+pub use removal::Removed;
 pub(super) use sql::Key;
 use sql::{
     ADD_NOTICE, ADD_TO_BASELINES, ADD_TO_CHANNELS, ADD_TO_USERS, ALL_MESSAGES, CLOSE_GAPS, Delta,
@@ -15,7 +18,10 @@ use sql::{
     SAVE_MESSAGES, WIDEN_GAP, saved,
 };
 
+use bars::Bars;
+
 use super::db::{Db, Tx, exec, read, run};
+use super::happenings::{HappeningKind, NewHappening, log};
 use super::ledger::{Ledger, SubscriberRow};
 use super::messages::{MessageRow, state_of};
 use super::{MessageState, Store, StoreError};
@@ -60,6 +66,8 @@ struct Batch {
     added: BTreeSet<MessageKey>,
     skips: BTreeMap<ChannelId, Skips>,
     resumed: BTreeSet<ChannelId>,
+    bars: Bars,
+    told: Vec<(HappeningKind, MessageKey, Timestamp)>,
 }
 
 #[derive(Debug)]
@@ -140,7 +148,8 @@ pub(super) async fn keep_in(
 ) -> Result<Vec<Kept>, StoreError> {
     let channels = changes.iter().map(|change| &change.channel).collect();
     let ledger = lock_ledger(tx, &channels).await?;
-    let mut batch = Batch { ledger, ..Batch::default() };
+    let bars = Bars::of(tx, &channels).await?;
+    let mut batch = Batch { ledger, bars, ..Batch::default() };
     let added = batch.add_fresh(tx, changes, now).await?;
     let rest = changes.iter().zip(&added).filter(|(_, added)| !**added);
     batch.load(tx, rest.map(|(change, _)| change)).await?;
@@ -196,6 +205,9 @@ impl Batch {
         if !self.ledger.subscribed(channel) {
             return Kept::NotBackedUp;
         }
+        if self.bars.refuse(item) {
+            return Kept::Known;
+        }
         let paused = self.ledger.paused(channel);
         let storing_time = self.ledger.storing_time(channel, now);
         let key = (channel.clone(), item.message.clone());
@@ -213,8 +225,25 @@ impl Batch {
             Effect::Changed => {}
             Effect::Skipped => self.skip(item),
         }
+        if effect == Effect::Changed {
+            self.tell(&key, &item.change, count);
+        }
         self.changed.insert(key);
         if effect == Effect::Skipped { Kept::Skipped } else { Kept::Changed }
+    }
+
+    /// Notes what to tell of a change. What nobody could see yet is not told.
+    fn tell(&mut self, key: &MessageKey, change: &MessageChange, count: i64) {
+        let seen = self.states.get(key).is_some_and(|state| state.sent_at.is_some());
+        let told = match change {
+            MessageChange::Received(message) if count > 0 => {
+                Some((HappeningKind::MessageReceived, message.at))
+            }
+            MessageChange::Edited { at, .. } if seen => Some((HappeningKind::MessageEdited, *at)),
+            MessageChange::Unsent { at } if seen => Some((HappeningKind::MessageUnsent, *at)),
+            _ => None,
+        };
+        self.told.extend(told.map(|(kind, at)| (kind, key.clone(), at)));
     }
 
     fn skip(&mut self, item: &ChannelChange) {
@@ -233,9 +262,15 @@ impl Batch {
         save_ledger(tx, &self.ledger, now).await?;
         close_gaps(tx, &self.resumed, now).await?;
         for (channel, skips) in &self.skips {
-            open_gap(tx, channel, skips).await?;
+            open_gap(tx, channel, skips, now).await?;
         }
-        Ok(())
+        let told = self.told.iter().map(|(kind, (channel, message), at)| NewHappening {
+            kind: kind.name(),
+            at: at.millis(),
+            c: Some(channel.as_str()),
+            s: Some(message.as_str()),
+        });
+        log(tx, &told.collect::<Vec<_>>(), now).await
     }
 
     async fn save_messages(&self, tx: &mut Tx) -> Result<(), StoreError> {
@@ -284,15 +319,30 @@ pub(super) async fn close_gaps(
     }
     let keys: Vec<_> = channels.iter().map(|id| Key { c: id.as_str(), m: None }).collect();
     let keys = serde_json::to_string(&keys)?;
-    exec!(tx, query(CLOSE_GAPS).bind(&keys).bind(now.millis()))?;
-    Ok(())
+    let closed: Vec<(String,)> =
+        run!(tx, c => query_as(CLOSE_GAPS).bind(&keys).bind(now.millis()).fetch_all(c))?;
+    let resumed = closed.iter().map(|(channel,)| NewHappening {
+        kind: HappeningKind::BackupResumed.name(),
+        at: now.millis(),
+        c: Some(channel),
+        s: None,
+    });
+    log(tx, &resumed.collect::<Vec<_>>(), now).await
 }
 
-async fn open_gap(tx: &mut Tx, channel: &ChannelId, skips: &Skips) -> Result<(), StoreError> {
+async fn open_gap(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    skips: &Skips,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     let widened = exec!(tx, query(WIDEN_GAP).bind(channel.as_str()).bind(skips.count))?;
     if widened == 0 {
         let (from, count) = (skips.from.millis(), skips.count);
         exec!(tx, query(OPEN_GAP).bind(channel.as_str()).bind(from).bind(count))?;
+        let kind = HappeningKind::BackupPaused.name();
+        let paused = NewHappening { kind, at: from, c: Some(channel.as_str()), s: None };
+        log(tx, &[paused], now).await?;
     }
     Ok(())
 }
@@ -349,7 +399,14 @@ pub(super) async fn add_notice(
     status: UsageStatus,
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    let kind = HappeningKind::of_usage(status);
     let (user, status) = (user.as_str(), status.name());
     exec!(tx, query(ADD_NOTICE).bind(user).bind(status).bind(now.millis()))?;
-    Ok(())
+    let told = kind.map(|kind| NewHappening {
+        kind: kind.name(),
+        at: now.millis(),
+        c: None,
+        s: Some(user),
+    });
+    log(tx, told.as_slice(), now).await
 }

@@ -118,7 +118,8 @@ pub(super) const OPEN_GAP: &str = "
 pub(super) const CLOSE_GAPS: &str = "
     UPDATE gaps SET to_at = $2
     WHERE reason = 'quota' AND to_at = 0
-      AND channel_id IN (SELECT value ->> 'c' FROM json_each($1))";
+      AND channel_id IN (SELECT value ->> 'c' FROM json_each($1))
+    RETURNING channel_id";
 
 /// One element of the JSON list that a bulk statement reads.
 #[derive(Serialize)]

@@ -1,0 +1,241 @@
+//! Since when a channel is kept, and what is missing, so that silence is never mistaken for "no
+//! messages" (contract section 5, coverage).
+
+use std::time::Duration;
+
+use sqlx::{query, query_as};
+
+use super::db::{Sql, Tx, exec, locking, read, run};
+use super::{Gap, Store, StoreError};
+use crate::id::ChannelId;
+use crate::time::Timestamp;
+
+/// When nothing was alive to take events for this long, it is an outage.
+const OUTAGE: Duration = Duration::from_mins(3);
+
+/// What is kept of a channel, and what is not.
+#[derive(Clone, Debug, Default)]
+pub struct Coverage {
+    /// When keeping began; `None` when nobody ever subscribed.
+    pub since: Option<Timestamp>,
+    /// The oldest and the newest message that are kept.
+    pub messages: Option<(Timestamp, Timestamp)>,
+    /// Times that are missing, oldest first.
+    pub gaps: Vec<Gap>,
+    /// Media files that are missing.
+    pub media: Vec<LostMedia>,
+}
+
+/// Media files of which nothing is kept, for one reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostMedia {
+    /// `skipped`, `failed` or `expired`.
+    pub status: String,
+    /// Why, where it is known.
+    pub reason: Option<String>,
+    /// How many.
+    pub count: i64,
+}
+
+/// A change in whether a channel is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    BotJoined,
+    BotLeft,
+    Subscribed,
+    Unsubscribed,
+}
+
+const ADD: &str = "
+    INSERT INTO presence (channel_id, at, kind) VALUES ($1, $2, $3)
+    ON CONFLICT (channel_id, at, kind) DO NOTHING";
+/// Of the same millisecond the leaving counts, as everywhere: it sorts behind.
+const PRESENCE: &str = "SELECT at, kind FROM presence WHERE channel_id = $1 ORDER BY at, kind";
+const QUOTA: &str = "
+    SELECT from_at, to_at, reason, skipped FROM gaps
+    WHERE channel_id = $1 AND from_at < $3 AND (to_at = 0 OR to_at >= $2)
+    ORDER BY from_at";
+const OUTAGES: &str =
+    "SELECT from_at, to_at FROM outages WHERE from_at < $2 AND to_at >= $1 ORDER BY from_at";
+const BOUNDS: &str = "SELECT MIN(sent_at), MAX(sent_at) FROM messages WHERE channel_id = $1";
+const LOST: &str = "
+    SELECT status, reason, COUNT(*) FROM media
+    WHERE channel_id = $1 AND status IN ('skipped', 'failed', 'expired')
+    GROUP BY status, reason ORDER BY status, reason";
+
+const ALIVE: Sql = locking!("SELECT alive_at FROM heartbeat WHERE id = 1");
+const BEAT: &str = "
+    INSERT INTO heartbeat (id, alive_at) VALUES (1, $1)
+    ON CONFLICT (id) DO UPDATE SET alive_at =
+        CASE WHEN excluded.alive_at > heartbeat.alive_at
+             THEN excluded.alive_at ELSE heartbeat.alive_at END";
+const ADD_OUTAGE: &str =
+    "INSERT INTO outages (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING";
+
+impl Presence {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::BotJoined => "bot_joined",
+            Self::BotLeft => "bot_left",
+            Self::Subscribed => "subscribed",
+            Self::Unsubscribed => "unsubscribed",
+        }
+    }
+}
+
+/// Writes down a change; again or late it changes nothing.
+pub(super) async fn note(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    at: Timestamp,
+    presence: Presence,
+) -> Result<(), StoreError> {
+    exec!(tx, query(ADD).bind(channel.as_str()).bind(at.millis()).bind(presence.name()))?;
+    Ok(())
+}
+
+impl Store {
+    /// What is kept of a channel, and what is not.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn coverage(&self, channel: &ChannelId) -> Result<Coverage, StoreError> {
+        let c = channel.as_str();
+        let (oldest, newest): (Option<i64>, Option<i64>) =
+            read!(self, conn => query_as(BOUNDS).bind(c).fetch_one(conn))?;
+        let lost: Vec<(String, Option<String>, i64)> =
+            read!(self, conn => query_as(LOST).bind(c).fetch_all(conn))?;
+        let media = |(status, reason, count)| LostMedia { status, reason, count };
+        Ok(Coverage {
+            since: since(&self.presence(channel).await?),
+            messages: oldest
+                .zip(newest)
+                .map(|(from, to)| (Timestamp::from_millis(from), Timestamp::from_millis(to))),
+            gaps: self.gaps(channel, None, None).await?,
+            media: lost.into_iter().map(media).collect(),
+        })
+    }
+
+    /// The gaps of a channel that touch the given time, oldest first.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn gaps(
+        &self,
+        channel: &ChannelId,
+        from: Option<Timestamp>,
+        to: Option<Timestamp>,
+    ) -> Result<Vec<Gap>, StoreError> {
+        let presence = self.presence(channel).await?;
+        let Some(since) = since(&presence) else {
+            return Ok(Vec::new());
+        };
+        let from = from.map_or(i64::MIN, Timestamp::millis);
+        let to = to.map_or(i64::MAX, Timestamp::millis);
+        let quota: Vec<(i64, i64, String, i64)> = read!(self, c => query_as(QUOTA)
+            .bind(channel.as_str()).bind(from).bind(to).fetch_all(c))?;
+        let outages: Vec<(i64, i64)> = read!(self, c => query_as(OUTAGES)
+            .bind(from.max(since.millis())).bind(to).fetch_all(c))?;
+        let quota = quota.into_iter().map(|(from, to, reason, skipped)| Gap {
+            from: Timestamp::from_millis(from),
+            to: (to != 0).then(|| Timestamp::from_millis(to)),
+            reason,
+            skipped: Some(skipped),
+        });
+        let outages = outages
+            .into_iter()
+            .map(|(from, to)| unknown(from.max(since.millis()), Some(to), "outage"));
+        let touches =
+            |gap: &Gap| gap.from.millis() < to && gap.to.is_none_or(|end| end.millis() >= from);
+        let absent = absences(&presence, since).into_iter().filter(touches);
+        let mut gaps: Vec<_> = quota.chain(outages).chain(absent).collect();
+        gaps.sort_by_key(|gap| (gap.from, gap.reason.clone()));
+        Ok(gaps)
+    }
+
+    async fn presence(&self, channel: &ChannelId) -> Result<Vec<(i64, String)>, StoreError> {
+        Ok(read!(self, c => query_as(PRESENCE).bind(channel.as_str()).fetch_all(c))?)
+    }
+
+    /// Says that events are being taken now. What passed since the last time is an outage when it
+    /// was long; call it more often than that.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn beat(&self, now: Timestamp) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let alive: Option<(i64,)> = run!(tx_ref, ALIVE, |sql, c| query_as(sql).fetch_optional(c))?;
+        if let Some((alive,)) = alive
+            && now.since(Timestamp::from_millis(alive)) > OUTAGE
+        {
+            exec!(tx_ref, query(ADD_OUTAGE).bind(alive).bind(now.millis()))?;
+        }
+        exec!(tx_ref, query(BEAT).bind(now.millis()))?;
+        tx.commit().await
+    }
+}
+
+fn since(presence: &[(i64, String)]) -> Option<Timestamp> {
+    let first = presence.iter().find(|(_, kind)| kind == Presence::Subscribed.name())?;
+    Some(Timestamp::from_millis(first.0))
+}
+
+/// The times in which nobody subscribed, or the bot was out.
+fn absences(presence: &[(i64, String)], since: Timestamp) -> Vec<Gap> {
+    let tracks = [
+        (Presence::Unsubscribed, Presence::Subscribed, "unsubscribed"),
+        (Presence::BotLeft, Presence::BotJoined, "bot_removed"),
+    ];
+    let mut gaps = Vec::new();
+    for (begins, ends, reason) in tracks {
+        let mut open = None;
+        for (at, kind) in presence {
+            if kind == begins.name() {
+                open.get_or_insert(*at);
+            } else if kind == ends.name()
+                && let Some(from) = open.take()
+                && *at > since.millis()
+            {
+                gaps.push(unknown(from.max(since.millis()), Some(*at), reason));
+            }
+        }
+        gaps.extend(open.map(|from| unknown(from.max(since.millis()), None, reason)));
+    }
+    gaps
+}
+
+/// A gap of which nobody knows what was missed.
+fn unknown(from: i64, to: Option<i64>, reason: &str) -> Gap {
+    Gap {
+        from: Timestamp::from_millis(from),
+        to: to.map(Timestamp::from_millis),
+        reason: reason.to_owned(),
+        skipped: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absences_are_told_by_track() {
+        let row = |at, kind: Presence| (at, kind.name().to_owned());
+        let rows = [
+            row(1, Presence::BotJoined),
+            row(2, Presence::BotLeft),
+            row(3, Presence::BotJoined),
+            row(5, Presence::Subscribed),
+            row(7, Presence::BotLeft),
+            row(8, Presence::Unsubscribed),
+            row(9, Presence::BotJoined),
+        ];
+        let gaps = absences(&rows, since(&rows).unwrap());
+        let told: Vec<_> = gaps
+            .iter()
+            .map(|gap| (gap.reason.as_str(), gap.from.millis(), gap.to.map(Timestamp::millis)))
+            .collect();
+        assert_eq!(told, [("unsubscribed", 8, None), ("bot_removed", 7, Some(9))]);
+    }
+}

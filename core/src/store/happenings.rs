@@ -1,0 +1,312 @@
+//! What happened, in the order it was committed: the pull feed of events, and later the source of
+//! outgoing webhooks (contract sections 5 and 7).
+//!
+//! A row is written in the transaction that does what it tells of, and holds ids only. What they
+//! stand for is read when it is told, so nothing that was erased meanwhile can be told.
+
+use sqlx::{query, query_as};
+
+use super::channels::channel_keys;
+use super::db::{Db, Sql, Tx, exec, read};
+use super::{Store, StoreError, parsed};
+use crate::id::{ChannelId, UserId};
+use crate::plan::UsageStatus;
+use crate::time::Timestamp;
+
+/// Rows looked at in one read, at most: what bounds the work for a caller whose channels are quiet
+/// among many busy ones.
+const WINDOW: i64 = 20_000;
+/// Old rows deleted at a time.
+const SWEEP: i64 = 5_000;
+
+/// The kinds of what happens (contract section 7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, utoipa::ToSchema, serde::Serialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum HappeningKind {
+    #[serde(rename = "message.received")]
+    MessageReceived,
+    #[serde(rename = "message.edited")]
+    MessageEdited,
+    #[serde(rename = "message.unsent")]
+    MessageUnsent,
+    #[serde(rename = "member.joined")]
+    MemberJoined,
+    #[serde(rename = "member.left")]
+    MemberLeft,
+    #[serde(rename = "file.uploaded")]
+    FileUploaded,
+    #[serde(rename = "media.failed")]
+    MediaFailed,
+    #[serde(rename = "backup.paused")]
+    BackupPaused,
+    #[serde(rename = "backup.resumed")]
+    BackupResumed,
+    #[serde(rename = "usage.warning")]
+    UsageWarning,
+    #[serde(rename = "usage.critical")]
+    UsageCritical,
+    #[serde(rename = "usage.exceeded")]
+    UsageExceeded,
+}
+
+impl HappeningKind {
+    /// Every kind there is.
+    pub const ALL: [Self; 12] = [
+        Self::MessageReceived,
+        Self::MessageEdited,
+        Self::MessageUnsent,
+        Self::MemberJoined,
+        Self::MemberLeft,
+        Self::FileUploaded,
+        Self::MediaFailed,
+        Self::BackupPaused,
+        Self::BackupResumed,
+        Self::UsageWarning,
+        Self::UsageCritical,
+        Self::UsageExceeded,
+    ];
+
+    /// Its name on every surface.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MessageReceived => "message.received",
+            Self::MessageEdited => "message.edited",
+            Self::MessageUnsent => "message.unsent",
+            Self::MemberJoined => "member.joined",
+            Self::MemberLeft => "member.left",
+            Self::FileUploaded => "file.uploaded",
+            Self::MediaFailed => "media.failed",
+            Self::BackupPaused => "backup.paused",
+            Self::BackupResumed => "backup.resumed",
+            Self::UsageWarning => "usage.warning",
+            Self::UsageCritical => "usage.critical",
+            Self::UsageExceeded => "usage.exceeded",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// What reaching that usage is called; nothing for going back to OK.
+    pub(super) const fn of_usage(status: UsageStatus) -> Option<Self> {
+        match status {
+            UsageStatus::Ok => None,
+            UsageStatus::Warning => Some(Self::UsageWarning),
+            UsageStatus::Critical => Some(Self::UsageCritical),
+            UsageStatus::Exceeded => Some(Self::UsageExceeded),
+        }
+    }
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Happening {
+    /// Where it stands in the order.
+    pub place: Place,
+    /// What.
+    pub kind: HappeningKind,
+    /// When, by the platform's clock where that tells.
+    pub at: Timestamp,
+    /// In which channel; `None` for what is about a user alone.
+    pub channel: Option<ChannelId>,
+    /// The message, or the person.
+    pub subject: Option<String>,
+}
+
+/// A place in the order of what happened.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+)]
+pub struct Place(
+    /// The transaction (always 0 on SQLite).
+    pub i64,
+    /// Its number.
+    pub i64,
+);
+
+/// A part of what happened.
+#[derive(Debug, Default)]
+pub struct Feed {
+    /// In order.
+    pub happenings: Vec<Happening>,
+    /// Where the next part starts.
+    pub next: Place,
+    /// Whether there may be more already.
+    pub more: bool,
+}
+
+/// Who reads.
+#[derive(Clone, Copy, Debug)]
+pub struct FeedReader<'a> {
+    /// Whose usage they may know.
+    pub user: &'a UserId,
+    /// Channels that they may read.
+    pub channels: &'a [ChannelId],
+    /// Nothing from before this.
+    pub not_before: Option<Timestamp>,
+}
+
+/// Something to write down.
+#[derive(Debug, serde::Serialize)]
+pub(super) struct NewHappening<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    pub(super) at: i64,
+    pub(super) c: Option<&'a str>,
+    pub(super) s: Option<&'a str>,
+}
+
+const ADD: &str = "
+    INSERT INTO happenings (type, at, logged_at, channel_id, subject_id)
+    SELECT value ->> 'type', CAST(value ->> 'at' AS BIGINT), CAST($2 AS BIGINT), value ->> 'c',
+           value ->> 's'
+    FROM json_each($1)";
+
+/// PostgreSQL commits transactions in another order than they take their numbers, so a reader
+/// goes by transaction, and only as far as none is running any more.
+const WINDOW_END: Sql = Sql {
+    sqlite: "SELECT CAST(0 AS BIGINT), MAX(seq) FROM (
+                 SELECT seq FROM happenings WHERE $1 = $1 AND seq > $2 ORDER BY seq LIMIT $3) w",
+    postgres: "SELECT tx, seq FROM (
+                   SELECT tx, seq FROM happenings
+                   WHERE (tx, seq) > ($1, $2)
+                     AND tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+                   ORDER BY tx, seq LIMIT $3) w
+               ORDER BY tx DESC, seq DESC LIMIT 1",
+};
+
+const ROWS: Sql = Sql {
+    sqlite: "SELECT CAST(0 AS BIGINT) AS tx, seq, type, at, channel_id, subject_id FROM happenings
+             WHERE $1 = $1 AND seq > $2 AND $3 = $3 AND seq <= $4 AND at >= $7
+               AND (channel_id IN (SELECT value ->> 'c' FROM json_each($5))
+                    OR (channel_id IS NULL AND subject_id = $6))
+             ORDER BY seq LIMIT $8",
+    postgres: "SELECT tx, seq, type, at, channel_id, subject_id FROM happenings
+               WHERE (tx, seq) > ($1, $2) AND (tx, seq) <= ($3, $4) AND at >= $7
+                 AND (channel_id IN (SELECT value ->> 'c' FROM json_each($5))
+                      OR (channel_id IS NULL AND subject_id = $6))
+               ORDER BY tx, seq LIMIT $8",
+};
+
+/// The oldest rows first; nothing behind a young one is looked at.
+const PURGE: Sql = Sql {
+    sqlite: "DELETE FROM happenings WHERE seq IN (
+                 SELECT seq FROM (SELECT seq, logged_at FROM happenings ORDER BY seq LIMIT $2) o
+                 WHERE logged_at < $1)",
+    postgres: "DELETE FROM happenings WHERE (tx, seq) IN (
+                   SELECT tx, seq FROM
+                       (SELECT tx, seq, logged_at FROM happenings ORDER BY tx, seq LIMIT $2) o
+                   WHERE logged_at < $1)",
+};
+
+/// Rows of another server (a restored dump) whose transactions this one has yet to reach.
+const ADOPT: &str = "
+    UPDATE happenings SET tx = 0
+    WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+
+#[derive(Debug, sqlx::FromRow)]
+struct Row {
+    tx: i64,
+    seq: i64,
+    r#type: String,
+    at: i64,
+    channel_id: Option<String>,
+    subject_id: Option<String>,
+}
+
+/// Writes down what happened.
+pub(super) async fn log(
+    tx: &mut Tx,
+    happenings: &[NewHappening<'_>],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if happenings.is_empty() {
+        return Ok(());
+    }
+    let rows = serde_json::to_string(happenings)?;
+    exec!(tx, query(ADD).bind(&rows).bind(now.millis()))?;
+    Ok(())
+}
+
+impl Store {
+    /// What happened after `after` that the reader may know, at most `limit`.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn happenings(
+        &self,
+        reader: FeedReader<'_>,
+        after: Place,
+        limit: u32,
+    ) -> Result<Feed, StoreError> {
+        let Some(end) = self.window_end(after).await? else {
+            return Ok(Feed { next: after, ..Feed::default() });
+        };
+        let channels = channel_keys(reader.channels)?;
+        let from = reader.not_before.map_or(i64::MIN, Timestamp::millis);
+        let sql = self.pick(ROWS);
+        let rows: Vec<Row> = read!(self, c => query_as(sql)
+            .bind(after.0).bind(after.1).bind(end.0).bind(end.1).bind(&channels)
+            .bind(reader.user.as_str()).bind(from).bind(i64::from(limit)).fetch_all(c))?;
+        let happenings =
+            rows.into_iter().map(Happening::try_from).collect::<Result<Vec<_>, _>>()?;
+        let full = happenings.len() >= limit as usize;
+        let next = happenings.last().filter(|_| full).map_or(end, |last| last.place);
+        let more = full || self.window_end(next).await?.is_some();
+        Ok(Feed { happenings, next, more })
+    }
+
+    async fn window_end(&self, after: Place) -> Result<Option<Place>, StoreError> {
+        let sql = self.pick(WINDOW_END);
+        let end: Option<(Option<i64>, Option<i64>)> = read!(self, c => query_as(sql)
+            .bind(after.0).bind(after.1).bind(WINDOW).fetch_optional(c))?;
+        Ok(end.and_then(|(tx, seq)| Some(Place(tx?, seq?))))
+    }
+
+    /// Deletes some of what was written down before `before`. Says how much.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn purge_happenings(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let sql = self.pick(PURGE);
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let gone = exec!(tx_ref, query(sql).bind(before.millis()).bind(SWEEP))?;
+        tx.commit().await?;
+        Ok(gone)
+    }
+
+    /// Makes rows readable that came from another PostgreSQL server.
+    pub(super) async fn adopt_happenings(&self) -> Result<(), StoreError> {
+        if let Db::Postgres(pool) = &self.db {
+            query(ADOPT).execute(pool).await?;
+        }
+        Ok(())
+    }
+}
+
+impl TryFrom<Row> for Happening {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let kind = HappeningKind::parse(&row.r#type);
+        Ok(Self {
+            place: Place(row.tx, row.seq),
+            kind: parsed(kind, "happenings", "type", &row.seq.to_string())?,
+            at: Timestamp::from_millis(row.at),
+            channel: row.channel_id.map(ChannelId::from),
+            subject: row.subject_id,
+        })
+    }
+}

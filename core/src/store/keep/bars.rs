@@ -1,0 +1,61 @@
+//! What must not come back: times that somebody deleted, and what erased people wrote.
+
+use std::collections::{BTreeSet, HashMap};
+
+use sqlx::query_as;
+
+use super::super::StoreError;
+use super::super::channels::channel_keys;
+use super::super::db::{Tx, run};
+use super::ChannelChange;
+use crate::id::{ChannelId, UserId};
+use crate::message::MessageChange;
+use crate::time::Timestamp;
+
+const DELETED: &str = "
+    SELECT channel_id, deleted_before FROM channels
+    WHERE deleted_before > 0 AND channel_id IN (SELECT value ->> 'c' FROM json_each($1))";
+const ERASED: &str = "
+    SELECT channel_id, user_id, erased_at FROM erased_people
+    WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))";
+
+/// What is refused in the channels of a batch.
+#[derive(Debug, Default)]
+pub(super) struct Bars {
+    deleted: HashMap<ChannelId, Timestamp>,
+    erased: HashMap<(ChannelId, UserId), Timestamp>,
+}
+
+impl Bars {
+    pub(super) async fn of(
+        tx: &mut Tx,
+        channels: &BTreeSet<&ChannelId>,
+    ) -> Result<Self, StoreError> {
+        let channels: Vec<ChannelId> = channels.iter().map(|id| (*id).clone()).collect();
+        let keys = channel_keys(&channels)?;
+        let deleted: Vec<(String, i64)> =
+            run!(tx, c => query_as(DELETED).bind(&keys).fetch_all(c))?;
+        let erased: Vec<(String, String, i64)> =
+            run!(tx, c => query_as(ERASED).bind(&keys).fetch_all(c))?;
+        let deleted = deleted.into_iter().map(|(c, at)| (c.into(), Timestamp::from_millis(at)));
+        let erased =
+            erased.into_iter().map(|(c, u, at)| ((c.into(), u.into()), Timestamp::from_millis(at)));
+        Ok(Self { deleted: deleted.collect(), erased: erased.collect() })
+    }
+
+    /// Whether a late delivery is of a time that was deleted, or by a person who was erased.
+    pub(super) fn refuse(&self, item: &ChannelChange) -> bool {
+        if self.deleted.is_empty() && self.erased.is_empty() {
+            return false;
+        }
+        let MessageChange::Received(message) = &item.change else {
+            return false;
+        };
+        let deleted = self.deleted.get(&item.channel).is_some_and(|before| message.at < *before);
+        let erased = message.sender.as_ref().is_some_and(|sender| {
+            let person = (item.channel.clone(), sender.clone());
+            self.erased.get(&person).is_some_and(|at| message.at < *at)
+        });
+        deleted || erased
+    }
+}

@@ -1,0 +1,250 @@
+//! Taking kept messages away: everything before a time, or everything a person wrote. In batches,
+//! each one transaction that moves the counters with the rows (architecture, rule 3).
+
+use std::collections::BTreeSet;
+
+use sqlx::{query, query_as};
+
+use super::super::db::{Tx, exec, read, run};
+use super::super::messages::{MessageRow, state_of};
+use super::super::subscriptions::resume;
+use super::super::{MessageState, Store, StoreError};
+use super::sql::Key;
+use super::{lock_ledger, save_ledger};
+use crate::id::{ChannelId, MessageId, UserId};
+use crate::time::Timestamp;
+
+/// Messages in one transaction.
+const BATCH: i64 = 2_000;
+
+/// One batch of what was taken away.
+#[derive(Debug, Default)]
+pub struct Removed {
+    /// The messages.
+    pub messages: Vec<MessageId>,
+    /// Bytes that they counted for, their media included.
+    pub bytes: i64,
+    /// Whether nothing is left to take away.
+    pub last: bool,
+}
+
+macro_rules! rows {
+    ($where:literal) => {
+        concat!(
+            "SELECT channel_id, message_id, sent_at, backed_up_at, sender_id, type, content,
+                    quoted_id, edited_at, unsent_at, skipped, is_bot
+             FROM messages WHERE ",
+            $where
+        )
+    };
+}
+
+const BEFORE: &str =
+    rows!("channel_id = $1 AND sent_at < $2 ORDER BY sent_at, message_id LIMIT $3");
+const OF_PERSON: &str = rows!("channel_id = $1 AND sender_id = $4 AND sent_at < $2 LIMIT $3");
+
+const COUNT: &str = "
+    SELECT COUNT(*), CAST(COALESCE(SUM(OCTET_LENGTH(m.content)), 0) AS BIGINT),
+           CAST(COALESCE(SUM(f.bytes), 0) AS BIGINT)
+    FROM messages m
+    LEFT JOIN media f ON f.channel_id = m.channel_id AND f.message_id = m.message_id
+    WHERE m.channel_id = $1 AND m.sent_at < $2";
+
+const MEDIA: &str = "
+    SELECT bytes, stored_at, sha256, preview_sha256 FROM media
+    WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
+const DROP_MEDIA: &str = "
+    DELETE FROM media
+    WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
+const ORPHANS: &str = "
+    INSERT INTO blob_orphans (sha256, since)
+    SELECT value ->> 'm', CAST($2 AS BIGINT) FROM json_each($1) WHERE TRUE
+    ON CONFLICT (sha256) DO NOTHING";
+const DROP_MESSAGES: &str = "
+    DELETE FROM messages
+    WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
+/// What stays of an erased message: that it was there.
+const BURY_MESSAGES: &str = "
+    UPDATE messages SET content = NULL, sender_id = NULL, quoted_id = NULL,
+                        unsent_at = COALESCE(unsent_at, $3)
+    WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
+const NEVER_AGAIN: &str = "
+    INSERT INTO erased_messages (channel_id, message_id)
+    SELECT $1, value ->> 'm' FROM json_each($2) WHERE TRUE
+    ON CONFLICT (channel_id, message_id) DO NOTHING";
+const ERASE_PERSON: &str = "
+    INSERT INTO erased_people (channel_id, user_id, erased_at) VALUES ($1, $2, $3)
+    ON CONFLICT (channel_id, user_id) DO UPDATE SET
+        erased_at = CASE WHEN excluded.erased_at > erased_people.erased_at
+                         THEN excluded.erased_at ELSE erased_people.erased_at END";
+const DELETED_BEFORE: &str = "
+    UPDATE channels SET deleted_before = $2 WHERE channel_id = $1 AND deleted_before < $2";
+
+/// What is done with the rows of a batch.
+#[derive(Clone, Copy)]
+enum How {
+    /// The rows go.
+    Delete,
+    /// Tombstones stay.
+    Bury,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct MediaRow {
+    bytes: i64,
+    stored_at: Option<i64>,
+    sha256: Option<String>,
+    preview_sha256: Option<String>,
+}
+
+impl Store {
+    /// How many messages were sent before that time, and how many bytes they count for.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn count_before(
+        &self,
+        channel: &ChannelId,
+        before: Timestamp,
+    ) -> Result<(i64, i64), StoreError> {
+        let (count, text, media): (i64, i64, i64) = read!(self, c => query_as(COUNT)
+            .bind(channel.as_str()).bind(before.millis()).fetch_one(c))?;
+        Ok((count, text + media))
+    }
+
+    /// Deletes the oldest batch of messages sent before that time, and keeps late deliveries of
+    /// that time away. Bytes and baselines are lowered with it, so that nobody's usage rises or
+    /// falls below 0. Repeat until [`Removed::last`].
+    ///
+    /// # Errors
+    /// When the database fails; nothing of the batch is gone then.
+    pub async fn delete_before(
+        &self,
+        channel: &ChannelId,
+        before: Timestamp,
+        now: Timestamp,
+    ) -> Result<Removed, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let removed = remove(tx_ref, channel, now, How::Delete, async |tx| {
+            let (c, at) = (channel.as_str(), before.millis());
+            Ok(run!(tx, conn => query_as(BEFORE).bind(c).bind(at).bind(BATCH).fetch_all(conn))?)
+        })
+        .await?;
+        exec!(tx_ref, query(DELETED_BEFORE).bind(channel.as_str()).bind(before.millis()))?;
+        tx.commit().await?;
+        Ok(removed)
+    }
+
+    /// Erases a batch of what a person wrote in a channel before that time: tombstones without
+    /// sender and content stay, and no import brings anything of it back. Repeat until
+    /// [`Removed::last`].
+    ///
+    /// # Errors
+    /// When the database fails; nothing of the batch is erased then.
+    pub async fn erase_person(
+        &self,
+        channel: &ChannelId,
+        user: &UserId,
+        before: Timestamp,
+        now: Timestamp,
+    ) -> Result<Removed, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let removed = remove(tx_ref, channel, now, How::Bury, async |tx| {
+            let (c, at, u) = (channel.as_str(), before.millis(), user.as_str());
+            let rows = run!(tx, conn => query_as(OF_PERSON)
+                .bind(c).bind(at).bind(BATCH).bind(u).fetch_all(conn))?;
+            Ok(rows)
+        })
+        .await?;
+        let (c, u) = (channel.as_str(), user.as_str());
+        exec!(tx_ref, query(ERASE_PERSON).bind(c).bind(u).bind(before.millis()))?;
+        tx.commit().await?;
+        Ok(removed)
+    }
+}
+
+async fn remove(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    now: Timestamp,
+    how: How,
+    choose: impl AsyncFnOnce(&mut Tx) -> Result<Vec<MessageRow>, StoreError>,
+) -> Result<Removed, StoreError> {
+    let mut ledger = lock_ledger(tx, &BTreeSet::from([channel])).await?;
+    let rows = choose(tx).await?;
+    let last = i64::try_from(rows.len()).unwrap_or(i64::MAX) < BATCH;
+    let mut states = Vec::with_capacity(rows.len());
+    for row in rows {
+        states.push((MessageId::new(row.message_id.clone()), state_of(row)?));
+    }
+    let mut bytes = 0;
+    for (_, state) in &states {
+        bytes += state.bytes();
+        let stored_at = state.backed_up_at.unwrap_or(now);
+        ledger.charge(channel, stored_at, -state.bytes(), -i64::from(state.counts()));
+    }
+    let all = keys(states.iter().map(|(id, _)| id))?;
+    for media in take_media(tx, channel, &all, now).await? {
+        bytes += media.bytes;
+        let stored_at = media.stored_at.map_or(now, Timestamp::from_millis);
+        ledger.charge(channel, stored_at, -media.bytes, 0);
+    }
+    take_messages(tx, channel, &states, &all, how, now).await?;
+    save_ledger(tx, &ledger, now).await?;
+    resume(tx, &BTreeSet::from([channel.clone()]), now).await?;
+    Ok(Removed { messages: states.into_iter().map(|(id, _)| id).collect(), bytes, last })
+}
+
+/// Deletes the media records; their blobs go when no other message holds them.
+async fn take_media(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    keys: &str,
+    now: Timestamp,
+) -> Result<Vec<MediaRow>, StoreError> {
+    let c = channel.as_str();
+    let media: Vec<MediaRow> =
+        run!(tx, conn => query_as(MEDIA).bind(c).bind(keys).fetch_all(conn))?;
+    if media.is_empty() {
+        return Ok(media);
+    }
+    let blobs = media.iter().flat_map(|row| [&row.sha256, &row.preview_sha256]).flatten();
+    let blobs: BTreeSet<_> = blobs.map(String::as_str).collect();
+    let blobs: Vec<_> = blobs.into_iter().map(|m| Key { c: "", m: Some(m) }).collect();
+    let blobs = serde_json::to_string(&blobs)?;
+    exec!(tx, query(ORPHANS).bind(&blobs).bind(now.millis()))?;
+    exec!(tx, query(DROP_MEDIA).bind(c).bind(keys))?;
+    Ok(media)
+}
+
+async fn take_messages(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    states: &[(MessageId, MessageState)],
+    all: &str,
+    how: How,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let c = channel.as_str();
+    match how {
+        How::Delete => {
+            // With the tombstone goes the knowledge that its content must not come back.
+            let unsent = states.iter().filter(|(_, state)| state.unsent_at.is_some());
+            let unsent = keys(unsent.map(|(id, _)| id))?;
+            exec!(tx, query(NEVER_AGAIN).bind(c).bind(&unsent))?;
+            exec!(tx, query(DROP_MESSAGES).bind(c).bind(all))?;
+        }
+        How::Bury => {
+            exec!(tx, query(NEVER_AGAIN).bind(c).bind(all))?;
+            exec!(tx, query(BURY_MESSAGES).bind(c).bind(all).bind(now.millis()))?;
+        }
+    }
+    Ok(())
+}
+
+fn keys<'a>(ids: impl Iterator<Item = &'a MessageId>) -> Result<String, StoreError> {
+    let keys: Vec<_> = ids.map(|id| Key { c: "", m: Some(id.as_str()) }).collect();
+    Ok(serde_json::to_string(&keys)?)
+}

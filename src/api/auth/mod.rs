@@ -1,0 +1,51 @@
+//! Who calls, and what they may: extractors that a handler cannot do without (architecture,
+//! rule 9). There is no other way to a channel's data.
+
+mod access;
+mod identity;
+
+pub(super) use access::{ChannelAccess, Reaches, Scoped};
+pub(super) use identity::{Caller, Credential, identify};
+
+use chatkeep_core::role::{Role, Scope};
+
+/// A role as a type.
+pub(super) trait AtLeast {
+    const ROLE: Role;
+}
+
+/// A scope as a type.
+pub(super) trait HasScope {
+    const SCOPE: Scope;
+}
+
+macro_rules! levels {
+    ($($name:ident),*) => {$(
+        #[derive(Clone, Copy, Debug)]
+        pub(super) struct $name;
+        impl AtLeast for $name {
+            const ROLE: Role = Role::$name;
+        }
+    )*};
+}
+
+macro_rules! scopes {
+    ($($name:ident),*) => {$(
+        #[derive(Clone, Copy, Debug)]
+        pub(super) struct $name;
+        impl HasScope for $name {
+            const SCOPE: Scope = Scope::$name;
+        }
+    )*};
+}
+
+levels!(Member, Admin, Owner);
+scopes!(
+    ReadMessages,
+    ReadMedia,
+    ReadMembers,
+    WriteAssistant,
+    WriteMembers,
+    WriteBackup,
+    ManageKeys
+);

@@ -1,0 +1,136 @@
+//! What is kept as a whole: what is missing, and deleting what is old (contract sections 4, 5).
+
+use axum::Json;
+use axum::extract::State;
+use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::store::Coverage;
+use chatkeep_core::time::Timestamp;
+use chatkeep_workers::jobs::index_jobs;
+use serde::{Deserialize, Serialize};
+use tracing::error;
+use utoipa::{IntoParams, ToSchema};
+
+use super::Api;
+use super::auth::{ChannelAccess, Member, Owner, ReadMessages, WriteBackup};
+use super::error::ApiError;
+use super::extract::Query;
+use crate::view::GapView;
+
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct DeleteQuery {
+    /// Messages sent before this time go.
+    #[param(inline)]
+    before: Timestamp,
+    /// Only count.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// What was deleted, or would be.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DeletedView {
+    deleted_count: i64,
+    freed_bytes: i64,
+}
+
+/// What is kept of a channel, and what is not.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Coverage)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CoverageView {
+    channel_id: ChannelId,
+    /// When keeping began; null when nobody ever subscribed.
+    since: Option<Timestamp>,
+    /// When the oldest and the newest kept message were sent.
+    first_message_at: Option<Timestamp>,
+    last_message_at: Option<Timestamp>,
+    gaps: Vec<GapView>,
+    /// Media files of which nothing is kept, by reason.
+    missing_media: Vec<MissingMedia>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct MissingMedia {
+    /// `skipped`, `failed` or `expired`.
+    status: String,
+    reason: Option<String>,
+    count: i64,
+}
+
+pub(super) async fn delete(
+    State(api): State<Api>,
+    access: ChannelAccess<Owner, WriteBackup>,
+    Query(query): Query<DeleteQuery>,
+) -> Result<Json<DeletedView>, ApiError> {
+    if query.dry_run {
+        let (deleted_count, freed_bytes) =
+            api.store.count_before(&access.channel, query.before).await?;
+        return Ok(Json(DeletedView { deleted_count, freed_bytes }));
+    }
+    Ok(Json(api.delete_before(&access.channel, query.before).await?))
+}
+
+pub(super) async fn coverage(
+    State(api): State<Api>,
+    access: ChannelAccess<Member, ReadMessages>,
+) -> Result<Json<CoverageView>, ApiError> {
+    let coverage = api.store.coverage(&access.channel).await?;
+    Ok(Json(CoverageView::new(access.channel, coverage)))
+}
+
+impl Api {
+    /// Deletes in bounded transactions until nothing is left.
+    async fn delete_before(
+        &self,
+        channel: &ChannelId,
+        before: Timestamp,
+    ) -> Result<DeletedView, ApiError> {
+        let mut total = DeletedView { deleted_count: 0, freed_bytes: 0 };
+        loop {
+            let removed = self.store.delete_before(channel, before, self.clock.now()).await?;
+            total.deleted_count += i64::try_from(removed.messages.len()).unwrap_or(i64::MAX);
+            total.freed_bytes += removed.bytes;
+            self.tell_indexer(channel, &removed.messages).await;
+            if removed.last {
+                return Ok(total);
+            }
+        }
+    }
+
+    /// Tells the indexer that messages changed. They are gone from the store already, which search
+    /// reads every hit from, so a bus that is away only leaves dead entries in the index.
+    pub(super) async fn tell_indexer(&self, channel: &ChannelId, messages: &[MessageId]) {
+        let changed = messages.iter().map(|message| (channel.clone(), message.clone()));
+        let cause = super::random::text(16);
+        let told = match index_jobs(changed, &cause) {
+            Ok(jobs) if jobs.is_empty() => return,
+            Ok(jobs) => self.bus.publish(jobs).await.map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(error) = told {
+            error!(error, "the indexer was not told of removed messages");
+        }
+    }
+}
+
+impl CoverageView {
+    fn new(channel_id: ChannelId, coverage: Coverage) -> Self {
+        let media = coverage.media.into_iter();
+        Self {
+            channel_id,
+            since: coverage.since,
+            first_message_at: coverage.messages.map(|(first, _)| first),
+            last_message_at: coverage.messages.map(|(_, last)| last),
+            gaps: coverage.gaps.into_iter().map(GapView::from).collect(),
+            missing_media: media
+                .map(|lost| MissingMedia {
+                    status: lost.status,
+                    reason: lost.reason,
+                    count: lost.count,
+                })
+                .collect(),
+        }
+    }
+}

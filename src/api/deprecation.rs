@@ -1,0 +1,54 @@
+//! What is deprecated, in one place (interface specification, "Versioning"): a deprecated route
+//! or field answers with `X-Deprecated`, whose text states the removal date, for at least six
+//! months before it goes.
+
+use axum::http::Method;
+
+/// Something that will be removed.
+struct Deprecation {
+    method: Method,
+    /// The route as it is registered, under `/api`.
+    path: &'static str,
+    /// What goes and when: "`field` will be removed on 2027-06-01; use `other`".
+    text: &'static str,
+}
+
+/// Everything that is deprecated now.
+const DEPRECATIONS: &[Deprecation] = &[];
+
+/// What to tell whoever calls this route.
+pub(super) fn of(method: &Method, matched: &str) -> Option<&'static str> {
+    find(DEPRECATIONS, method, matched)
+}
+
+fn find(list: &[Deprecation], method: &Method, matched: &str) -> Option<&'static str> {
+    let path = matched.strip_prefix("/api/v1").or_else(|| matched.strip_prefix("/api"))?;
+    let found = list.iter().find(|known| known.method == *method && known.path == path)?;
+    Some(found.text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_is_found_under_both_of_its_names() {
+        const LIST: &[Deprecation] = &[Deprecation {
+            method: Method::GET,
+            path: "/old/{id}",
+            text: "GET /old will be removed on 2027-06-01",
+        }];
+        for path in ["/api/old/{id}", "/api/v1/old/{id}"] {
+            assert_eq!(find(LIST, &Method::GET, path), Some(LIST[0].text));
+            assert_eq!(find(LIST, &Method::PUT, path), None);
+        }
+        assert_eq!(find(LIST, &Method::GET, "/api/new"), None);
+    }
+
+    #[test]
+    fn every_text_states_its_date() {
+        for known in DEPRECATIONS {
+            assert!(known.text.contains(" removed on 20"), "{}", known.text);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! `/openapi.json` and the page `/docs` to browse it; everything the page needs is in the binary.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::Path;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use tracing::error;
+use utoipa::openapi::OpenApi;
+use utoipa_swagger_ui::Config;
+
+use super::error::ApiError;
+
+/// The page's own scripts and styles, nothing from elsewhere.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+                      img-src 'self' data:; connect-src 'self'; font-src 'self'; \
+                      frame-ancestors 'none'; base-uri 'none'";
+
+/// The documentation's routes.
+pub(super) fn router(document: &OpenApi) -> Router {
+    let json = Bytes::from(document.to_json().unwrap_or_default());
+    let config = Arc::new(Config::from("/openapi.json").try_it_out_enabled(true));
+    Router::new()
+        .route("/openapi.json", get(move || async move { json_answer(json) }))
+        .route("/docs", get(|| async { Redirect::permanent("/docs/") }))
+        .route(
+            "/docs/",
+            get({
+                let config = Arc::clone(&config);
+                move || async move { file("", config) }
+            }),
+        )
+        .route(
+            "/docs/{*file}",
+            get(move |Path(path): Path<String>| async move { file(&path, config) }),
+        )
+}
+
+fn json_answer(json: Bytes) -> Response {
+    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], json).into_response()
+}
+
+fn file(path: &str, config: Arc<Config<'static>>) -> Response {
+    match utoipa_swagger_ui::serve(path, config) {
+        Ok(Some(file)) => {
+            let kind = HeaderValue::from_str(&file.content_type);
+            let kind = kind.unwrap_or(HeaderValue::from_static("application/octet-stream"));
+            let headers = [
+                (header::CONTENT_TYPE, kind),
+                (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+            ];
+            (StatusCode::OK, headers, file.bytes.into_owned()).into_response()
+        }
+        Ok(None) => ApiError::NotFound.into_response(),
+        Err(cause) => {
+            error!(cause, "the documentation's page failed");
+            ApiError::Internal.into_response()
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! API keys of the caller (contract section 2).
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use chatkeep_core::id::{ChannelId, KeyId};
+use chatkeep_core::role::Scope;
+use chatkeep_core::store::{Key, NewKey};
+use chatkeep_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::auth::{Caller, Credential, ManageKeys, Scoped};
+use super::cursor::{Page, Window};
+use super::error::ApiError;
+use super::extract::{Body, Paging, Path, Query};
+use super::route::{Describe, Output};
+use super::subscriptions::Success;
+use super::{Api, input, random};
+
+/// Characters of a key's name, at most.
+const NAME: usize = 100;
+/// Channels that one key may be bound to, at most.
+const CHANNELS: usize = 1_000;
+/// A rotated key works this long unless the caller says otherwise.
+const OVERLAP: Duration = Duration::from_hours(24);
+/// And at most this long, in seconds: 30 days.
+const MAX_OVERLAP: u64 = 2_592_000;
+
+/// `GET /api/keys`.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Keys {
+    keys: Vec<KeyView>,
+    next_cursor: Option<String>,
+}
+
+/// A key; never the key itself.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Key)]
+#[serde(rename_all = "camelCase")]
+struct KeyView {
+    key_id: KeyId,
+    name: String,
+    /// The key's last four characters.
+    mask: String,
+    scopes: Vec<Scope>,
+    /// The only channels it may see; null for all.
+    channel_ids: Option<Vec<ChannelId>>,
+    /// Nothing sent before this can be read with it.
+    not_before: Option<Timestamp>,
+    created_at: Timestamp,
+    expires_at: Option<Timestamp>,
+    /// To the minute.
+    last_used_at: Option<Timestamp>,
+}
+
+/// A new key.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct MadeKey {
+    /// The key itself. It is not shown again.
+    key: String,
+    key_id: KeyId,
+    name: String,
+    mask: String,
+    scopes: Vec<Scope>,
+    channel_ids: Option<Vec<ChannelId>>,
+    not_before: Option<Timestamp>,
+    created_at: Timestamp,
+    expires_at: Option<Timestamp>,
+    /// After rotation: until when the key before it works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    previous_until: Option<Timestamp>,
+}
+
+/// What a new key shall be.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct KeyBody {
+    #[schema(min_length = 1, max_length = 100, pattern = r"\S")]
+    name: String,
+    /// At least one, and only scopes that the caller has.
+    #[schema(min_items = 1, max_items = 8)]
+    scopes: Vec<Scope>,
+    /// Only these channels; all when absent or null.
+    #[schema(max_items = 1000)]
+    channel_ids: Option<Vec<String>>,
+    /// Nothing sent before this can be read with it.
+    not_before: Option<Timestamp>,
+    /// In the future; never when absent or null.
+    expires_at: Option<Timestamp>,
+}
+
+/// How to rotate a key.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct RotateBody {
+    /// Seconds for which the old key works on; a day when absent.
+    #[schema(minimum = 0, maximum = 2_592_000)]
+    overlap_seconds: Option<u64>,
+}
+
+#[derive(Deserialize, IntoParams)]
+pub(super) struct KeyPath {
+    /// The key's id.
+    #[serde(rename = "keyId")]
+    #[param(value_type = String)]
+    key: KeyId,
+}
+
+/// 201 with the key, shown once.
+pub(super) struct Made(MadeKey);
+
+pub(super) async fn list(
+    State(api): State<Api>,
+    access: Scoped<ManageKeys>,
+    Query(paging): Query<Paging>,
+) -> Result<Page<Keys>, ApiError> {
+    let window = Window::open("keys", paging.limit, paging.cursor.as_deref())?;
+    let mut keys =
+        api.store.keys(&access.caller.user, window.after.as_ref(), window.wanted()).await?;
+    let next = window.cut(&mut keys, |key| (key.created_at, key.id.clone()));
+    let keys = keys.into_iter().map(KeyView::from).collect();
+    Ok(Page { body: Keys { keys, next_cursor: next.clone() }, next })
+}
+
+pub(super) async fn make(
+    State(api): State<Api>,
+    access: Scoped<ManageKeys>,
+    Body(body): Body<KeyBody>,
+) -> Result<Made, ApiError> {
+    let now = api.clock.now();
+    let wanted = body.checked(&access.caller, now)?;
+    let (id, secret) = (KeyId::new(random::key_id()), random::api_key());
+    let key = NewKey {
+        id: &id,
+        secret: &secret,
+        user: &access.caller.user,
+        name: &wanted.name,
+        scopes: &wanted.scopes,
+        channels: wanted.channels.as_deref(),
+        not_before: wanted.not_before,
+        expires_at: wanted.expires_at,
+    };
+    api.store.add_key(&key, now).await?;
+    let stored = api.store.key(&secret).await?.ok_or(ApiError::Internal)?;
+    Ok(Made(MadeKey::new(stored, secret, None)))
+}
+
+pub(super) async fn rotate(
+    State(api): State<Api>,
+    access: Scoped<ManageKeys>,
+    Path(path): Path<KeyPath>,
+    Body(body): Body<RotateBody>,
+) -> Result<Made, ApiError> {
+    let seconds = body.overlap_seconds.unwrap_or(OVERLAP.as_secs());
+    if seconds > MAX_OVERLAP {
+        let why = format!("overlapSeconds is at most {MAX_OVERLAP}");
+        return Err(ApiError::invalid("overlapSeconds", why));
+    }
+    if !access.caller.is_unbounded() && !access.caller.is(&path.key) {
+        return Err(ApiError::InsufficientPermissions);
+    }
+    let now = api.clock.now();
+    let until = now.plus(Duration::from_secs(seconds));
+    let (id, secret) = (KeyId::new(random::key_id()), random::api_key());
+    let user = &access.caller.user;
+    let rotated = api.store.rotate_key(user, &path.key, (&id, &secret), until, now).await?;
+    let key = rotated.ok_or(ApiError::NotFound)?;
+    let until = key.expires_at.map_or(until, |end| end.min(until));
+    Ok(Made(MadeKey::new(key, secret, Some(until))))
+}
+
+pub(super) async fn remove(
+    State(api): State<Api>,
+    access: Scoped<ManageKeys>,
+    Path(path): Path<KeyPath>,
+) -> Result<Json<Success>, ApiError> {
+    if api.store.drop_key_of(&access.caller.user, &path.key).await? {
+        Ok(Success::answer())
+    } else {
+        Err(ApiError::NotFound)
+    }
+}
+
+/// A checked [`KeyBody`].
+struct Wanted {
+    name: String,
+    scopes: Vec<Scope>,
+    channels: Option<Vec<ChannelId>>,
+    not_before: Option<Timestamp>,
+    expires_at: Option<Timestamp>,
+}
+
+impl KeyBody {
+    /// A key never reaches further than the caller who makes it.
+    fn checked(self, caller: &Caller, now: Timestamp) -> Result<Wanted, ApiError> {
+        let name = input::text("name", self.name, 1, NAME)?;
+        let mut scopes = self.scopes;
+        scopes.dedup();
+        if scopes.is_empty() {
+            return Err(ApiError::invalid("scopes", "scopes needs at least one scope"));
+        }
+        if !scopes.iter().all(|scope| caller.has(*scope)) {
+            return Err(ApiError::InsufficientPermissions);
+        }
+        let channels = self.channel_ids.map(channels_of).transpose()?;
+        let channels = match (channels, caller.channels()) {
+            (None, own) => own.map(<[_]>::to_vec),
+            (Some(asked), _) if asked.iter().all(|id| caller.sees(id)) => Some(asked),
+            (Some(_), _) => return Err(ApiError::InsufficientPermissions),
+        };
+        if self.expires_at.is_some_and(|at| at <= now) {
+            return Err(ApiError::invalid("expiresAt", "expiresAt must be in the future"));
+        }
+        let not_before = self.not_before.max(caller.not_before);
+        Ok(Wanted { name, scopes, channels, not_before, expires_at: self.expires_at })
+    }
+}
+
+fn channels_of(ids: Vec<String>) -> Result<Vec<ChannelId>, ApiError> {
+    if ids.len() > CHANNELS {
+        let why = format!("channelIds holds at most {CHANNELS} channels");
+        return Err(ApiError::invalid("channelIds", why));
+    }
+    let id = |id: String| input::text("channelIds", id, 1, NAME).map(ChannelId::from);
+    ids.into_iter().map(id).collect()
+}
+
+impl Caller {
+    /// Whether it may see everything that its user may.
+    fn is_unbounded(&self) -> bool {
+        self.channels().is_none()
+            && self.not_before.is_none()
+            && Scope::ALL.iter().all(|scope| self.has(*scope))
+    }
+
+    fn is(&self, key: &KeyId) -> bool {
+        matches!(&self.credential, Credential::Key(id) if id == key)
+    }
+}
+
+impl MadeKey {
+    fn new(key: Key, secret: String, previous_until: Option<Timestamp>) -> Self {
+        Self {
+            key: secret,
+            key_id: key.id,
+            name: key.name,
+            mask: key.mask,
+            scopes: key.scopes,
+            channel_ids: key.channels,
+            not_before: key.not_before,
+            created_at: key.created_at,
+            expires_at: key.expires_at,
+            previous_until,
+        }
+    }
+}
+
+impl From<Key> for KeyView {
+    fn from(key: Key) -> Self {
+        Self {
+            key_id: key.id,
+            name: key.name,
+            mask: key.mask,
+            scopes: key.scopes,
+            channel_ids: key.channels,
+            not_before: key.not_before,
+            created_at: key.created_at,
+            expires_at: key.expires_at,
+            last_used_at: key.last_used_at,
+        }
+    }
+}
+
+impl IntoResponse for Made {
+    fn into_response(self) -> Response {
+        (StatusCode::CREATED, Json(self.0)).into_response()
+    }
+}
+
+impl Output for Made {
+    fn describe(route: &mut Describe) {
+        route.answers::<MadeKey>(StatusCode::CREATED, "The key, shown this once");
+    }
+}

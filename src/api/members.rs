@@ -1,0 +1,145 @@
+//! The people in a channel: who they are, their roles, erasing what they wrote.
+
+use axum::Json;
+use axum::extract::State;
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::role::Role;
+use chatkeep_core::store::{MemberStatus, RoleSet};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::Api;
+use super::auth::{Admin, ChannelAccess, Member, Reaches, ReadMembers, WriteBackup, WriteMembers};
+use super::cursor::{Page, Window};
+use super::error::ApiError;
+use super::extract::{Body, Limit, Path, Query};
+use super::subscriptions::Success;
+use crate::view::MemberView;
+
+/// `GET /api/channels/:channelId/members`.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Members {
+    members: Vec<MemberView>,
+    next_cursor: Option<String>,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MemberQuery {
+    /// Only people of this role; guests are listed only when asked for.
+    #[param(inline)]
+    role: Option<Role>,
+    /// Only people who are in the channel, or who left it.
+    #[param(inline)]
+    status: Option<MemberStatus>,
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit,
+    /// The `nextCursor` of the page before.
+    cursor: Option<String>,
+}
+
+#[derive(Deserialize, IntoParams)]
+pub(super) struct UserPath {
+    /// The person.
+    #[serde(rename = "userId")]
+    #[param(value_type = String)]
+    user: UserId,
+}
+
+/// A role to set.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RoleBody {
+    role: SettableRole,
+}
+
+/// The roles that can be set.
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum SettableRole {
+    Admin,
+    Member,
+    Guest,
+}
+
+/// What erasing a person's messages did.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ErasedView {
+    erased_count: u64,
+    freed_bytes: i64,
+}
+
+pub(super) async fn list(
+    State(api): State<Api>,
+    access: ChannelAccess<Member, ReadMembers>,
+    Query(query): Query<MemberQuery>,
+) -> Result<Page<Members>, ApiError> {
+    let (role, status) = (query.role, query.status);
+    let binding = format!("members:{}:{role:?}:{status:?}", access.channel);
+    let window = Window::open(binding, query.limit, query.cursor.as_deref())?;
+    let (after, wanted) = (window.after.as_ref(), window.wanted());
+    let mut members = api.store.members(&access.channel, role, status, after, wanted).await?;
+    let next = window.cut(&mut members, |member| member.user.clone());
+    let members = members.into_iter().map(MemberView::from).collect();
+    Ok(Page { body: Members { members, next_cursor: next.clone() }, next })
+}
+
+pub(super) async fn set_role(
+    State(api): State<Api>,
+    access: ChannelAccess<Admin, WriteMembers>,
+    Path(path): Path<UserPath>,
+    Body(body): Body<RoleBody>,
+) -> Result<Json<Success>, ApiError> {
+    let (channel, now) = (&access.channel, api.clock.now());
+    let role = body.role.into();
+    match api.store.set_role(channel, access.user(), &path.user, role, now).await? {
+        RoleSet::Done => Ok(Success::answer()),
+        RoleSet::Denied => Err(ApiError::PermissionDenied),
+        RoleSet::NoMember => Err(ApiError::NotFound),
+    }
+}
+
+/// Open to the owner, and to the person themself, also after they left.
+pub(super) async fn erase(
+    State(api): State<Api>,
+    access: Reaches<WriteBackup>,
+    Path(path): Path<UserPath>,
+) -> Result<Json<ErasedView>, ApiError> {
+    let own = access.caller.user == path.user
+        && api.store.member(&access.channel, &path.user).await?.is_some();
+    if access.role != Some(Role::Owner) && !own {
+        return Err(ApiError::PermissionDenied);
+    }
+    let erased = api.erase(&access.channel, &path.user).await?;
+    Ok(Json(erased))
+}
+
+impl Api {
+    /// Erases in bounded transactions until nothing is left.
+    async fn erase(&self, channel: &ChannelId, user: &UserId) -> Result<ErasedView, ApiError> {
+        let mut total = ErasedView { erased_count: 0, freed_bytes: 0 };
+        let before = self.clock.now();
+        loop {
+            let removed = self.store.erase_person(channel, user, before, self.clock.now()).await?;
+            total.erased_count += removed.messages.len() as u64;
+            total.freed_bytes += removed.bytes;
+            self.tell_indexer(channel, &removed.messages).await;
+            if removed.last {
+                return Ok(total);
+            }
+        }
+    }
+}
+
+impl From<SettableRole> for Role {
+    fn from(role: SettableRole) -> Self {
+        match role {
+            SettableRole::Admin => Self::Admin,
+            SettableRole::Member => Self::Member,
+            SettableRole::Guest => Self::Guest,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! People whom the store does not know in a channel: the platform is asked about each once
+//! (contract section 3).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::platform::PlatformError;
+use chatkeep_core::store::{Member, Sighting, SightingKind};
+use tracing::warn;
+
+use super::Api;
+use super::error::ApiError;
+use crate::ingress::BOT;
+
+/// Somebody who was not in the channel is asked about again after this.
+const ASK_AGAIN: Duration = Duration::from_hours(24);
+
+impl Api {
+    /// Makes somebody a member whom the platform knows in the channel. Nothing is asked about
+    /// channels that are not known, nor about other people's 1:1 chats.
+    pub(super) async fn ask_platform(
+        &self,
+        channel: &ChannelId,
+        user: &UserId,
+    ) -> Result<Option<Member>, ApiError> {
+        let Some(directory) = &self.directory else {
+            return Ok(None);
+        };
+        let Some(known) = self.store.channel(channel).await? else {
+            return Ok(None);
+        };
+        let foreign = known.kind == ChannelKind::User && channel.as_str() != user.as_str();
+        let now = self.clock.now();
+        if foreign || !self.store.claim_membership_check(channel, user, now, ASK_AGAIN).await? {
+            return Ok(None);
+        }
+        let channel = ChannelRef { id: channel.clone(), kind: known.kind };
+        match directory.platform().profile(&channel, user).await {
+            Ok(profile) => {
+                let sighting = Sighting {
+                    channel: channel.clone(),
+                    platform: PlatformKind::Line,
+                    bot: BOT.to_owned(),
+                    at: now,
+                    kind: SightingKind::Present(user.clone()),
+                };
+                self.store.sight(&[sighting], now).await?;
+                let profiles = BTreeMap::from([(user.clone(), Some(profile))]);
+                self.store.save_profiles(&profiles, now).await?;
+            }
+            Err(PlatformError::NotFound) => return Ok(None),
+            Err(error) => {
+                warn!(code = error.code(), "the platform cannot say who is in a channel");
+                self.store.release_membership_check(&channel.id, user).await?;
+                return Ok(None);
+            }
+        }
+        Ok(self.store.member(&channel.id, user).await?)
+    }
+}

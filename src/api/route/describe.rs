@@ -1,0 +1,126 @@
+//! What a handler's signature says about its route: who may call it, what it takes, what it
+//! answers. Documentation, limits and tests read this, so that they cannot drift from the code.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+
+use axum::Json;
+use axum::extract::State;
+use axum::handler::Handler;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use chatkeep_core::role::{Role, Scope};
+use utoipa::ToSchema;
+use utoipa::openapi::path::Parameter;
+use utoipa::openapi::{Ref, RefOr, Schema};
+
+use crate::api::Api;
+use crate::api::error::ApiError;
+
+/// What a caller needs for a route.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Need {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Any valid key, or a session.
+    Key,
+    /// A key with this scope.
+    Scope(Scope),
+    /// A key with this scope, whose owner has at least this role in the channel of the path.
+    Channel { role: Role, scope: Scope },
+}
+
+/// What is known of a route's requests and answers.
+#[derive(Default)]
+pub(in crate::api) struct Describe {
+    pub(in crate::api) need: Need,
+    pub(in crate::api) parameters: Vec<Parameter>,
+    pub(in crate::api) body: Option<RefOr<Schema>>,
+    pub(in crate::api) answers: Vec<Answer>,
+    pub(in crate::api) errors: BTreeSet<u16>,
+    pub(in crate::api) schemas: BTreeMap<String, RefOr<Schema>>,
+}
+
+/// A successful answer.
+pub(in crate::api) struct Answer {
+    pub(in crate::api) status: StatusCode,
+    pub(in crate::api) description: &'static str,
+    /// Media type and form; none for an empty body.
+    pub(in crate::api) content: Vec<(&'static str, Option<RefOr<Schema>>)>,
+}
+
+/// Something that a handler takes from the request.
+pub(in crate::api) trait Input {
+    /// Adds what it means for the route.
+    fn describe(_route: &mut Describe) {}
+}
+
+/// What a handler answers when all went well.
+pub(in crate::api) trait Output: IntoResponse {
+    /// Adds what it means for the route.
+    fn describe(route: &mut Describe);
+}
+
+/// A handler whose signature describes its route.
+pub(in crate::api) trait Endpoint<T>: Handler<T, Api> {
+    /// Adds everything that the signature says.
+    fn describe(route: &mut Describe);
+}
+
+macro_rules! endpoints {
+    ($($input:ident),*) => {
+        impl<F, Fut, Out, Kind, $($input,)*> Endpoint<(Kind, $($input,)*)> for F
+        where
+            F: Fn($($input,)*) -> Fut + Handler<(Kind, $($input,)*), Api>,
+            Fut: Future<Output = Result<Out, ApiError>>,
+            Out: Output,
+            $($input: Input,)*
+        {
+            fn describe(route: &mut Describe) {
+                $($input::describe(route);)*
+                Out::describe(route);
+            }
+        }
+    };
+}
+
+endpoints!(A);
+endpoints!(A, B);
+endpoints!(A, B, C);
+endpoints!(A, B, C, D);
+endpoints!(A, B, C, D, E);
+
+impl Describe {
+    /// A reference to the form `T`, which becomes part of the document.
+    pub(in crate::api) fn schema<T: ToSchema>(&mut self) -> RefOr<Schema> {
+        let mut schemas = vec![(T::name().into_owned(), T::schema())];
+        T::schemas(&mut schemas);
+        self.schemas.extend(schemas);
+        Ref::from_schema_name(T::name()).into()
+    }
+
+    /// Adds statuses with which the route may refuse.
+    pub(in crate::api) fn refuses(&mut self, statuses: &[StatusCode]) {
+        self.errors.extend(statuses.iter().map(StatusCode::as_u16));
+    }
+
+    /// Adds a JSON answer of the form `T`.
+    pub(in crate::api) fn answers<T: ToSchema>(
+        &mut self,
+        status: StatusCode,
+        description: &'static str,
+    ) {
+        let schema = self.schema::<T>();
+        let content = vec![("application/json", Some(schema))];
+        self.answers.push(Answer { status, description, content });
+    }
+}
+
+impl<S> Input for State<S> {}
+
+impl<T: ToSchema + serde::Serialize> Output for Json<T> {
+    fn describe(route: &mut Describe) {
+        route.answers::<T>(StatusCode::OK, "Done");
+    }
+}

@@ -1,0 +1,219 @@
+//! Routes: a handler under a path, with what its signature says about it.
+//!
+//! [`Routes`] is filled by the one table in `table.rs`. From it come the router, the OpenAPI
+//! document and the list that tests walk.
+
+mod describe;
+mod openapi;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodFilter, MethodRouter, on};
+
+pub use describe::Need;
+pub(super) use describe::{Answer, Describe, Endpoint, Input, Output};
+pub(super) use openapi::document;
+
+use super::Api;
+use super::error::ApiError;
+
+/// What a person reads about a route.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Text {
+    pub(super) id: &'static str,
+    pub(super) tag: Tag,
+    pub(super) summary: &'static str,
+    pub(super) description: &'static str,
+}
+
+/// The parts of the API, in the order of the document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tag {
+    Account,
+    Channels,
+    Members,
+    Assistant,
+    Messages,
+    Media,
+    Backup,
+    Events,
+    Keys,
+}
+
+/// A route, for whoever documents or tests it.
+#[derive(Clone, Debug)]
+pub struct RouteInfo {
+    pub method: Method,
+    /// Under `/api`, with parameters in braces.
+    pub path: &'static str,
+    /// The operation's name, `verb_thing`.
+    pub id: &'static str,
+    pub tag: Tag,
+    /// What a caller needs.
+    pub need: Need,
+}
+
+/// A route with everything known of it.
+pub(super) struct Route {
+    pub(super) method: Method,
+    pub(super) path: &'static str,
+    pub(super) text: Text,
+    pub(super) describe: Describe,
+}
+
+/// All routes.
+#[derive(Default)]
+pub(super) struct Routes {
+    routes: Vec<Route>,
+    handlers: BTreeMap<&'static str, MethodRouter<Api>>,
+}
+
+impl Tag {
+    pub(super) const ALL: [Self; 9] = [
+        Self::Account,
+        Self::Channels,
+        Self::Members,
+        Self::Assistant,
+        Self::Messages,
+        Self::Media,
+        Self::Backup,
+        Self::Events,
+        Self::Keys,
+    ];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Account => "Account",
+            Self::Channels => "Channels",
+            Self::Members => "Members",
+            Self::Assistant => "Assistant",
+            Self::Messages => "Messages",
+            Self::Media => "Media",
+            Self::Backup => "Backup",
+            Self::Events => "Events",
+            Self::Keys => "Keys",
+        }
+    }
+}
+
+/// What a person reads about a route: its operation name, part and one sentence.
+pub(super) const fn text(id: &'static str, tag: Tag, summary: &'static str) -> Text {
+    Text { id, tag, summary, description: "" }
+}
+
+impl Text {
+    /// With more to read.
+    pub(super) const fn more(self, description: &'static str) -> Self {
+        Self { description, ..self }
+    }
+}
+
+impl Routes {
+    pub(super) fn get<T: 'static>(
+        self,
+        path: &'static str,
+        handler: impl Endpoint<T>,
+        text: Text,
+    ) -> Self {
+        self.add(Method::GET, MethodFilter::GET, path, handler, text)
+    }
+
+    pub(super) fn put<T: 'static>(
+        self,
+        path: &'static str,
+        handler: impl Endpoint<T>,
+        text: Text,
+    ) -> Self {
+        self.add(Method::PUT, MethodFilter::PUT, path, handler, text)
+    }
+
+    pub(super) fn post<T: 'static>(
+        self,
+        path: &'static str,
+        handler: impl Endpoint<T>,
+        text: Text,
+    ) -> Self {
+        self.add(Method::POST, MethodFilter::POST, path, handler, text)
+    }
+
+    pub(super) fn delete<T: 'static>(
+        self,
+        path: &'static str,
+        handler: impl Endpoint<T>,
+        text: Text,
+    ) -> Self {
+        self.add(Method::DELETE, MethodFilter::DELETE, path, handler, text)
+    }
+
+    fn add<H: Endpoint<T>, T: 'static>(
+        mut self,
+        method: Method,
+        filter: MethodFilter,
+        path: &'static str,
+        handler: H,
+        text: Text,
+    ) -> Self {
+        let mut describe = Describe::default();
+        H::describe(&mut describe);
+        self.routes.push(Route { method, path, text, describe });
+        let known = self.handlers.remove(path).unwrap_or_default();
+        self.handlers.insert(path, known.on(filter, handler));
+        self
+    }
+
+    /// What is known of each route.
+    pub(super) fn infos(&self) -> Vec<RouteInfo> {
+        let info = |route: &Route| RouteInfo {
+            method: route.method.clone(),
+            path: route.path,
+            id: route.text.id,
+            tag: route.text.tag,
+            need: route.describe.need,
+        };
+        self.routes.iter().map(info).collect()
+    }
+
+    pub(super) fn all(&self) -> &[Route] {
+        &self.routes
+    }
+
+    /// The router: beside the handlers every path answers OPTIONS, and 405 to other methods, both
+    /// with `Allow`.
+    pub(super) fn router(self) -> Router<Api> {
+        let mut router = Router::new();
+        for (path, handlers) in self.handlers {
+            let allow =
+                Arc::<str>::from(self.routes.iter().fold("OPTIONS".to_owned(), |allow, route| {
+                    match &route.method {
+                        _ if route.path != path => allow,
+                        &Method::GET => allow + ", GET, HEAD",
+                        method => allow + ", " + method.as_str(),
+                    }
+                }));
+            let refused = Arc::clone(&allow);
+            let options = on(MethodFilter::OPTIONS, move || allowed(Arc::clone(&allow)));
+            let refuse = move || wrong_method(Arc::clone(&refused));
+            router = router.route(path, handlers.merge(options).fallback(refuse));
+        }
+        router
+    }
+}
+
+async fn allowed(methods: Arc<str>) -> Response {
+    with_allow(StatusCode::NO_CONTENT.into_response(), &methods)
+}
+
+async fn wrong_method(methods: Arc<str>) -> Response {
+    with_allow(ApiError::MethodNotAllowed.into_response(), &methods)
+}
+
+fn with_allow(mut response: Response, methods: &str) -> Response {
+    if let Ok(value) = HeaderValue::from_str(methods) {
+        response.headers_mut().insert(header::ALLOW, value);
+    }
+    response
+}

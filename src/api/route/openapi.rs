@@ -1,0 +1,191 @@
+//! The OpenAPI 3.1 document, put together from the routes.
+
+use axum::http::{Method, StatusCode};
+use chatkeep_core::role::{Role, Scope};
+use utoipa::ToSchema;
+use utoipa::openapi::header::HeaderBuilder;
+use utoipa::openapi::path::{
+    HttpMethod, Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem,
+    PathsBuilder,
+};
+use utoipa::openapi::request_body::RequestBodyBuilder;
+use utoipa::openapi::schema::{ComponentsBuilder, ObjectBuilder, Type};
+use utoipa::openapi::security::{
+    ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
+};
+use utoipa::openapi::tag::TagBuilder;
+use utoipa::openapi::{
+    ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Required, ResponseBuilder,
+    ResponsesBuilder, Schema, ServerBuilder,
+};
+
+use super::{Answer, Describe, Need, Route, Routes, Tag};
+use crate::api::error::{ErrorView, sentence};
+
+const ABOUT: &str = "Backed-up messages of chat groups, usage, members and the assistant.\n\n\
+    `/api/v1/…` is the same as `/api/…`. Every answer carries `X-API-Version`, `X-Request-Id` and \
+    the rate limit's headers; errors have one form. Lists take `limit` and `cursor` and answer \
+    `nextCursor` and a `Link` header. Every POST takes an `Idempotency-Key`.";
+
+/// The document of all routes.
+pub(in crate::api) fn document(routes: &Routes) -> OpenApi {
+    let mut paths = PathsBuilder::new();
+    let mut components = ComponentsBuilder::new().schema_from::<ErrorView>();
+    for route in routes.all() {
+        let item = PathItem::new(http_method(&route.method), operation(route));
+        paths = paths.path(format!("/api{}", route.path), item);
+        let schemas = route.describe.schemas.iter();
+        components =
+            components.schemas_from_iter(schemas.map(|(name, schema)| (name, schema.clone())));
+    }
+    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("ck_…");
+    let session = ApiKeyValue::with_description(
+        "__Host-chatkeep",
+        "The session of a person who signed in; changes need a matching X-CSRF-Token, too.",
+    );
+    let components = components
+        .security_scheme("key", SecurityScheme::Http(bearer.build()))
+        .security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(session)));
+    let tags = Tag::ALL.map(|tag| TagBuilder::new().name(tag.name()).build());
+    OpenApiBuilder::new()
+        .info(InfoBuilder::new().title("chatkeep").version("v1").description(Some(ABOUT)).build())
+        .servers(Some([ServerBuilder::new().url("/").build()]))
+        .tags(Some(tags))
+        .paths(paths.build())
+        .components(Some(components.build()))
+        .build()
+}
+
+fn http_method(method: &Method) -> HttpMethod {
+    match *method {
+        Method::PUT => HttpMethod::Put,
+        Method::POST => HttpMethod::Post,
+        Method::DELETE => HttpMethod::Delete,
+        _ => HttpMethod::Get,
+    }
+}
+
+fn operation(route: &Route) -> Operation {
+    let describe = &route.describe;
+    let mut operation = OperationBuilder::new()
+        .operation_id(Some(route.text.id))
+        .tag(route.text.tag.name())
+        .summary(Some(route.text.summary))
+        .description(Some(description(route)));
+    for parameter in &describe.parameters {
+        operation = operation.parameter(parameter.clone());
+    }
+    if route.method == Method::POST {
+        operation = operation.parameter(idempotency_key());
+    }
+    if let Some(body) = &describe.body {
+        let content = ContentBuilder::new().schema(Some(body.clone())).build();
+        let body = RequestBodyBuilder::new()
+            .content("application/json", content)
+            .required(Some(Required::True));
+        operation = operation.request_body(Some(body.build()));
+    }
+    let scopes: Vec<&str> = scope(describe.need).map(Scope::name).into_iter().collect();
+    if describe.need != Need::Nothing {
+        let requirements =
+            [SecurityRequirement::new("key", scopes), SecurityRequirement::new("session", [""; 0])];
+        operation = operation.securities(Some(requirements));
+    }
+    operation.responses(responses(route).build()).build()
+}
+
+/// The route's own words, and what it needs.
+fn description(route: &Route) -> String {
+    let need = match route.describe.need {
+        Need::Nothing => "Needs no key.".to_owned(),
+        Need::Key => "Needs any valid key.".to_owned(),
+        Need::Scope(scope) => format!("Needs the scope `{}`.", scope.name()),
+        Need::Channel { role: Role::Guest, scope } => {
+            format!("Needs the scope `{}`; who else may is said above.", scope.name())
+        }
+        Need::Channel { role, scope } => {
+            format!("Needs the scope `{}` and the role `{role}` in the channel.", scope.name())
+        }
+    };
+    if route.text.description.is_empty() {
+        return need;
+    }
+    format!("{}\n\n{need}", route.text.description)
+}
+
+const fn scope(need: Need) -> Option<Scope> {
+    match need {
+        Need::Scope(scope) | Need::Channel { scope, .. } => Some(scope),
+        Need::Nothing | Need::Key => None,
+    }
+}
+
+fn idempotency_key() -> Parameter {
+    let schema = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .min_length(Some(1))
+        .max_length(Some(255))
+        .pattern(Some("^[!-~]+$"));
+    ParameterBuilder::new()
+        .name("Idempotency-Key")
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some(
+            "Makes repeating the request harmless for 24 hours: the first answer comes again.",
+        ))
+        .schema(Some(schema))
+        .build()
+}
+
+fn responses(route: &Route) -> ResponsesBuilder {
+    let mut responses = ResponsesBuilder::new();
+    for answer in &route.describe.answers {
+        responses = responses.response(answer.status.as_str(), success(answer));
+    }
+    for status in errors(route) {
+        let content =
+            ContentBuilder::new().schema(Some(Ref::from_schema_name(ErrorView::name()))).build();
+        let response = ResponseBuilder::new()
+            .description(sentence(status))
+            .content("application/json", content);
+        responses = responses.response(status.as_str(), with_headers(response, status).build());
+    }
+    responses
+}
+
+fn success(answer: &Answer) -> utoipa::openapi::Response {
+    let mut response = ResponseBuilder::new().description(answer.description);
+    for (kind, schema) in &answer.content {
+        let content = ContentBuilder::new().schema(schema.clone()).build();
+        response = response.content(*kind, content);
+    }
+    response.build()
+}
+
+fn with_headers(response: ResponseBuilder, status: StatusCode) -> ResponseBuilder {
+    let seconds: RefOr<Schema> = ObjectBuilder::new().schema_type(Type::Integer).into();
+    match status {
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+            let header = HeaderBuilder::new()
+                .schema(Some(seconds))
+                .description(Some("Seconds to wait"))
+                .build();
+            response.header("Retry-After", header)
+        }
+        _ => response,
+    }
+}
+
+/// What the route may refuse with: what its signature says, and what every route of its kind may.
+fn errors(route: &Route) -> Vec<StatusCode> {
+    let describe: &Describe = &route.describe;
+    let mut errors = describe.errors.clone();
+    errors.extend([406, 429, 500, 503]);
+    if describe.need != Need::Nothing {
+        errors.extend([401, 403]);
+    }
+    if route.method == Method::POST {
+        errors.extend([400, 409, 422]);
+    }
+    errors.into_iter().filter_map(|status| StatusCode::from_u16(status).ok()).collect()
+}

@@ -1,0 +1,167 @@
+//! Every route, in one table: its handler says who may call it, what it takes and answers; the
+//! text is for people.
+
+use super::route::Tag::{Account, Assistant, Backup, Channels, Events, Keys, Members, Messages};
+use super::route::{Routes, text};
+use super::{assistant, backup, channels, events, keys, me, members, messages, subscriptions};
+
+/// All routes under `/api`.
+pub(super) fn routes() -> Routes {
+    let routes = account(Routes::default());
+    let routes = assistant_routes(channel_routes(routes));
+    key_routes(backup_routes(routes))
+}
+
+fn account(routes: Routes) -> Routes {
+    routes
+        .get("/me", me::me, text("get_me", Account, "The caller"))
+        .get("/usage", me::usage, text("get_usage", Account, "What the caller's channels use"))
+        .get("/channels", channels::list, text("list_channels", Channels, "The caller's channels"))
+        .get(
+            "/subscriptions",
+            subscriptions::list,
+            text("list_subscriptions", Backup, "What is kept for the caller"),
+        )
+        .get(
+            "/events",
+            events::list,
+            text("list_events", Events, "What happened, in order").more(
+                "Start without a cursor, go on with `nextCursor` for as long as `hasMore` is \
+                 true, then ask again with it after a while.",
+            ),
+        )
+}
+
+fn channel_routes(routes: Routes) -> Routes {
+    routes
+        .get(
+            "/channels/{channelId}",
+            channels::detail,
+            text("get_channel", Channels, "One channel with its settings and the caller's role"),
+        )
+        .get(
+            "/channels/{channelId}/members",
+            members::list,
+            text("list_members", Members, "The people in a channel"),
+        )
+        .put(
+            "/channels/{channelId}/members/{userId}/role",
+            members::set_role,
+            text("set_member_role", Members, "Changes a person's role").more(
+                "An owner sets any of the roles for anyone but an owner; an admin may only raise a \
+                 guest to member.",
+            ),
+        )
+        .delete(
+            "/channels/{channelId}/members/{userId}/data",
+            members::erase,
+            text("erase_member_data", Members, "Erases what a person wrote in a channel")
+                .more("For the owner, or the person themself. No later import brings it back."),
+        )
+}
+
+fn assistant_routes(routes: Routes) -> Routes {
+    routes
+        .get(
+            "/channels/{channelId}/assistant/config",
+            assistant::config::read,
+            text("get_assistant_config", Assistant, "The assistant's switches"),
+        )
+        .put(
+            "/channels/{channelId}/assistant/config",
+            assistant::config::change,
+            text("change_assistant_config", Assistant, "Changes switches; others stay"),
+        )
+        .get(
+            "/channels/{channelId}/assistant/qa",
+            assistant::qa::list,
+            text("list_rules", Assistant, "The question-and-answer rules"),
+        )
+        .post(
+            "/channels/{channelId}/assistant/qa",
+            assistant::qa::add,
+            text("add_rule", Assistant, "Adds a rule"),
+        )
+        .put(
+            "/channels/{channelId}/assistant/qa/{qaId}",
+            assistant::qa::replace,
+            text("replace_rule", Assistant, "Replaces a rule"),
+        )
+        .delete(
+            "/channels/{channelId}/assistant/qa/{qaId}",
+            assistant::qa::remove,
+            text("remove_rule", Assistant, "Removes a rule"),
+        )
+        .get(
+            "/channels/{channelId}/assistant/welcome",
+            assistant::texts::welcome,
+            text("get_welcome", Assistant, "The welcome message"),
+        )
+        .put(
+            "/channels/{channelId}/assistant/welcome",
+            assistant::texts::set_welcome,
+            text("set_welcome", Assistant, "Sets the welcome message"),
+        )
+        .get(
+            "/channels/{channelId}/assistant/rules",
+            assistant::texts::rules,
+            text("get_group_rules", Assistant, "The group rules"),
+        )
+        .put(
+            "/channels/{channelId}/assistant/rules",
+            assistant::texts::set_rules,
+            text("set_group_rules", Assistant, "Sets the group rules"),
+        )
+}
+
+fn backup_routes(routes: Routes) -> Routes {
+    routes
+        .post(
+            "/channels/{channelId}/backup/subscribe",
+            subscriptions::subscribe,
+            text("subscribe", Backup, "Has the channel kept for the caller"),
+        )
+        .delete(
+            "/channels/{channelId}/backup/subscribe",
+            subscriptions::unsubscribe,
+            text("unsubscribe", Backup, "Ends it; what is kept stays")
+                .more("Also for somebody who left the channel: it still counts for them."),
+        )
+        .put(
+            "/channels/{channelId}/backup/config",
+            channels::set_backup,
+            text("set_backup_config", Backup, "Sets how the channel is kept"),
+        )
+        .get(
+            "/channels/{channelId}/backup/coverage",
+            backup::coverage,
+            text("get_coverage", Backup, "What is kept of a channel, and what is missing"),
+        )
+        .get(
+            "/channels/{channelId}/backup/messages",
+            messages::list,
+            text("list_messages", Messages, "The kept messages of a channel"),
+        )
+        .delete(
+            "/channels/{channelId}/backup/messages",
+            backup::delete,
+            text("delete_messages", Backup, "Deletes what was sent before a time"),
+        )
+        .get(
+            "/channels/{channelId}/backup/messages/{messageId}",
+            messages::one,
+            text("get_message", Messages, "One kept message"),
+        )
+}
+
+fn key_routes(routes: Routes) -> Routes {
+    routes
+        .get("/keys", keys::list, text("list_keys", Keys, "The caller's API keys"))
+        .post("/keys", keys::make, text("create_key", Keys, "Makes a key and shows it once"))
+        .post(
+            "/keys/{keyId}/rotate",
+            keys::rotate,
+            text("rotate_key", Keys, "Replaces a key; the old one works on for a while"),
+        )
+        .delete("/keys/{keyId}", keys::remove, text("delete_key", Keys, "Deletes a key"))
+}
