@@ -1,4 +1,4 @@
-//! ETags: every JSON answer to a GET carries one made from its content, and is not sent again to
+//! `ETag`s: every JSON answer to a GET carries one made from its content, and is not sent again to
 //! whoever has it. Settings objects also carry their version, which `If-Match` names.
 
 use axum::Json;

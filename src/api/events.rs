@@ -24,7 +24,7 @@ const LIST: &str = "events";
 /// `GET /api/events`.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Events {
+pub(super) struct EventList {
     events: Vec<EventView>,
     /// Where to go on, also when nothing more has happened yet: ask again with it later.
     next_cursor: String,
@@ -80,7 +80,7 @@ pub(super) async fn list(
     State(api): State<Api>,
     access: Scoped<ReadMessages>,
     Query(query): Query<EventQuery>,
-) -> Result<Page<Events>, ApiError> {
+) -> Result<Page<EventList>, ApiError> {
     let caller = access.caller;
     let after = query.cursor.as_deref().map(|text| cursor::decode(LIST, text)).transpose()?;
     let channels = api.store.channels_of(&caller.user, caller.channels(), None, CHANNELS).await?;
@@ -92,7 +92,7 @@ pub(super) async fn list(
     let events = api.told(feed.happenings, caller.not_before).await?;
     let next_cursor = cursor::encode(LIST, &feed.next).ok_or(ApiError::Internal)?;
     let next = feed.more.then(|| next_cursor.clone());
-    Ok(Page { body: Events { events, next_cursor, has_more: feed.more }, next })
+    Ok(Page { body: EventList { events, next_cursor, has_more: feed.more }, next })
 }
 
 impl Api {

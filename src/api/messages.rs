@@ -20,7 +20,7 @@ use crate::view::{GapView, MessageView};
 /// `GET …/backup/messages`.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Messages {
+pub(super) struct MessageList {
     messages: Vec<MessageView>,
     /// Times within the list in which the channel was not kept.
     gaps: Vec<GapView>,
@@ -84,7 +84,7 @@ pub(super) async fn list(
     State(api): State<Api>,
     access: ChannelAccess<Member, ReadMessages>,
     Query(query): Query<ListQuery>,
-) -> Result<Page<Messages>, ApiError> {
+) -> Result<Page<MessageList>, ApiError> {
     let binding = query.binding(&access.channel);
     let mut filter = query.filter(&binding)?;
     filter.from = filter.from.max(access.not_before());
@@ -105,7 +105,7 @@ pub(super) async fn list(
     };
     let gaps = api.store.gaps(&access.channel, filter.from, filter.to).await?;
     let next = next.and_then(|(at, id)| cursor::encode(&binding, &(at.millis(), id)));
-    let body = Messages {
+    let body = MessageList {
         messages: messages.into_iter().map(MessageView::from).collect(),
         gaps: gaps.into_iter().map(GapView::from).collect(),
         next_cursor: next.clone(),

@@ -65,22 +65,22 @@ pub fn router(api: Api, origins: &[String]) -> Router {
     let routes = table::routes();
     let docs = docs::router(&route::document(&routes));
     let v1 = routes.router().layer(from_fn(respond::deprecate)).with_state(api.clone());
-    let versioned = Router::new()
+    let api_routes = Router::new()
         .nest("/api/v1", v1.clone().fallback(not_found))
         .nest("/api", v1.fallback(unknown))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn_with_state(api.clone(), idempotency::layer))
         .layer(from_fn(respond::negotiate))
         .layer(from_fn_with_state(api, auth::identify));
-    let router = versioned
+    let whole = api_routes
         .merge(docs)
         .layer(from_fn(etag::layer))
         .layer(compression())
         .layer(from_fn(respond::catch_panics))
         .layer(from_fn(respond::finish));
     match cors(origins) {
-        Some(cors) => router.layer(cors),
-        None => router,
+        Some(cors) => whole.layer(cors),
+        None => whole,
     }
 }
 

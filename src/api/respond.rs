@@ -43,7 +43,7 @@ pub(super) async fn finish(mut request: Request, next: Next) -> Response {
     }
     let mut response = next.run(request).instrument(span).await;
     if let Some(body) = response.extensions_mut().remove::<ErrorBody>() {
-        response = error_response(response, &body, &id);
+        response = error_response(&response, &body, &id);
     }
     if let Some(cursor::Next(cursor)) = response.extensions_mut().remove::<cursor::Next>() {
         link_next(response.headers_mut(), &uri, &cursor);
@@ -122,7 +122,7 @@ fn request_id(headers: &HeaderMap) -> String {
     }
 }
 
-fn error_response(bare: Response, body: &ErrorBody, request_id: &str) -> Response {
+fn error_response(bare: &Response, body: &ErrorBody, request_id: &str) -> Response {
     let (status, mut headers) = (bare.status(), bare.headers().clone());
     let view = ErrorView {
         error: &body.error,

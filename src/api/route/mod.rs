@@ -195,20 +195,20 @@ impl Routes {
                     }
                 }));
             let refused = Arc::clone(&allow);
-            let options = on(MethodFilter::OPTIONS, move || allowed(Arc::clone(&allow)));
-            let refuse = move || wrong_method(Arc::clone(&refused));
+            let options = on(MethodFilter::OPTIONS, async move || allowed(&allow));
+            let refuse = async move || wrong_method(&refused);
             router = router.route(path, handlers.merge(options).fallback(refuse));
         }
         router
     }
 }
 
-async fn allowed(methods: Arc<str>) -> Response {
-    with_allow(StatusCode::NO_CONTENT.into_response(), &methods)
+fn allowed(methods: &str) -> Response {
+    with_allow(StatusCode::NO_CONTENT.into_response(), methods)
 }
 
-async fn wrong_method(methods: Arc<str>) -> Response {
-    with_allow(ApiError::MethodNotAllowed.into_response(), &methods)
+fn wrong_method(methods: &str) -> Response {
+    with_allow(ApiError::MethodNotAllowed.into_response(), methods)
 }
 
 fn with_allow(mut response: Response, methods: &str) -> Response {
