@@ -13,10 +13,12 @@ mod db;
 mod keep;
 mod keys;
 mod ledger;
+mod logins;
 mod members;
 mod messages;
 mod other;
 mod replies;
+mod sessions;
 mod subscriptions;
 mod users;
 
@@ -28,9 +30,11 @@ pub use assistant::{RuleChange, RuleChanged};
 pub use channels::{Channel, ChannelStatus};
 pub use keep::{ChannelChange, Kept};
 pub use keys::{Key, NewKey};
+pub use logins::{LOGIN_TIME, NewLogin, PendingLogin};
 pub use members::{Member, MemberStatus, Sighting, SightingKind};
 pub use messages::{Gap, MessageFilter, MessagePage, Order, Sender, StoredMessage};
 pub use replies::{Claim, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus};
+pub use sessions::{NewSession, Session, SignedIn};
 pub use subscriptions::{ChannelUsage, Subscribed, Subscription, UserUsage};
 pub use users::User;
 
