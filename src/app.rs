@@ -29,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{error, info, warn};
 
+use crate::login::Login;
 use crate::{api, ingress, ops};
 
 /// How often replies that a dead process left behind are looked for.
@@ -145,7 +146,7 @@ impl App {
     ) -> anyhow::Result<()> {
         let tasks = TaskTracker::new();
         let index = self.start_workers(&tasks, &stop).await?;
-        let router = self.router()?.merge(extra);
+        let router = self.router(&tasks, &stop)?.merge(extra);
         let address = listener.local_addr()?;
         info!(%address, roles = ?self.duties.roles, "chatkeep is ready");
         let serving = serve(listener, router, stop.clone());
@@ -167,7 +168,7 @@ impl App {
         served
     }
 
-    fn router(&self) -> anyhow::Result<Router> {
+    fn router(&self, tasks: &TaskTracker, stop: &CancellationToken) -> anyhow::Result<Router> {
         let ready = ops::Ready { bus: self.bus.clone(), store: self.store.clone() };
         let mut router = ops::router(ready);
         if self.duties.roles.contains(&Role::Ingress) {
@@ -184,7 +185,9 @@ impl App {
         }
         if self.duties.roles.contains(&Role::Api) {
             let api = api::Api { store: self.store.clone(), clock: Arc::clone(&self.clock) };
-            router = router.merge(api::router(api));
+            let login = Login::new(&self.config, self.store.clone(), Arc::clone(&self.clock))?;
+            tasks.spawn(login.clone().purge(stop.clone()));
+            router = router.merge(api::router(api, login));
         }
         Ok(router)
     }

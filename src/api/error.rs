@@ -12,7 +12,7 @@ use tracing::error;
 
 /// What went wrong, as the caller may know it.
 #[derive(Clone, Debug)]
-pub(super) enum ApiError {
+pub(crate) enum ApiError {
     /// 400: a field, and what is wrong with it.
     Invalid { field: Option<Cow<'static, str>>, why: String },
     /// 401.
@@ -39,6 +39,8 @@ pub(super) enum ApiError {
     Internal,
     /// 503.
     Unavailable,
+    /// A refusal of a part beside this one.
+    Refused { status: StatusCode, code: &'static str, error: &'static str },
 }
 
 /// What [`super::respond::finish`] writes into the body.
@@ -97,6 +99,7 @@ impl ApiError {
             Self::Unavailable => {
                 (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Service unavailable")
             }
+            Self::Refused { status, code, error } => (*status, *code, *error),
         };
         (status, code, error.into())
     }

@@ -12,7 +12,7 @@ mod error;
 mod extract;
 mod me;
 mod messages;
-mod random;
+pub(crate) mod random;
 mod respond;
 mod subscriptions;
 
@@ -23,9 +23,11 @@ use axum::routing::{get, post, put};
 use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
 
+use crate::login::{self, Login};
+
 pub use random::{api_key, key_id};
 
-use error::ApiError;
+pub(crate) use error::ApiError;
 
 /// Request bodies, at most (contract section 1).
 const MAX_BODY: usize = 1024 * 1024;
@@ -38,12 +40,13 @@ pub struct Api {
 }
 
 /// The API's routes, under `/api` and `/api/v1` alike.
-pub fn router(api: Api) -> Router {
+pub(crate) fn router(api: Api, login: Login) -> Router {
     let v1 = v1().with_state(api);
     let versioned = Router::new()
         .nest("/api/v1", v1.clone().fallback(not_found).method_not_allowed_fallback(wrong_method))
         .nest("/api", v1.fallback(unknown).method_not_allowed_fallback(wrong_method));
     versioned
+        .merge(login::router(login))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn(respond::catch_panics))
         .layer(from_fn(respond::finish))

@@ -4,7 +4,7 @@
 const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
 /// `length` random letters of `[a-z0-9]`, each equally likely.
-pub(super) fn text(length: usize) -> String {
+pub(crate) fn text(length: usize) -> String {
     let mut text = String::with_capacity(length);
     while text.len() < length {
         // 252 is the largest multiple of 36 in a byte; what is above it would favour some letters.
