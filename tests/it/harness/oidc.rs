@@ -173,7 +173,7 @@ impl Browser {
             }
             let same = |c: &Cookie| c.name() == cookie.name() && c.path() == cookie.path();
             cookies.retain(|known| !same(known));
-            let gone = cookie.max_age().is_some_and(|age| age.is_zero())
+            let gone = cookie.max_age().is_some_and(cookie::time::SignedDuration::is_zero)
                 || cookie.expires_datetime().is_some_and(|at| at.year() == 1970);
             if !gone {
                 cookies.push(cookie);
