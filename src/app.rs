@@ -29,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{error, info, warn};
 
+use crate::login::Login;
 use crate::{api, ingress, ops};
 
 /// How often replies that a dead process left behind are looked for.
@@ -145,7 +146,7 @@ impl App {
     ) -> anyhow::Result<()> {
         let tasks = TaskTracker::new();
         let index = self.start_workers(&tasks, &stop).await?;
-        let router = self.router()?.merge(extra);
+        let router = self.router(&tasks, &stop)?.merge(extra);
         let address = listener.local_addr()?;
         info!(%address, roles = ?self.duties.roles, "chatkeep is ready");
         let serving = serve(listener, router, stop.clone());
@@ -167,7 +168,7 @@ impl App {
         served
     }
 
-    fn router(&self) -> anyhow::Result<Router> {
+    fn router(&self, tasks: &TaskTracker, stop: &CancellationToken) -> anyhow::Result<Router> {
         let ready = ops::Ready { bus: self.bus.clone(), store: self.store.clone() };
         let mut router = ops::router(ready);
         if self.duties.roles.contains(&Role::Ingress) {
@@ -183,11 +184,14 @@ impl App {
             router = router.merge(ingress::router(ingress, max_body));
         }
         if self.duties.roles.contains(&Role::Api) {
+            let login = Login::new(&self.config, self.store.clone(), Arc::clone(&self.clock))?;
+            tasks.spawn(login.clone().purge(stop.clone()));
             let api = api::Api {
                 store: self.store.clone(),
                 bus: self.bus.clone(),
                 clock: Arc::clone(&self.clock),
                 directory: self.platform.clone().map(Directory::new),
+                login,
             };
             router = router.merge(api::router(api, &self.config.api.cors_origins));
         }

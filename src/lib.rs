@@ -1,7 +1,8 @@
 //! Chatkeep: keeps what chat groups say, and answers them.
 //!
 //! The binary's parts: [`app`] puts a process together, [`ingress`] takes webhooks, [`api`] is the
-//! REST surface, `view` the form in which things are shown, [`ops`] health and metrics, [`cli`] the command line, [`demo`] the demonstration
+//! REST surface, `login` the way in with a browser, `view` the form in which things are shown,
+//! [`ops`] health and metrics, [`cli`] the command line, [`demo`] the demonstration
 //! with its LINE emulator.
 
 #![expect(missing_docs, reason = "the binary's own parts; the libraries are documented in full")]
@@ -11,5 +12,6 @@ pub mod app;
 pub mod cli;
 pub mod demo;
 pub mod ingress;
+mod login;
 pub mod ops;
 mod view;

@@ -83,6 +83,10 @@ id! {
     /// An API key's public identifier (never the key itself).
     KeyId
 }
+id! {
+    /// A session's public identifier (never the cookie's value).
+    SessionId
+}
 
 impl ChannelId {
     /// The shard that this channel's subjects carry, below [`SHARDS`]. The same in every process

@@ -11,8 +11,10 @@ CREATE TABLE sessions (
     seen_at    BIGINT NOT NULL
 );
 CREATE INDEX sessions_by_use ON sessions (seen_at);
+CREATE INDEX sessions_by_user ON sessions (user_id);
 
--- Logins that were sent to the identity provider and have not come back yet.
+-- Logins that were sent to the identity provider and have not come back yet. The hash is of the
+-- state together with the secret in the browser's cookie.
 CREATE TABLE logins (
     state_hash TEXT COLLATE "C" PRIMARY KEY,
     nonce      TEXT NOT NULL,

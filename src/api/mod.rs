@@ -44,6 +44,8 @@ pub(crate) use error::ApiError;
 pub use random::{api_key, key_id};
 pub use route::{Need, RouteInfo, Tag};
 
+use crate::login::{self, Login};
+
 /// Request bodies, at most (contract section 1).
 const MAX_BODY: usize = 1024 * 1024;
 /// Answers below this are not worth compressing, in bytes.
@@ -57,11 +59,13 @@ pub struct Api {
     pub clock: SharedClock,
     /// Asks the platform about people; `None` in a process without the platform's token.
     pub directory: Option<Directory>,
+    /// Knows who is signed in.
+    pub(crate) login: Login,
 }
 
 /// The API's routes, under `/api` and `/api/v1` alike, with their documentation. Pages of
 /// `origins` may call it from a browser.
-pub fn router(api: Api, origins: &[String]) -> Router {
+pub(crate) fn router(api: Api, origins: &[String]) -> Router {
     let routes = table::routes();
     let docs = docs::router(&route::document(&routes));
     let v1 = routes.router().layer(from_fn(respond::deprecate)).with_state(api.clone());
@@ -71,6 +75,7 @@ pub fn router(api: Api, origins: &[String]) -> Router {
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn_with_state(api.clone(), idempotency::layer))
         .layer(from_fn(respond::negotiate))
+        .merge(login::router(api.login.clone()))
         .layer(from_fn_with_state(api, auth::identify));
     let whole = api_routes
         .merge(docs)

@@ -244,8 +244,8 @@ async fn add_in(tx: &mut Tx, key: &NewKey<'_>, now: Timestamp) -> Result<(), Sto
     Ok(())
 }
 
-/// A key has 206 bits of randomness, so a plain hash is enough.
-fn hash(secret: &str) -> String {
+/// Of keys and other random secrets. They have 206 bits of randomness, so a plain hash is enough.
+pub(super) fn hash(secret: &str) -> String {
     use std::fmt::Write as _;
     let digest = Sha256::digest(secret.as_bytes());
     digest.iter().fold(String::with_capacity(64), |mut hex, byte| {

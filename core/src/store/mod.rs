@@ -16,11 +16,13 @@ mod idempotency;
 mod keep;
 mod keys;
 mod ledger;
+mod logins;
 mod members;
 mod messages;
 mod other;
 mod replies;
 mod roles;
+mod sessions;
 mod subscriptions;
 mod users;
 
@@ -35,10 +37,12 @@ pub use happenings::{Feed, FeedReader, Happening, HappeningKind, Place};
 pub use idempotency::{IdempotencyKey, Repeated};
 pub use keep::{ChannelChange, Kept, Removed};
 pub use keys::{Key, NewKey};
+pub use logins::{LOGIN_TIME, NewLogin, PendingLogin};
 pub use members::{Member, MemberStatus, Sighting, SightingKind};
 pub use messages::{Gap, MessageFilter, MessagePage, Order, Sender, StoredMessage};
 pub use replies::{Claim, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus};
 pub use roles::RoleSet;
+pub use sessions::{NewSession, Session, SignedIn};
 pub use subscriptions::{ChannelUsage, Subscribed, Subscription, UserUsage};
 pub use users::User;
 

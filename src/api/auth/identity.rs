@@ -4,17 +4,18 @@
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
-use chatkeep_core::id::{ChannelId, KeyId, UserId};
+use chatkeep_core::id::{ChannelId, KeyId, SessionId, UserId};
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::Key;
+use chatkeep_core::store::{Key, Session};
 use chatkeep_core::time::Timestamp;
 
 use crate::api::Api;
 use crate::api::error::ApiError;
 use crate::api::route::{Describe, Input, Need};
+use crate::login::{LoginError, csrf_allows};
 
 /// A caller with a valid key or session.
 #[derive(Clone, Debug)]
@@ -32,6 +33,8 @@ pub(in crate::api) struct Caller {
 pub(in crate::api) enum Credential {
     /// An API key.
     Key(KeyId),
+    /// A person's session.
+    Session(SessionId),
 }
 
 impl Credential {
@@ -39,6 +42,7 @@ impl Credential {
     pub(in crate::api) fn owner(&self) -> String {
         match self {
             Self::Key(id) => format!("key:{id}"),
+            Self::Session(id) => format!("session:{id}"),
         }
     }
 }
@@ -74,7 +78,7 @@ pub(in crate::api) async fn identify(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let identity = api.caller(request.headers()).await;
+    let identity = api.caller(request.method(), request.headers()).await;
     if let Ok(caller) = &identity {
         request.extensions_mut().insert(caller.clone());
     }
@@ -83,7 +87,16 @@ pub(in crate::api) async fn identify(
 }
 
 impl Api {
-    async fn caller(&self, headers: &HeaderMap) -> Result<Caller, ApiError> {
+    /// A key, where one is given; else a session.
+    async fn caller(&self, method: &Method, headers: &HeaderMap) -> Result<Caller, ApiError> {
+        if !headers.contains_key(AUTHORIZATION)
+            && let Some(session) = self.login.session(headers).await?
+        {
+            if !csrf_allows(method, headers, &session, self.login.origin()) {
+                return Err(LoginError::Forged.into());
+            }
+            return Ok(session.into());
+        }
         let secret = bearer(headers).ok_or(ApiError::InvalidKey)?;
         let key = self.store.key(secret).await?.ok_or(ApiError::InvalidKey)?;
         let now = self.clock.now();
@@ -92,6 +105,19 @@ impl Api {
         }
         self.store.touch_key(&key, now).await?;
         Ok(key.into())
+    }
+}
+
+/// A session may do what a key with all scopes may.
+impl From<Session> for Caller {
+    fn from(session: Session) -> Self {
+        Self {
+            user: session.user,
+            credential: Credential::Session(session.id),
+            scopes: Scope::ALL.to_vec(),
+            channels: None,
+            not_before: None,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod browser;
 pub(crate) mod http;
 pub(crate) mod launch;
 pub(crate) mod nats;
+pub(crate) mod oidc;
 pub(crate) mod ports;
 pub(crate) mod postgres;
 pub(crate) mod process;

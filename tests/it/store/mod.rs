@@ -5,6 +5,7 @@ mod keep;
 mod members;
 mod quota;
 mod replies;
+mod sessions;
 mod users;
 
 use chatkeep_core::config::Database;

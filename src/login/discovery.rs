@@ -1,0 +1,173 @@
+//! What the identity provider says about itself: asked for when it is first needed, kept for an
+//! hour, asked for again when its keys change. A provider that is down stops nothing but logins.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chatkeep_core::config::LoginConfig;
+use chatkeep_core::http::bounded_body;
+use chatkeep_core::time::{SharedClock, Timestamp};
+use openidconnect::core::{
+    CoreClient, CoreClientAuthMethod, CoreJwsSigningAlgorithm, CoreProviderMetadata,
+};
+use openidconnect::{
+    AuthType, ClientId, ClientSecret, DiscoveryError, EndpointMaybeSet, EndpointNotSet,
+    EndpointSet, HttpRequest, HttpResponse, IssuerUrl, RedirectUrl,
+};
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::sync::Mutex;
+use tracing::{info, warn};
+
+use super::error::LoginError;
+
+/// What the provider says about itself is asked for again after this.
+const FRESH: Duration = Duration::from_hours(1);
+/// After it could not be asked, it is left alone for this long.
+const REST: Duration = Duration::from_secs(2);
+/// LINE takes the client secret in the body only, and does not say so.
+const LINE: &str = "https://access.line.me";
+
+/// The library's client, once the provider is known.
+pub(super) type Client = CoreClient<
+    EndpointSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointMaybeSet,
+    EndpointMaybeSet,
+>;
+
+/// The way to the provider.
+#[derive(Debug)]
+pub(super) struct Discovery {
+    pub(super) issuer: String,
+    client_id: ClientId,
+    client_secret: Option<SecretString>,
+    redirect: RedirectUrl,
+    pub(super) http: reqwest::Client,
+    clock: SharedClock,
+    known: Mutex<Known>,
+}
+
+/// What is known of the provider.
+#[derive(Debug, Default)]
+struct Known {
+    client: Option<(Arc<Client>, Timestamp)>,
+    failed_at: Option<Timestamp>,
+}
+
+impl Discovery {
+    /// The way to the configured provider; `None` when there is none.
+    ///
+    /// # Errors
+    /// When the address to come back to cannot be read or TLS cannot be set up.
+    pub(super) fn new(
+        config: &LoginConfig,
+        callback: &str,
+        clock: SharedClock,
+    ) -> anyhow::Result<Option<Self>> {
+        let Some(issuer) = config.issuer.clone() else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            issuer,
+            client_id: ClientId::new(config.client_id.clone()),
+            client_secret: config.client_secret.clone(),
+            redirect: RedirectUrl::new(callback.to_owned())?,
+            http: chatkeep_core::http::client()?,
+            clock,
+            known: Mutex::default(),
+        }))
+    }
+
+    /// What is known of the provider, and since when; asked again when it is old or not newer
+    /// than `than`.
+    pub(super) async fn client(
+        &self,
+        than: Option<Timestamp>,
+    ) -> Result<(Arc<Client>, Timestamp), LoginError> {
+        let mut known = self.known.lock().await;
+        let now = self.clock.now();
+        if let Some((client, since)) = &known.client
+            && recent(*since, now, FRESH)
+            && than != Some(*since)
+        {
+            return Ok((Arc::clone(client), *since));
+        }
+        if known.failed_at.is_some_and(|at| recent(at, now, REST)) {
+            return Err(LoginError::Unavailable);
+        }
+        match self.discover().await {
+            Ok(metadata) => {
+                info!(issuer = self.issuer, "the identity provider is known");
+                let client = Arc::new(self.build(metadata));
+                *known = Known { client: Some((Arc::clone(&client), now)), failed_at: None };
+                Ok((client, now))
+            }
+            Err(cause) => {
+                let cause: &dyn std::error::Error = &cause;
+                warn!(error = cause, issuer = self.issuer, "the identity provider does not answer");
+                known.failed_at = Some(self.clock.now());
+                Err(LoginError::Unavailable)
+            }
+        }
+    }
+
+    async fn discover(&self) -> Result<CoreProviderMetadata, DiscoveryError<reqwest::Error>> {
+        let http = |request| fetch(self.http.clone(), request);
+        let issuer = |text| IssuerUrl::new(text).map_err(DiscoveryError::UrlParse);
+        let found = CoreProviderMetadata::discover_async(issuer(self.issuer.clone())?, &http).await;
+        match found {
+            // Settings have no slash at the end; some issuers do.
+            Err(DiscoveryError::Validation(_)) => {
+                let issuer = issuer(format!("{}/", self.issuer))?;
+                CoreProviderMetadata::discover_async(issuer, &http).await
+            }
+            found => found,
+        }
+    }
+
+    fn build(&self, metadata: CoreProviderMetadata) -> Client {
+        let secret = self.client_secret.as_ref();
+        let secret = secret.map(|secret| ClientSecret::new(secret.expose_secret().to_owned()));
+        let mut algorithms = metadata.id_token_signing_alg_values_supported().clone();
+        if secret.is_some() {
+            // LINE announces ES256 and signs the tokens of most channels with the channel secret.
+            algorithms.push(CoreJwsSigningAlgorithm::HmacSha256);
+        }
+        let auth_type = self.auth_type(&metadata);
+        let metadata = metadata.set_id_token_signing_alg_values_supported(algorithms);
+        CoreClient::from_provider_metadata(metadata, self.client_id.clone(), secret)
+            .set_redirect_uri(self.redirect.clone())
+            .set_auth_type(auth_type)
+    }
+
+    /// How this service names itself to the provider: as it says, else as the standard does.
+    fn auth_type(&self, metadata: &CoreProviderMetadata) -> AuthType {
+        use CoreClientAuthMethod::{ClientSecretBasic, ClientSecretPost};
+        let in_body = match metadata.token_endpoint_auth_methods_supported() {
+            Some(methods) => {
+                methods.contains(&ClientSecretPost) && !methods.contains(&ClientSecretBasic)
+            }
+            None => self.issuer == LINE,
+        };
+        if in_body { AuthType::RequestBody } else { AuthType::BasicAuth }
+    }
+}
+
+fn recent(at: Timestamp, now: Timestamp, age: Duration) -> bool {
+    at <= now && now.since(at) < age
+}
+
+/// One call of the library.
+pub(super) async fn fetch(
+    http: reqwest::Client,
+    request: HttpRequest,
+) -> Result<HttpResponse, reqwest::Error> {
+    let answer = http.execute(request.try_into()?).await?;
+    let (status, headers) = (answer.status(), answer.headers().clone());
+    let mut response = HttpResponse::new(bounded_body(answer).await?);
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    Ok(response)
+}

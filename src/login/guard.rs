@@ -1,0 +1,158 @@
+//! What a browser sends along: cookies, and the proof that a change comes from our own pages.
+
+use axum::http::{HeaderMap, Method, header};
+use chatkeep_core::store::Session;
+use cookie::time::Duration;
+use cookie::{Cookie, SameSite};
+use sha2::{Digest as _, Sha256};
+
+/// How long a browser keeps the session's cookie: as long as browsers keep any. When a session
+/// ends is decided here, by its last use.
+const SESSION_AGE: Duration = Duration::days(400);
+/// How long a browser may take at the provider.
+const LOGIN_AGE: Duration = Duration::minutes(10);
+/// The longest cookie value that is looked at; ours are far shorter.
+const MAX_VALUE: usize = 200;
+
+/// The cookies of one deployment. Where they travel over TLS only, their names have the prefix
+/// with which a browser takes them from this very host alone: no neighbouring host can plant one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cookies {
+    pub(super) secure: bool,
+}
+
+impl Cookies {
+    const fn session_name(self) -> &'static str {
+        if self.secure { "__Host-chatkeep" } else { "chatkeep_session" }
+    }
+
+    const fn login_name(self) -> &'static str {
+        if self.secure { "__Host-chatkeep-login" } else { "chatkeep_login" }
+    }
+
+    /// The value of the session's cookie.
+    pub(super) fn session(self, headers: &HeaderMap) -> Option<&str> {
+        find(headers, self.session_name())
+    }
+
+    /// The value of the cookie that binds logins to the browser that starts them.
+    pub(super) fn login(self, headers: &HeaderMap) -> Option<&str> {
+        find(headers, self.login_name())
+    }
+
+    /// Sets the session's cookie.
+    pub(super) fn set_session(self, value: &str) -> String {
+        self.set(self.session_name(), value, SESSION_AGE)
+    }
+
+    /// Makes the browser forget the session's cookie.
+    pub(super) fn clear_session(self) -> String {
+        self.set(self.session_name(), "", Duration::ZERO)
+    }
+
+    /// Sets the cookie that binds logins to the browser.
+    pub(super) fn set_login(self, value: &str) -> String {
+        self.set(self.login_name(), value, LOGIN_AGE)
+    }
+
+    fn set(self, name: &str, value: &str, age: Duration) -> String {
+        Cookie::build((name, value))
+            .path("/")
+            .http_only(true)
+            .secure(self.secure)
+            .same_site(SameSite::Lax)
+            .max_age(age)
+            .to_string()
+    }
+}
+
+fn find<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let lines = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
+    let mut cookies = lines.flat_map(|line| line.split(';')).filter_map(|c| c.split_once('='));
+    let (_, value) = cookies.find(|(found, _)| found.trim() == name)?;
+    let value = value.trim();
+    (!value.is_empty() && value.len() <= MAX_VALUE).then_some(value)
+}
+
+/// Whether a request with a session's cookie may change anything: it carries the session's token,
+/// or the browser says that it comes from a page of `origin`, which is ours. Requests that change
+/// nothing always may.
+pub(crate) fn csrf_allows(
+    method: &Method,
+    headers: &HeaderMap,
+    session: &Session,
+    origin: &str,
+) -> bool {
+    if method.is_safe() {
+        return true;
+    }
+    if let Some(token) = headers.get("x-csrf-token") {
+        return same(token.as_bytes(), session.csrf.as_bytes());
+    }
+    let ours = headers.get(header::ORIGIN).is_none_or(|from| from == origin);
+    ours && headers.get("sec-fetch-site").is_some_and(|site| site == "same-origin")
+}
+
+/// Compares hashes: how long that takes says nothing about the texts.
+fn same(one: &[u8], other: &[u8]) -> bool {
+    Sha256::digest(one) == Sha256::digest(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+    use chatkeep_core::time::Timestamp;
+
+    use super::*;
+
+    fn headers(given: &[(&'static str, &'static str)]) -> HeaderMap {
+        given.iter().map(|(k, v)| (k.parse().unwrap(), HeaderValue::from_static(v))).collect()
+    }
+
+    #[test]
+    fn changes_need_the_token_or_our_own_page() {
+        let at = Timestamp::from_millis(1);
+        let (id, user, csrf) = ("s".into(), "U1".into(), "token".to_owned());
+        let session = Session { id, user, csrf, created_at: at, seen_at: at };
+        let ours = "https://chat.example.org";
+        let cases: [(&[(&str, &str)], bool); 8] = [
+            (&[], false),
+            (&[("x-csrf-token", "token")], true),
+            (&[("x-csrf-token", "token"), ("origin", "https://other.example.org")], true),
+            (&[("x-csrf-token", "Token"), ("sec-fetch-site", "same-origin")], false),
+            (&[("sec-fetch-site", "same-origin")], true),
+            (&[("sec-fetch-site", "same-origin"), ("origin", ours)], true),
+            (&[("sec-fetch-site", "same-origin"), ("origin", "https://x.org")], false),
+            (&[("sec-fetch-site", "same-site"), ("origin", ours)], false),
+        ];
+        for (given, allowed) in cases {
+            let headers = headers(given);
+            assert_eq!(csrf_allows(&Method::POST, &headers, &session, ours), allowed, "{given:?}");
+            assert!(csrf_allows(&Method::GET, &headers, &session, ours));
+        }
+    }
+
+    #[test]
+    fn cookies_are_found_by_their_whole_name() {
+        let cookies = Cookies { secure: true };
+        let cases = [
+            ("__Host-chatkeep=abc", Some("abc")),
+            ("a=1; __Host-chatkeep=abc; b", Some("abc")),
+            ("x__Host-chatkeep=abc; chatkeep_session=def", None),
+            ("__Host-chatkeep=; b=2", None),
+            ("__Host-chatkeep", None),
+        ];
+        for (sent, found) in cases {
+            assert_eq!(cookies.session(&headers(&[("cookie", sent)])), found, "{sent}");
+        }
+    }
+
+    #[test]
+    fn cookies_have_their_flags() {
+        let set = Cookies { secure: true }.set_session("abc");
+        let flags = "HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=34560000";
+        assert_eq!(set, format!("__Host-chatkeep=abc; {flags}"));
+        let set = Cookies { secure: false }.set_login("abc");
+        assert_eq!(set, "chatkeep_login=abc; HttpOnly; SameSite=Lax; Path=/; Max-Age=600");
+    }
+}

@@ -1,0 +1,124 @@
+//! Signing in with a browser: OpenID Connect, authorization code with PKCE, state and nonce, at any
+//! issuer that describes itself (contract section 2). A login ends in a session, which is a row in
+//! the store and a cookie that holds its key.
+
+mod address;
+mod discovery;
+mod error;
+mod guard;
+mod person;
+mod provider;
+mod routes;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::HeaderMap;
+use chatkeep_core::config::Config;
+use chatkeep_core::store::{Session, Store, StoreError};
+use chatkeep_core::time::SharedClock;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+use address::Base;
+use guard::Cookies;
+use provider::Provider;
+
+pub(crate) use error::LoginError;
+pub(crate) use guard::csrf_allows;
+pub(crate) use routes::router;
+
+/// How often old sessions and logins are looked for.
+const PURGE: Duration = Duration::from_mins(10);
+/// Rows removed in one transaction, at most.
+const BATCH: u32 = 500;
+
+/// The way in. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Login(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    /// `None`: login is not set up.
+    provider: Option<Provider>,
+    base: Base,
+    cookies: Cookies,
+    user_prefix: String,
+    idle: Duration,
+    store: Store,
+    clock: SharedClock,
+}
+
+impl Login {
+    /// As configured; nothing is asked of the provider yet.
+    ///
+    /// # Errors
+    /// When the address of this service cannot be read or TLS cannot be set up.
+    pub(crate) fn new(config: &Config, store: Store, clock: SharedClock) -> anyhow::Result<Self> {
+        let listen: SocketAddr = config.listen;
+        let base = Base::new(config.api.base_url.as_deref(), listen)?;
+        let provider = Provider::new(&config.login, &base.callback, Arc::clone(&clock))?;
+        Ok(Self(Arc::new(Inner {
+            provider,
+            cookies: Cookies { secure: base.secure },
+            base,
+            user_prefix: config.login.user_prefix.clone(),
+            idle: config.login.idle,
+            store,
+            clock,
+        })))
+    }
+
+    /// The value of the session's cookie in a request.
+    pub(crate) fn session_cookie<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
+        self.0.cookies.session(headers)
+    }
+
+    /// The session of a request, which counts as used with this; `None` when there is none.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) async fn session(&self, headers: &HeaderMap) -> Result<Option<Session>, StoreError> {
+        let Some(secret) = self.session_cookie(headers) else {
+            return Ok(None);
+        };
+        let (store, now) = (&self.0.store, self.0.clock.now());
+        let mut session = store.session(secret, self.0.idle, now).await?;
+        if let Some(session) = &mut session {
+            store.touch_session(session, now).await?;
+        }
+        Ok(session)
+    }
+
+    /// Scheme, host and port of this service, as browsers write it into `Origin`.
+    pub(crate) fn origin(&self) -> &str {
+        &self.0.base.origin
+    }
+
+    /// Removes old sessions and logins, now and then until `stop` is cancelled.
+    pub(crate) async fn purge(self, stop: CancellationToken) {
+        let mut due = tokio::time::interval(PURGE);
+        while stop.run_until_cancelled(due.tick()).await.is_some() {
+            while !stop.is_cancelled() {
+                match self.purge_batch().await {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(error) => {
+                        let error: &dyn std::error::Error = &error;
+                        warn!(error, "cannot remove old sessions");
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether there may be more to remove.
+    async fn purge_batch(&self) -> Result<bool, StoreError> {
+        let Inner { store, clock, idle, .. } = &*self.0;
+        let sessions = store.purge_sessions(*idle, BATCH, clock.now()).await?;
+        let logins = store.purge_logins(BATCH, clock.now()).await?;
+        Ok(sessions || logins)
+    }
+}

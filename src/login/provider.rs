@@ -1,0 +1,188 @@
+//! The identity provider: what it says about itself, and what it says about a person. Signature,
+//! issuer, audience, nonce and expiry of an ID token are checked by the `openidconnect` library.
+
+use std::sync::Arc;
+
+use chatkeep_core::config::LoginConfig;
+use chatkeep_core::time::{SharedClock, Timestamp};
+use chrono::{DateTime, Utc};
+use openidconnect::core::{
+    CoreAuthenticationFlow, CoreErrorResponseType, CoreIdTokenClaims, CoreTokenResponse,
+};
+use openidconnect::{
+    AuthorizationCode, ClaimsVerificationError, CsrfToken, Nonce, OAuth2TokenResponse as _,
+    PkceCodeChallenge, PkceCodeVerifier, RequestTokenError, Scope, StandardErrorResponse,
+    TokenResponse as _,
+};
+use tracing::{error, warn};
+
+use super::discovery::{Client, Discovery, fetch};
+use super::error::LoginError;
+use super::person::{self, Person};
+
+type CoreErrorResponse = StandardErrorResponse<CoreErrorResponseType>;
+
+/// The identity provider.
+#[derive(Debug)]
+pub(super) struct Provider {
+    discovery: Discovery,
+    scopes: Vec<String>,
+    clock: SharedClock,
+}
+
+/// Where to send a browser, and what to remember until it comes back.
+pub(super) struct SetOut {
+    pub(super) url: String,
+    pub(super) nonce: Nonce,
+    pub(super) verifier: PkceCodeVerifier,
+}
+
+impl Provider {
+    /// The configured provider; `None` when there is none.
+    ///
+    /// # Errors
+    /// When the address to come back to cannot be read or TLS cannot be set up.
+    pub(super) fn new(
+        config: &LoginConfig,
+        callback: &str,
+        clock: SharedClock,
+    ) -> anyhow::Result<Option<Self>> {
+        let discovery = Discovery::new(config, callback, Arc::clone(&clock))?;
+        let scopes = config.scopes.clone();
+        Ok(discovery.map(|discovery| Self { discovery, scopes, clock }))
+    }
+
+    /// Starts a login whose call back will carry `state`.
+    pub(super) async fn set_out(&self, state: &str) -> Result<SetOut, LoginError> {
+        let (client, _) = self.discovery.client(None).await?;
+        let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
+        let state = state.to_owned();
+        let (url, _, nonce) = client
+            .authorize_url(
+                CoreAuthenticationFlow::AuthorizationCode,
+                move || CsrfToken::new(state),
+                Nonce::new_random,
+            )
+            .add_scopes(self.scopes.iter().filter(|s| *s != "openid").cloned().map(Scope::new))
+            .set_pkce_challenge(challenge)
+            .url();
+        Ok(SetOut { url: url.into(), nonce, verifier })
+    }
+
+    /// Whether `issuer` is this provider, as the call back may say (RFC 9207).
+    pub(super) fn is(&self, issuer: &str) -> bool {
+        issuer.trim_end_matches('/') == self.discovery.issuer
+    }
+
+    /// The person that a code stands for.
+    pub(super) async fn person(
+        &self,
+        code: String,
+        verifier: String,
+        nonce: String,
+    ) -> Result<Person, LoginError> {
+        let (client, since) = self.discovery.client(None).await?;
+        let tokens = self.redeem(&client, code, verifier).await?;
+        let nonce = Nonce::new(nonce);
+        let claims = match self.claims(&client, &tokens, &nonce) {
+            // Its keys may have changed since it was asked.
+            Err(ClaimsVerificationError::SignatureVerification(_)) => {
+                let (client, _) = self.discovery.client(Some(since)).await?;
+                self.claims(&client, &tokens, &nonce)
+            }
+            checked => checked,
+        };
+        let claims = claims.map_err(|cause| {
+            let cause: &dyn std::error::Error = &cause;
+            warn!(error = cause, "the identity provider's token is refused");
+            LoginError::Unconfirmed
+        })?;
+        let person = Person::from_token(&claims).ok_or(LoginError::Unconfirmed)?;
+        if person.name.is_some() {
+            return Ok(person);
+        }
+        Ok(self.describe(&client, &tokens, &claims, person).await)
+    }
+
+    /// Changes a code for tokens.
+    async fn redeem(
+        &self,
+        client: &Client,
+        code: String,
+        verifier: String,
+    ) -> Result<CoreTokenResponse, LoginError> {
+        let http = |request| fetch(self.discovery.http.clone(), request);
+        let request = client.exchange_code(AuthorizationCode::new(code)).map_err(|_| {
+            error!("the identity provider names no token endpoint");
+            LoginError::Unavailable
+        })?;
+        let verifier = PkceCodeVerifier::new(verifier);
+        request.set_pkce_verifier(verifier).request_async(&http).await.map_err(refused)
+    }
+
+    fn claims(
+        &self,
+        client: &Client,
+        tokens: &CoreTokenResponse,
+        nonce: &Nonce,
+    ) -> Result<CoreIdTokenClaims, ClaimsVerificationError> {
+        let token = tokens.id_token().ok_or_else(|| {
+            ClaimsVerificationError::Other("the answer has no ID token".to_owned())
+        })?;
+        let now = || instant(self.clock.now());
+        token.claims(&client.id_token_verifier().set_time_fn(now), nonce).cloned()
+    }
+
+    /// Asks the user info endpoint for what the ID token did not say. Not knowing it is no reason
+    /// to refuse anybody.
+    async fn describe(
+        &self,
+        client: &Client,
+        tokens: &CoreTokenResponse,
+        claims: &CoreIdTokenClaims,
+        person: Person,
+    ) -> Person {
+        let token = tokens.access_token().clone();
+        let Ok(request) = client.user_info(token, Some(claims.subject().clone())) else {
+            return person;
+        };
+        let http = |request| fetch(self.discovery.http.clone(), request);
+        match request.request_async(&http).await {
+            Ok(info) => Person { sub: person.sub, ..person::described(&info) },
+            Err(cause) => {
+                let cause: &dyn std::error::Error = &cause;
+                warn!(error = cause, "the identity provider does not describe a person");
+                person
+            }
+        }
+    }
+}
+
+/// Why the provider gave no tokens. Only its own error code is logged: the rest may be secret.
+fn refused(error: RequestTokenError<reqwest::Error, CoreErrorResponse>) -> LoginError {
+    match error {
+        RequestTokenError::ServerResponse(answer) => match answer.error() {
+            CoreErrorResponseType::InvalidClient | CoreErrorResponseType::UnauthorizedClient => {
+                error!("the identity provider refuses login.client_id or login.client_secret");
+                LoginError::Unavailable
+            }
+            code => {
+                warn!(?code, "the identity provider refuses a code");
+                LoginError::Unconfirmed
+            }
+        },
+        RequestTokenError::Request(cause) => {
+            let cause: &dyn std::error::Error = &cause;
+            warn!(error = cause, "the identity provider does not answer");
+            LoginError::Unavailable
+        }
+        RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
+            warn!("the identity provider's answer cannot be read");
+            LoginError::Unavailable
+        }
+    }
+}
+
+fn instant(at: Timestamp) -> DateTime<Utc> {
+    DateTime::from_timestamp_millis(at.millis()).unwrap_or(DateTime::<Utc>::MAX_UTC)
+}

@@ -1,0 +1,210 @@
+//! The routes of login, for browsers: away to the provider, back from it, who is here, goodbye.
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::middleware::map_response;
+use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use chatkeep_core::id::{SessionId, UserId};
+use chatkeep_core::store::{NewLogin, NewSession, PendingLogin, SignedIn};
+use chatkeep_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use tracing::info;
+
+use super::address::is_local;
+use super::error::LoginError;
+use super::provider::Provider;
+use super::{Inner, Login, csrf_allows};
+use crate::api::{ApiError, random};
+
+/// Letters of a secret that nobody may guess.
+const SECRET: usize = 40;
+/// Letters of a session's public id.
+const ID: usize = 16;
+
+/// The routes, under `/auth`.
+pub(crate) fn router(login: Login) -> Router {
+    Router::new()
+        .route("/auth/login", get(start))
+        .route("/auth/callback", get(finish))
+        .route("/auth/session", get(show))
+        .route("/auth/logout", post(leave))
+        .layer(map_response(uncached))
+        .with_state(login)
+}
+
+/// Every answer is for one browser and one moment; no other page learns its address.
+async fn uncached(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    response
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct StartQuery {
+    return_to: Option<String>,
+}
+
+/// What the provider sends along; it may send more.
+#[derive(Deserialize)]
+struct CallbackQuery {
+    state: String,
+    code: Option<String>,
+    error: Option<String>,
+    iss: Option<String>,
+}
+
+/// `GET /auth/session`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SessionView {
+    user_id: UserId,
+    display_name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picture_url: Option<String>,
+    csrf_token: String,
+    expires_at: Timestamp,
+}
+
+async fn start(
+    State(login): State<Login>,
+    headers: HeaderMap,
+    query: Result<Query<StartQuery>, QueryRejection>,
+) -> Result<Response, ApiError> {
+    let login = &*login.0;
+    let provider = login.provider()?;
+    let Query(query) = query.map_err(|_| LoginError::Malformed)?;
+    let return_to = query.return_to.unwrap_or_else(|| "/".to_owned());
+    if !is_local(&return_to) {
+        return Err(LoginError::BadReturn.into());
+    }
+    // Logins that are open in other tabs of the same browser stay good.
+    let browser = login.cookies.login(&headers).map_or_else(secret, str::to_owned);
+    let state = secret();
+    let set_out = provider.set_out(&state).await?;
+    let pending = NewLogin {
+        state: &bound(&state, &browser),
+        nonce: set_out.nonce.secret(),
+        verifier: set_out.verifier.secret(),
+        return_to: &return_to,
+    };
+    login.store.add_login(&pending, login.clock.now()).await?;
+    let cookie = [set_cookie(login.cookies.set_login(&browser))];
+    Ok((AppendHeaders(cookie), Redirect::to(&set_out.url)).into_response())
+}
+
+async fn finish(
+    State(login): State<Login>,
+    headers: HeaderMap,
+    query: Result<Query<CallbackQuery>, QueryRejection>,
+) -> Result<Response, ApiError> {
+    login.0.provider()?;
+    let Query(query) = query.map_err(|_| LoginError::Malformed)?;
+    let previous = login.session(&headers).await?;
+    let login = &*login.0;
+    let (user, secret, return_to) = login.finish(&headers, query).await?;
+    if let Some(previous) = previous {
+        login.store.end_session(&previous.user, &previous.id).await?;
+    }
+    info!(%user, "somebody signed in");
+    let cookie = [set_cookie(login.cookies.set_session(&secret))];
+    Ok((AppendHeaders(cookie), Redirect::to(&return_to)).into_response())
+}
+
+async fn show(
+    State(login): State<Login>,
+    headers: HeaderMap,
+) -> Result<Json<SessionView>, ApiError> {
+    login.0.provider()?;
+    let session = login.session(&headers).await?.ok_or(LoginError::SignedOut)?;
+    let user = login.0.store.user(&session.user).await?.ok_or(LoginError::SignedOut)?;
+    Ok(Json(SessionView {
+        user_id: user.id,
+        display_name: user.display_name.unwrap_or_default(),
+        picture_url: user.picture_url,
+        csrf_token: session.csrf,
+        expires_at: session.seen_at.plus(login.0.idle),
+    }))
+}
+
+async fn leave(
+    State(login): State<Login>,
+    method: Method,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    login.0.provider()?;
+    let session = login.session(&headers).await?.ok_or(LoginError::SignedOut)?;
+    if !csrf_allows(&method, &headers, &session, login.origin()) {
+        return Err(LoginError::Forged.into());
+    }
+    login.0.store.end_session(&session.user, &session.id).await?;
+    let cookie = [set_cookie(login.0.cookies.clear_session())];
+    Ok((AppendHeaders(cookie), Json(serde_json::json!({"success": true}))).into_response())
+}
+
+impl Inner {
+    fn provider(&self) -> Result<&Provider, LoginError> {
+        self.provider.as_ref().ok_or(LoginError::NotConfigured)
+    }
+
+    /// From a call back to a session: who it is, the cookie's value, and where to go.
+    async fn finish(
+        &self,
+        headers: &HeaderMap,
+        query: CallbackQuery,
+    ) -> Result<(UserId, String, String), LoginError> {
+        let provider = self.provider()?;
+        let pending = self.pending(headers, &query.state).await?;
+        if query.iss.is_some_and(|issuer| !provider.is(&issuer)) {
+            return Err(LoginError::Malformed);
+        }
+        if let Some(error) = query.error {
+            return Err(said_no(&error));
+        }
+        let code = query.code.ok_or(LoginError::Malformed)?;
+        let person = provider.person(code, pending.verifier, pending.nonce).await?;
+        let user = UserId::new(format!("{}{}", self.user_prefix, person.sub));
+        let (id, secret, csrf) = (SessionId::new(random::text(ID)), secret(), secret());
+        let session = NewSession { id: &id, secret: &secret, csrf: &csrf };
+        let person = SignedIn {
+            user: &user,
+            display_name: person.name.as_deref(),
+            picture_url: person.picture.as_deref(),
+        };
+        self.store.sign_in(&person, &session, self.clock.now()).await?;
+        Ok((user, secret, pending.return_to))
+    }
+
+    /// The login that this browser started with that state.
+    async fn pending(&self, headers: &HeaderMap, state: &str) -> Result<PendingLogin, LoginError> {
+        let browser = self.cookies.login(headers).ok_or(LoginError::NotPending)?;
+        let state = bound(state, browser);
+        let pending = self.store.take_login(&state, self.clock.now()).await?;
+        pending.ok_or(LoginError::NotPending)
+    }
+}
+
+/// The state together with the browser that may come back with it.
+fn bound(state: &str, browser: &str) -> String {
+    format!("{state}.{browser}")
+}
+
+/// What the provider means by an error in the call back.
+fn said_no(error: &str) -> LoginError {
+    match error {
+        "server_error" | "temporarily_unavailable" => LoginError::Unavailable,
+        _ => LoginError::Denied,
+    }
+}
+
+fn secret() -> String {
+    random::text(SECRET)
+}
+
+fn set_cookie(cookie: String) -> (HeaderName, String) {
+    (header::SET_COOKIE, cookie)
+}
