@@ -83,7 +83,8 @@ async fn start(
         return Err(LoginError::BadReturn.into());
     }
     // Logins that are open in other tabs of the same browser stay good.
-    let browser = login.cookies.login(&headers).map_or_else(secret, str::to_owned);
+    let known = login.cookies.login(&headers).filter(|known| known.len() == SECRET);
+    let browser = known.map_or_else(secret, str::to_owned);
     let state = secret();
     let set_out = provider.set_out(&state).await?;
     let pending = NewLogin {
