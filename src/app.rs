@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context as _;
 use axum::Router;
@@ -30,12 +29,8 @@ use tokio_util::task::TaskTracker;
 use tracing::{error, info, warn};
 
 use crate::login::Login;
+use crate::upkeep::Upkeep;
 use crate::{api, ingress, ops};
-
-/// How often replies that a dead process left behind are looked for.
-const SWEEP: Duration = Duration::from_mins(1);
-/// A reply that has been going out for longer than this will never be finished.
-const ABANDONED: Duration = Duration::from_mins(5);
 
 /// What a process does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -147,6 +142,7 @@ impl App {
         let tasks = TaskTracker::new();
         let index = self.start_workers(&tasks, &stop).await?;
         let router = self.router(&tasks, &stop)?.merge(extra);
+        self.keep_up(&tasks, &stop);
         let address = listener.local_addr()?;
         info!(%address, roles = ?self.duties.roles, "chatkeep is ready");
         let serving = serve(listener, router, stop.clone());
@@ -233,8 +229,21 @@ impl App {
                 }
             }
         }
-        self.sweep_replies(tasks, stop);
         Ok(index)
+    }
+
+    fn keep_up(&self, tasks: &TaskTracker, stop: &CancellationToken) {
+        let upkeep = Upkeep { store: &self.store, clock: &self.clock, tasks, stop };
+        if self.duties.roles.contains(&Role::Ingress) {
+            upkeep.beat();
+        }
+        if self.duties.roles.contains(&Role::Api) {
+            upkeep.purge_answers();
+        }
+        if self.duties.roles.contains(&Role::Worker) {
+            upkeep.purge_happenings(self.config.api.keep_events);
+            upkeep.sweep_replies();
+        }
     }
 
     fn assistant(&self, directory: Directory) -> Assistant {
@@ -266,23 +275,6 @@ impl App {
         };
         let (bus, tap) = (self.bus.clone(), self.tap.clone());
         tasks.spawn(Runner::new(stage, bus, settings, tap, stop.clone()).run());
-    }
-
-    fn sweep_replies(&self, tasks: &TaskTracker, stop: &CancellationToken) {
-        let (store, clock, stop) = (self.store.clone(), Arc::clone(&self.clock), stop.clone());
-        tasks.spawn(async move {
-            let mut due = tokio::time::interval(SWEEP);
-            while stop.run_until_cancelled(due.tick()).await.is_some() {
-                let now = clock.now();
-                let age = i64::try_from(ABANDONED.as_millis()).unwrap_or(i64::MAX);
-                let before = chatkeep_core::time::Timestamp::from_millis(now.millis() - age);
-                match store.interrupt_replies(before, now).await {
-                    Ok(0) => {}
-                    Ok(replies) => warn!(replies, "replies were interrupted by a crash"),
-                    Err(error) => warn!(error = %error, "cannot look for interrupted replies"),
-                }
-            }
-        });
     }
 }
 

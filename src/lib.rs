@@ -2,8 +2,8 @@
 //!
 //! The binary's parts: [`app`] puts a process together, [`ingress`] takes webhooks, [`api`] is the
 //! REST surface, `login` the way in with a browser, `view` the form in which things are shown,
-//! [`ops`] health and metrics, [`cli`] the command line, [`demo`] the demonstration
-//! with its LINE emulator.
+//! `upkeep` what runs on the side, [`ops`] health and metrics, [`cli`] the command line, [`demo`]
+//! the demonstration with its LINE emulator.
 
 #![expect(missing_docs, reason = "the binary's own parts; the libraries are documented in full")]
 
@@ -14,4 +14,5 @@ pub mod demo;
 pub mod ingress;
 mod login;
 pub mod ops;
+mod upkeep;
 mod view;

@@ -9,8 +9,8 @@ use axum::http::{StatusCode, header};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use url::form_urlencoded;
-use utoipa::openapi::path::ParameterIn;
-use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::path::{Parameter, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
@@ -95,9 +95,38 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
 
 impl<T: IntoParams> Input for Query<T> {
     fn describe(route: &mut Describe) {
-        route.parameters.extend(T::into_params(|| Some(ParameterIn::Query)));
+        let parameters = T::into_params(|| Some(ParameterIn::Query));
+        route.parameters.extend(parameters.into_iter().map(never_null));
         route.refuses(&[StatusCode::BAD_REQUEST]);
     }
+}
+
+/// A query leaves out what it does not say; it cannot say null.
+fn never_null(mut parameter: Parameter) -> Parameter {
+    let null = |schema: &RefOr<Schema>| {
+        matches!(schema, RefOr::T(Schema::Object(object))
+            if object.schema_type == SchemaType::Type(Type::Null))
+    };
+    match &mut parameter.schema {
+        Some(RefOr::T(Schema::Object(object))) => {
+            if let SchemaType::Array(types) = &mut object.schema_type {
+                types.retain(|kind| *kind != Type::Null);
+                if types.len() == 1
+                    && let Some(only) = types.pop()
+                {
+                    object.schema_type = only.into();
+                }
+            }
+        }
+        Some(RefOr::T(Schema::OneOf(choice))) => {
+            choice.items.retain(|item| !null(item));
+            if let [only] = &choice.items[..] {
+                parameter.schema = Some(only.clone());
+            }
+        }
+        _ => {}
+    }
+    parameter
 }
 
 /// Path parameters of the form `T`; a path that does not fit is an unknown one.

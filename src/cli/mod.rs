@@ -62,6 +62,8 @@ enum Command {
     Demo(crate::demo::Args),
     /// Brings the database's schema up to date and ends.
     Migrate,
+    /// Prints the API's OpenAPI document.
+    Openapi,
     /// Users and their plans.
     #[command(subcommand)]
     User(user::Command),
@@ -136,6 +138,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
             Command::User(command) => user::run(&context, command).await,
             Command::Key(command) => key::run(&context, command).await,
             Command::Dead(command) => dead::run(&context, command).await,
+            Command::Openapi => openapi(),
             Command::Demo(_) => Ok(()),
         }
     })
@@ -144,6 +147,11 @@ fn run(cli: Cli) -> anyhow::Result<()> {
 async fn migrate(context: &Context) -> anyhow::Result<()> {
     context.store().await?.close().await;
     println!("the database's schema is up to date");
+    Ok(())
+}
+
+fn openapi() -> anyhow::Result<()> {
+    println!("{}", crate::api::openapi().to_pretty_json()?);
     Ok(())
 }
 

@@ -8,6 +8,7 @@ mod harness;
 mod harness_tests;
 mod ingress;
 mod login;
+mod openapi;
 mod pipeline;
 mod program;
 mod stack;

@@ -1,0 +1,86 @@
+//! What a process does on the side: saying that it is alive, removing what is too old.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chatkeep_core::store::{Store, StoreError};
+use chatkeep_core::time::{SharedClock, Timestamp};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{info, warn};
+
+/// How often an ingress says that it takes events; a few missed times are no outage yet.
+const BEAT: Duration = Duration::from_secs(30);
+/// How often old rows are looked for.
+const PURGE: Duration = Duration::from_mins(10);
+/// How often replies that a dead process left behind are looked for.
+const SWEEP: Duration = Duration::from_mins(1);
+/// A reply that has been going out for longer than this will never be finished.
+const ABANDONED: Duration = Duration::from_mins(5);
+
+/// Runs such tasks until the process stops.
+#[derive(Debug)]
+pub(crate) struct Upkeep<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) clock: &'a SharedClock,
+    pub(crate) tasks: &'a TaskTracker,
+    pub(crate) stop: &'a CancellationToken,
+}
+
+impl Upkeep<'_> {
+    /// An ingress: what passes between two of its beats is known to be covered.
+    pub(crate) fn beat(&self) {
+        self.every(BEAT, "cannot say that events are taken", |store, now| async move {
+            store.beat(now).await
+        });
+    }
+
+    /// Answers to repeated requests that are too old.
+    pub(crate) fn purge_answers(&self) {
+        self.every(PURGE, "cannot remove old answers", |store, now| async move {
+            while store.purge_idempotency(now).await? > 0 {}
+            Ok(())
+        });
+    }
+
+    /// What happened longer than `age` ago.
+    pub(crate) fn purge_happenings(&self, age: Duration) {
+        self.every(PURGE, "cannot remove old happenings", move |store, now| async move {
+            while store.purge_happenings(earlier(now, age)).await? > 0 {}
+            Ok(())
+        });
+    }
+
+    /// Replies that a dead process left behind.
+    pub(crate) fn sweep_replies(&self) {
+        self.every(SWEEP, "cannot look for interrupted replies", |store, now| async move {
+            let replies = store.interrupt_replies(earlier(now, ABANDONED), now).await?;
+            if replies > 0 {
+                info!(replies, "replies were interrupted by a crash");
+            }
+            Ok(())
+        });
+    }
+
+    fn every<Work, Done>(&self, period: Duration, failed: &'static str, work: Work)
+    where
+        Work: Fn(Store, Timestamp) -> Done + Send + 'static,
+        Done: Future<Output = Result<(), StoreError>> + Send,
+    {
+        let (store, clock) = (self.store.clone(), Arc::clone(self.clock));
+        let stop = self.stop.clone();
+        self.tasks.spawn(async move {
+            let mut due = tokio::time::interval(period);
+            while stop.run_until_cancelled(due.tick()).await.is_some() {
+                if let Err(error) = work(store.clone(), clock.now()).await {
+                    let error: &dyn std::error::Error = &error;
+                    warn!(error, "{failed}");
+                }
+            }
+        });
+    }
+}
+
+fn earlier(now: Timestamp, age: Duration) -> Timestamp {
+    Timestamp::from_millis(now.millis() - i64::try_from(age.as_millis()).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,33 @@
+//! The OpenAPI document: what clients are generated from changes only on purpose.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+#[test]
+fn the_document_is_the_committed_one() {
+    let document = chatkeep::api::openapi().to_pretty_json().unwrap();
+    insta::assert_snapshot!("openapi", document);
+}
+
+#[test]
+fn every_route_is_documented_and_named_once() {
+    let document = serde_json::to_value(chatkeep::api::openapi()).unwrap();
+    let routes = chatkeep::api::catalogue();
+    let mut names = BTreeSet::new();
+    for route in &routes {
+        let method = route.method.as_str().to_lowercase();
+        let operation = &document["paths"][format!("/api{}", route.path)][&method];
+        assert_eq!(operation["operationId"], route.id, "{method} {}", route.path);
+        assert!(operation["summary"].is_string() && operation["tags"].is_array());
+        for name in route.path.split(['{', '}']).skip(1).step_by(2) {
+            let documented =
+                |parameter: &Value| parameter["in"] == "path" && parameter["name"] == name;
+            assert!(operation["parameters"].as_array().unwrap().iter().any(documented), "{name}");
+        }
+        assert!(names.insert(route.id), "{} twice", route.id);
+    }
+    let operations: usize =
+        document["paths"].as_object().unwrap().values().map(|p| p.as_object().unwrap().len()).sum();
+    assert_eq!(operations, routes.len());
+}
