@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use axum::Router;
 use chatkeep_core::bus::embedded::EmbeddedBus;
 use chatkeep_core::bus::nats::NatsBus;
 use chatkeep_core::bus::{Bus, BusLimits};
-use chatkeep_core::config::{BusKind, Config};
+use chatkeep_core::config::{BusKind, Config, RateLimitConfig};
 use chatkeep_core::platform::line::{LineApi, LineClient, SignatureKey};
 use chatkeep_core::platform::{Directory, SharedPlatform};
 use chatkeep_core::store::Store;
@@ -29,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{error, info, warn};
 
+use crate::limit::Limiter;
 use crate::{api, ingress, ops};
 
 /// How often replies that a dead process left behind are looked for.
@@ -178,6 +180,8 @@ impl App {
                 key,
                 clock: Arc::clone(&self.clock),
                 tap: self.tap.clone(),
+                rejected: self.rejected(),
+                proxies: self.config.api.proxies,
             };
             let max_body = self.config.ingress.max_body_bytes;
             router = router.merge(ingress::router(ingress, max_body));
@@ -187,6 +191,14 @@ impl App {
             router = router.merge(api::router(api));
         }
         Ok(router)
+    }
+
+    /// What one address may send the ingress in vain. Each process has its own: a wrong signature
+    /// costs the process that checks it, nobody else.
+    fn rejected(&self) -> Limiter {
+        let per_minute = self.config.ingress.rejected_per_minute;
+        let config = RateLimitConfig { per_minute, burst: per_minute };
+        Limiter::alone(config, Arc::clone(&self.clock))
     }
 
     /// Starts this process' stages; hands back the index so that it lives as long as they do.
@@ -362,7 +374,8 @@ async fn serve(
     router: Router,
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
-    axum::serve(listener, router)
+    // Handlers learn who is at the other end of the socket.
+    axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>())
         .with_graceful_shutdown(async move { stop.cancelled().await })
         .await
         .context("the HTTP server failed")

@@ -11,4 +11,5 @@ pub mod app;
 pub mod cli;
 pub mod demo;
 pub mod ingress;
+pub mod limit;
 pub mod ops;

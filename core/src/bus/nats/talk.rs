@@ -42,18 +42,18 @@ impl NatsBus {
     pub(in crate::bus) async fn listen(&self, topic: &'static str) -> Result<Subscriber, BusError> {
         self.check_open()?;
         let subscribed = self.inner.client.subscribe(format!("talk.told.{topic}")).await;
-        let subscriber = subscribed.map_err(|error| unavailable(&error))?;
+        let ear = subscribed.map_err(|error| unavailable(&error))?;
         self.settle().await;
-        Ok(subscriber)
+        Ok(ear)
     }
 
     pub(in crate::bus) async fn answer(&self, topic: &'static str) -> Result<Subscriber, BusError> {
         self.check_open()?;
         let subject = format!("talk.asked.{topic}");
         let subscribed = self.inner.client.queue_subscribe(subject, GROUP.to_owned()).await;
-        let subscriber = subscribed.map_err(|error| unavailable(&error))?;
+        let ear = subscribed.map_err(|error| unavailable(&error))?;
         self.settle().await;
-        Ok(subscriber)
+        Ok(ear)
     }
 
     pub(in crate::bus) async fn ask(
