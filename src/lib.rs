@@ -1,8 +1,8 @@
 //! Chatkeep: keeps what chat groups say, and answers them.
 //!
 //! The binary's parts: [`app`] puts a process together, [`ingress`] takes webhooks, [`api`] is the
-//! REST surface, [`ops`] health and metrics, [`cli`] the command line, [`demo`] the demonstration
-//! with its LINE emulator.
+//! REST surface, [`limit`] how much a caller may ask of it, [`finder`] search, [`ops`] health and
+//! metrics, [`cli`] the command line, [`demo`] the demonstration with its LINE emulator.
 
 #![expect(missing_docs, reason = "the binary's own parts; the libraries are documented in full")]
 
@@ -10,6 +10,7 @@ pub mod api;
 pub mod app;
 pub mod cli;
 pub mod demo;
+pub mod finder;
 pub mod ingress;
 pub mod limit;
 pub mod ops;
