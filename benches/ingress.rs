@@ -16,8 +16,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use chatkeep::ingress::Ingress;
+use chatkeep::limit::Limiter;
 use chatkeep_core::bus::embedded::EmbeddedBus;
 use chatkeep_core::bus::{Bus, BusLimits};
+use chatkeep_core::config::RateLimitConfig;
 use chatkeep_core::platform::line::SignatureKey;
 use chatkeep_core::time::{SharedClock, SystemClock};
 use chatkeep_workers::StageName;
@@ -110,7 +112,9 @@ async fn embedded_ingress(folder: &Path) -> Result<SocketAddr> {
         bus.ensure(&stage.consumer(Duration::from_secs(30))).await?;
     }
     let key = SignatureKey::new(&SECRET.to_owned().into()).context("the secret is not empty")?;
-    let ingress = Ingress { bus, key, clock, tap: Tap::default() };
+    let rejected = RateLimitConfig { per_minute: 600, burst: 600 };
+    let rejected = Limiter::alone(rejected, Arc::clone(&clock));
+    let ingress = Ingress { bus, key, clock, tap: Tap::default(), rejected, proxies: 0 };
     let router = chatkeep::ingress::router(ingress, 1024 * 1024);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;

@@ -1,7 +1,10 @@
 //! A process put together: adapters by configuration, roles by choice, one way to stop.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::future::Future;
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -9,7 +12,7 @@ use axum::Router;
 use chatkeep_core::bus::embedded::EmbeddedBus;
 use chatkeep_core::bus::nats::NatsBus;
 use chatkeep_core::bus::{Bus, BusLimits};
-use chatkeep_core::config::{BusKind, Config};
+use chatkeep_core::config::{BusKind, Config, RateLimitConfig};
 use chatkeep_core::platform::line::{LineApi, LineClient, SignatureKey};
 use chatkeep_core::platform::{Directory, SharedPlatform};
 use chatkeep_core::store::Store;
@@ -28,9 +31,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{error, info, warn};
 
+use crate::finder::Finder;
+use crate::limit::Limiter;
 use crate::login::Login;
 use crate::upkeep::Upkeep;
-use crate::{api, ingress, ops};
+use crate::{api, finder, ingress, ops};
 
 /// What a process does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,13 +76,27 @@ impl Default for Duties {
     }
 }
 
+impl Duties {
+    /// The bus as these duties need it, with the consumers of all stages. A process that only
+    /// answers REST calls stands beside the one that the embedded bus belongs to.
+    async fn bus(&self, config: &Config, clock: SharedClock) -> anyhow::Result<Bus> {
+        if matches!(config.bus, BusKind::Embedded) && self.roles == BTreeSet::from([Role::Api]) {
+            return attach_bus(config, clock).await;
+        }
+        let bus = open_bus(config, clock).await?;
+        for stage in StageName::ALL {
+            bus.ensure(&stage.consumer(config.workers.lease)).await?;
+        }
+        Ok(bus)
+    }
+}
+
 /// A setting that is missing for what the process is to do. Ends it with exit code 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Unfit(pub String);
 
 /// A process' parts, opened and ready to run.
-#[derive(Debug)]
 pub struct App {
     config: Config,
     duties: Duties,
@@ -87,6 +106,14 @@ pub struct App {
     store: Store,
     platform: Option<SharedPlatform>,
     metrics: Option<(TcpListener, PrometheusHandle)>,
+    /// The index that this process fills, once it does.
+    index: Option<MessageIndex>,
+}
+
+impl fmt::Debug for App {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("App").field("duties", &self.duties).finish_non_exhaustive()
+    }
 }
 
 impl App {
@@ -98,10 +125,7 @@ impl App {
         check(&config, &duties)?;
         std::fs::create_dir_all(&config.data)
             .with_context(|| format!("cannot make the data folder {}", config.data.display()))?;
-        let bus = open_bus(&config, Arc::clone(&clock)).await?;
-        for stage in StageName::ALL {
-            bus.ensure(&stage.consumer(config.workers.lease)).await?;
-        }
+        let bus = duties.bus(&config, Arc::clone(&clock)).await?;
         let store = open_store(&config).await?;
         let platform = platform(&config)?;
         let metrics = match config.metrics.listen {
@@ -113,7 +137,8 @@ impl App {
             }
             None => None,
         };
-        Ok(Self { config, duties, clock, tap: Tap::default(), bus, store, platform, metrics })
+        let tap = Tap::default();
+        Ok(Self { config, duties, clock, tap, bus, store, platform, metrics, index: None })
     }
 
     pub fn store(&self) -> &Store {
@@ -134,19 +159,22 @@ impl App {
     /// # Errors
     /// When a part fails that the process cannot do without.
     pub async fn run(
-        self,
+        mut self,
         listener: TcpListener,
         extra: Router,
         stop: CancellationToken,
     ) -> anyhow::Result<()> {
         let tasks = TaskTracker::new();
-        let index = self.start_workers(&tasks, &stop).await?;
+        self.index = self.start_workers(&tasks, &stop).await?;
+        if let (Some(index), Bus::Nats(_)) = (&self.index, &self.bus) {
+            finder::answer(&self.bus, index.clone(), &tasks, stop.clone()).await?;
+        }
         let router = self.router(&tasks, &stop)?.merge(extra);
         self.keep_up(&tasks, &stop);
         let address = listener.local_addr()?;
         info!(%address, roles = ?self.duties.roles, "chatkeep is ready");
         let serving = serve(listener, router, stop.clone());
-        let Self { config, bus, store, metrics, .. } = self;
+        let Self { config, bus, store, metrics, index, .. } = self;
         if let Some((listener, handle)) = metrics {
             let router = ops::metrics_router(handle, bus.clone(), config.workers.lease);
             tasks.spawn(logged("metrics", serve(listener, router, stop.clone())));
@@ -164,6 +192,20 @@ impl App {
         served
     }
 
+    /// Search for this process, wherever the index is; the right one from the moment that the
+    /// stages run.
+    pub fn finder(&self) -> Finder {
+        match (&self.index, &self.bus) {
+            (Some(index), _) => Finder::Local(index.clone()),
+            (None, Bus::Nats(_)) => Finder::Remote(self.bus.clone()),
+            (None, Bus::Embedded(_)) => Finder::Folder(self.index_folder()),
+        }
+    }
+
+    fn index_folder(&self) -> PathBuf {
+        self.config.data.join("index")
+    }
+
     fn router(&self, tasks: &TaskTracker, stop: &CancellationToken) -> anyhow::Result<Router> {
         let ready = ops::Ready { bus: self.bus.clone(), store: self.store.clone() };
         let mut router = ops::router(ready);
@@ -175,6 +217,8 @@ impl App {
                 key,
                 clock: Arc::clone(&self.clock),
                 tap: self.tap.clone(),
+                rejected: self.rejected(),
+                proxies: self.config.api.proxies,
             };
             let max_body = self.config.ingress.max_body_bytes;
             router = router.merge(ingress::router(ingress, max_body));
@@ -187,11 +231,28 @@ impl App {
                 bus: self.bus.clone(),
                 clock: Arc::clone(&self.clock),
                 directory: self.platform.clone().map(Directory::new),
+                finder: self.finder(),
+                limiter: Limiter::new(
+                    self.config.rate_limit,
+                    self.bus.clone(),
+                    Arc::clone(&self.clock),
+                    tasks,
+                    stop.clone(),
+                ),
+                proxies: self.config.api.proxies,
                 login,
             };
             router = router.merge(api::router(api, &self.config.api.cors_origins));
         }
         Ok(router)
+    }
+
+    /// What one address may send the ingress in vain. Each process has its own: a wrong signature
+    /// costs the process that checks it, nobody else.
+    fn rejected(&self) -> Limiter {
+        let per_minute = self.config.ingress.rejected_per_minute;
+        let config = RateLimitConfig { per_minute, burst: per_minute };
+        Limiter::alone(config, Arc::clone(&self.clock))
     }
 
     /// Starts this process' stages; hands back the index so that it lives as long as they do.
@@ -264,7 +325,7 @@ impl App {
     /// The indexer and its index, which is filled from the store when it is new or of another
     /// version.
     async fn indexer(&self) -> anyhow::Result<Indexer> {
-        let folder = self.config.data.join("index");
+        let folder = self.index_folder();
         Indexer::open(self.store.clone(), folder).await.context("cannot open the search index")
     }
 
@@ -363,7 +424,8 @@ async fn serve(
     router: Router,
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
-    axum::serve(listener, router)
+    // Handlers learn who is at the other end of the socket.
+    axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>())
         .with_graceful_shutdown(async move { stop.cancelled().await })
         .await
         .context("the HTTP server failed")

@@ -26,6 +26,7 @@ mod messages;
 pub(crate) mod random;
 mod respond;
 mod route;
+mod search;
 mod subscriptions;
 mod table;
 
@@ -44,6 +45,8 @@ pub(crate) use error::ApiError;
 pub use random::{api_key, key_id};
 pub use route::{Need, RouteInfo, Tag};
 
+use crate::finder::Finder;
+use crate::limit::Limiter;
 use crate::login::{self, Login};
 
 /// Request bodies, at most (contract section 1).
@@ -59,6 +62,10 @@ pub struct Api {
     pub clock: SharedClock,
     /// Asks the platform about people; `None` in a process without the platform's token.
     pub directory: Option<Directory>,
+    pub finder: Finder,
+    pub limiter: Limiter,
+    /// Proxies in front, for telling a caller's address.
+    pub proxies: usize,
     /// Knows who is signed in.
     pub(crate) login: Login,
 }

@@ -3,7 +3,9 @@
 
 use super::route::Tag::{Account, Assistant, Backup, Channels, Events, Keys, Members, Messages};
 use super::route::{Routes, text};
-use super::{assistant, backup, channels, events, keys, me, members, messages, subscriptions};
+use super::{
+    assistant, backup, channels, events, keys, me, members, messages, search, subscriptions,
+};
 
 /// All routes under `/api`.
 pub(super) fn routes() -> Routes {
@@ -21,6 +23,11 @@ fn account(routes: Routes) -> Routes {
             "/subscriptions",
             subscriptions::list,
             text("list_subscriptions", Backup, "What is kept for the caller"),
+        )
+        .get(
+            "/search",
+            search::everywhere,
+            text("search", Messages, "Searches every channel that the caller may read"),
         )
         .get(
             "/events",
@@ -141,6 +148,11 @@ fn backup_routes(routes: Routes) -> Routes {
             "/channels/{channelId}/backup/messages",
             messages::list,
             text("list_messages", Messages, "The kept messages of a channel"),
+        )
+        .get(
+            "/channels/{channelId}/backup/search",
+            search::in_channel,
+            text("search_channel", Messages, "Searches the kept messages of a channel"),
         )
         .delete(
             "/channels/{channelId}/backup/messages",

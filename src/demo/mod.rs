@@ -73,6 +73,8 @@ fn embed(config: &mut Config, line: &Options) {
     config.database = Database::Sqlite;
     config.bus = BusKind::Embedded;
     config.metrics.listen = None;
+    // The page asks often, and nobody else is there.
+    config.rate_limit.per_minute = 0;
     config.line.channel_secret = Some(line.channel_secret.clone().into());
     config.line.access_token = Some(line.access_token.clone().into());
 }

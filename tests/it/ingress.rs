@@ -1,11 +1,28 @@
 //! The ingress as LINE (and whoever pretends to be LINE) meets it.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Request;
 use chatkeep::demo::emulator::{Signed, signature};
+use chatkeep::ingress::{Ingress, router};
+use chatkeep::limit::Limiter;
+use chatkeep_core::bus::embedded::EmbeddedBus;
+use chatkeep_core::bus::{Bus, BusLimits};
+use chatkeep_core::config::RateLimitConfig;
+use chatkeep_core::platform::line::SignatureKey;
+use chatkeep_core::time::{ManualClock, SharedClock, Timestamp};
+use chatkeep_workers::tap::Tap;
 use reqwest::StatusCode;
+use serde_json::Value;
+use tempfile::TempDir;
+use tower::ServiceExt as _;
 
 use crate::harness::http;
+use crate::harness::wait::until;
 use crate::pipeline::conversation::emulator;
-use crate::stack::{DEADLINE, Parts, SECRET, Stack};
+use crate::stack::{DEADLINE, Ground, Parts, SECRET, Stack};
 
 /// Bodies of old senders and of the future: no event id, no context, odd ids, unknown types,
 /// fields of unexpected types.
@@ -52,4 +69,88 @@ async fn bodies_have_a_limit_and_the_route_a_method() {
     let url = format!("http://{}/webhook/line", stack.ground.address);
     let got = http::client(DEADLINE).get(url).send().await.unwrap();
     assert_eq!(got.status(), StatusCode::METHOD_NOT_ALLOWED);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn garbage_is_limited_by_address_and_real_webhooks_never() {
+    let mut ground = Ground::new(Parts::Embedded).await;
+    // One, and another one after a minute.
+    ground.settings.push(("CHATKEEP_INGRESS_REJECTED_PER_MINUTE", "1".to_owned()));
+    ground.settings.push(("CHATKEEP_API_PROXIES", "1".to_owned()));
+    let stack = Stack::on(ground, emulator().await).await;
+    let url = format!("http://{}/webhook/line", stack.ground.address);
+    let http = http::client(DEADLINE);
+    let post = async |address: &str, signature: Option<&str>| {
+        let mut request = http.post(&url).body(LENIENT[0]).header("X-Forwarded-For", address);
+        if let Some(signature) = signature {
+            request = request.header("X-Line-Signature", signature);
+        }
+        request.send().await.unwrap()
+    };
+    let right = signature(SECRET, LENIENT[0].as_bytes());
+    let wrong = signature("another secret", LENIENT[0].as_bytes());
+
+    assert_eq!(post("203.0.113.1", Some(&right)).await.status(), 200);
+    assert_eq!(post("203.0.113.1", Some(&wrong)).await.status(), 401, "the right one is free");
+    for garbage in [Some(&*wrong), None, Some("x")] {
+        let answer = post("198.51.100.7, 203.0.113.1", garbage).await;
+        assert_eq!(answer.status(), 429, "{garbage:?}");
+        let header = answer.headers()["retry-after"].to_str().unwrap().to_owned();
+        let body: Value = answer.json().await.unwrap();
+        let seconds = body["retryAfter"].as_u64().unwrap();
+        assert_eq!(header, seconds.to_string());
+        assert!((1..=60).contains(&seconds), "{seconds}");
+        let said = (&body["error"], &body["code"]);
+        assert_eq!(said, (&"Rate limit exceeded".into(), &"rate_limited".into()));
+    }
+    // LINE, behind the same address as whoever sends garbage.
+    for _ in 0..3 {
+        assert_eq!(post("203.0.113.1", Some(&right)).await.status(), 200);
+    }
+    assert_eq!(post("203.0.113.2", None).await.status(), 401, "others have their own");
+    assert_eq!(post("2001:db8:0:1::1", None).await.status(), 401);
+    assert_eq!(post("2001:db8:0:1::2", None).await.status(), 429, "a network is one address");
+
+    let lines = || [stack.process.stdout(), stack.process.stderr()].concat();
+    until("the last one is logged", DEADLINE, async || {
+        lines().iter().any(|line| line.contains("2001:db8:0:1::/64"))
+    })
+    .await;
+    let logged = lines().iter().filter(|line| line.contains("missing signature")).count();
+    assert_eq!(logged, 3, "only what was answered 401 is logged");
+}
+
+#[tokio::test]
+async fn the_budget_for_garbage_comes_back() {
+    let folder = TempDir::new().unwrap();
+    let manual = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_323_045_678)));
+    let clock: SharedClock = manual.clone();
+    let bus = EmbeddedBus::open(folder.path(), BusLimits::default(), clock.clone()).await.unwrap();
+    let rejected = RateLimitConfig { per_minute: 6, burst: 6 };
+    let ingress = Ingress {
+        bus: Bus::Embedded(bus.clone()),
+        key: SignatureKey::new(&SECRET.to_owned().into()).unwrap(),
+        clock: clock.clone(),
+        tap: Tap::default(),
+        rejected: Limiter::alone(rejected, clock),
+        proxies: 0,
+    };
+    let router = router(ingress, 1_000);
+    let post = async |signature: &str, body: &'static str| {
+        let request = Request::post("/webhook/line").header("x-line-signature", signature);
+        router.clone().oneshot(request.body(Body::from(body)).unwrap()).await.unwrap()
+    };
+    let wrong = signature("another secret", b"{}");
+    for _ in 0..6 {
+        assert_eq!(post(&wrong, "{}").await.status(), 401);
+    }
+    let limited = post("", "{}").await;
+    assert_eq!(
+        (limited.status().as_u16(), &limited.headers()["retry-after"]),
+        (429, &"10".parse().unwrap())
+    );
+    manual.advance(Duration::from_secs(10));
+    assert_eq!(post(&wrong, "{}").await.status(), 401);
+    assert_eq!(post(&wrong, "{}").await.status(), 429);
+    Bus::Embedded(bus).close().await;
 }

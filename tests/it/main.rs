@@ -4,9 +4,11 @@
 
 mod api;
 mod demo;
+mod finder;
 mod harness;
 mod harness_tests;
 mod ingress;
+mod limit;
 mod login;
 mod openapi;
 mod pipeline;

@@ -3,17 +3,20 @@
 //! Two adapters, one contract (architecture, rule 7): [`embedded`] keeps everything in one SQLite
 //! file, [`nats`] uses JetStream. Both publish durably and de-duplicate by message id, lease
 //! messages to consumers, redeliver what was not acknowledged, keep dead letters, and refuse new
-//! messages when the backlog is full instead of losing old ones.
+//! messages when the backlog is full instead of losing old ones. Beside that, processes [`talk`].
 
 pub mod embedded;
 pub mod nats;
 mod subject;
+pub mod talk;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use serde::Serialize;
+
+pub use self::talk::{Answering, Listener};
 
 use crate::time::Timestamp;
 
@@ -126,6 +129,15 @@ pub enum BusError {
     /// Another process holds the embedded bus of this data folder.
     #[error("the data folder is in use by another chatkeep process: {0}")]
     Locked(String),
+    /// Nobody answers that topic of [`talk`] right now.
+    #[error("nobody answers {0}")]
+    Unanswered(&'static str),
+    /// No answer about that topic of [`talk`] came in time.
+    #[error("no answer about {0} came in time")]
+    Late(&'static str),
+    /// A message of [`talk`] about that topic has more than [`talk::MAX_TALK`] bytes.
+    #[error("a message about {0} is too large")]
+    TooLarge(&'static str),
     /// A configuration that the bus refuses.
     #[error("the bus refuses its configuration: {0}")]
     Config(String),

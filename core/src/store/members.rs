@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 use sqlx::{query, query_as};
 
+use super::channels::channel_keys;
 use super::coverage::{Presence, note};
 use super::db::{Sql, Tx, exec, locking, read, run};
 use super::happenings::{HappeningKind, NewHappening, log};
@@ -177,6 +178,11 @@ const ALL_MEMBERS: &str = members!(
      AND m.user_id > $3 ORDER BY m.user_id LIMIT $4"
 );
 
+const NAMES: &str = "
+    SELECT DISTINCT u.user_id, u.display_name FROM members m JOIN users u ON u.user_id = m.user_id
+    WHERE u.display_name IS NOT NULL
+      AND m.channel_id IN (SELECT value ->> 'c' FROM json_each($1))";
+
 const KNOWN_MOVES: Sql = locking!(
     "SELECT channel_id, user_id, joined_at, left_at FROM members
      WHERE (channel_id, user_id) IN (SELECT value ->> 'c', value ->> 'u' FROM json_each($1))
@@ -302,6 +308,20 @@ impl Store {
         let row: Option<(String,)> =
             read!(self, c => query_as(OWNER_PLAN).bind(channel.as_str()).fetch_optional(c))?;
         row.map(|(plan,)| parsed(Plan::parse(&plan), "users", "plan", channel.as_str())).transpose()
+    }
+
+    /// Names of the people who are or were in these channels.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn names_in(
+        &self,
+        channels: &[ChannelId],
+    ) -> Result<Vec<(UserId, String)>, StoreError> {
+        let channels = channel_keys(channels)?;
+        let rows: Vec<(String, String)> =
+            read!(self, c => query_as(NAMES).bind(&channels).fetch_all(c))?;
+        Ok(rows.into_iter().map(|(id, name)| (UserId::new(id), name)).collect())
     }
 
     /// One person in a channel; `None` when they were never seen there.

@@ -54,6 +54,16 @@ pub(super) fn open(dir: &Path) -> Result<(Index, Opened), IndexError> {
     }
 }
 
+/// Opens the index in `dir` if this version can read it.
+pub(super) fn open_existing(dir: &Path) -> Result<Option<Index>, IndexError> {
+    if version(dir)? != Some(VERSION) || !dir.join(META_FILE).try_exists()? {
+        return Ok(None);
+    }
+    let mut index = Index::open_in_dir(dir)?;
+    index.set_tokenizers(schema::tokenizers());
+    Ok(Some(index))
+}
+
 fn create(dir: &Path) -> Result<Index, IndexError> {
     fs::write(dir.join(VERSION_FILE), VERSION.to_string())?;
     let builder = Index::builder().schema(schema::schema().0).tokenizers(schema::tokenizers());

@@ -169,6 +169,17 @@ impl MessageIndex {
         Self::new(index, opened)
     }
 
+    /// Opens the index in the folder `dir` to search it, while another process writes it. `None`
+    /// if there is none, if another version wrote it, or if it has never been committed; nothing
+    /// is made or thrown away.
+    pub fn open_existing(dir: &Path) -> Result<Option<Self>, IndexError> {
+        let Some(index) = directory::open_existing(dir)? else {
+            return Ok(None);
+        };
+        let index = Self::new(index, Opened::Kept)?;
+        Ok(index.progress()?.is_some().then_some(index))
+    }
+
     /// An empty index that lives in memory only.
     pub fn in_memory() -> Result<Self, IndexError> {
         let index = Index::builder()

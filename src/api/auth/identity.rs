@@ -6,7 +6,7 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{ChannelId, KeyId, SessionId, UserId};
 use chatkeep_core::role::Scope;
 use chatkeep_core::store::{Key, Session};
@@ -15,6 +15,7 @@ use chatkeep_core::time::Timestamp;
 use crate::api::Api;
 use crate::api::error::ApiError;
 use crate::api::route::{Describe, Input, Need};
+use crate::limit::{Address, Verdict};
 use crate::login::{LoginError, csrf_allows};
 
 /// A caller with a valid key or session.
@@ -45,6 +46,12 @@ impl Credential {
             Self::Session(id) => format!("session:{id}"),
         }
     }
+}
+
+/// Whose request it is; a forged one came from somebody else's page.
+struct Known {
+    caller: Caller,
+    forged: bool,
 }
 
 /// What [`identify`] found out, for the extractors.
@@ -78,24 +85,49 @@ pub(in crate::api) async fn identify(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let identity = api.caller(request.method(), request.headers()).await;
+    let (owner, identity) = match api.known(request.method(), request.headers()).await {
+        Ok(known) => (known.caller.credential.owner(), Ok(known)),
+        Err(error) => {
+            let address = Address::of(request.extensions(), request.headers(), api.proxies);
+            (format!("address:{address}"), Err(error))
+        }
+    };
+    let verdict = api.limiter.take(&owner);
+    if !verdict.allowed {
+        let retry_after = verdict.retry_after.into();
+        return limited(ApiError::RateLimited { retry_after }.into_response(), verdict);
+    }
+    let identity = match identity {
+        Ok(Known { forged: true, .. }) => Err(LoginError::Forged.into()),
+        Ok(Known { caller, .. }) => Ok(caller),
+        Err(error) => Err(error),
+    };
     if let Ok(caller) = &identity {
         request.extensions_mut().insert(caller.clone());
     }
     request.extensions_mut().insert(Identity(identity));
-    next.run(request).await
+    limited(next.run(request).await, verdict)
+}
+
+/// Tells how much is left of the limit.
+fn limited(mut response: Response, verdict: Verdict) -> Response {
+    if verdict.limit > 0 {
+        let headers = response.headers_mut();
+        headers.insert("x-ratelimit-limit", verdict.limit.into());
+        headers.insert("x-ratelimit-remaining", verdict.remaining.into());
+        headers.insert("x-ratelimit-reset", verdict.reset.into());
+    }
+    response
 }
 
 impl Api {
     /// A key, where one is given; else a session.
-    async fn caller(&self, method: &Method, headers: &HeaderMap) -> Result<Caller, ApiError> {
+    async fn known(&self, method: &Method, headers: &HeaderMap) -> Result<Known, ApiError> {
         if !headers.contains_key(AUTHORIZATION)
             && let Some(session) = self.login.session(headers).await?
         {
-            if !csrf_allows(method, headers, &session, self.login.origin()) {
-                return Err(LoginError::Forged.into());
-            }
-            return Ok(session.into());
+            let forged = !csrf_allows(method, headers, &session, self.login.origin());
+            return Ok(Known { caller: session.into(), forged });
         }
         let secret = bearer(headers).ok_or(ApiError::InvalidKey)?;
         let key = self.store.key(secret).await?.ok_or(ApiError::InvalidKey)?;
@@ -104,7 +136,7 @@ impl Api {
             return Err(ApiError::InvalidKey);
         }
         self.store.touch_key(&key, now).await?;
-        Ok(key.into())
+        Ok(Known { caller: key.into(), forged: false })
     }
 }
 

@@ -13,6 +13,7 @@ mod position;
 mod read;
 mod schema;
 mod state;
+mod talk;
 mod writer;
 
 use std::fs::{File, TryLockError};
@@ -26,6 +27,7 @@ use tokio::time::Instant;
 
 pub use self::consumer::{EmbeddedConsumer, EmbeddedLease};
 use self::state::State;
+use self::talk::Talk;
 use self::writer::{Op, Writer};
 use super::{BusError, BusLimits, ConsumerSpec, DeadLetter, Outgoing, subject};
 use crate::time::SharedClock;
@@ -49,6 +51,7 @@ struct Inner {
     serving: bool,
     /// Whether the process before ended without closing.
     unclean: bool,
+    talk: Talk,
 }
 
 /// What the writer task shares with everyone; it does not keep the writer alive.
@@ -131,7 +134,8 @@ impl EmbeddedBus {
         });
         Writer::new(conn, Arc::clone(&shared), queue, lock).spawn();
         let readers = schema::readers(folder);
-        Ok(Self { inner: Arc::new(Inner { shared, ops, readers, serving, unclean }) })
+        let talk = Talk::default();
+        Ok(Self { inner: Arc::new(Inner { shared, ops, readers, serving, unclean, talk }) })
     }
 
     pub(super) async fn publish(&self, messages: Vec<Outgoing>) -> Result<(), BusError> {
@@ -194,6 +198,7 @@ impl EmbeddedBus {
 
     pub(super) async fn close(&self) {
         self.inner.shared.closed.store(true, Ordering::Release);
+        self.inner.talk.close();
         // Readers first: the last connection to close moves the write-ahead log into the file.
         self.inner.readers.close().await;
         let (done, closed) = oneshot::channel();

@@ -8,6 +8,7 @@ mod connect;
 mod consumer;
 mod dead;
 mod publish;
+mod talk;
 mod topology;
 
 use std::fmt;
@@ -22,6 +23,7 @@ use tokio::sync::{Mutex, watch};
 use tokio::time::timeout;
 
 pub use self::consumer::{NatsConsumer, NatsLease};
+pub(super) use self::talk::NatsReply;
 use super::{BusError, BusLimits, ConsumerSpec, DeadLetter, Outgoing};
 use crate::time::SharedClock;
 
@@ -171,13 +173,18 @@ impl NatsBus {
     /// Whether it makes sense to send anything: the client would keep it until the server is back
     /// and the caller would not know.
     fn check(&self) -> Result<(), BusError> {
-        if self.inner.closed.load(Ordering::Acquire) {
-            return Err(BusError::Unavailable("the bus is closed".into()));
-        }
+        self.check_open()?;
         match self.inner.client.connection_state() {
             State::Connected => Ok(()),
             State::Pending | State::Disconnected => Err(disconnected()),
         }
+    }
+
+    fn check_open(&self) -> Result<(), BusError> {
+        if self.inner.closed.load(Ordering::Acquire) {
+            return Err(BusError::Unavailable("the bus is closed".into()));
+        }
+        Ok(())
     }
 
     /// Runs `work` until it is done, the connection breaks or [`CONFIRM`] is over.

@@ -31,13 +31,17 @@ impl SignatureKey {
     /// Whether `signature` (the header's text) is the one of `body`; takes the same time wherever
     /// they differ.
     pub fn verify(&self, body: &[u8], signature: &str) -> bool {
-        let mut given = [0_u8; 33];
-        let Ok(32) = STANDARD.decode_slice(signature, &mut given) else {
+        let Some(given) = decode(signature) else {
             return false;
         };
         let mut mac = self.0.clone();
         mac.update(body);
-        mac.verify_slice(&given[..32]).is_ok()
+        mac.verify_slice(&given).is_ok()
+    }
+
+    /// Whether `signature` has the form of one; what has not need not be verified.
+    pub fn is_signature(signature: &str) -> bool {
+        decode(signature).is_some()
     }
 
     /// The header's text for `body`.
@@ -45,6 +49,15 @@ impl SignatureKey {
         let mut mac = self.0.clone();
         mac.update(body);
         STANDARD.encode(mac.finalize().into_bytes())
+    }
+}
+
+fn decode(signature: &str) -> Option<[u8; 32]> {
+    // One byte more than it takes, so that a longer one is noticed.
+    let mut given = [0_u8; 33];
+    match STANDARD.decode_slice(signature, &mut given) {
+        Ok(32) => given.first_chunk().copied(),
+        _ => None,
     }
 }
 
@@ -87,7 +100,9 @@ mod tests {
             "3q8QXTAGaey18yL8FWTqdVlbMr6hcuNvM4tefa0o9nB=",
         ] {
             assert!(!key.verify(b"{}", bad), "{bad}");
+            assert!(!SignatureKey::is_signature(bad), "{bad}");
         }
+        assert!(SignatureKey::is_signature(&good));
         assert!(SignatureKey::new(&SecretString::from("")).is_none());
     }
 }

@@ -1,0 +1,145 @@
+//! Talk on core NATS: `talk.told.<topic>` for everyone, `talk.asked.<topic>` for one of a queue
+//! group. The client subscribes again by itself when a connection comes back.
+
+use std::time::Duration;
+
+use async_nats::client::RequestErrorKind;
+use async_nats::connection::State;
+use async_nats::header::HeaderMap;
+use async_nats::{Client, Message, Request, Subject, Subscriber};
+use bytes::Bytes;
+use tokio::time::{Instant, timeout};
+use tracing::debug;
+
+use super::{CONFIRM, NatsBus, READY, disconnected, unavailable};
+use crate::bus::BusError;
+use crate::bus::talk::{Question, Refused, Reply};
+
+/// The queue group of those who answer.
+const GROUP: &str = "chatkeep";
+
+/// A subject that nobody answers: the server says so at once, and has by then taken everything
+/// that was sent before.
+const NOBODY: &str = "talk.nobody";
+
+/// For how many milliseconds whoever asks waits.
+const PATIENCE: &str = "Chatkeep-Patience";
+
+/// Why there is no answer.
+const REFUSED: &str = "Chatkeep-Refused";
+
+impl NatsBus {
+    pub(in crate::bus) async fn tell(
+        &self,
+        topic: &'static str,
+        message: Bytes,
+    ) -> Result<(), BusError> {
+        self.check()?;
+        let sent = self.inner.client.publish(format!("talk.told.{topic}"), message).await;
+        sent.map_err(|error| unavailable(&error))
+    }
+
+    pub(in crate::bus) async fn listen(&self, topic: &'static str) -> Result<Subscriber, BusError> {
+        self.check_open()?;
+        let subscribed = self.inner.client.subscribe(format!("talk.told.{topic}")).await;
+        let ear = subscribed.map_err(|error| unavailable(&error))?;
+        self.settle().await;
+        Ok(ear)
+    }
+
+    pub(in crate::bus) async fn answer(&self, topic: &'static str) -> Result<Subscriber, BusError> {
+        self.check_open()?;
+        let subject = format!("talk.asked.{topic}");
+        let subscribed = self.inner.client.queue_subscribe(subject, GROUP.to_owned()).await;
+        let ear = subscribed.map_err(|error| unavailable(&error))?;
+        self.settle().await;
+        Ok(ear)
+    }
+
+    pub(in crate::bus) async fn ask(
+        &self,
+        topic: &'static str,
+        question: Bytes,
+        patience: Duration,
+    ) -> Result<Bytes, BusError> {
+        self.check()?;
+        let mut headers = HeaderMap::new();
+        headers.insert(PATIENCE, patience.as_millis().to_string());
+        let request = Request::new().payload(question).headers(headers).timeout(Some(patience));
+        let answer = self.inner.client.send_request(format!("talk.asked.{topic}"), request);
+        let mut connected = self.inner.connected.clone();
+        let message = tokio::select! {
+            answer = answer => answer.map_err(|error| match error.kind() {
+                RequestErrorKind::NoResponders => BusError::Unanswered(topic),
+                RequestErrorKind::TimedOut => BusError::Late(topic),
+                RequestErrorKind::MaxPayloadExceeded => BusError::TooLarge(topic),
+                _ => unavailable(&error),
+            })?,
+            _ = connected.wait_for(|connected| !connected) => return Err(disconnected()),
+        };
+        match refusal(&message) {
+            None => Ok(message.payload),
+            Some(refused) => Err(refused.error(topic)),
+        }
+    }
+
+    pub(in crate::bus) fn question(&self, message: Message) -> Question {
+        let patience = message.headers.as_ref().and_then(|headers| headers.get(PATIENCE));
+        let patience = patience.and_then(|millis| millis.as_str().parse().ok());
+        let patience = patience.map_or(CONFIRM, Duration::from_millis);
+        let reply = NatsReply { client: self.inner.client.clone(), subject: message.reply };
+        let until = Instant::now() + patience;
+        Question { payload: message.payload, until, reply: Reply::Nats(reply) }
+    }
+
+    /// Waits until the server knows of a subscription, so that nothing which other processes send
+    /// afterwards is missed. Without a connection it learns of it when there is one.
+    async fn settle(&self) {
+        if self.inner.client.connection_state() == State::Connected {
+            timeout(READY, self.inner.client.request(NOBODY, Bytes::new())).await.ok();
+        }
+    }
+}
+
+/// The way back to whoever asked.
+#[derive(Debug)]
+pub(in crate::bus) struct NatsReply {
+    client: Client,
+    subject: Option<Subject>,
+}
+
+impl NatsReply {
+    pub(in crate::bus) async fn send(self, answer: Result<Bytes, Refused>) {
+        // Told, not asked: nobody waits.
+        let Some(subject) = self.subject else { return };
+        // The server's own bound may be lower than ours.
+        let answer = answer.and_then(|bytes| {
+            if bytes.len() > self.client.max_payload() { Err(Refused::TooLarge) } else { Ok(bytes) }
+        });
+        let sent = match answer {
+            Ok(answer) => self.client.publish(subject, answer).await,
+            Err(refused) => {
+                let mut headers = HeaderMap::new();
+                headers.insert(REFUSED, name(refused));
+                self.client.publish_with_headers(subject, headers, Bytes::new()).await
+            }
+        };
+        if let Err(error) = sent {
+            debug!(%error, "an answer could not be sent");
+        }
+    }
+}
+
+const fn name(refused: Refused) -> &'static str {
+    match refused {
+        Refused::Busy => "busy",
+        Refused::TooLarge => "too-large",
+    }
+}
+
+/// Why a message is no answer, if it is none.
+fn refusal(message: &Message) -> Option<Refused> {
+    let why = message.headers.as_ref()?.get(REFUSED)?;
+    let large = why.as_str() == name(Refused::TooLarge);
+    Some(if large { Refused::TooLarge } else { Refused::Busy })
+}

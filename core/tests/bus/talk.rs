@@ -1,0 +1,254 @@
+//! Talk: what is told reaches all who listen, what is asked is answered by one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use chatkeep_core::bus::talk::MAX_TALK;
+use chatkeep_core::bus::{Bus, BusError, Listener};
+use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+
+use crate::fixture::{Fixture, PATIENCE, WATCH};
+
+fn bytes(text: &str) -> Bytes {
+    Bytes::copy_from_slice(text.as_bytes())
+}
+
+async fn hears(listener: &mut Listener) -> String {
+    let message = timeout(PATIENCE, listener.next()).await.unwrap().unwrap();
+    String::from_utf8(message.to_vec()).unwrap()
+}
+
+/// Someone who answers; ends when it is told to or dropped.
+pub(crate) struct Answerer {
+    stop: oneshot::Sender<()>,
+    pub(crate) running: JoinHandle<()>,
+    pub(crate) answered: Arc<AtomicUsize>,
+}
+
+impl Answerer {
+    /// Answers every question with `name` and the question, when there is a permit for it.
+    pub(crate) async fn start(
+        bus: &Bus,
+        name: &'static str,
+        permits: Option<Arc<Semaphore>>,
+    ) -> Self {
+        let answered = Arc::<AtomicUsize>::default();
+        let count = Arc::clone(&answered);
+        let answering = bus
+            .answer("weather", 2, move |question: Bytes| {
+                let (count, permits) = (Arc::clone(&count), permits.clone());
+                async move {
+                    if let Some(permits) = permits {
+                        permits.acquire().await.unwrap().forget();
+                    }
+                    count.fetch_add(1, Ordering::SeqCst);
+                    [name.as_bytes(), b" ", &question].concat().into()
+                }
+            })
+            .await
+            .unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let running = tokio::spawn(answering.run(async { drop(stopped.await) }));
+        Self { stop, running, answered }
+    }
+
+    pub(crate) async fn end(self) {
+        self.stop.send(()).unwrap();
+        timeout(PATIENCE, self.running).await.unwrap().unwrap();
+    }
+
+    pub(crate) fn answered(&self) -> usize {
+        self.answered.load(Ordering::SeqCst)
+    }
+}
+
+pub(crate) async fn asked(bus: &Bus, question: &str) -> Result<String, BusError> {
+    let answer = bus.ask("weather", bytes(question), PATIENCE).await?;
+    Ok(String::from_utf8(answer.to_vec()).unwrap())
+}
+
+pub(crate) async fn tells_everyone_who_listens(fixture: Fixture) {
+    let bus = fixture.open().await;
+    bus.tell("news", bytes("too early")).await.unwrap();
+    let mut listeners = [bus.listen("news").await.unwrap(), bus.listen("news").await.unwrap()];
+    let mut other = bus.listen("gossip").await.unwrap();
+    for message in ["one", "two", "三"] {
+        bus.tell("news", bytes(message)).await.unwrap();
+    }
+    for listener in &mut listeners {
+        for message in ["one", "two", "三"] {
+            assert_eq!(hears(listener).await, message);
+        }
+    }
+    assert!(timeout(WATCH, other.next()).await.is_err(), "another topic");
+    bus.close().await;
+    for mut listener in listeners {
+        assert_eq!(timeout(PATIENCE, listener.next()).await.unwrap(), None);
+    }
+    let refused = bus.tell("news", bytes("too late")).await;
+    assert!(matches!(refused, Err(BusError::Unavailable(_))), "{refused:?}");
+    assert!(matches!(bus.listen("news").await, Err(BusError::Unavailable(_))));
+}
+
+pub(crate) async fn has_each_question_answered_once(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let answerers =
+        [Answerer::start(&bus, "a", None).await, Answerer::start(&bus, "b", None).await];
+    let mut questions = Vec::new();
+    for n in 0..40 {
+        let bus = bus.clone();
+        questions.push(tokio::spawn(async move { asked(&bus, &format!("q{n}")).await.unwrap() }));
+    }
+    for (n, question) in questions.into_iter().enumerate() {
+        let answer = question.await.unwrap();
+        assert!(answer == format!("a q{n}") || answer == format!("b q{n}"), "{answer}");
+    }
+    let answered = answerers.each_ref().map(Answerer::answered);
+    assert_eq!(answered.iter().sum::<usize>(), 40);
+    assert!(answered.iter().all(|&share| share > 0), "questions are shared: {answered:?}");
+
+    let [one, other] = answerers;
+    one.end().await;
+    assert_eq!(asked(&bus, "again").await.unwrap(), "b again");
+    other.end().await;
+    let refused = asked(&bus, "again").await;
+    assert!(matches!(refused, Err(BusError::Unanswered("weather"))), "{refused:?}");
+    bus.close().await;
+}
+
+pub(crate) async fn says_when_nobody_answers_or_too_late(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let refused = asked(&bus, "anybody?").await;
+    assert!(matches!(refused, Err(BusError::Unanswered("weather"))), "{refused:?}");
+    // A listener is no answerer.
+    let _listener = bus.listen("weather").await.unwrap();
+    assert!(matches!(asked(&bus, "anybody?").await, Err(BusError::Unanswered(_))));
+
+    let permits = Arc::new(Semaphore::new(0));
+    let answerer = Answerer::start(&bus, "slow", Some(Arc::clone(&permits))).await;
+    let late = bus.ask("weather", bytes("late"), WATCH).await;
+    assert!(matches!(late, Err(BusError::Late("weather"))), "{late:?}");
+    permits.add_permits(2);
+    assert_eq!(asked(&bus, "in time").await.unwrap(), "slow in time");
+    answerer.end().await;
+    bus.close().await;
+    assert!(matches!(asked(&bus, "closed").await, Err(BusError::Unavailable(_))));
+}
+
+pub(crate) async fn bounds_what_is_answered_at_once(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let (tell, mut now) = watch::channel((0_usize, 0_usize));
+    let (tell, permits) = (Arc::new(tell), Arc::new(Semaphore::new(0)));
+    let gate = Arc::clone(&permits);
+    let answering = bus
+        .answer("weather", 3, move |_| {
+            let (tell, gate) = (Arc::clone(&tell), Arc::clone(&gate));
+            async move {
+                tell.send_modify(|(now, most)| (*now, *most) = (*now + 1, (*most).max(*now + 1)));
+                gate.acquire().await.unwrap().forget();
+                tell.send_modify(|(now, _)| *now -= 1);
+                Bytes::new()
+            }
+        })
+        .await
+        .unwrap();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let running = tokio::spawn(answering.run(async { drop(stopped.await) }));
+    let mut questions = Vec::new();
+    for _ in 0..80 {
+        let bus = bus.clone();
+        questions.push(tokio::spawn(async move { asked(&bus, "?").await }));
+    }
+    timeout(PATIENCE, now.wait_for(|&(now, _)| now == 3)).await.unwrap().unwrap();
+    // More than may wait (3 in work, 16 times as many waiting): the rest is turned away at once.
+    let deadline = Instant::now() + PATIENCE;
+    while questions.iter().filter(|question| question.is_finished()).count() < 80 - 51 {
+        assert!(Instant::now() < deadline, "nobody is turned away");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    permits.add_permits(80);
+    // What was asked before the end is answered.
+    stop.send(()).unwrap();
+    timeout(PATIENCE, running).await.unwrap().unwrap();
+    let (mut answered, mut busy) = (0, 0);
+    for question in questions {
+        match question.await.unwrap() {
+            Ok(_) => answered += 1,
+            Err(BusError::Unavailable(why)) if why.contains("busy") => busy += 1,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert_eq!((answered, busy), (51, 80 - 51));
+    assert_eq!(now.borrow_and_update().1, 3, "three at once");
+    bus.close().await;
+}
+
+pub(crate) async fn refuses_what_is_too_large(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let answering = bus
+        .answer("weather", 2, |question: Bytes| async move {
+            vec![b'x'; MAX_TALK + question.len() - 1].into()
+        })
+        .await
+        .unwrap();
+    let running = tokio::spawn(answering.run(std::future::pending()));
+    let fits = bus.ask("weather", bytes("1"), PATIENCE).await.unwrap();
+    assert_eq!(fits.len(), MAX_TALK);
+    let refused = bus.ask("weather", bytes("22"), PATIENCE).await;
+    assert!(matches!(refused, Err(BusError::TooLarge("weather"))), "{refused:?}");
+    let large = Bytes::from(vec![b'x'; MAX_TALK + 1]);
+    let refused = bus.ask("weather", large.clone(), PATIENCE).await;
+    assert!(matches!(refused, Err(BusError::TooLarge(_))), "{refused:?}");
+    assert!(matches!(bus.tell("news", large).await, Err(BusError::TooLarge(_))));
+    for wrong in ["", "a.b", "a b", "*", ">"] {
+        assert!(matches!(bus.tell(wrong, Bytes::new()).await, Err(BusError::Config(_))));
+    }
+    bus.close().await;
+    // Without a bus there is nothing to answer.
+    timeout(PATIENCE, running).await.unwrap().unwrap();
+}
+
+/// NATS only: processes talk with each other, over a server that was away.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn processes_talk_over_a_restart_of_the_server() {
+    let mut fixture = Fixture::nats().await;
+    let (here, there) = (fixture.open().await, fixture.open().await);
+    let mut listeners = [here.listen("news").await.unwrap(), there.listen("news").await.unwrap()];
+    let answerer = Answerer::start(&there, "there", None).await;
+    here.tell("news", bytes("before")).await.unwrap();
+    for listener in &mut listeners {
+        assert_eq!(hears(listener).await, "before");
+    }
+    assert_eq!(asked(&here, "before").await.unwrap(), "there before");
+
+    fixture.server().kill();
+    // Whoever waits for an answer learns it at once, not after their patience.
+    let deadline = Instant::now() + PATIENCE;
+    while !matches!(asked(&here, "away").await, Err(BusError::Unavailable(_))) {
+        assert!(Instant::now() < deadline, "talks without a server");
+    }
+    fixture.server().restart().await;
+
+    let mut told = 0;
+    for listener in &mut listeners {
+        let heard = async {
+            loop {
+                told += 1;
+                here.tell("news", bytes(&told.to_string())).await.ok();
+                if timeout(Duration::from_millis(50), listener.next()).await.is_ok() {
+                    break;
+                }
+            }
+        };
+        timeout(PATIENCE, heard).await.expect("a listener goes on");
+    }
+    let answered = async { while asked(&here, "after").await.is_err() {} };
+    timeout(PATIENCE, answered).await.expect("whoever answers goes on");
+    answerer.end().await;
+    here.close().await;
+    there.close().await;
+}

@@ -1,0 +1,295 @@
+//! Searching kept messages, in one channel or in all that the caller may read (contract
+//! section 5).
+
+use std::collections::{BTreeMap, HashMap};
+
+use axum::extract::State;
+use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::message::MessageType;
+use chatkeep_core::store::StoredMessage;
+use chatkeep_core::time::Timestamp;
+use chatkeep_index::fold;
+use chrono::{Offset as _, TimeZone as _};
+use serde::{Deserialize, Serialize};
+use tracing::error;
+use utoipa::{IntoParams, ToSchema};
+
+use super::auth::{Caller, ChannelAccess, Member, ReadMessages, Scoped};
+use super::cursor::Page;
+use super::error::ApiError;
+use super::extract::{Limit, Query};
+use super::{Api, cursor};
+use crate::finder::{Asked, Find, FindError, Hit, Sort};
+use crate::view::MessageView;
+
+/// Characters of a query, at most.
+const MAX_QUERY: usize = 200;
+/// Characters of a snippet, at most.
+const SNIPPET: usize = 160;
+/// Channels that are searched at once, at most.
+const CHANNELS: u32 = 10_000;
+
+/// What was found.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FoundView {
+    hits: Vec<HitView>,
+    /// Messages that match, on all pages together.
+    total: usize,
+    next_cursor: Option<String>,
+}
+
+/// A message that was found.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Hit)]
+struct HitView {
+    message: MessageView,
+    /// How well it fits; 0 when sorted by time.
+    score: f32,
+    /// The part of the message around what was found.
+    snippet: String,
+    /// Where it stands in the snippet.
+    highlights: Vec<HighlightView>,
+}
+
+/// A part of the snippet, in characters.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Highlight)]
+struct HighlightView {
+    start: usize,
+    /// The character after its last one.
+    end: usize,
+}
+
+/// The order of hits.
+#[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum SortParam {
+    #[default]
+    Relevance,
+    Newest,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct SearchQuery {
+    /// Words, `"a phrase"`, `-without`, `from:name`, `type:image`, `has:link`, `before:2026-01-31`,
+    /// `after:2026-01-01`.
+    #[param(min_length = 1, max_length = 200)]
+    q: String,
+    /// Not sent before this.
+    #[param(inline)]
+    from: Option<Timestamp>,
+    /// Sent before this.
+    #[param(inline)]
+    to: Option<Timestamp>,
+    /// Only messages of that person.
+    #[param(value_type = Option<String>)]
+    sender_id: Option<UserId>,
+    /// Only messages of that type.
+    #[serde(rename = "type")]
+    #[param(inline)]
+    kind: Option<MessageType>,
+    /// The best first unless it says `newest`.
+    #[serde(default)]
+    #[param(inline)]
+    sort: SortParam,
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit,
+    /// The `nextCursor` of the page before.
+    cursor: Option<String>,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct EverywhereQuery {
+    /// Words, `"a phrase"`, `-without`, `from:name`, `type:image`, `has:link`, `before:2026-01-31`,
+    /// `after:2026-01-01`.
+    #[param(min_length = 1, max_length = 200)]
+    q: String,
+    /// Only in that channel.
+    #[param(value_type = Option<String>)]
+    channel_id: Option<ChannelId>,
+    /// Not sent before this.
+    #[param(inline)]
+    from: Option<Timestamp>,
+    /// Sent before this.
+    #[param(inline)]
+    to: Option<Timestamp>,
+    /// Only messages of that person.
+    #[param(value_type = Option<String>)]
+    sender_id: Option<UserId>,
+    /// Only messages of that type.
+    #[serde(rename = "type")]
+    #[param(inline)]
+    kind: Option<MessageType>,
+    /// The best first unless it says `newest`.
+    #[serde(default)]
+    #[param(inline)]
+    sort: SortParam,
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit,
+    /// The `nextCursor` of the page before.
+    cursor: Option<String>,
+}
+
+pub(super) async fn in_channel(
+    State(api): State<Api>,
+    access: ChannelAccess<Member, ReadMessages>,
+    Query(query): Query<SearchQuery>,
+) -> Result<Page<FoundView>, ApiError> {
+    let offset = api.utc_offset(&access.channel).await?;
+    api.search(&access.caller, vec![access.channel], offset, query).await
+}
+
+pub(super) async fn everywhere(
+    State(api): State<Api>,
+    access: Scoped<ReadMessages>,
+    Query(query): Query<EverywhereQuery>,
+) -> Result<Page<FoundView>, ApiError> {
+    let caller = access.caller;
+    let (only, query) = query.split();
+    if let Some(channel) = only {
+        api.access(&caller, &channel).await?;
+        let offset = api.utc_offset(&channel).await?;
+        return api.search(&caller, vec![channel], offset, query).await;
+    }
+    let channels = api.store.channels_of(&caller.user, caller.channels(), None, CHANNELS).await?;
+    let channels = channels.into_iter().map(|channel| channel.id).collect();
+    api.search(&caller, channels, 0, query).await
+}
+
+impl EverywhereQuery {
+    fn split(self) -> (Option<ChannelId>, SearchQuery) {
+        let Self { q, channel_id, from, to, sender_id, kind, sort, limit, cursor } = self;
+        (channel_id, SearchQuery { q, from, to, sender_id, kind, sort, limit, cursor })
+    }
+}
+
+impl SearchQuery {
+    /// What a cursor of this search is bound to.
+    fn binding(&self, channels: &[ChannelId]) -> String {
+        let only = if let [channel] = channels { channel.as_str() } else { "" };
+        let Self { q, from, to, sender_id, kind, sort, .. } = self;
+        format!("search:{only}:{q}:{from:?}:{to:?}:{sender_id:?}:{kind:?}:{sort:?}")
+    }
+
+    fn checked(&self) -> Result<(), ApiError> {
+        let length = self.q.chars().count();
+        if self.q.trim().is_empty() || length > MAX_QUERY {
+            return Err(ApiError::invalid("q", format!("q is 1 to {MAX_QUERY} characters")));
+        }
+        Ok(())
+    }
+}
+
+impl Api {
+    async fn search(
+        &self,
+        caller: &Caller,
+        channels: Vec<ChannelId>,
+        utc_offset: i32,
+        query: SearchQuery,
+    ) -> Result<Page<FoundView>, ApiError> {
+        query.checked()?;
+        let binding = query.binding(&channels);
+        let asked = Asked::parse(&query.q, utc_offset)?;
+        let people = self.people(&asked, &channels).await?;
+        let cursor: Option<String> =
+            query.cursor.as_deref().map(|text| cursor::decode(&binding, text)).transpose()?;
+        let find = Find {
+            query: query.q,
+            utc_offset,
+            channels,
+            people,
+            from: query.from.max(caller.not_before),
+            to: query.to,
+            sender: query.sender_id,
+            kind: query.kind,
+            sort: match query.sort {
+                SortParam::Relevance => Sort::Relevance,
+                SortParam::Newest => Sort::Newest,
+            },
+            limit: query.limit.0 as usize,
+            cursor,
+        };
+        let found = self.finder.find(find).await?;
+        let hits = self.shown(&asked, found.hits).await?;
+        let next = found.next.and_then(|next| cursor::encode(&binding, &next));
+        let body = FoundView { hits, total: found.total, next_cursor: next.clone() };
+        Ok(Page { body, next })
+    }
+
+    /// The hits with their messages. What the store no longer has is not shown.
+    async fn shown(&self, asked: &Asked, hits: Vec<Hit>) -> Result<Vec<HitView>, ApiError> {
+        let keys: Vec<_> =
+            hits.iter().map(|hit| (hit.channel.clone(), hit.message.clone())).collect();
+        let messages = self.store.chosen_messages(&keys).await?;
+        let mut messages: HashMap<(ChannelId, MessageId), StoredMessage> = messages
+            .into_iter()
+            .map(|message| ((message.channel.clone(), message.id.clone()), message))
+            .collect();
+        let view = |hit: Hit| {
+            let message = messages.remove(&(hit.channel, hit.message))?;
+            let text = message.content.as_ref()?.searchable().unwrap_or_default();
+            let snippet = asked.snippet(&text, SNIPPET);
+            let mark =
+                |mark: crate::finder::Highlight| HighlightView { start: mark.start, end: mark.end };
+            Some(HitView {
+                message: message.into(),
+                score: hit.score,
+                snippet: snippet.text,
+                highlights: snippet.highlights.into_iter().map(mark).collect(),
+            })
+        };
+        Ok(hits.into_iter().filter_map(view).collect())
+    }
+
+    /// Whom the names in `from:` mean: people of these channels by their names, whatever the case
+    /// and width of the letters.
+    async fn people(
+        &self,
+        asked: &Asked,
+        channels: &[ChannelId],
+    ) -> Result<BTreeMap<String, Vec<UserId>>, ApiError> {
+        let mut people: BTreeMap<String, Vec<UserId>> = BTreeMap::new();
+        let names = asked.names();
+        if names.is_empty() {
+            return Ok(people);
+        }
+        let known = self.store.names_in(channels).await?;
+        for name in names {
+            let wanted = fold(name);
+            let of_name = known.iter().filter(|(_, known)| fold(known) == wanted);
+            let users: Vec<_> = of_name.map(|(user, _)| user.clone()).collect();
+            if !users.is_empty() {
+                people.insert(name.to_owned(), users);
+            }
+        }
+        Ok(people)
+    }
+
+    /// Minutes east of UTC in the channel's zone now.
+    async fn utc_offset(&self, channel: &ChannelId) -> Result<i32, ApiError> {
+        let channel = self.store.channel(channel).await?.ok_or(ApiError::PermissionDenied)?;
+        let zone: chrono_tz::Tz = channel.time_zone.parse().unwrap_or(chrono_tz::UTC);
+        let now = chrono::DateTime::from_timestamp_millis(self.clock.now().millis());
+        let now = now.unwrap_or_default().naive_utc();
+        Ok(zone.offset_from_utc_datetime(&now).fix().local_minus_utc() / 60)
+    }
+}
+
+impl From<FindError> for ApiError {
+    fn from(cause: FindError) -> Self {
+        match cause {
+            FindError::Query(why) => Self::invalid("q", why),
+            FindError::Cursor => Self::invalid("cursor", "cursor is not one that this list gave"),
+            FindError::Unavailable(why) => {
+                error!(error = why, "search is unavailable");
+                Self::Unavailable
+            }
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Search, wherever the index is: in this process, in another one on the bus, or in the data
+//! folder that another process fills.
+//!
+//! The index holds no text and no names. So whoever searches looks up whom `from:` names
+//! ([`Asked::names`]) before, loads the messages that were found afterwards, and marks the words
+//! in them ([`Asked::snippet`]).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytes::Bytes;
+use chatkeep_core::bus::{Bus, BusError};
+use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::message::MessageType;
+use chatkeep_core::time::Timestamp;
+use chatkeep_index::search::{self, Cursor, IndexError, MessageIndex, Query, SearchRequest};
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::warn;
+
+/// What searches are asked under.
+const TOPIC: &str = "search";
+
+/// How long another process may take; it reads memory and disk, so this is an outage.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Searches that one process does for others at once: they keep a processor busy each.
+const AT_ONCE: usize = 4;
+
+/// What to look for, and where the caller may.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Find {
+    /// The query as typed.
+    pub query: String,
+    /// Where the days of `before:` and `after:` begin: minutes east of UTC.
+    pub utc_offset: i32,
+    /// Only these channels: all that the caller may read, or some of them. Without any, nothing is
+    /// found.
+    pub channels: Vec<ChannelId>,
+    /// Whom the names in `from:` mean (see [`Asked::names`]); a name that is not here is taken for
+    /// an id.
+    pub people: BTreeMap<String, Vec<UserId>>,
+    /// Sent then or later.
+    pub from: Option<Timestamp>,
+    /// Sent before.
+    pub to: Option<Timestamp>,
+    /// Only of this sender.
+    pub sender: Option<UserId>,
+    /// Only of this type.
+    pub kind: Option<MessageType>,
+    /// The order.
+    pub sort: Sort,
+    /// Hits on a page, at most.
+    pub limit: usize,
+    /// [`Found::next`] of the page before; holds for the same search only.
+    pub cursor: Option<String>,
+}
+
+/// The order of hits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Sort {
+    /// What fits best first.
+    #[default]
+    Relevance,
+    /// The newest first.
+    Newest,
+}
+
+/// A page of what was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// In order.
+    pub hits: Vec<Hit>,
+    /// Messages that match, on all pages together.
+    pub total: usize,
+    /// Where the next page begins; `None` on the last one.
+    pub next: Option<String>,
+}
+
+/// A message that was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hit {
+    /// Its channel.
+    pub channel: ChannelId,
+    /// Its id.
+    pub message: MessageId,
+    /// When it was sent.
+    pub sent_at: Timestamp,
+    /// How well it fits; 0 when sorted by time.
+    pub score: f32,
+}
+
+/// Why nothing can be said about what there is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+pub enum FindError {
+    /// The query cannot be understood; the text is for whoever typed it.
+    #[error("{0}")]
+    Query(String),
+    /// The cursor is none.
+    #[error("not a search cursor")]
+    Cursor,
+    /// No index can be asked right now; the text is for the operator.
+    #[error("search is unavailable: {0}")]
+    Unavailable(String),
+}
+
+/// A query, understood.
+#[derive(Clone, Debug)]
+pub struct Asked(Query);
+
+/// A part of a message around what was found in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Snippet {
+    /// The part, with `…` where text is left out.
+    pub text: String,
+    /// What was found, in order.
+    pub highlights: Vec<Highlight>,
+}
+
+/// Where something stands, in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Highlight {
+    /// Its first character.
+    pub start: usize,
+    /// The character after its last one.
+    pub end: usize,
+}
+
+impl Asked {
+    /// Understands a query whose days begin so many minutes east of UTC.
+    ///
+    /// # Errors
+    /// [`FindError::Query`].
+    pub fn parse(query: &str, utc_offset: i32) -> Result<Self, FindError> {
+        let query = Query::parse_at(query, utc_offset);
+        query.map(Self).map_err(|error| FindError::Query(error.to_string()))
+    }
+
+    /// What `from:` names, names and ids alike.
+    pub fn names(&self) -> BTreeSet<&str> {
+        self.0.from.wanted.iter().chain(&self.0.from.unwanted).map(String::as_str).collect()
+    }
+
+    /// At most `max` characters of a found message's searchable text
+    /// (`Content::searchable`), what was found in it marked.
+    pub fn snippet(&self, text: &str, max: usize) -> Snippet {
+        let search::Snippet { text, highlights } = search::snippet(text, &self.0, max);
+        let mark = |range: std::ops::Range<usize>| Highlight { start: range.start, end: range.end };
+        Snippet { text, highlights: highlights.into_iter().map(mark).collect() }
+    }
+}
+
+/// Searches. Cheap to clone.
+#[derive(Clone)]
+pub enum Finder {
+    /// The index that this process fills.
+    Local(MessageIndex),
+    /// Asks a process that fills an index.
+    Remote(Bus),
+    /// The folder of an index that another process on this machine fills.
+    Folder(PathBuf),
+}
+
+impl fmt::Debug for Finder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Local(_) => "Finder::Local",
+            Self::Remote(_) => "Finder::Remote",
+            Self::Folder(_) => "Finder::Folder",
+        })
+    }
+}
+
+impl Finder {
+    /// Searches.
+    ///
+    /// # Errors
+    /// [`FindError`]: what is wrong with the query or the cursor, or why there is no index.
+    pub async fn find(&self, find: Find) -> Result<Found, FindError> {
+        // A bad query is the caller's fault, whether there is an index or not.
+        let (asked, cursor) = find.check()?;
+        match self {
+            Self::Local(index) => {
+                let index = index.clone();
+                blocking(move || search(&index, &find, asked, cursor)).await
+            }
+            Self::Remote(bus) => ask(bus, &find).await,
+            Self::Folder(folder) => {
+                let folder = folder.clone();
+                blocking(move || search(&open(&folder)?, &find, asked, cursor)).await
+            }
+        }
+    }
+}
+
+/// Searches `index` for other processes on the bus until `stop`.
+///
+/// # Errors
+/// When the bus is closed.
+pub async fn answer(
+    bus: &Bus,
+    index: MessageIndex,
+    tasks: &TaskTracker,
+    stop: CancellationToken,
+) -> Result<(), BusError> {
+    let finder = Finder::Local(index);
+    let handler = move |question: Bytes| {
+        let finder = finder.clone();
+        async move {
+            let found = match serde_json::from_slice(&question) {
+                Ok(find) => finder.find(find).await,
+                Err(_) => Err(FindError::Unavailable("asked in another version's words".into())),
+            };
+            // Numbers and texts: there is nothing that JSON could not hold.
+            serde_json::to_vec(&found).unwrap_or_default().into()
+        }
+    };
+    let answering = bus.answer(TOPIC, AT_ONCE, handler).await?;
+    tasks.spawn(answering.run(stop.cancelled_owned()));
+    Ok(())
+}
+
+async fn ask(bus: &Bus, find: &Find) -> Result<Found, FindError> {
+    let question = serde_json::to_vec(find).map_err(|error| unavailable(&error))?;
+    let answer = bus.ask(TOPIC, question.into(), PATIENCE).await;
+    let answer = answer.map_err(|error| unavailable(&error))?;
+    serde_json::from_slice::<Result<Found, FindError>>(&answer)
+        .map_err(|error| unavailable(&error))?
+}
+
+/// Opened anew for each search: so it is always what the other process committed last, also after
+/// that one threw the index away and began again.
+fn open(folder: &std::path::Path) -> Result<MessageIndex, FindError> {
+    let index = MessageIndex::open_existing(folder).map_err(|error| unavailable(&error))?;
+    index.ok_or_else(|| FindError::Unavailable("there is no index yet".to_owned()))
+}
+
+async fn blocking(
+    search: impl FnOnce() -> Result<Found, FindError> + Send + 'static,
+) -> Result<Found, FindError> {
+    tokio::task::spawn_blocking(search).await.unwrap_or_else(|error| Err(unavailable(&error)))
+}
+
+fn search(
+    index: &MessageIndex,
+    find: &Find,
+    Asked(mut query): Asked,
+    cursor: Option<Cursor>,
+) -> Result<Found, FindError> {
+    query.resolve_senders(|name| {
+        let ids = find.people.get(name).into_iter().flatten();
+        ids.map(|id| id.as_str().to_owned()).collect()
+    });
+    let channels: Vec<_> = find.channels.iter().map(ChannelId::as_str).collect();
+    let sender = find.sender.as_ref().map(|sender| [sender.as_str()]);
+    let request = SearchRequest {
+        channels: Some(&channels),
+        senders: sender.as_ref().map(<[_; 1]>::as_slice),
+        kind: find.kind.map(MessageType::name),
+        from: find.from.map(Timestamp::millis),
+        to: find.to.map(Timestamp::millis),
+        sort: match find.sort {
+            Sort::Relevance => search::Sort::Relevance,
+            Sort::Newest => search::Sort::Newest,
+        },
+        limit: find.limit,
+        cursor,
+        ..SearchRequest::new(&query)
+    };
+    let page = index.search(&request).map_err(|error| failed(&error))?;
+    let hits = page.hits.into_iter().map(|hit| Hit {
+        channel: hit.channel_id.into(),
+        message: hit.message_id.into(),
+        sent_at: Timestamp::from_millis(hit.sent_at),
+        score: hit.score,
+    });
+    let next = page.next.map(|cursor| cursor.to_string());
+    Ok(Found { hits: hits.collect(), total: page.total, next })
+}
+
+impl Find {
+    fn check(&self) -> Result<(Asked, Option<Cursor>), FindError> {
+        let asked = Asked::parse(&self.query, self.utc_offset)?;
+        let cursor = self.cursor.as_deref().map(str::parse).transpose();
+        Ok((asked, cursor.map_err(|_| FindError::Cursor)?))
+    }
+}
+
+/// An index that fails is for the operator to see where it is, not only where it was asked from.
+fn failed(error: &IndexError) -> FindError {
+    let failure = unavailable(error);
+    warn!(error = %failure, "a search failed");
+    failure
+}
+
+fn unavailable(error: &dyn Error) -> FindError {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        text = format!("{text}: {next}");
+        cause = next.source();
+    }
+    FindError::Unavailable(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn asks_for_names_and_marks_what_was_found() {
+        let asked = Asked::parse("from:Ann -from:\"Bo Li\" from:Ann hello", 0).unwrap();
+        assert_eq!(asked.names().into_iter().collect::<Vec<_>>(), ["Ann", "Bo Li"]);
+        let snippet = asked.snippet("say hello", 100);
+        let highlights = vec![Highlight { start: 4, end: 9 }];
+        assert_eq!(snippet, Snippet { text: "say hello".to_owned(), highlights });
+    }
+
+    #[tokio::test]
+    async fn faults_of_the_asker_are_told_apart_from_a_missing_index() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let finder = Finder::Folder(folder.path().join("index"));
+        let find = |query: &str, cursor: Option<&str>| Find {
+            query: query.to_owned(),
+            cursor: cursor.map(str::to_owned),
+            ..Find::default()
+        };
+        let bad = finder.find(find("type:song", None)).await;
+        assert!(matches!(bad, Err(FindError::Query(why)) if why.contains("song")));
+        assert_eq!(finder.find(find("word", Some("x"))).await, Err(FindError::Cursor));
+        let none = finder.find(find("word", Some("0.5.5"))).await;
+        assert!(matches!(none, Err(FindError::Unavailable(_))), "{none:?}");
+        assert!(!folder.path().join("index").exists(), "only looked at");
+    }
+}

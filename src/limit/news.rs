@@ -1,0 +1,72 @@
+//! What processes tell each other about grants: a version, the teller, and a caller with a count
+//! for each.
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+
+use super::table::Caller;
+
+/// Raised when the form changes; another version's news are not read.
+const VERSION: u8 = 1;
+
+/// Callers in one message: 200 kB.
+const CALLERS: usize = 10_000;
+
+/// Bytes of a caller and its count.
+const ENTRY: usize = 20;
+
+/// A process, so that it does not listen to itself.
+pub(super) type Teller = [u8; 8];
+
+/// The messages that hold all of `news`.
+pub(super) fn encode(teller: Teller, news: &[(Caller, u32)]) -> impl Iterator<Item = Bytes> {
+    news.chunks(CALLERS).map(move |part| {
+        let mut message = BytesMut::with_capacity(9 + part.len() * ENTRY);
+        message.put_u8(VERSION);
+        message.put_slice(&teller);
+        for (caller, count) in part {
+            message.put_slice(&caller.0);
+            message.put_u32(*count);
+        }
+        message.freeze()
+    })
+}
+
+/// Who tells what; `None` for anything but news of this version.
+pub(super) fn decode(message: &[u8]) -> Option<(Teller, Vec<(Caller, u32)>)> {
+    let (&[VERSION], rest) = message.split_first_chunk()? else {
+        return None;
+    };
+    let (teller, entries) = rest.split_first_chunk()?;
+    let (entries, []) = entries.as_chunks::<ENTRY>() else {
+        return None;
+    };
+    let entry = |entry: &[u8; ENTRY]| {
+        let (caller, count) = entry.split_first_chunk()?;
+        Some((Caller(*caller), u32::from_be_bytes(count.try_into().ok()?)))
+    };
+    Some((*teller, entries.iter().filter_map(entry).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrive_as_they_were_told() {
+        let news: Vec<_> =
+            (0..CALLERS as u32 + 1).map(|n| (Caller::new(&n.to_string()), n)).collect();
+        let messages: Vec<_> = encode(*b"teller 1", &news).collect();
+        assert_eq!(messages.len(), 2);
+        let read: Vec<_> = messages.iter().filter_map(|message| decode(message)).collect();
+        assert!(read.iter().all(|(teller, _)| teller == b"teller 1"));
+        assert_eq!(read.into_iter().flat_map(|(_, news)| news).collect::<Vec<_>>(), news);
+    }
+
+    #[test]
+    fn anything_else_is_not_read() {
+        let good = encode([7; 8], &[(Caller::new("a"), 1)]).next().unwrap();
+        for wrong in [&good[..good.len() - 1], &good[..5], &[], &[&[2], &good[1..]].concat()] {
+            assert!(decode(wrong).is_none(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Buckets by caller, in bounded memory.
+//!
+//! Two generations: what is used moves to the young one; when that is full, or old enough for all
+//! unused buckets to be full again, the old one is dropped and the young one grows old. So idle
+//! callers are forgotten without being looked for, and a flood of callers pushes out those who
+//! have been silent longest.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use chatkeep_core::time::Timestamp;
+use sha2::{Digest as _, Sha256};
+
+use super::bucket::{Bucket, Rate, Verdict};
+
+/// Callers remembered, at most: about 10 MB.
+pub(super) const CALLERS: usize = 100_000;
+
+/// Parts with a lock each, so that requests rarely wait for one another.
+const SHARDS: usize = 16;
+
+/// Callers in one generation of one part.
+const ROOM: usize = CALLERS / SHARDS / 2;
+
+/// The first half of a caller's SHA-256: of one size for all, and nobody can choose an address
+/// that shares somebody else's bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Caller(pub(super) [u8; 16]);
+
+impl Caller {
+    pub(super) fn new(name: &str) -> Self {
+        let digest = Sha256::digest(name.as_bytes());
+        let mut half = [0; 16];
+        half.copy_from_slice(&digest[..16]);
+        Self(half)
+    }
+}
+
+/// All buckets.
+#[derive(Debug)]
+pub(super) struct Table {
+    rate: Rate,
+    shards: [Mutex<Shard>; SHARDS],
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    young: HashMap<Caller, Bucket>,
+    old: HashMap<Caller, Bucket>,
+    /// When the young generation began.
+    turned: Timestamp,
+    /// Grants that the other processes have not heard of.
+    news: HashMap<Caller, u32>,
+}
+
+impl Table {
+    pub(super) fn new(rate: Rate) -> Self {
+        Self { rate, shards: Default::default() }
+    }
+
+    pub(super) fn take(&self, caller: Caller, now: Timestamp) -> Verdict {
+        self.shard(caller).bucket(caller, self.rate, now).take(self.rate, now)
+    }
+
+    pub(super) fn charge(&self, caller: Caller, now: Timestamp, tokens: u32) {
+        self.shard(caller).bucket(caller, self.rate, now).charge(self.rate, now, tokens);
+    }
+
+    /// Notes a grant for the others; how many there are of that caller now.
+    pub(super) fn note(&self, caller: Caller) -> u32 {
+        let mut shard = self.shard(caller);
+        if shard.news.len() >= ROOM && !shard.news.contains_key(&caller) {
+            // Nobody takes them away: the others do without.
+            return 0;
+        }
+        let count = shard.news.entry(caller).or_default();
+        *count = count.saturating_add(1);
+        *count
+    }
+
+    /// Takes all notes away.
+    pub(super) fn take_news(&self) -> Vec<(Caller, u32)> {
+        let take = |shard: &Mutex<Shard>| std::mem::take(&mut lock(shard).news);
+        self.shards.iter().flat_map(take).collect()
+    }
+
+    fn shard(&self, caller: Caller) -> MutexGuard<'_, Shard> {
+        lock(&self.shards[usize::from(caller.0[0]) % SHARDS])
+    }
+}
+
+impl Shard {
+    fn bucket(&mut self, caller: Caller, rate: Rate, now: Timestamp) -> &mut Bucket {
+        self.turned = self.turned.min(now);
+        let age = now.millis().saturating_sub(self.turned.millis());
+        if age >= rate.fills_in() || self.young.len() >= ROOM {
+            self.old = std::mem::take(&mut self.young);
+            self.turned = now;
+        }
+        let old = &mut self.old;
+        self.young
+            .entry(caller)
+            .or_insert_with(|| old.remove(&caller).unwrap_or_else(|| Bucket::full(now)))
+    }
+}
+
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    // Every step leaves the numbers usable.
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use chatkeep_core::config::RateLimitConfig;
+
+    use super::*;
+
+    fn table(per_minute: u32, burst: u32) -> Table {
+        Table::new(Rate::new(RateLimitConfig { per_minute, burst }).unwrap())
+    }
+
+    fn known(table: &Table) -> usize {
+        let count = |shard: &Mutex<Shard>| {
+            let shard = lock(shard);
+            shard.young.len() + shard.old.len()
+        };
+        table.shards.iter().map(count).sum()
+    }
+
+    const fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    #[test]
+    fn a_flood_of_callers_is_bounded_and_does_not_free_who_keeps_calling() {
+        let table = table(1, 2);
+        // SHA-256 itself is slow in a build for tests.
+        let flood = |n: usize| {
+            let mut bytes = [0; 16];
+            bytes[..8].copy_from_slice(&n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
+            Caller(bytes)
+        };
+        let hasty = Caller::new("hasty");
+        for _ in 0..2 {
+            assert!(table.take(hasty, at(0)).allowed);
+        }
+        for n in 0..2 * CALLERS {
+            assert!(table.take(flood(n), at(0)).allowed);
+            if n % 1_000 == 0 {
+                assert!(!table.take(hasty, at(0)).allowed, "after {n} others");
+                assert!(known(&table) <= CALLERS);
+            }
+        }
+    }
+
+    #[test]
+    fn who_is_silent_until_full_is_forgotten() {
+        // Full again after a minute; the deepest debt takes another one.
+        let table = table(60, 60);
+        let (silent, busy) = (Caller::new("silent"), Caller::new("busy"));
+        table.take(silent, at(1_000_000));
+        for second in 0..=180 {
+            table.take(busy, at(1_000_000 + second * 1_000));
+            // All parts are looked at only when somebody calls there.
+            for n in 0..200 {
+                table.take(Caller::new(&n.to_string()), at(1_000_000 + second * 1_000));
+            }
+        }
+        let shard = table.shard(silent);
+        assert!(shard.young.contains_key(&silent) || shard.old.contains_key(&silent), "not yet");
+        drop(shard);
+        for second in 181..=400 {
+            for n in 0..200 {
+                table.take(Caller::new(&n.to_string()), at(1_000_000 + second * 1_000));
+            }
+        }
+        let shard = table.shard(silent);
+        assert!(!shard.young.contains_key(&silent) && !shard.old.contains_key(&silent));
+    }
+
+    #[test]
+    fn news_are_told_once_and_bounded() {
+        let table = table(60, 60);
+        let caller = Caller::new("one");
+        assert_eq!((table.note(caller), table.note(caller)), (1, 2));
+        assert_eq!(table.take_news(), [(caller, 2)]);
+        assert_eq!(table.take_news(), []);
+        for n in 0..CALLERS {
+            table.note(Caller::new(&n.to_string()));
+        }
+        assert!(table.take_news().len() <= CALLERS / 2);
+    }
+}

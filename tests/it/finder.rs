@@ -1,0 +1,156 @@
+//! Search from a process that has no index of its own: over NATS, or in the folder of another.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chatkeep::finder::{Asked, Find, FindError, Finder, Found, Sort};
+use chatkeep_core::bus::nats::NatsBus;
+use chatkeep_core::bus::{Bus, BusLimits};
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::message::MessageType;
+use chatkeep_core::time::SystemClock;
+
+use crate::harness::wait::until;
+use crate::harness::{http, ports};
+use crate::pipeline::conversation::{emulator, group};
+use crate::pipeline::on_both;
+use crate::stack::{DEADLINE, Parts, Stack};
+
+on_both!(what_one_process_indexes_another_finds);
+
+async fn finder(stack: &Stack) -> Finder {
+    match &stack.ground.nats {
+        Some(nats) => {
+            let (limits, clock) = (BusLimits::default(), Arc::new(SystemClock));
+            let bus = NatsBus::connect(&nats.url(), limits, clock).await.unwrap();
+            Finder::Remote(Bus::Nats(bus))
+        }
+        None => Finder::Folder(stack.ground.folder.path().join("index")),
+    }
+}
+
+fn find(channel: &str, query: &str) -> Find {
+    Find {
+        query: query.to_owned(),
+        channels: vec![ChannelId::from(channel)],
+        sort: Sort::Newest,
+        limit: 10,
+        ..Find::default()
+    }
+}
+
+fn messages(found: &Found) -> Vec<&str> {
+    found.hits.iter().map(|hit| hit.message.as_str()).collect()
+}
+
+async fn what_one_process_indexes_another_finds(parts: Parts) {
+    let mut stack = Stack::start(parts, emulator().await).await;
+    let (group, people) = group(&mut stack).await;
+    let (chat, ann, hua) = (group.chat_id.as_str(), &people[0].user_id, &people[1].user_id);
+    let mut said = Vec::new();
+    for (user, text) in [(ann, "lunch at noon"), (hua, "午餐 lunch?"), (ann, "LUNCH is over")] {
+        let told = stack.line.say(chat, user, text).await.unwrap();
+        said.push(told.message_id().unwrap().to_owned());
+    }
+    let finder = finder(&stack).await;
+    until("the messages can be found", DEADLINE, async || {
+        let found = finder.find(find(chat, "lunch")).await;
+        matches!(found, Ok(found) if found.total == 3)
+    })
+    .await;
+
+    let found = finder.find(find(chat, "lunch")).await.unwrap();
+    assert_eq!(messages(&found), [&said[2], &said[1], &said[0]]);
+    let found = finder.find(find(chat, "午餐")).await.unwrap();
+    assert_eq!((messages(&found), found.total), (vec![said[1].as_str()], 1));
+    assert_eq!(found.hits[0].channel.as_str(), chat);
+
+    pages(&finder, chat, &said).await;
+    names_and_limits(&finder, chat, [ann, hua], &said).await;
+    refusals(&finder, chat).await;
+    if parts == Parts::Embedded {
+        beside(&stack).await;
+    } else {
+        away(&mut stack, &finder, chat).await;
+    }
+}
+
+async fn pages(finder: &Finder, chat: &str, said: &[String]) {
+    let mut page = Find { limit: 2, ..find(chat, "lunch") };
+    let first = finder.find(page.clone()).await.unwrap();
+    assert_eq!((messages(&first), first.total), (vec![&*said[2], &*said[1]], 3));
+    page.cursor.clone_from(&first.next);
+    let last = finder.find(page.clone()).await.unwrap();
+    assert_eq!((messages(&last), &last.next), (vec![&*said[0]], &None));
+    page.sort = Sort::Relevance;
+    page.cursor = None;
+    let best = finder.find(page).await.unwrap();
+    assert!(best.hits[0].score > 0.0);
+}
+
+async fn names_and_limits(finder: &Finder, chat: &str, people: [&String; 2], said: &[String]) {
+    let query = "lunch from:明華";
+    assert_eq!(Asked::parse(query, 0).unwrap().names().into_iter().collect::<Vec<_>>(), ["明華"]);
+    let named = Find {
+        people: BTreeMap::from([("明華".to_owned(), vec![people[1].as_str().into()])]),
+        ..find(chat, query)
+    };
+    assert_eq!(messages(&finder.find(named).await.unwrap()), [&said[1]]);
+    let nobody = finder.find(find(chat, query)).await.unwrap();
+    assert_eq!(nobody.total, 0, "a name means nobody by itself");
+
+    let usual = find(chat, "lunch");
+    let by = Find { sender: Some(people[0].as_str().into()), ..usual.clone() };
+    assert_eq!(messages(&finder.find(by).await.unwrap()), [&said[2], &said[0]]);
+    let typed = Find { kind: Some(MessageType::Image), ..usual.clone() };
+    assert_eq!(finder.find(typed).await.unwrap().total, 0);
+    let sent = finder.find(usual.clone()).await.unwrap().hits[0].sent_at;
+    let until = Find { to: Some(sent), ..usual.clone() };
+    assert!(!messages(&finder.find(until).await.unwrap()).contains(&said[2].as_str()));
+    let since = Find { from: Some(sent), ..usual.clone() };
+    assert_eq!(messages(&finder.find(since).await.unwrap())[0], said[2]);
+    for channels in [vec![], vec![ChannelId::from("C-other")]] {
+        let elsewhere = Find { channels, ..usual.clone() };
+        assert_eq!(finder.find(elsewhere).await.unwrap().total, 0);
+    }
+}
+
+async fn refusals(finder: &Finder, chat: &str) {
+    let bad = finder.find(find(chat, "type:song")).await;
+    assert!(matches!(bad, Err(FindError::Query(_))), "{bad:?}");
+    let cursor = Find { cursor: Some("elsewhere".to_owned()), ..find(chat, "lunch") };
+    assert_eq!(finder.find(cursor).await, Err(FindError::Cursor));
+}
+
+/// Without the process that has the index, search is unavailable, not empty; then it is back.
+async fn away(stack: &mut Stack, finder: &Finder, chat: &str) {
+    stack.process.kill().await;
+    until("nobody answers", DEADLINE, async || {
+        matches!(finder.find(find(chat, "lunch")).await, Err(FindError::Unavailable(_)))
+    })
+    .await;
+    stack.process = stack.ground.serve(&stack.line).await;
+    until(
+        "search is back",
+        DEADLINE,
+        async || matches!(finder.find(find(chat, "lunch")).await, Ok(found) if found.total == 3),
+    )
+    .await;
+}
+
+/// A process that only answers REST calls runs beside the one that has the data folder's bus.
+async fn beside(stack: &Stack) {
+    let address = ports::free();
+    let mut api = stack
+        .ground
+        .program(&stack.line, &["serve", "--roles", "api"])
+        .env("CHATKEEP_LISTEN", address.to_string())
+        .env("CHATKEEP_METRICS_LISTEN", "")
+        .start();
+    api.ready(address, "/readyz").await;
+    let url = format!("http://{address}/api/me");
+    let answer = http::client(DEADLINE).get(url).bearer_auth(stack.key()).send().await.unwrap();
+    assert!(answer.status().is_success(), "{}", answer.status());
+    assert!(api.terminate().await.success());
+    assert!(stack.ready().await, "the other one does not mind");
+}
