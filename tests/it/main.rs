@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod api;
+mod blobs;
 mod demo;
 mod harness;
 mod harness_tests;

@@ -34,6 +34,10 @@ fn the_default_file_has_these_settings() {
         "database: Sqlite",
         "bus: Embedded",
         "\"./data/blobs\"",
+        "endpoint: None",
+        "region: \"us-east-1\"",
+        "access_key_id: None",
+        "path_style: true",
         "channel_secret: None",
         "access_token: None",
         "api_base: \"https://api.line.me\"",
@@ -91,6 +95,7 @@ fn every_setting_changes_something() {
             ("bus", _) => "nats://bus".to_owned(),
             ("log.format", _) => "json".to_owned(),
             ("log.filter", _) => "debug".to_owned(),
+            ("s3.endpoint", _) => "http://h".to_owned(),
             ("listen" | "metrics.listen", _) => "127.0.0.1:1".to_owned(),
             ("api.cors_origins", _) => "http://h".to_owned(),
             // Alone it lacks the client id, which has a test of its own.
