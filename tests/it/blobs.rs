@@ -74,7 +74,7 @@ impl Fixture {
     }
 
     async fn put(&self, content: &[u8]) -> Stored {
-        self.blobs.put(pieces(content), MANY, unclaimed).await.unwrap()
+        self.blobs.put(pieces(content), MANY, unclaimed).await.unwrap().0
     }
 
     /// Every file with bytes of blobs or uploads in it, whatever it is called.
@@ -201,7 +201,7 @@ async fn too_much_is_refused_and_leaves_nothing(fixture: Fixture) {
     let refused = fixture.blobs.put(pieces(&content), max - 1, unclaimed).await.unwrap_err();
     assert!(matches!(refused, BlobError::TooLarge { .. }) && !refused.is_transient());
     assert_eq!(fixture.files(), [PathBuf::new(); 0]);
-    assert_eq!(fixture.blobs.put(pieces(&content), max, unclaimed).await.unwrap().bytes, max);
+    assert_eq!(fixture.blobs.put(pieces(&content), max, unclaimed).await.unwrap().0.bytes, max);
 }
 
 async fn an_unclaimed_blob_is_never_seen(fixture: Fixture) {
@@ -209,7 +209,7 @@ async fn an_unclaimed_blob_is_never_seen(fixture: Fixture) {
         let content = content(size);
         let claim = async |id: BlobId| {
             assert_eq!(fixture.blobs.size(&id).await.unwrap(), None, "claimed before it is seen");
-            Err("no".into())
+            Err::<(), BoxError>("no".into())
         };
         let error = fixture.blobs.put(pieces(&content), MANY, claim).await.unwrap_err();
         assert!(matches!(error, BlobError::Claim(_)), "{error:?}");
@@ -294,7 +294,7 @@ async fn memory_is_bounded(fixture: Fixture) {
     let before = peak();
     let piece = Bytes::from(content(64 * 1024));
     let large = stream::iter((0..SIZE / piece.len()).map(|_| Ok::<_, Infallible>(piece.clone())));
-    let stored = fixture.blobs.put(large, MANY, unclaimed).await.unwrap();
+    let (stored, ()) = fixture.blobs.put(large, MANY, unclaimed).await.unwrap();
     let read = fixture.blobs.get(&stored.id, None).await.unwrap();
     let got = read.stream.try_fold(0, |all, piece| async move { Ok(all + piece.len()) });
     assert_eq!(got.await.unwrap(), SIZE);

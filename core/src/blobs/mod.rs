@@ -22,6 +22,7 @@ use object_store::path::Path;
 use object_store::{Error as Backend, ObjectStore, ObjectStoreExt as _};
 
 pub use put::Stored;
+pub(crate) use put::random_name;
 pub use read::BlobRead;
 
 use crate::time::Timestamp;

@@ -41,22 +41,23 @@ impl Blobs {
     /// Stores what `stream` brings, at most `max_bytes`, with bounded memory. As soon as its name
     /// is known, and before it can be seen under it, `claim` is called with it: it has to tell
     /// the store ([`crate::store::Store::claim_blob`]), so that nobody deletes the blob before a
-    /// message holds it. When this returns, the blob is safe from a power cut.
+    /// message holds it; what it gives is handed on. When this returns, the blob is safe from a
+    /// power cut.
     ///
     /// # Errors
     /// When the stream breaks off or brings too much, when the claim or the media store fails.
     /// Nothing is left behind then but, at most, a claimed blob, which the store's sweep finds.
-    pub async fn put<S, E, C, F>(
+    pub async fn put<S, E, C, F, T>(
         &self,
         stream: S,
         max_bytes: u64,
         claim: C,
-    ) -> Result<Stored, BlobError>
+    ) -> Result<(Stored, T), BlobError>
     where
         S: Stream<Item = Result<Bytes, E>>,
         E: Into<BoxError>,
         C: FnOnce(BlobId) -> F,
-        F: Future<Output = Result<(), BoxError>>,
+        F: Future<Output = Result<T, BoxError>>,
     {
         let mut upload = self.upload();
         match self.take(&mut upload, stream, max_bytes, claim).await {
@@ -68,18 +69,18 @@ impl Blobs {
         }
     }
 
-    async fn take<S, E, C, F>(
+    async fn take<S, E, C, F, T>(
         &self,
         upload: &mut Upload,
         stream: S,
         max_bytes: u64,
         claim: C,
-    ) -> Result<Stored, BlobError>
+    ) -> Result<(Stored, T), BlobError>
     where
         S: Stream<Item = Result<Bytes, E>>,
         E: Into<BoxError>,
         C: FnOnce(BlobId) -> F,
-        F: Future<Output = Result<(), BoxError>>,
+        F: Future<Output = Result<T, BoxError>>,
     {
         let mut stream = pin!(stream);
         let (mut hash, mut bytes, mut head) = (Sha256::new(), 0_u64, Vec::new());
@@ -95,9 +96,9 @@ impl Blobs {
         }
         upload.complete().await?;
         let id = name(hash);
-        claim(id.clone()).await.map_err(BlobError::Claim)?;
+        let claim = claim(id.clone()).await.map_err(BlobError::Claim)?;
         self.publish(upload, &id, bytes).await?;
-        Ok(Stored { id, bytes, head: head.into() })
+        Ok((Stored { id, bytes, head: head.into() }, claim))
     }
 
     fn upload(&self) -> Upload {
@@ -235,9 +236,9 @@ fn name(hash: Sha256) -> BlobId {
     BlobId(hex)
 }
 
-/// A name that no other upload has, in whatever process: the standard library keys its hashers
-/// with 128 random bits.
-fn random_name() -> String {
+/// A name that nothing else has, in whatever process: the standard library keys its hashers with
+/// 128 random bits.
+pub(crate) fn random_name() -> String {
     let random = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", random(), random())
 }

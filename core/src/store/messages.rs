@@ -3,6 +3,7 @@
 use sqlx::query_as;
 
 use super::db::read;
+use super::media::{MediaRecord, MediaRow, media_columns};
 use super::{MessageState, Store, StoreError, parsed};
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::{Content, MessageType};
@@ -32,7 +33,8 @@ struct FullRow {
     message: MessageRow,
     display_name: Option<String>,
     picture_url: Option<String>,
-    media_status: Option<String>,
+    #[sqlx(flatten)]
+    media: MediaRow,
 }
 
 /// A kept message with its sender.
@@ -52,7 +54,7 @@ pub struct StoredMessage {
     pub kind: MessageType,
     /// Its content; gone once it is unsent.
     pub content: Option<Content>,
-    /// What it counts for, without its media.
+    /// What it counts for: its stored content and its stored file, in bytes.
     pub bytes: i64,
     /// The message it quotes.
     pub quoted: Option<MessageId>,
@@ -62,7 +64,9 @@ pub struct StoredMessage {
     pub unsent_at: Option<Timestamp>,
     /// Whether the bot sent it.
     pub is_bot: bool,
-    /// State of its media bytes, for media types.
+    /// Its file, for media types.
+    pub media: Option<MediaRecord>,
+    /// What became of its file, for media types.
     pub media_status: Option<String>,
 }
 
@@ -134,8 +138,9 @@ macro_rules! page {
         concat!(
             "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type,
                     m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
-                    u.display_name, u.picture_url, f.status AS media_status
-             FROM messages m
+                    u.display_name, u.picture_url, ",
+            media_columns!(),
+            " FROM messages m
              LEFT JOIN users u ON u.user_id = m.sender_id
              LEFT JOIN media f ON f.channel_id = m.channel_id AND f.message_id = m.message_id
              WHERE m.channel_id = $1 AND m.sent_at IS NOT NULL
@@ -157,14 +162,16 @@ macro_rules! page {
 const NEWEST_FIRST: &str = page!("<", "DESC");
 const OLDEST_FIRST: &str = page!(">", "ASC");
 
-const ONE: &str = "
-    SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type, m.content,
+const ONE: &str = concat!(
+    "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type, m.content,
            m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
-           u.display_name, u.picture_url, f.status AS media_status
-    FROM messages m
+           u.display_name, u.picture_url, ",
+    media_columns!(),
+    " FROM messages m
     LEFT JOIN users u ON u.user_id = m.sender_id
     LEFT JOIN media f ON f.channel_id = m.channel_id AND f.message_id = m.message_id
-    WHERE m.channel_id = $1 AND m.message_id = $2 AND m.sent_at IS NOT NULL";
+    WHERE m.channel_id = $1 AND m.message_id = $2 AND m.sent_at IS NOT NULL"
+);
 
 const GAPS: &str = "
     SELECT from_at, to_at, reason, skipped FROM gaps
@@ -270,11 +277,14 @@ impl TryFrom<FullRow> for StoredMessage {
     fn try_from(row: FullRow) -> Result<Self, StoreError> {
         let (channel, id) = (row.message.channel_id.clone(), row.message.message_id.clone());
         let state = state_of(row.message)?;
-        let bytes = state.bytes();
         let content = state.content.as_deref().map(serde_json::from_str).transpose();
         let content = parsed(content.ok(), "messages", "content", &id)?;
         let kind = parsed(state.kind, "messages", "type", &id)?;
-        let erased = kind.is_media() && state.unsent_at.is_some();
+        let media = match row.media.record(&id)? {
+            None if kind.is_media() && state.unsent_at.is_some() => Some(MediaRecord::erased()),
+            media => media,
+        };
+        let bytes = state.bytes() + media.as_ref().map_or(0, |media| media.bytes);
         Ok(Self {
             sent_at: parsed(state.sent_at, "messages", "sent_at", &id)?,
             backed_up_at: parsed(state.backed_up_at, "messages", "backed_up_at", &id)?,
@@ -292,7 +302,8 @@ impl TryFrom<FullRow> for StoredMessage {
             edited_at: state.edited_at,
             unsent_at: state.unsent_at,
             is_bot: state.is_bot,
-            media_status: if erased { Some("erased".to_owned()) } else { row.media_status },
+            media_status: media.as_ref().map(|media| media.status.name().to_owned()),
+            media,
         })
     }
 }

@@ -13,6 +13,7 @@ mod db;
 mod keep;
 mod keys;
 mod ledger;
+mod media;
 mod members;
 mod messages;
 mod other;
@@ -28,6 +29,10 @@ pub use assistant::{RuleChange, RuleChanged};
 pub use channels::{Channel, ChannelStatus};
 pub use keep::{ChannelChange, Kept};
 pub use keys::{Key, NewKey};
+pub use media::{
+    BlobClaim, CLAIM, MediaFilter, MediaItem, MediaKept, MediaPage, MediaRecord, MediaStatus,
+    NewMedia, OrphanSweep, Preview,
+};
 pub use members::{Member, MemberStatus, Sighting, SightingKind};
 pub use messages::{Gap, MessageFilter, MessagePage, Order, Sender, StoredMessage};
 pub use replies::{Claim, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus};
