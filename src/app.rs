@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use axum::Router;
+use chatkeep_core::blobs::Blobs;
 use chatkeep_core::bus::embedded::EmbeddedBus;
 use chatkeep_core::bus::nats::NatsBus;
 use chatkeep_core::bus::{Bus, BusLimits};
@@ -29,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{error, info, warn};
 
+use crate::sweep::Sweeper;
 use crate::{api, ingress, ops};
 
 /// How often replies that a dead process left behind are looked for.
@@ -89,6 +91,7 @@ pub struct App {
     tap: Tap,
     bus: Bus,
     store: Store,
+    blobs: Blobs,
     platform: Option<SharedPlatform>,
     metrics: Option<(TcpListener, PrometheusHandle)>,
 }
@@ -107,6 +110,8 @@ impl App {
             bus.ensure(&stage.consumer(config.workers.lease)).await?;
         }
         let store = open_store(&config).await?;
+        let blobs = Blobs::open(&config.blobs, &config.s3)
+            .context("cannot open the place of media files (CHATKEEP_BLOBS)")?;
         let platform = platform(&config)?;
         let metrics = match config.metrics.listen {
             Some(address) => {
@@ -117,7 +122,17 @@ impl App {
             }
             None => None,
         };
-        Ok(Self { config, duties, clock, tap: Tap::default(), bus, store, platform, metrics })
+        Ok(Self {
+            config,
+            duties,
+            clock,
+            tap: Tap::default(),
+            bus,
+            store,
+            blobs,
+            platform,
+            metrics,
+        })
     }
 
     pub fn store(&self) -> &Store {
@@ -183,7 +198,8 @@ impl App {
             router = router.merge(ingress::router(ingress, max_body));
         }
         if self.duties.roles.contains(&Role::Api) {
-            let api = api::Api { store: self.store.clone(), clock: Arc::clone(&self.clock) };
+            let (store, blobs) = (self.store.clone(), self.blobs.clone());
+            let api = api::Api { store, blobs, clock: Arc::clone(&self.clock) };
             router = router.merge(api::router(api));
         }
         Ok(router)
@@ -225,6 +241,9 @@ impl App {
             }
         }
         self.sweep_replies(tasks, stop);
+        let (store, blobs) = (self.store.clone(), self.blobs.clone());
+        let sweeper = Sweeper { store, blobs, clock: Arc::clone(&self.clock) };
+        tasks.spawn(sweeper.run(stop.clone()));
         Ok(index)
     }
 

@@ -12,3 +12,4 @@ pub mod cli;
 pub mod demo;
 pub mod ingress;
 pub mod ops;
+mod sweep;

@@ -65,7 +65,7 @@ macro_rules! scopes {
 }
 
 levels!(Member, Admin);
-scopes!(ReadMessages, ReadMembers, WriteAssistant, WriteBackup);
+scopes!(ReadMessages, ReadMedia, ReadMembers, WriteAssistant, WriteBackup);
 
 /// The channel that a path names; only that, and nothing about who may see it.
 #[derive(Deserialize)]

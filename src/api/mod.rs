@@ -11,6 +11,7 @@ mod cursor;
 mod error;
 mod extract;
 mod me;
+mod media;
 mod messages;
 mod random;
 mod respond;
@@ -20,6 +21,7 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn;
 use axum::routing::{get, post, put};
+use chatkeep_core::blobs::Blobs;
 use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
 
@@ -34,6 +36,7 @@ const MAX_BODY: usize = 1024 * 1024;
 #[derive(Clone, Debug)]
 pub struct Api {
     pub store: Store,
+    pub blobs: Blobs,
     pub clock: SharedClock,
 }
 
@@ -78,6 +81,8 @@ fn v1() -> Router<Api> {
         )
         .route("/channels/{channelId}/backup/messages", get(messages::list))
         .route("/channels/{channelId}/backup/messages/{messageId}", get(messages::one))
+        .route("/channels/{channelId}/backup/media", get(media::list))
+        .route("/channels/{channelId}/backup/media/{messageId}", get(media::file))
         .route(
             "/channels/{channelId}/backup/subscribe",
             post(subscriptions::subscribe).delete(subscriptions::unsubscribe),

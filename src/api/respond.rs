@@ -35,7 +35,10 @@ pub(super) async fn finish(request: Request, next: Next) -> Response {
     let span = info_span!("request", id = %id, %method, path);
     let mut response = next.run(request).instrument(span).await;
     if let Some(body) = response.extensions_mut().remove::<ErrorBody>() {
+        let given = std::mem::take(response.headers_mut());
         response = error_response(response.status(), &body, &id);
+        // What a handler says beside the body, such as when to ask again.
+        response.headers_mut().extend(given);
     }
     let headers = response.headers_mut();
     headers.insert(VERSION, HeaderValue::from_static("v1"));

@@ -8,6 +8,7 @@ mod demo;
 mod harness;
 mod harness_tests;
 mod ingress;
+mod media;
 mod pipeline;
 mod program;
 mod stack;
