@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use axum::Router;
+use chatkeep_core::blobs::Blobs;
 use chatkeep_core::bus::embedded::EmbeddedBus;
 use chatkeep_core::bus::nats::NatsBus;
 use chatkeep_core::bus::{Bus, BusLimits};
@@ -34,6 +35,7 @@ use tracing::{error, info, warn};
 use crate::finder::Finder;
 use crate::limit::Limiter;
 use crate::login::Login;
+use crate::sweep::Sweeper;
 use crate::upkeep::Upkeep;
 use crate::{api, finder, ingress, ops};
 
@@ -104,6 +106,7 @@ pub struct App {
     tap: Tap,
     bus: Bus,
     store: Store,
+    blobs: Blobs,
     platform: Option<SharedPlatform>,
     metrics: Option<(TcpListener, PrometheusHandle)>,
     /// The index that this process fills, once it does.
@@ -127,6 +130,8 @@ impl App {
             .with_context(|| format!("cannot make the data folder {}", config.data.display()))?;
         let bus = duties.bus(&config, Arc::clone(&clock)).await?;
         let store = open_store(&config).await?;
+        let blobs = Blobs::open(&config.blobs, &config.s3)
+            .context("cannot open the place of media files (CHATKEEP_BLOBS)")?;
         let platform = platform(&config)?;
         let metrics = match config.metrics.listen {
             Some(address) => {
@@ -137,8 +142,18 @@ impl App {
             }
             None => None,
         };
-        let tap = Tap::default();
-        Ok(Self { config, duties, clock, tap, bus, store, platform, metrics, index: None })
+        Ok(Self {
+            config,
+            duties,
+            clock,
+            tap: Tap::default(),
+            bus,
+            store,
+            blobs,
+            platform,
+            metrics,
+            index: None,
+        })
     }
 
     pub fn store(&self) -> &Store {
@@ -229,6 +244,7 @@ impl App {
             let api = api::Api {
                 store: self.store.clone(),
                 bus: self.bus.clone(),
+                blobs: self.blobs.clone(),
                 clock: Arc::clone(&self.clock),
                 directory: self.platform.clone().map(Directory::new),
                 finder: self.finder(),
@@ -290,6 +306,9 @@ impl App {
                 }
             }
         }
+        let (store, blobs) = (self.store.clone(), self.blobs.clone());
+        let sweeper = Sweeper { store, blobs, clock: Arc::clone(&self.clock) };
+        tasks.spawn(sweeper.run(stop.clone()));
         Ok(index)
     }
 

@@ -16,5 +16,6 @@ pub mod ingress;
 pub mod limit;
 mod login;
 pub mod ops;
+mod sweep;
 mod upkeep;
 mod view;

@@ -10,13 +10,18 @@ const CALL: Duration = Duration::from_secs(10);
 /// Answers are read up to this many bytes.
 pub const MAX_ANSWER: usize = 256 * 1024;
 
+/// Makes the one TLS library known; before any client is made.
+pub(crate) fn install_tls() {
+    // Another part of the process may have installed it already; it is the same one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
 /// A client for calls to a platform's API.
 ///
 /// # Errors
 /// When the TLS library cannot be set up.
 pub fn client() -> Result<reqwest::Client, reqwest::Error> {
-    // Another part of the process may have installed it already; it is the same one.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    install_tls();
     reqwest::Client::builder()
         .user_agent(concat!("chatkeep/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT)

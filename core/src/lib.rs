@@ -1,6 +1,7 @@
 //! Chatkeep's domain types, the ports to the outside world and their adapters.
 
 pub mod assistant;
+pub mod blobs;
 pub mod bus;
 pub mod config;
 pub mod event;

@@ -68,11 +68,15 @@ CREATE INDEX media_by_time ON media (channel_id, sent_at, message_id);
 CREATE INDEX media_by_hash ON media (sha256) WHERE sha256 IS NOT NULL;
 CREATE INDEX media_by_preview ON media (preview_sha256) WHERE preview_sha256 IS NOT NULL;
 
--- Blobs that lost a message and go when no other holds them.
+-- Blobs that were put or lost a message, and go when no message holds them.
 CREATE TABLE blob_orphans (
     sha256 TEXT PRIMARY KEY,
+    -- Another one whenever the row is made anew.
+    mark   TEXT NOT NULL,
+    -- When it was claimed last; 0 when nobody is about to make a message hold it.
     since  INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX blob_orphans_by_age ON blob_orphans (since, sha256);
 
 CREATE INDEX messages_by_sender ON messages (channel_id, sender_id, sent_at, message_id)
     WHERE sender_id IS NOT NULL AND sent_at IS NOT NULL;

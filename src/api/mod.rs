@@ -20,6 +20,7 @@ mod idempotency;
 mod input;
 mod keys;
 mod me;
+mod media;
 mod members;
 mod membership;
 mod messages;
@@ -33,6 +34,7 @@ mod table;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
+use chatkeep_core::blobs::Blobs;
 use chatkeep_core::bus::Bus;
 use chatkeep_core::platform::Directory;
 use chatkeep_core::store::Store;
@@ -59,6 +61,7 @@ const WORTH_COMPRESSING: u64 = 860;
 pub struct Api {
     pub store: Store,
     pub bus: Bus,
+    pub blobs: Blobs,
     pub clock: SharedClock,
     /// Asks the platform about people; `None` in a process without the platform's token.
     pub directory: Option<Directory>,

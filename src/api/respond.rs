@@ -40,6 +40,8 @@ pub(super) async fn finish(mut request: Request, next: Next) -> Response {
     let span = info_span!("request", id = %id, %method, path = uri.path());
     if method == Method::HEAD {
         *request.method_mut() = Method::GET;
+        // Only GET has ranges.
+        request.headers_mut().remove(header::RANGE);
     }
     let mut response = next.run(request).instrument(span).await;
     if let Some(body) = response.extensions_mut().remove::<ErrorBody>() {

@@ -1,17 +1,19 @@
 //! Every route, in one table: its handler says who may call it, what it takes and answers; the
 //! text is for people.
 
-use super::route::Tag::{Account, Assistant, Backup, Channels, Events, Keys, Members, Messages};
+use super::route::Tag::{
+    Account, Assistant, Backup, Channels, Events, Keys, Media, Members, Messages,
+};
 use super::route::{Routes, text};
 use super::{
-    assistant, backup, channels, events, keys, me, members, messages, search, subscriptions,
+    assistant, backup, channels, events, keys, me, media, members, messages, search, subscriptions,
 };
 
 /// All routes under `/api`.
 pub(super) fn routes() -> Routes {
     let routes = account(Routes::default());
     let routes = assistant_routes(channel_routes(routes));
-    key_routes(backup_routes(routes))
+    key_routes(media_routes(backup_routes(routes)))
 }
 
 fn account(routes: Routes) -> Routes {
@@ -163,6 +165,25 @@ fn backup_routes(routes: Routes) -> Routes {
             "/channels/{channelId}/backup/messages/{messageId}",
             messages::one,
             text("get_message", Messages, "One kept message"),
+        )
+}
+
+fn media_routes(routes: Routes) -> Routes {
+    routes
+        .get(
+            "/channels/{channelId}/backup/media",
+            media::list,
+            text("list_media", Media, "The media files of a channel"),
+        )
+        .get(
+            "/channels/{channelId}/backup/media/{messageId}",
+            media::file,
+            text("get_media", Media, "A media file").more(
+                "Takes `Range`, `If-Range` and `If-None-Match`; the `ETag` is the file's SHA-256. \
+                 A file that is not there is 404, and `code` says why: `media_pending`, \
+                 `media_skipped`, `media_failed`, `media_expired`, `media_erased`, \
+                 `media_missing`, `no_preview`.",
+            ),
         )
 }
 

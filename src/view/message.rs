@@ -43,6 +43,13 @@ pub(crate) struct MessageView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) media_status: Option<String>,
+    /// As found in the file itself, once it is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) content_type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) sha256: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) file_name: Option<String>,
@@ -119,6 +126,7 @@ impl From<Sender> for SenderView {
 impl From<StoredMessage> for MessageView {
     fn from(message: StoredMessage) -> Self {
         let media_key = message.kind.is_media().then(|| message.id.clone());
+        let media = message.media.as_ref();
         let empty = Self {
             id: message.id,
             channel_id: message.channel,
@@ -134,7 +142,9 @@ impl From<StoredMessage> for MessageView {
             unsent_at: message.unsent_at,
             is_bot: message.is_bot,
             media_key,
-            media_status: message.media_status,
+            media_status: media.map(|media| media.status.name().to_owned()),
+            content_type: media.and_then(|media| media.content_type.clone()),
+            sha256: media.and_then(|media| Some(media.blob.as_ref()?.as_str().to_owned())),
             file_name: None,
             file_size: None,
             duration: None,

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod api;
+mod blobs;
 mod demo;
 mod finder;
 mod harness;
@@ -10,6 +11,7 @@ mod harness_tests;
 mod ingress;
 mod limit;
 mod login;
+mod media;
 mod openapi;
 mod pipeline;
 mod program;

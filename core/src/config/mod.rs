@@ -10,12 +10,14 @@ mod file;
 mod layers;
 mod reader;
 mod redact;
+mod s3;
 mod sections;
 mod sources;
 mod values;
 mod web;
 
 pub use error::ConfigError;
+pub use s3::S3Config;
 pub use sections::{
     BusLimitsConfig, Config, IngressConfig, LineConfig, LogConfig, LogFormat, MetricsConfig,
     PoolConfig, ReplyConfig, ShutdownConfig, WorkersConfig,

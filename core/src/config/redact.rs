@@ -2,8 +2,15 @@
 
 /// Settings that are secrets, or addresses that may hold a password. Only these can be taken from
 /// a file with `…_FILE`, and they are never shown in an error.
-const SECRETS: [&str; 5] =
-    ["database", "bus", "line.channel_secret", "line.access_token", "login.client_secret"];
+const SECRETS: [&str; 7] = [
+    "database",
+    "bus",
+    "line.channel_secret",
+    "line.access_token",
+    "login.client_secret",
+    "s3.access_key_id",
+    "s3.secret_access_key",
+];
 
 /// Whether a setting may hold a secret.
 pub(super) fn is_secret(key: &str) -> bool {

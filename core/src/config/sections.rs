@@ -8,6 +8,7 @@ use secrecy::SecretString;
 
 use super::layers::Layers;
 use super::reader::Reader;
+use super::s3::S3Config;
 use super::values::web_address;
 use super::web::{ApiConfig, LoginConfig, RateLimitConfig};
 use super::{BlobsKind, BusKind, ConfigError, Database, Sources};
@@ -26,6 +27,8 @@ pub struct Config {
     pub bus: BusKind,
     /// Where media files go.
     pub blobs: BlobsKind,
+    /// The object store that they may go to.
+    pub s3: S3Config,
     /// The LINE bot.
     pub line: LineConfig,
     /// The ingress.
@@ -165,6 +168,7 @@ impl Config {
             bus: read.parsed("bus", BusKind::ALLOWED, BusKind::parse)?,
             blobs: read.parsed("blobs", BlobsKind::ALLOWED, |t| BlobsKind::parse(t, &data))?,
             data,
+            s3: S3Config::read(&read)?,
             line: LineConfig {
                 channel_secret: read.secret("line.channel_secret")?,
                 access_token: read.secret("line.access_token")?,

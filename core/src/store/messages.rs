@@ -4,6 +4,7 @@ use sqlx::query_as;
 
 use super::db::{Sql, read};
 use super::keep::Key;
+use super::media::{MediaRecord, MediaRow, media_columns};
 use super::{MessageState, Store, StoreError, parsed};
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::{Content, MessageType};
@@ -33,7 +34,8 @@ struct FullRow {
     message: MessageRow,
     display_name: Option<String>,
     picture_url: Option<String>,
-    media_status: Option<String>,
+    #[sqlx(flatten)]
+    media: MediaRow,
 }
 
 /// A kept message with its sender.
@@ -53,7 +55,7 @@ pub struct StoredMessage {
     pub kind: MessageType,
     /// Its content; gone once it is unsent.
     pub content: Option<Content>,
-    /// What it counts for, without its media.
+    /// What it counts for: its stored content and its stored file, in bytes.
     pub bytes: i64,
     /// The message it quotes.
     pub quoted: Option<MessageId>,
@@ -63,7 +65,9 @@ pub struct StoredMessage {
     pub unsent_at: Option<Timestamp>,
     /// Whether the bot sent it.
     pub is_bot: bool,
-    /// State of its media bytes, for media types.
+    /// Its file, for media types.
+    pub media: Option<MediaRecord>,
+    /// What became of its file, for media types.
     pub media_status: Option<String>,
 }
 
@@ -132,9 +136,13 @@ pub struct Gap {
 /// What is read of a message.
 macro_rules! columns {
     () => {
-        "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type,
-                m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
-                u.display_name, u.picture_url, f.status AS media_status "
+        concat!(
+            "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type,
+                    m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
+                    u.display_name, u.picture_url, ",
+            media_columns!(),
+            " "
+        )
     };
 }
 
@@ -315,11 +323,14 @@ impl TryFrom<FullRow> for StoredMessage {
     fn try_from(row: FullRow) -> Result<Self, StoreError> {
         let (channel, id) = (row.message.channel_id.clone(), row.message.message_id.clone());
         let state = state_of(row.message)?;
-        let bytes = state.bytes();
         let content = state.content.as_deref().map(serde_json::from_str).transpose();
         let content = parsed(content.ok(), "messages", "content", &id)?;
         let kind = parsed(state.kind, "messages", "type", &id)?;
-        let erased = kind.is_media() && state.unsent_at.is_some();
+        let media = match row.media.record(&id)? {
+            None if kind.is_media() && state.unsent_at.is_some() => Some(MediaRecord::erased()),
+            media => media,
+        };
+        let bytes = state.bytes() + media.as_ref().map_or(0, |media| media.bytes);
         Ok(Self {
             sent_at: parsed(state.sent_at, "messages", "sent_at", &id)?,
             backed_up_at: parsed(state.backed_up_at, "messages", "backed_up_at", &id)?,
@@ -337,7 +348,8 @@ impl TryFrom<FullRow> for StoredMessage {
             edited_at: state.edited_at,
             unsent_at: state.unsent_at,
             is_bot: state.is_bot,
-            media_status: if erased { Some("erased".to_owned()) } else { row.media_status },
+            media_status: media.as_ref().map(|media| media.status.name().to_owned()),
+            media,
         })
     }
 }

@@ -17,6 +17,7 @@ mod keep;
 mod keys;
 mod ledger;
 mod logins;
+mod media;
 mod members;
 mod messages;
 mod other;
@@ -38,6 +39,10 @@ pub use idempotency::{IdempotencyKey, Repeated};
 pub use keep::{ChannelChange, Kept, Removed};
 pub use keys::{Key, NewKey};
 pub use logins::{LOGIN_TIME, NewLogin, PendingLogin};
+pub use media::{
+    BlobClaim, CLAIM, MediaFilter, MediaItem, MediaKept, MediaPage, MediaRecord, MediaStatus,
+    NewMedia, OrphanSweep, Preview,
+};
 pub use members::{Member, MemberStatus, Sighting, SightingKind};
 pub use messages::{Gap, MessageFilter, MessagePage, Order, Sender, StoredMessage};
 pub use replies::{Claim, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus};

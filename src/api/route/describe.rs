@@ -7,7 +7,7 @@ use std::future::Future;
 use axum::Json;
 use axum::extract::State;
 use axum::handler::Handler;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use chatkeep_core::role::{Role, Scope};
 use utoipa::ToSchema;
@@ -118,6 +118,9 @@ impl Describe {
 }
 
 impl<S> Input for State<S> {}
+
+/// Headers that a handler reads by itself; it says in its text which.
+impl Input for HeaderMap {}
 
 impl<T: ToSchema + serde::Serialize> Output for Json<T> {
     fn describe(route: &mut Describe) {

@@ -14,5 +14,6 @@ pub(crate) mod ports;
 pub(crate) mod postgres;
 pub(crate) mod process;
 pub(crate) mod proxy;
+pub(crate) mod s3;
 pub(crate) mod scratch;
 pub(crate) mod wait;

@@ -2,6 +2,7 @@
 
 mod assistant;
 mod keep;
+mod media;
 mod members;
 mod quota;
 mod replies;

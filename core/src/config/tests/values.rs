@@ -51,3 +51,17 @@ fn addresses_are_joined_without_a_slash_and_may_be_absent() {
         assert!(load("", &[("CHATKEEP_LINE_API_BASE", bad)]).is_err(), "{bad}");
     }
 }
+
+#[test]
+fn an_object_store_has_an_address_a_region_and_keys() {
+    let file = "[s3]\nendpoint = \"http://127.0.0.1:9/\"\nregion = \"eu-central-1\"\n\
+                access_key_id = \"hunter2\"\nsecret_access_key = \"hunter2\"\npath_style = false";
+    let s3 = load(file, &[]).unwrap().s3;
+    assert_eq!((s3.endpoint.as_deref(), s3.path_style), (Some("http://127.0.0.1:9"), false));
+    assert_eq!(s3.region, "eu-central-1");
+    assert!(s3.access_key_id.is_some() && s3.secret_access_key.is_some());
+    assert!(!format!("{s3:?}").contains("hunter2"));
+    for bad in ["endpoint = \"s3.example.org\"", "region = \"\"", "region = \"a/b\""] {
+        assert!(load(&format!("[s3]\n{bad}"), &[]).is_err(), "{bad}");
+    }
+}

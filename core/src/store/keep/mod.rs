@@ -14,8 +14,8 @@ pub use removal::Removed;
 pub(super) use sql::Key;
 use sql::{
     ADD_NOTICE, ADD_TO_BASELINES, ADD_TO_CHANNELS, ADD_TO_USERS, ALL_MESSAGES, CLOSE_GAPS, Delta,
-    ERASE_MEDIA, KNOWN_MESSAGES, LOCK_CHANNELS, LOCK_SUBSCRIBERS, OPEN_GAP, SAVE_MEDIA,
-    SAVE_MESSAGES, WIDEN_GAP, saved,
+    KNOWN_MESSAGES, LOCK_CHANNELS, LOCK_SUBSCRIBERS, OPEN_GAP, SAVE_MEDIA, SAVE_MESSAGES,
+    WIDEN_GAP, pending, saved,
 };
 
 use bars::Bars;
@@ -23,6 +23,7 @@ use bars::Bars;
 use super::db::{Db, Tx, exec, read, run};
 use super::happenings::{HappeningKind, NewHappening, log};
 use super::ledger::{Ledger, SubscriberRow};
+use super::media::erase_media;
 use super::messages::{MessageRow, state_of};
 use super::{MessageState, Store, StoreError};
 use crate::id::{ChannelId, MessageId, UserId};
@@ -71,9 +72,9 @@ struct Batch {
 }
 
 #[derive(Debug)]
-struct Skips {
-    from: Timestamp,
-    count: i64,
+pub(super) struct Skips {
+    pub(super) from: Timestamp,
+    pub(super) count: i64,
 }
 
 impl Store {
@@ -256,7 +257,7 @@ impl Batch {
         skips.count += 1;
     }
 
-    async fn save(&self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
+    async fn save(&mut self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
         self.save_messages(tx).await?;
         self.save_media(tx, now).await?;
         save_ledger(tx, &self.ledger, now).await?;
@@ -283,22 +284,22 @@ impl Batch {
         Ok(())
     }
 
-    async fn save_media(&self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
+    async fn save_media(&mut self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
         let keys = self.changed.iter().chain(&self.added);
-        let states: Vec<_> = keys.filter_map(|key| self.states.get_key_value(key)).collect();
-        let media = || states.iter().filter(|(_, s)| s.kind.is_some_and(MessageType::is_media));
-        let keys = |of: &dyn Fn(&MessageState) -> bool| -> Vec<Key<'_>> {
-            let chosen = media().filter(|(_, state)| of(state));
-            chosen.map(|((c, m), _)| Key { c: c.as_str(), m: Some(m.as_str()) }).collect()
-        };
-        let (kept, gone) = (keys(&MessageState::counts), keys(&|s| s.unsent_at.is_some()));
+        let states = keys.filter_map(|key| self.states.get_key_value(key));
+        let media: Vec<_> =
+            states.filter(|(_, s)| s.kind.is_some_and(MessageType::is_media)).collect();
+        let kept = media.iter().filter(|(_, state)| state.counts());
+        let kept: Vec<_> = kept.map(|(key, state)| pending(key, state)).collect();
         if !kept.is_empty() {
-            let keys = serde_json::to_string(&kept)?;
-            exec!(tx, query(SAVE_MEDIA).bind(&keys).bind(now.millis()))?;
+            let rows = serde_json::to_string(&kept)?;
+            exec!(tx, query(SAVE_MEDIA).bind(&rows).bind(now.millis()))?;
         }
+        let gone = media.iter().filter(|(_, state)| state.unsent_at.is_some());
+        let gone: Vec<_> =
+            gone.map(|((c, m), _)| Key { c: c.as_str(), m: Some(m.as_str()) }).collect();
         if !gone.is_empty() {
-            let keys = serde_json::to_string(&gone)?;
-            exec!(tx, query(ERASE_MEDIA).bind(&keys))?;
+            erase_media(tx, &mut self.ledger, &gone).await?;
         }
         Ok(())
     }
@@ -330,7 +331,8 @@ pub(super) async fn close_gaps(
     log(tx, &resumed.collect::<Vec<_>>(), now).await
 }
 
-async fn open_gap(
+/// Records that backup of a channel was paused and what was skipped.
+pub(super) async fn open_gap(
     tx: &mut Tx,
     channel: &ChannelId,
     skips: &Skips,

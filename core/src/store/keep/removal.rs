@@ -6,12 +6,14 @@ use std::collections::BTreeSet;
 use sqlx::{query, query_as};
 
 use super::super::db::{Tx, exec, read, run};
+use super::super::media::erase_media;
 use super::super::messages::{MessageRow, state_of};
 use super::super::subscriptions::resume;
 use super::super::{MessageState, Store, StoreError};
 use super::sql::Key;
 use super::{lock_ledger, save_ledger};
 use crate::id::{ChannelId, MessageId, UserId};
+use crate::message::MessageType;
 use crate::time::Timestamp;
 
 /// Messages in one transaction.
@@ -50,16 +52,6 @@ const COUNT: &str = "
     LEFT JOIN media f ON f.channel_id = m.channel_id AND f.message_id = m.message_id
     WHERE m.channel_id = $1 AND m.sent_at < $2";
 
-const MEDIA: &str = "
-    SELECT bytes, stored_at, sha256, preview_sha256 FROM media
-    WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
-const DROP_MEDIA: &str = "
-    DELETE FROM media
-    WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
-const ORPHANS: &str = "
-    INSERT INTO blob_orphans (sha256, since)
-    SELECT value ->> 'm', CAST($2 AS BIGINT) FROM json_each($1) WHERE TRUE
-    ON CONFLICT (sha256) DO NOTHING";
 const DROP_MESSAGES: &str = "
     DELETE FROM messages
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
@@ -87,14 +79,6 @@ enum How {
     Delete,
     /// Tombstones stay.
     Bury,
-}
-
-#[derive(Debug, sqlx::FromRow)]
-struct MediaRow {
-    bytes: i64,
-    stored_at: Option<i64>,
-    sha256: Option<String>,
-    preview_sha256: Option<String>,
 }
 
 impl Store {
@@ -186,37 +170,16 @@ async fn remove(
         ledger.charge(channel, stored_at, -state.bytes(), -i64::from(state.counts()));
     }
     let all = keys(states.iter().map(|(id, _)| id))?;
-    for media in take_media(tx, channel, &all, now).await? {
-        bytes += media.bytes;
-        let stored_at = media.stored_at.map_or(now, Timestamp::from_millis);
-        ledger.charge(channel, stored_at, -media.bytes, 0);
+    let media = states.iter().filter(|(_, state)| state.kind.is_some_and(MessageType::is_media));
+    let media: Vec<_> =
+        media.map(|(id, _)| Key { c: channel.as_str(), m: Some(id.as_str()) }).collect();
+    if !media.is_empty() {
+        bytes += erase_media(tx, &mut ledger, &media).await?;
     }
     take_messages(tx, channel, &states, &all, how, now).await?;
     save_ledger(tx, &ledger, now).await?;
     resume(tx, &BTreeSet::from([channel.clone()]), now).await?;
     Ok(Removed { messages: states.into_iter().map(|(id, _)| id).collect(), bytes, last })
-}
-
-/// Deletes the media records; their blobs go when no other message holds them.
-async fn take_media(
-    tx: &mut Tx,
-    channel: &ChannelId,
-    keys: &str,
-    now: Timestamp,
-) -> Result<Vec<MediaRow>, StoreError> {
-    let c = channel.as_str();
-    let media: Vec<MediaRow> =
-        run!(tx, conn => query_as(MEDIA).bind(c).bind(keys).fetch_all(conn))?;
-    if media.is_empty() {
-        return Ok(media);
-    }
-    let blobs = media.iter().flat_map(|row| [&row.sha256, &row.preview_sha256]).flatten();
-    let blobs: BTreeSet<_> = blobs.map(String::as_str).collect();
-    let blobs: Vec<_> = blobs.into_iter().map(|m| Key { c: "", m: Some(m) }).collect();
-    let blobs = serde_json::to_string(&blobs)?;
-    exec!(tx, query(ORPHANS).bind(&blobs).bind(now.millis()))?;
-    exec!(tx, query(DROP_MEDIA).bind(c).bind(keys))?;
-    Ok(media)
 }
 
 async fn take_messages(

@@ -73,14 +73,11 @@ pub(super) const SAVE_MESSAGES: &str = insert_messages!(
 );
 
 pub(super) const SAVE_MEDIA: &str = "
-    INSERT INTO media (channel_id, message_id, status, created_at)
-    SELECT value ->> 'c', value ->> 'm', 'pending', CAST($2 AS BIGINT)
+    INSERT INTO media (channel_id, message_id, status, created_at, type, sent_at)
+    SELECT value ->> 'c', value ->> 'm', 'pending', CAST($2 AS BIGINT), value ->> 'type',
+           CAST(value ->> 'sent' AS BIGINT)
     FROM json_each($1) WHERE TRUE
     ON CONFLICT (channel_id, message_id) DO NOTHING";
-
-pub(super) const ERASE_MEDIA: &str = "
-    DELETE FROM media
-    WHERE (channel_id, message_id) IN (SELECT value ->> 'c', value ->> 'm' FROM json_each($1))";
 
 pub(super) const ADD_TO_CHANNELS: &str = "
     UPDATE channels SET bytes = channels.bytes + d.bytes,
@@ -129,6 +126,16 @@ pub(in crate::store) struct Key<'a> {
     pub(in crate::store) m: Option<&'a str>,
 }
 
+/// A media message whose file is to be downloaded.
+#[derive(Serialize)]
+pub(super) struct PendingMedia<'a> {
+    pub(super) c: &'a str,
+    pub(super) m: &'a str,
+    #[serde(rename = "type")]
+    pub(super) kind: Option<&'a str>,
+    pub(super) sent: Option<i64>,
+}
+
 #[derive(Serialize)]
 pub(super) struct SavedMessage<'a> {
     pub(super) c: &'a str,
@@ -155,6 +162,18 @@ pub(super) struct Delta<'a> {
     pub(super) bytes: i64,
     pub(super) count: i64,
     pub(super) at: i64,
+}
+
+pub(super) fn pending<'a>(
+    (channel, message): &'a MessageKey,
+    state: &'a MessageState,
+) -> PendingMedia<'a> {
+    PendingMedia {
+        c: channel.as_str(),
+        m: message.as_str(),
+        kind: state.kind.map(MessageType::name),
+        sent: state.sent_at.map(Timestamp::millis),
+    }
 }
 
 pub(super) fn saved<'a>(

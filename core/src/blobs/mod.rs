@@ -1,0 +1,201 @@
+//! The blobs port: media files by their content, in a folder or in an object store (S3).
+//!
+//! A blob's name is the SHA-256 of its bytes, so the same file sent a thousand times is kept once,
+//! and what was stored never changes. Blobs lie at `ab/cd/<sha256>`; what is on its way lies under
+//! `tmp/` until its name is known ([`Blobs::put`]).
+//!
+//! Who may delete a blob, and why no message can end up with a file that is gone, is told in
+//! [`crate::store`]'s `media` room: the store decides, this port obeys.
+
+mod open;
+mod put;
+mod read;
+
+use std::fmt;
+use std::future::ready;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::stream::BoxStream;
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use object_store::path::Path;
+use object_store::{Error as Backend, ObjectStore, ObjectStoreExt as _};
+
+pub use put::Stored;
+pub(crate) use put::random_name;
+pub use read::BlobRead;
+
+use crate::time::Timestamp;
+
+/// Any error of somebody else's, with its causes.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A blob's name: the SHA-256 of its content in lower-case hex.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlobId(String);
+
+impl BlobId {
+    /// Reads a name; `None` when it is not 64 lower-case hex digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        let hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        (text.len() == 64 && text.bytes().all(hex)).then(|| Self(text.to_owned()))
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for BlobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What can go wrong with blobs.
+#[derive(Debug, thiserror::Error)]
+pub enum BlobError {
+    /// Folder or object store failed or cannot be reached.
+    #[error("the media store failed")]
+    Backend(#[source] Backend),
+    /// The folder failed.
+    #[error("the media folder failed")]
+    Io(#[from] std::io::Error),
+    /// There is no blob of that name.
+    #[error("there is no blob {0}")]
+    NotFound(BlobId),
+    /// A range that is empty or not inside the blob.
+    #[error("the range is not inside the blob")]
+    Range,
+    /// What was to be stored broke off.
+    #[error("the source of a media file failed")]
+    Source(#[source] BoxError),
+    /// What was to be stored is larger than allowed.
+    #[error("the media file is larger than {max} bytes")]
+    TooLarge {
+        /// The bound, in bytes.
+        max: u64,
+    },
+    /// The blob could not be claimed, so it was not stored.
+    #[error("the media file could not be claimed in the database")]
+    Claim(#[source] BoxError),
+    /// Only one half of the access key is set.
+    #[error("s3.access_key_id and s3.secret_access_key are only good together")]
+    HalfAKey,
+}
+
+impl BlobError {
+    /// Whether trying again later may help. A refused access key is among it: somebody will set it
+    /// right, and no file should be given up meanwhile.
+    pub const fn is_transient(&self) -> bool {
+        matches!(self, Self::Backend(_) | Self::Io(_) | Self::Source(_) | Self::Claim(_))
+    }
+}
+
+/// The blobs. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Blobs {
+    store: Arc<dyn ObjectStore>,
+    place: Place,
+}
+
+/// Where they are; what differs between the two beside the adapter.
+#[derive(Clone, Debug)]
+enum Place {
+    /// A folder, by its whole path.
+    Folder(Arc<PathBuf>),
+    /// A bucket, and what every key in it begins with.
+    Bucket(Path),
+}
+
+/// Where uploads are until they are whole.
+const TEMPORARIES: &str = "tmp";
+
+impl Blobs {
+    /// How many bytes a blob has; `None` when there is none of that name.
+    ///
+    /// # Errors
+    /// When the media store fails.
+    pub async fn size(&self, id: &BlobId) -> Result<Option<u64>, BlobError> {
+        match self.store.head(&self.key(id)).await {
+            Ok(meta) => Ok(Some(meta.size)),
+            Err(Backend::NotFound { .. }) => Ok(None),
+            Err(error) => Err(BlobError::Backend(error)),
+        }
+    }
+
+    /// Deletes a blob for good; one that is gone already is none the worse for it.
+    ///
+    /// # Errors
+    /// When the media store fails; the blob may or may not be there then.
+    pub async fn delete(&self, id: &BlobId) -> Result<(), BlobError> {
+        let key = self.key(id);
+        if let Place::Folder(root) = &self.place {
+            return open::remove_file(root.join(key.as_ref())).await;
+        }
+        match self.store.delete(&key).await {
+            Ok(()) | Err(Backend::NotFound { .. }) => Ok(()),
+            Err(error) => Err(BlobError::Backend(error)),
+        }
+    }
+
+    /// The names of all blobs, in no order.
+    pub fn list(&self) -> BoxStream<'static, Result<BlobId, BlobError>> {
+        let prefix = self.prefix();
+        let all = self.store.list(Some(&prefix)).map_err(BlobError::Backend);
+        let name = |path: &Path| path.filename().and_then(BlobId::parse);
+        all.try_filter_map(move |meta| ready(Ok(name(&meta.location)))).boxed()
+    }
+
+    /// Removes what uploads begun before `before` left behind when their process died; says how
+    /// many. Unfinished multipart uploads of an object store are for its own lifecycle rules.
+    ///
+    /// # Errors
+    /// When the media store fails.
+    pub async fn sweep(&self, before: Timestamp) -> Result<usize, BlobError> {
+        if let Place::Folder(root) = &self.place {
+            return open::remove_old_files(root.join(TEMPORARIES), before).await;
+        }
+        let folder = self.prefix().join(TEMPORARIES);
+        let old = self.store.list(Some(&folder)).try_filter_map(|meta| {
+            let old = meta.last_modified.timestamp_millis() < before.millis();
+            ready(Ok(old.then_some(meta.location)))
+        });
+        let old: Vec<Path> = old.try_collect().await.map_err(BlobError::Backend)?;
+        for key in &old {
+            self.store.delete(key).await.map_err(BlobError::Backend)?;
+        }
+        Ok(old.len())
+    }
+
+    /// Whether folder or bucket answer.
+    ///
+    /// # Errors
+    /// Why they do not.
+    pub async fn ready(&self) -> Result<(), BlobError> {
+        match &self.place {
+            Place::Folder(root) => {
+                drop(tokio::fs::read_dir(root.as_ref()).await?);
+            }
+            Place::Bucket(prefix) => {
+                let folder = prefix.clone().join(TEMPORARIES);
+                let listed = self.store.list_with_delimiter(Some(&folder)).await;
+                listed.map_err(BlobError::Backend)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn prefix(&self) -> Path {
+        match &self.place {
+            Place::Folder(_) => Path::default(),
+            Place::Bucket(prefix) => prefix.clone(),
+        }
+    }
+
+    fn key(&self, id: &BlobId) -> Path {
+        let name = id.as_str();
+        self.prefix().join(&name[..2]).join(&name[2..4]).join(name)
+    }
+}

@@ -1,0 +1,140 @@
+//! Opening a folder or a bucket, and what a folder needs beside its adapter.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use object_store::{BackoffConfig, ClientOptions, RetryConfig};
+use reqwest::Url;
+use secrecy::ExposeSecret as _;
+
+use super::{BlobError, Blobs, Place};
+use crate::config::{BlobsKind, S3Config};
+use crate::http::install_tls;
+use crate::time::Timestamp;
+
+/// Connecting to an object store may take this long.
+const CONNECT: Duration = Duration::from_secs(5);
+/// Nothing at all may come from it for this long. There is no limit for a whole call: a large file
+/// takes as long as its reader does.
+const SILENCE: Duration = Duration::from_secs(30);
+/// A call that failed is repeated for this long; then it is for the caller to wait.
+const RETRIES: Duration = Duration::from_secs(5);
+
+impl Blobs {
+    /// Opens the place of the blobs. A folder is made when it is not there; an object store is not
+    /// called yet, so that the rest runs while it is away ([`Blobs::ready`] asks it).
+    ///
+    /// # Errors
+    /// When the folder cannot be made, or the settings do not fit together.
+    pub fn open(kind: &BlobsKind, s3: &S3Config) -> Result<Self, BlobError> {
+        match kind {
+            BlobsKind::Folder(folder) => {
+                fs::create_dir_all(folder)?;
+                let root = fs::canonicalize(folder)?;
+                let store = LocalFileSystem::new_with_prefix(&root).map_err(BlobError::Backend)?;
+                // The job that brought a blob is forgotten once it is stored, so a stored blob
+                // must outlive a power cut: contents and folders are flushed before `put` returns.
+                let store = Arc::new(store.with_fsync(true));
+                Ok(Self { store, place: Place::Folder(Arc::new(root)) })
+            }
+            BlobsKind::S3 { bucket, prefix } => {
+                let store = Arc::new(bucket_store(bucket, s3)?);
+                Ok(Self { store, place: Place::Bucket(Path::from(prefix.as_str())) })
+            }
+        }
+    }
+}
+
+fn bucket_store(bucket: &str, s3: &S3Config) -> Result<AmazonS3, BlobError> {
+    install_tls();
+    let backoff = BackoffConfig { init_backoff: Duration::from_millis(100), ..Default::default() };
+    let client = ClientOptions::new()
+        .with_connect_timeout(CONNECT)
+        .with_read_timeout(SILENCE)
+        .with_timeout_disabled();
+    let mut builder = AmazonS3Builder::new()
+        .with_bucket_name(bucket)
+        .with_region(&s3.region)
+        .with_virtual_hosted_style_request(!s3.path_style)
+        // Single deletes: not every store has the call that deletes many.
+        .with_disable_bulk_delete(true)
+        .with_client_options(client)
+        .with_retry(RetryConfig { backoff, max_retries: 3, retry_timeout: RETRIES });
+    if let Some(endpoint) = &s3.endpoint {
+        builder = builder
+            .with_endpoint(if s3.path_style { endpoint.clone() } else { hosted(endpoint, bucket) })
+            .with_allow_http(endpoint.starts_with("http://"));
+    }
+    builder = match (&s3.access_key_id, &s3.secret_access_key) {
+        (Some(id), Some(secret)) => builder
+            .with_access_key_id(id.expose_secret())
+            .with_secret_access_key(secret.expose_secret()),
+        (None, None) => builder,
+        _ => return Err(BlobError::HalfAKey),
+    };
+    builder.build().map_err(BlobError::Backend)
+}
+
+/// An endpoint with the bucket before its host's name.
+fn hosted(endpoint: &str, bucket: &str) -> String {
+    let host = |url: &Url| url.host_str().map(|host| format!("{bucket}.{host}"));
+    let with_bucket = Url::parse(endpoint).ok().and_then(|mut url| {
+        let host = host(&url)?;
+        url.set_host(Some(&host)).ok()?;
+        Some(url.as_str().trim_end_matches('/').to_owned())
+    });
+    with_bucket.unwrap_or_else(|| endpoint.to_owned())
+}
+
+/// Removes a file so that it stays away after a power cut. The adapter does not flush deletions.
+pub(super) async fn remove_file(path: PathBuf) -> Result<(), BlobError> {
+    blocking(move || {
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            done => done?,
+        }
+        let Some(folder) = path.parent() else { return Ok(()) };
+        File::open(folder)?.sync_all()
+    })
+    .await
+}
+
+/// Removes the files of a folder that were last written before `before`. The adapter hides what it
+/// has not finished writing, so the folder itself is read.
+pub(super) async fn remove_old_files(
+    folder: PathBuf,
+    before: Timestamp,
+) -> Result<usize, BlobError> {
+    let before = UNIX_EPOCH + before.since(Timestamp::from_millis(0));
+    blocking(move || {
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
+            entries => entries?,
+        };
+        let mut removed = 0;
+        for entry in entries {
+            let entry = entry?;
+            // Gone meanwhile: its upload is finished.
+            let Ok(meta) = entry.metadata() else { continue };
+            if meta.is_file() && meta.modified()? < before && fs::remove_file(entry.path()).is_ok()
+            {
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    })
+    .await
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, BlobError> {
+    let done = tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?;
+    Ok(done?)
+}

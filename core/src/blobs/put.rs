@@ -1,0 +1,244 @@
+//! Storing a blob: hashed while it is written under a temporary name, and made visible under its
+//! own only when it is whole, safe and claimed.
+
+use std::collections::hash_map::RandomState;
+use std::future::Future;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::mem;
+use std::pin::pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _};
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt as _, WriteMultipart};
+use sha2::{Digest as _, Sha256};
+
+use super::{BlobError, BlobId, Blobs, BoxError, Place, TEMPORARIES};
+
+/// How many of a blob's first bytes [`Stored::head`] holds, for finding out what it is.
+const HEAD: usize = 4096;
+/// Bytes of one part of an upload to an object store: at least 5 MiB by S3's rules, and the most
+/// parts are 10,000. What fits into one goes there in one call.
+const BUCKET_PART: usize = 8 * 1024 * 1024;
+/// Bytes of one write to a file.
+const FILE_PART: usize = 1024 * 1024;
+/// Parts on their way at once. With the one being filled they are all the memory an upload takes.
+const IN_FLIGHT: usize = 2;
+
+/// A blob that was stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Its name.
+    pub id: BlobId,
+    /// How many bytes it has.
+    pub bytes: u64,
+    /// Its first bytes, at most 4096.
+    pub head: Bytes,
+}
+
+impl Blobs {
+    /// Stores what `stream` brings, at most `max_bytes`, with bounded memory. As soon as its name
+    /// is known, and before it can be seen under it, `claim` is called with it: it has to tell
+    /// the store ([`crate::store::Store::claim_blob`]), so that nobody deletes the blob before a
+    /// message holds it; what it gives is handed on. When this returns, the blob is safe from a
+    /// power cut.
+    ///
+    /// # Errors
+    /// When the stream breaks off or brings too much, when the claim or the media store fails.
+    /// Nothing is left behind then but, at most, a claimed blob, which the store's sweep finds.
+    pub async fn put<S, E, C, F, T>(
+        &self,
+        stream: S,
+        max_bytes: u64,
+        claim: C,
+    ) -> Result<(Stored, T), BlobError>
+    where
+        S: Stream<Item = Result<Bytes, E>>,
+        E: Into<BoxError>,
+        C: FnOnce(BlobId) -> F,
+        F: Future<Output = Result<T, BoxError>>,
+    {
+        let mut upload = self.upload();
+        match self.take(&mut upload, stream, max_bytes, claim).await {
+            Ok(stored) => Ok(stored),
+            Err(error) => {
+                upload.discard().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn take<S, E, C, F, T>(
+        &self,
+        upload: &mut Upload,
+        stream: S,
+        max_bytes: u64,
+        claim: C,
+    ) -> Result<(Stored, T), BlobError>
+    where
+        S: Stream<Item = Result<Bytes, E>>,
+        E: Into<BoxError>,
+        C: FnOnce(BlobId) -> F,
+        F: Future<Output = Result<T, BoxError>>,
+    {
+        let mut stream = pin!(stream);
+        let (mut hash, mut bytes, mut head) = (Sha256::new(), 0_u64, Vec::new());
+        while let Some(chunk) = stream.next().await {
+            let chunk = chunk.map_err(|error| BlobError::Source(error.into()))?;
+            bytes += chunk.len() as u64;
+            if bytes > max_bytes {
+                return Err(BlobError::TooLarge { max: max_bytes });
+            }
+            hash.update(&chunk);
+            head.extend_from_slice(&chunk[..chunk.len().min(HEAD - head.len())]);
+            upload.write(&chunk).await?;
+        }
+        upload.complete().await?;
+        let id = name(hash);
+        let claim = claim(id.clone()).await.map_err(BlobError::Claim)?;
+        self.publish(upload, &id, bytes).await?;
+        Ok((Stored { id, bytes, head: head.into() }, claim))
+    }
+
+    fn upload(&self) -> Upload {
+        let (part, state) = match &self.place {
+            Place::Folder(_) => (FILE_PART, State::New),
+            Place::Bucket(_) => (BUCKET_PART, State::Buffer(Vec::new())),
+        };
+        let temporary = self.prefix().join(TEMPORARIES).join(random_name());
+        Upload { store: Arc::clone(&self.store), temporary, part, state }
+    }
+
+    /// Makes an upload visible under its name.
+    async fn publish(&self, upload: &mut Upload, id: &BlobId, bytes: u64) -> Result<(), BlobError> {
+        // In a folder the same content replaces itself: what another upload has just put there may
+        // not be flushed yet, what this one puts there is.
+        let bucket = matches!(self.place, Place::Bucket(_));
+        if bucket && self.size(id).await? == Some(bytes) {
+            upload.discard().await;
+            return Ok(());
+        }
+        let key = self.key(id);
+        if let State::Buffer(whole) = &mut upload.state {
+            let whole = mem::take(whole);
+            self.store.put(&key, whole.into()).await.map_err(BlobError::Backend)?;
+        } else {
+            self.store.rename(&upload.temporary, &key).await.map_err(BlobError::Backend)?;
+        }
+        upload.state = State::Done;
+        Ok(())
+    }
+}
+
+/// An upload. Dropped on its way, as when the process stops, it removes what it has written.
+struct Upload {
+    store: Arc<dyn ObjectStore>,
+    temporary: Path,
+    part: usize,
+    state: State,
+}
+
+enum State {
+    /// Nothing is written yet, and the first byte goes to the temporary name.
+    New,
+    /// All of it so far, as long as it is less than a part.
+    Buffer(Vec<u8>),
+    Writing(WriteMultipart),
+    /// It is whole under its temporary name.
+    Written,
+    Done,
+}
+
+impl Upload {
+    async fn write(&mut self, chunk: &[u8]) -> Result<(), BlobError> {
+        if let State::Buffer(buffer) = &mut self.state {
+            if buffer.len() + chunk.len() < self.part {
+                buffer.extend_from_slice(chunk);
+                return Ok(());
+            }
+            let buffer = mem::take(buffer);
+            self.send(&buffer).await?;
+        }
+        self.send(chunk).await
+    }
+
+    async fn send(&mut self, bytes: &[u8]) -> Result<(), BlobError> {
+        let part = self.part;
+        let writer = self.writer().await?;
+        for piece in bytes.chunks(part) {
+            writer.wait_for_capacity(IN_FLIGHT).await.map_err(BlobError::Backend)?;
+            writer.write(piece);
+        }
+        Ok(())
+    }
+
+    async fn writer(&mut self) -> Result<&mut WriteMultipart, BlobError> {
+        if !matches!(self.state, State::Writing(_)) {
+            let begun = self.store.put_multipart(&self.temporary).await;
+            let begun = begun.map_err(BlobError::Backend)?;
+            self.state = State::Writing(WriteMultipart::new_with_chunk_size(begun, self.part));
+        }
+        match &mut self.state {
+            State::Writing(writer) => Ok(writer),
+            _ => unreachable!("it was set above"),
+        }
+    }
+
+    async fn complete(&mut self) -> Result<(), BlobError> {
+        if matches!(self.state, State::New) {
+            self.writer().await?;
+        }
+        self.state = match mem::replace(&mut self.state, State::Done) {
+            State::Writing(writer) => {
+                writer.finish().await.map_err(BlobError::Backend)?;
+                State::Written
+            }
+            state => state,
+        };
+        Ok(())
+    }
+
+    /// Removes what was written. What fails here is left to the sweep.
+    async fn discard(&mut self) {
+        match mem::replace(&mut self.state, State::Done) {
+            State::Writing(writer) => drop(writer.abort().await),
+            State::Written => drop(self.store.delete(&self.temporary).await),
+            State::New | State::Buffer(_) | State::Done => {}
+        }
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        let (Ok(runtime), State::Writing(_) | State::Written) =
+            (tokio::runtime::Handle::try_current(), &self.state)
+        else {
+            return;
+        };
+        let mut left = Self {
+            store: Arc::clone(&self.store),
+            temporary: self.temporary.clone(),
+            part: self.part,
+            state: mem::replace(&mut self.state, State::Done),
+        };
+        runtime.spawn(async move { left.discard().await });
+    }
+}
+
+fn name(hash: Sha256) -> BlobId {
+    use std::fmt::Write as _;
+    let hex = hash.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    });
+    BlobId(hex)
+}
+
+/// A name that nothing else has, in whatever process: the standard library keys its hashers with
+/// 128 random bits.
+pub(crate) fn random_name() -> String {
+    let random = || RandomState::new().build_hasher().finish();
+    format!("{:016x}{:016x}", random(), random())
+}

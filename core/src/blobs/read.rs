@@ -1,0 +1,99 @@
+//! Reading a blob, whole or a range of it, as a stream.
+
+use std::fs::File;
+use std::io::SeekFrom;
+use std::ops::Range;
+
+use bytes::Bytes;
+use futures_util::stream::{BoxStream, try_unfold};
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use object_store::{Error as Backend, GetOptions, GetRange, GetResultPayload, ObjectStore as _};
+use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
+
+use super::{BlobError, BlobId, Blobs};
+
+/// A file is read in pieces of this many bytes.
+const PIECE: usize = 128 * 1024;
+
+/// A blob that is being read.
+pub struct BlobRead {
+    /// How many bytes the whole blob has.
+    pub size: u64,
+    /// The bytes asked for, in order.
+    pub stream: BoxStream<'static, Result<Bytes, BlobError>>,
+}
+
+impl std::fmt::Debug for BlobRead {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BlobRead").field("size", &self.size).finish_non_exhaustive()
+    }
+}
+
+impl Blobs {
+    /// Reads a blob, or those bytes of it. What is being read stays readable in a folder when it
+    /// is deleted meanwhile.
+    ///
+    /// # Errors
+    /// [`BlobError::NotFound`], [`BlobError::Range`] when the range is empty or not inside the
+    /// blob, or when the media store fails; the stream fails when it does so later.
+    pub async fn get(&self, id: &BlobId, range: Option<Range<u64>>) -> Result<BlobRead, BlobError> {
+        if range.as_ref().is_some_and(Range::is_empty) {
+            return Err(BlobError::Range);
+        }
+        let asked = range.clone().map(GetRange::Bounded);
+        let options = GetOptions { range: asked, ..GetOptions::default() };
+        let found = match self.store.get_opts(&self.key(id), options).await {
+            Ok(found) => found,
+            Err(Backend::NotFound { .. }) => return Err(BlobError::NotFound(id.clone())),
+            // A range behind the end: each adapter has its own error for it.
+            Err(error) => return Err(self.range_error(id, range, error).await),
+        };
+        if range.is_some_and(|range| range != found.range) {
+            return Err(BlobError::Range);
+        }
+        let (size, range) = (found.meta.size, found.range.clone());
+        let stream = match found.payload {
+            GetResultPayload::File(file, _) => file_stream(file, range).boxed(),
+            GetResultPayload::Stream(stream) => stream.map_err(BlobError::Backend).boxed(),
+        };
+        Ok(BlobRead { size, stream })
+    }
+
+    async fn range_error(
+        &self,
+        id: &BlobId,
+        range: Option<Range<u64>>,
+        error: Backend,
+    ) -> BlobError {
+        match (range, self.size(id).await) {
+            (Some(range), Ok(Some(size))) if range.end > size => BlobError::Range,
+            _ => BlobError::Backend(error),
+        }
+    }
+}
+
+/// The adapter's own stream reads 8 KiB at a time, each in a task.
+fn file_stream(
+    file: File,
+    range: Range<u64>,
+) -> impl futures_util::Stream<Item = Result<Bytes, BlobError>> + Send {
+    let left = range.end - range.start;
+    let state = (tokio::fs::File::from_std(file), Some(range.start), left);
+    try_unfold(state, async move |(mut file, seek, left)| {
+        if let Some(start) = seek {
+            file.set_max_buf_size(PIECE);
+            file.seek(SeekFrom::Start(start)).await?;
+        }
+        let wanted = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
+        if wanted == 0 {
+            return Ok(None);
+        }
+        let mut piece = vec![0; wanted];
+        let read = file.read(&mut piece).await?;
+        if read == 0 {
+            return Err(BlobError::Io(std::io::ErrorKind::UnexpectedEof.into()));
+        }
+        piece.truncate(read);
+        Ok(Some((Bytes::from(piece), (file, None, left - read as u64))))
+    })
+}

@@ -1,0 +1,228 @@
+//! What becomes of a media message's file: stored with its counters, skipped, or given up.
+
+use std::collections::BTreeSet;
+
+use sqlx::query;
+
+use super::super::db::{Sql, Tx, exec, locking, run};
+use super::super::happenings::{HappeningKind, NewHappening, log};
+use super::super::keep::{Skips, close_gaps, lock_ledger, open_gap, save_ledger};
+use super::super::ledger::Ledger;
+use super::super::{Store, StoreError, parsed};
+use super::MediaStatus;
+use super::orphans::{BlobClaim, hold, release};
+use crate::id::{ChannelId, MessageId};
+use crate::time::Timestamp;
+
+/// A file that is in the blobs and claimed.
+#[derive(Clone, Debug)]
+pub struct NewMedia {
+    /// The claim on its blob.
+    pub claim: BlobClaim,
+    /// How many bytes it has, and counts for.
+    pub bytes: i64,
+    /// Its type, as found in its first bytes.
+    pub content_type: String,
+    /// A small picture of it: the claim on its blob, and its type.
+    pub preview: Option<(BlobClaim, String)>,
+}
+
+/// What became of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MediaKept {
+    /// It is kept and counted.
+    Stored,
+    /// It was kept, or skipped, already.
+    Known,
+    /// Backup of the channel is paused; the gap is recorded.
+    Skipped,
+    /// Its message was taken back or deleted meanwhile, or there was none.
+    Unwanted,
+    /// The blob was swept meanwhile: put it again.
+    BlobGone,
+}
+
+const RECORD: Sql =
+    locking!("SELECT status, sent_at FROM media WHERE channel_id = $1 AND message_id = $2");
+
+const STORED: &str = "
+    UPDATE media SET status = 'stored', reason = NULL, bytes = $3, stored_at = $4, sha256 = $5,
+                     content_type = $6, preview_sha256 = $7, preview_type = $8
+    WHERE channel_id = $1 AND message_id = $2";
+
+const SKIPPED: &str = "
+    UPDATE media SET status = 'skipped', reason = 'quota'
+    WHERE channel_id = $1 AND message_id = $2";
+
+const GIVEN_UP: &str = "
+    UPDATE media SET status = $3, reason = $4
+    WHERE channel_id = $1 AND message_id = $2 AND status IN ('pending', 'failed')";
+
+/// One file on its way through the transaction.
+struct Storing<'a> {
+    channel: &'a ChannelId,
+    message: &'a MessageId,
+    media: &'a NewMedia,
+    now: Timestamp,
+}
+
+impl Store {
+    /// Makes a message hold a file, in one transaction with the counters. Each message counts for
+    /// the whole file, also when others hold the same blob. Repeating it changes nothing more.
+    /// The claims on its blobs end, whatever becomes of it.
+    ///
+    /// # Errors
+    /// When the database fails; nothing has changed then.
+    pub async fn store_media(
+        &self,
+        channel: &ChannelId,
+        message: &MessageId,
+        media: &NewMedia,
+        now: Timestamp,
+    ) -> Result<MediaKept, StoreError> {
+        let storing = Storing { channel, message, media, now };
+        let mut tx = self.db.begin().await?;
+        let kept = storing.run(&mut tx).await?;
+        tx.commit().await?;
+        Ok(kept)
+    }
+
+    /// Gives a file up because it cannot be downloaded. `false` when it is not waited for.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn fail_media(
+        &self,
+        channel: &ChannelId,
+        message: &MessageId,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.give_up(channel, message, (MediaStatus::Failed, reason), now).await
+    }
+
+    /// Gives a file up because the platform no longer has it. `false` when it is not waited for.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn expire_media(
+        &self,
+        channel: &ChannelId,
+        message: &MessageId,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.give_up(channel, message, (MediaStatus::Expired, reason), now).await
+    }
+
+    async fn give_up(
+        &self,
+        channel: &ChannelId,
+        message: &MessageId,
+        (status, reason): (MediaStatus, &str),
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let (channel, message) = (channel.as_str(), message.as_str());
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let changed = exec!(
+            tx_ref,
+            query(GIVEN_UP).bind(channel).bind(message).bind(status.name()).bind(reason)
+        )?;
+        if changed > 0 {
+            let kind = HappeningKind::MediaFailed.name();
+            let failed =
+                NewHappening { kind, at: now.millis(), c: Some(channel), s: Some(message) };
+            log(tx_ref, &[failed], now).await?;
+        }
+        tx.commit().await?;
+        Ok(changed > 0)
+    }
+}
+
+impl Storing<'_> {
+    async fn run(&self, tx: &mut Tx) -> Result<MediaKept, StoreError> {
+        let mut ledger = lock_ledger(tx, &BTreeSet::from([self.channel])).await?;
+        let row: Option<(String, Option<i64>)> = run!(tx, RECORD, |sql, c| sqlx::query_as(sql)
+            .bind(self.channel.as_str())
+            .bind(self.message.as_str())
+            .fetch_optional(c))?;
+        let kept = match row {
+            None => MediaKept::Unwanted,
+            Some((status, sent_at)) => {
+                let id = self.message.as_str();
+                match parsed(MediaStatus::parse(&status), "media", "status", id)? {
+                    MediaStatus::Stored | MediaStatus::Skipped => MediaKept::Known,
+                    _ => self.charge(tx, &mut ledger, sent_at).await?,
+                }
+            }
+        };
+        release(tx, &self.claims()).await?;
+        Ok(kept)
+    }
+
+    async fn charge(
+        &self,
+        tx: &mut Tx,
+        ledger: &mut Ledger,
+        sent_at: Option<i64>,
+    ) -> Result<MediaKept, StoreError> {
+        // Without subscribers nobody pays, and what was kept of the message is made whole.
+        if ledger.subscribed(self.channel) && ledger.paused(self.channel) {
+            let from = sent_at.map_or(self.now, Timestamp::from_millis);
+            self.skip(tx, from).await?;
+            return Ok(MediaKept::Skipped);
+        }
+        for claim in self.claims() {
+            if !hold(tx, claim).await? {
+                return Ok(MediaKept::BlobGone);
+            }
+        }
+        let at = ledger.storing_time(self.channel, self.now);
+        ledger.charge(self.channel, at, self.media.bytes, 0);
+        self.save(tx, at).await?;
+        save_ledger(tx, ledger, self.now).await?;
+        let uploaded = NewHappening {
+            kind: HappeningKind::FileUploaded.name(),
+            at: self.now.millis(),
+            c: Some(self.channel.as_str()),
+            s: Some(self.message.as_str()),
+        };
+        log(tx, &[uploaded], self.now).await?;
+        if ledger.subscribed(self.channel) {
+            close_gaps(tx, &BTreeSet::from([self.channel.clone()]), self.now).await?;
+        }
+        Ok(MediaKept::Stored)
+    }
+
+    async fn skip(&self, tx: &mut Tx, from: Timestamp) -> Result<(), StoreError> {
+        exec!(tx, query(SKIPPED).bind(self.channel.as_str()).bind(self.message.as_str()))?;
+        open_gap(tx, self.channel, &Skips { from, count: 1 }, self.now).await
+    }
+
+    async fn save(&self, tx: &mut Tx, at: Timestamp) -> Result<(), StoreError> {
+        let media = self.media;
+        let preview = media.preview.as_ref();
+        exec!(
+            tx,
+            query(STORED)
+                .bind(self.channel.as_str())
+                .bind(self.message.as_str())
+                .bind(media.bytes)
+                .bind(at.millis())
+                .bind(media.claim.blob().as_str())
+                .bind(&media.content_type)
+                .bind(preview.map(|(claim, _)| claim.blob().as_str()))
+                .bind(preview.map(|(_, kind)| kind.as_str()))
+        )?;
+        Ok(())
+    }
+
+    /// In order of names, which is the order in which marks are locked.
+    fn claims(&self) -> Vec<&BlobClaim> {
+        let preview = self.media.preview.as_ref().map(|(claim, _)| claim);
+        let mut claims: Vec<_> = std::iter::once(&self.media.claim).chain(preview).collect();
+        claims.sort_by_key(|claim| claim.blob());
+        claims
+    }
+}

@@ -1,0 +1,350 @@
+//! Media files of a channel: the list, and each file as a stream (contract section 5).
+//!
+//! A file that is not there is 404 "Not found", and `code` says why: `media_pending` (with
+//! `Retry-After`), `media_skipped`, `media_failed`, `media_expired`, `media_erased`, `no_preview`,
+//! and `media_missing` when the record knows of a file that is gone from the media store.
+
+mod headers;
+mod range;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use chatkeep_core::blobs::{BlobError, BlobId};
+use chatkeep_core::id::MessageId;
+use chatkeep_core::message::{Content, MediaInfo, MessageType};
+use chatkeep_core::store::{MediaFilter, MediaItem, MediaRecord, MediaStatus, StoredMessage};
+use chatkeep_core::time::Timestamp;
+use futures_util::TryStreamExt as _;
+use serde::{Deserialize, Serialize};
+use tracing::{error, warn};
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
+use utoipa::{IntoParams, ToSchema};
+
+use super::auth::{ChannelAccess, Member, ReadMedia};
+use super::cursor::Page;
+use super::error::{ApiError, ErrorBody};
+use super::extract::{Limit, Path, Query};
+use super::messages::MessagePath;
+use super::route::{Answer, Describe, Output};
+use super::{Api, cursor};
+use range::Wanted;
+
+/// When a file that is being downloaded may be asked for again, in seconds.
+const SOON: HeaderValue = HeaderValue::from_static("5");
+
+/// `GET …/backup/media`.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct MediaList {
+    media: Vec<MediaView>,
+    next_cursor: Option<String>,
+}
+
+/// A media file.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Media)]
+#[serde(rename_all = "camelCase")]
+struct MediaView {
+    message_id: MessageId,
+    timestamp: Timestamp,
+    #[serde(rename = "type")]
+    kind: MessageType,
+    /// `pending`, `stored`, `skipped`, `failed`, `expired` or `erased`.
+    media_status: &'static str,
+    content_type: Option<String>,
+    file_name: Option<String>,
+    /// In bytes, as the platform told it.
+    file_size: Option<i64>,
+    /// What it counts for: its stored bytes.
+    bytes: i64,
+    sha256: Option<String>,
+    /// In milliseconds.
+    duration: Option<i64>,
+    /// Why it is failed or expired.
+    reason: Option<String>,
+}
+
+/// The types that have files.
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum MediaType {
+    Image,
+    Video,
+    Audio,
+    File,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MediaQuery {
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit,
+    /// The `nextCursor` of the page before.
+    cursor: Option<String>,
+    /// Only files of that type.
+    #[serde(rename = "type")]
+    #[param(inline)]
+    kind: Option<MediaType>,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileQuery {
+    /// The preview instead of the file.
+    #[serde(default)]
+    preview: bool,
+}
+
+/// A file, or why there is none.
+pub(super) struct FileAnswer(Response);
+
+/// Why there is no file to send.
+pub(super) enum Refused {
+    /// As everywhere.
+    Error(ApiError),
+    /// 404 with the reason.
+    Absent(&'static str),
+    /// 416: the range is behind the end of a file of that size.
+    Unsatisfiable(u64),
+}
+
+/// A blob to send, and what it is.
+struct File {
+    blob: BlobId,
+    content_type: String,
+    name: String,
+}
+
+pub(super) async fn list(
+    State(api): State<Api>,
+    access: ChannelAccess<Member, ReadMedia>,
+    Query(query): Query<MediaQuery>,
+) -> Result<Page<MediaList>, ApiError> {
+    let binding = format!("media:{}:{:?}", access.channel, query.kind);
+    let after: Option<(i64, MessageId)> =
+        query.cursor.as_deref().map(|text| cursor::decode(&binding, text)).transpose()?;
+    let filter = MediaFilter {
+        from: access.not_before(),
+        kind: query.kind.map(MessageType::from),
+        after: after.map(|(at, id)| (Timestamp::from_millis(at), id)),
+        limit: query.limit.0,
+    };
+    let page = api.store.media_page(&access.channel, &filter).await?;
+    let next = page.next.and_then(|(at, id)| cursor::encode(&binding, &(at.millis(), id)));
+    let media = page.media.into_iter().map(MediaView::from).collect();
+    Ok(Page { body: MediaList { media, next_cursor: next.clone() }, next })
+}
+
+pub(super) async fn file(
+    State(api): State<Api>,
+    access: ChannelAccess<Member, ReadMedia>,
+    Path(path): Path<MessagePath>,
+    Query(query): Query<FileQuery>,
+    asked: HeaderMap,
+) -> Result<FileAnswer, ApiError> {
+    let sent = send(&api, &access, &path.message, query.preview, &asked).await;
+    Ok(FileAnswer(sent.unwrap_or_else(Refused::into_response)))
+}
+
+async fn send(
+    api: &Api,
+    access: &ChannelAccess<Member, ReadMedia>,
+    id: &MessageId,
+    preview: bool,
+    asked: &HeaderMap,
+) -> Result<Response, Refused> {
+    let message = api.store.message(&access.channel, id).await?;
+    let readable = |m: &StoredMessage| access.not_before().is_none_or(|from| m.sent_at >= from);
+    let message = message.filter(readable).ok_or(ApiError::NotFound)?;
+    let file = File::of(message, preview)?;
+    let size = api.blobs.size(&file.blob).await?.ok_or_else(|| missing(&file.blob))?;
+    let (wanted, etag) = (range::wanted(asked, file.blob.as_str(), size), file.etag()?);
+    let mut response = match &wanted {
+        Wanted::Unchanged => StatusCode::NOT_MODIFIED.into_response(),
+        Wanted::Unsatisfiable => return Err(Refused::Unsatisfiable(size)),
+        Wanted::Whole => Response::new(body(api, &file, None).await?),
+        Wanted::Part(part) => {
+            let body = body(api, &file, Some(part.clone())).await?;
+            (StatusCode::PARTIAL_CONTENT, body).into_response()
+        }
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::ETAG, etag);
+    headers::caching(headers);
+    match wanted {
+        Wanted::Whole => headers::length(headers, size),
+        Wanted::Part(part) => headers::part(headers, &part, size),
+        Wanted::Unchanged | Wanted::Unsatisfiable => return Ok(response),
+    }
+    headers::content(headers, &file.content_type, &file.name);
+    Ok(response)
+}
+
+async fn body(api: &Api, file: &File, part: Option<std::ops::Range<u64>>) -> Result<Body, Refused> {
+    let read = api.blobs.get(&file.blob, part).await?;
+    // The status is out already: all that is left is to break the connection off and to say so.
+    let stream = read.stream.inspect_err(|cause| {
+        let cause: &dyn std::error::Error = cause;
+        error!(error = cause, "a media file broke off while it was sent");
+    });
+    Ok(Body::from_stream(stream))
+}
+
+fn missing(blob: &BlobId) -> Refused {
+    warn!(%blob, "a message's file is not in the media store");
+    Refused::Absent("media_missing")
+}
+
+impl File {
+    /// A message's file, or its preview.
+    fn of(message: StoredMessage, preview: bool) -> Result<Self, Refused> {
+        let record = message.media.ok_or(ApiError::NotFound)?;
+        let code = match record.status {
+            MediaStatus::Stored => None,
+            MediaStatus::Pending => Some("media_pending"),
+            MediaStatus::Skipped => Some("media_skipped"),
+            MediaStatus::Failed => Some("media_failed"),
+            MediaStatus::Expired => Some("media_expired"),
+            MediaStatus::Erased => Some("media_erased"),
+        };
+        if let Some(code) = code {
+            return Err(Refused::Absent(code));
+        }
+        let id = message.id.as_str();
+        if preview {
+            let preview = record.preview.ok_or(Refused::Absent("no_preview"))?;
+            let (blob, content_type) = (preview.blob, preview.content_type);
+            let name = headers::file_name(None, &format!("{id}-preview"), &content_type);
+            return Ok(Self { blob, content_type, name });
+        }
+        let blob = record.blob.ok_or(Refused::Absent("media_missing"))?;
+        let content_type = record.content_type.unwrap_or_default();
+        let info = message.content.and_then(info);
+        let given = info.as_ref().and_then(|info| info.file_name.as_deref());
+        let name = headers::file_name(given, id, &content_type);
+        Ok(Self { blob, content_type, name })
+    }
+
+    fn etag(&self) -> Result<HeaderValue, ApiError> {
+        HeaderValue::try_from(format!("\"{}\"", self.blob)).map_err(|_| ApiError::Internal)
+    }
+}
+
+fn info(content: Content) -> Option<MediaInfo> {
+    match content {
+        Content::Image(info)
+        | Content::Video(info)
+        | Content::Audio(info)
+        | Content::File(info) => Some(info),
+        _ => None,
+    }
+}
+
+impl IntoResponse for FileAnswer {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl Output for FileAnswer {
+    fn describe(route: &mut Describe) {
+        let answers = [
+            (StatusCode::OK, "The file"),
+            (StatusCode::PARTIAL_CONTENT, "The part of the file that `Range` names"),
+        ];
+        for (status, description) in answers {
+            let bytes = ObjectBuilder::new()
+                .schema_type(Type::String)
+                .format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary)));
+            let content = vec![("*/*", Some(bytes.into()))];
+            route.answers.push(Answer { status, description, content });
+        }
+        let unchanged = Answer {
+            status: StatusCode::NOT_MODIFIED,
+            description: "The caller has it already",
+            content: Vec::new(),
+        };
+        route.answers.push(unchanged);
+        route.refuses(&[StatusCode::RANGE_NOT_SATISFIABLE]);
+    }
+}
+
+impl From<MediaType> for MessageType {
+    fn from(kind: MediaType) -> Self {
+        match kind {
+            MediaType::Image => Self::Image,
+            MediaType::Video => Self::Video,
+            MediaType::Audio => Self::Audio,
+            MediaType::File => Self::File,
+        }
+    }
+}
+
+impl From<MediaItem> for MediaView {
+    fn from(item: MediaItem) -> Self {
+        let MediaRecord { status, bytes, blob, content_type, reason, .. } = item.record;
+        Self {
+            message_id: item.message,
+            timestamp: item.sent_at,
+            kind: item.kind,
+            media_status: status.name(),
+            content_type,
+            file_name: item.info.file_name,
+            file_size: item.info.file_size,
+            bytes,
+            sha256: blob.map(|blob| blob.as_str().to_owned()),
+            duration: item.info.duration,
+            reason,
+        }
+    }
+}
+
+impl<E: Into<ApiError>> From<E> for Refused {
+    fn from(error: E) -> Self {
+        Self::Error(error.into())
+    }
+}
+
+impl From<BlobError> for ApiError {
+    fn from(cause: BlobError) -> Self {
+        if matches!(cause, BlobError::NotFound(_)) {
+            // Taken back while it was asked for.
+            return Self::NotFound;
+        }
+        let transient = cause.is_transient();
+        let cause: &dyn std::error::Error = &cause;
+        error!(error = cause, "media store failed");
+        if transient { Self::Unavailable } else { Self::Internal }
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let (status, error, code, header) = match self {
+            Self::Error(error) => return error.into_response(),
+            Self::Absent("media_pending") => {
+                let again = Some((header::RETRY_AFTER, SOON));
+                (StatusCode::NOT_FOUND, "Not found", "media_pending", again)
+            }
+            Self::Absent(code) => (StatusCode::NOT_FOUND, "Not found", code, None),
+            Self::Unsatisfiable(size) => {
+                let range = HeaderValue::try_from(format!("bytes */{size}")).ok();
+                let range = range.map(|range| (header::CONTENT_RANGE, range));
+                let error = "The range is behind the end of the file";
+                (StatusCode::RANGE_NOT_SATISFIABLE, error, "range_not_satisfiable", range)
+            }
+        };
+        let mut response = status.into_response();
+        response.headers_mut().extend(header);
+        response.extensions_mut().insert(ErrorBody {
+            error: error.into(),
+            code,
+            field: None,
+            retry_after: None,
+        });
+        response
+    }
+}

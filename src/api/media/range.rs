@@ -1,0 +1,103 @@
+//! What of a file a caller wants (RFC 9110, sections 13 and 14): all, a part, or nothing because
+//! they have it.
+
+use std::ops::Range;
+
+use axum::http::{HeaderMap, HeaderName, header};
+
+/// What is to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// 200.
+    Whole,
+    /// 206; never empty.
+    Part(Range<u64>),
+    /// 304.
+    Unchanged,
+    /// 416.
+    Unsatisfiable,
+}
+
+/// What of a file with this name (its entity tag without quotes) and size the headers ask for.
+pub(super) fn wanted(asked: &HeaderMap, name: &str, size: u64) -> Wanted {
+    if values(asked, &header::IF_NONE_MATCH).any(|tags| matches_any(tags, name)) {
+        return Wanted::Unchanged;
+    }
+    // Half a file is no good to those who have the start of another.
+    let same = values(asked, &header::IF_RANGE).all(|tag| tag.trim() == format!("\"{name}\""));
+    let mut ranges = values(asked, &header::RANGE);
+    match (ranges.next(), ranges.next()) {
+        (Some(range), None) if same => part(range, size),
+        _ => Wanted::Whole,
+    }
+}
+
+fn values<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+    // What is not text never equals a tag.
+    headers.get_all(name).iter().map(|value| value.to_str().unwrap_or_default())
+}
+
+/// Weak comparison: a `W/` before a tag does not matter.
+fn matches_any(tags: &str, name: &str) -> bool {
+    let tag = |tag: &str| tag.trim().trim_start_matches("W/").trim_matches('"') == name;
+    tags.trim() == "*" || tags.split(',').any(tag)
+}
+
+/// A header that makes no sense, or asks for several ranges, is as good as none.
+fn part(range: &str, size: u64) -> Wanted {
+    let Some((unit, range)) = range.split_once('=') else {
+        return Wanted::Whole;
+    };
+    let Some((first, last)) = range.trim().split_once('-') else {
+        return Wanted::Whole;
+    };
+    if !unit.trim().eq_ignore_ascii_case("bytes") {
+        return Wanted::Whole;
+    }
+    let part = match (number(first), number(last)) {
+        (Some(first), Some(last)) if first <= last => first..last.saturating_add(1).min(size),
+        (Some(first), None) if last.is_empty() => first..size,
+        (None, Some(count)) if first.is_empty() => size.saturating_sub(count)..size,
+        _ => return Wanted::Whole,
+    };
+    if part.is_empty() { Wanted::Unsatisfiable } else { Wanted::Part(part) }
+}
+
+/// Digits; what is beyond every file is beyond this one.
+fn number(text: &str) -> Option<u64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read_as_the_standard_says() {
+        let cases = [
+            ("bytes=0-0", 10, Wanted::Part(0..1)),
+            ("bytes=2-4", 10, Wanted::Part(2..5)),
+            ("BYTES= 2-4", 10, Wanted::Part(2..5)),
+            ("bytes=2-", 10, Wanted::Part(2..10)),
+            ("bytes=-3", 10, Wanted::Part(7..10)),
+            ("bytes=-30", 10, Wanted::Part(0..10)),
+            ("bytes=9-99999999999999999999999", 10, Wanted::Part(9..10)),
+            ("bytes=10-", 10, Wanted::Unsatisfiable),
+            ("bytes=99999999999999999999999-", 10, Wanted::Unsatisfiable),
+            ("bytes=-0", 10, Wanted::Unsatisfiable),
+            ("bytes=0-", 0, Wanted::Unsatisfiable),
+            ("bytes=-1", 0, Wanted::Unsatisfiable),
+            ("bytes=4-2", 10, Wanted::Whole),
+            ("bytes=0-1,3-4", 10, Wanted::Whole),
+            ("bytes=-", 10, Wanted::Whole),
+            ("bytes=a-b", 10, Wanted::Whole),
+            ("bytes=+1-2", 10, Wanted::Whole),
+            ("bytes", 10, Wanted::Whole),
+            ("lines=1-2", 10, Wanted::Whole),
+        ];
+        for (header, size, expected) in cases {
+            assert_eq!(part(header, size), expected, "{header} of {size}");
+        }
+    }
+}

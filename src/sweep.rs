@@ -1,0 +1,104 @@
+//! Tidies up behind media: blobs that no message holds, and uploads whose process died.
+
+use std::time::Duration;
+
+use chatkeep_core::blobs::{BlobError, BlobId, Blobs};
+use chatkeep_core::store::{CLAIM, Store, StoreError};
+use chatkeep_core::time::{SharedClock, Timestamp};
+use futures_util::StreamExt as _;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+/// How often orphans are looked for; what was taken back is gone after about this.
+const ORPHANS: Duration = Duration::from_mins(1);
+/// How often temporaries are looked for.
+const TEMPORARIES: Duration = Duration::from_hours(1);
+/// An upload that began longer ago than this has nobody to finish it.
+const ABANDONED: Duration = Duration::from_hours(24);
+/// Orphans deleted in one transaction: SQLite's one writer waits for them.
+const BATCH: u32 = 16;
+/// A file that takes longer to delete is left to the next round.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is swept, and by what clock.
+#[derive(Debug)]
+pub(crate) struct Sweeper {
+    pub(crate) store: Store,
+    pub(crate) blobs: Blobs,
+    pub(crate) clock: SharedClock,
+}
+
+impl Sweeper {
+    /// Sweeps until `stop` is cancelled.
+    pub(crate) async fn run(self, stop: CancellationToken) {
+        let mut orphans = tokio::time::interval(ORPHANS);
+        let mut temporaries = tokio::time::interval(TEMPORARIES);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                _ = orphans.tick() => self.sweep_orphans(&stop).await,
+                _ = temporaries.tick() => self.sweep_temporaries().await,
+            }
+        }
+    }
+
+    async fn sweep_orphans(&self, stop: &CancellationToken) {
+        let mut deleted = 0;
+        while !stop.is_cancelled() {
+            match self.sweep_batch().await {
+                Ok(Some(more)) => deleted += more,
+                Ok(None) => break,
+                Err(error) => {
+                    let error: &dyn std::error::Error = &error;
+                    warn!(error, "cannot look for media that nobody holds");
+                    break;
+                }
+            }
+        }
+        if deleted > 0 {
+            info!(deleted, "media that no message holds is deleted");
+        }
+    }
+
+    /// Deletes some orphans; `None` when nothing is left that can be deleted now.
+    async fn sweep_batch(&self) -> Result<Option<usize>, StoreError> {
+        let sweep = self.store.orphans(self.ago(CLAIM), BATCH).await?;
+        if sweep.seen() == 0 {
+            return Ok(None);
+        }
+        let blobs = sweep.blobs().to_vec();
+        let wanted = blobs.len();
+        let deletions = futures_util::stream::iter(blobs).map(|blob| self.delete(blob));
+        let deleted: Vec<_> =
+            deletions.buffer_unordered(8).filter_map(std::future::ready).collect().await;
+        sweep.deleted(&deleted).await?;
+        Ok((deleted.len() == wanted).then_some(wanted))
+    }
+
+    async fn delete(&self, blob: BlobId) -> Option<BlobId> {
+        match tokio::time::timeout(PATIENCE, self.blobs.delete(&blob)).await {
+            Ok(Ok(())) => return Some(blob),
+            Ok(Err(error)) => failed(&error),
+            Err(_) => warn!(%blob, "the media store does not delete in time"),
+        }
+        None
+    }
+
+    async fn sweep_temporaries(&self) {
+        match self.blobs.sweep(self.ago(ABANDONED)).await {
+            Ok(0) => {}
+            Ok(uploads) => warn!(uploads, "uploads were interrupted by a crash"),
+            Err(error) => failed(&error),
+        }
+    }
+
+    fn ago(&self, age: Duration) -> Timestamp {
+        let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+        Timestamp::from_millis(self.clock.now().millis().saturating_sub(age))
+    }
+}
+
+fn failed(error: &BlobError) {
+    let error: &dyn std::error::Error = error;
+    warn!(error, "the media store cannot be swept");
+}

@@ -1,0 +1,344 @@
+//! The blobs' contract: every test runs on a folder and on a real S3 server.
+
+use std::convert::Infallible;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use chatkeep_core::blobs::{BlobError, BlobId, Blobs, BoxError, Stored};
+use chatkeep_core::config::{BlobsKind, S3Config};
+use chatkeep_core::time::Timestamp;
+use futures_util::stream::{self, Stream};
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use tempfile::TempDir;
+
+use crate::harness::process::Program;
+use crate::harness::s3::S3;
+use crate::harness::scratch;
+use crate::harness::wait::until;
+
+/// A stored blob's bound in most tests.
+const MANY: u64 = 1 << 30;
+const MIB: usize = 1024 * 1024;
+
+/// An empty place for blobs of its own.
+struct Fixture {
+    blobs: Blobs,
+    folder: TempDir,
+    s3: Option<S3>,
+}
+
+/// Makes one test a place of each function named.
+macro_rules! on_both {
+    ($($test:ident),* $(,)?) => {
+        mod in_a_folder {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                super::$test(super::Fixture::folder()).await;
+            })*
+        }
+        mod in_s3 {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                super::$test(super::Fixture::s3()).await;
+            })*
+        }
+    };
+}
+
+on_both!(
+    what_is_put_is_got_whole_and_in_ranges,
+    an_empty_blob_is_a_blob,
+    the_same_content_is_kept_once,
+    a_stream_that_breaks_off_leaves_nothing,
+    too_much_is_refused_and_leaves_nothing,
+    an_unclaimed_blob_is_never_seen,
+    a_cancelled_upload_leaves_nothing,
+    what_a_crash_left_is_swept_when_it_is_old,
+    blobs_are_listed_and_deleted,
+    memory_is_bounded,
+);
+
+impl Fixture {
+    fn folder() -> Self {
+        let folder = scratch::folder("blobs-");
+        let kind = BlobsKind::Folder(folder.path().join("made/here"));
+        Self { blobs: Blobs::open(&kind, &no_s3()).unwrap(), folder, s3: None }
+    }
+
+    fn s3() -> Self {
+        let s3 = S3::start();
+        Self { blobs: s3.blobs(), folder: scratch::folder("unused-"), s3: Some(s3) }
+    }
+
+    async fn put(&self, content: &[u8]) -> Stored {
+        self.blobs.put(pieces(content), MANY, unclaimed).await.unwrap().0
+    }
+
+    /// Every file with bytes of blobs or uploads in it, whatever it is called.
+    fn files(&self) -> Vec<PathBuf> {
+        let root = self.s3.as_ref().map_or(self.folder.path(), |s3| s3.folder());
+        let mut found = Vec::new();
+        walk(root, &mut found);
+        // The server's notes about its objects.
+        found.retain(|path| path.extension().is_none_or(|extension| extension != "json"));
+        found
+    }
+}
+
+fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            walk(&path, found);
+        } else {
+            found.push(path);
+        }
+    }
+}
+
+fn no_s3() -> S3Config {
+    S3Config {
+        endpoint: None,
+        region: "us-east-1".to_owned(),
+        access_key_id: None,
+        secret_access_key: None,
+        path_style: true,
+    }
+}
+
+/// For tests without a store.
+async fn unclaimed(_: BlobId) -> Result<(), BoxError> {
+    Ok(())
+}
+
+/// The content as a stream in uneven pieces.
+fn pieces(content: &[u8]) -> impl Stream<Item = Result<Bytes, Infallible>> + use<> {
+    let pieces: Vec<_> = content.chunks(70_001).map(Bytes::copy_from_slice).map(Ok).collect();
+    stream::iter(pieces)
+}
+
+/// Bytes that do not repeat soon.
+fn content(size: usize) -> Vec<u8> {
+    let mut state = 7_u32;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state.to_be_bytes()[0]
+    };
+    (0..size).map(|_| next()).collect()
+}
+
+async fn read(blobs: &Blobs, id: &BlobId, range: Option<Range<u64>>) -> Vec<u8> {
+    let read = blobs.get(id, range).await.unwrap();
+    read.stream
+        .try_fold(Vec::new(), |all, piece| async move { Ok([all, piece.into()].concat()) })
+        .await
+        .unwrap()
+}
+
+async fn what_is_put_is_got_whole_and_in_ranges(fixture: Fixture) {
+    // Smaller than a part of an upload, exactly one, and several.
+    for size in [5, 8 * MIB, 20 * MIB + 3] {
+        let content = content(size);
+        let stored = fixture.put(&content).await;
+        assert_eq!(stored.bytes, size as u64);
+        assert_eq!(stored.head, content[..size.min(4096)]);
+        let got = fixture.blobs.get(&stored.id, None).await.unwrap();
+        assert_eq!(got.size, size as u64);
+        assert!(read(&fixture.blobs, &stored.id, None).await == content);
+        let end = size as u64;
+        for range in [0..1, end - 1..end, 2..end - 1, 0..end] {
+            let part = read(&fixture.blobs, &stored.id, Some(range.clone())).await;
+            let [start, end] = [range.start, range.end].map(|at| usize::try_from(at).unwrap());
+            assert!(part == content[start..end], "{range:?} of {size}");
+        }
+        for range in [end..end + 1, 0..end + 1, 3..3] {
+            let refused = fixture.blobs.get(&stored.id, Some(range.clone())).await;
+            assert!(matches!(refused, Err(BlobError::Range)), "{range:?} of {size}: {refused:?}");
+        }
+    }
+    // As `sha256sum` tells it.
+    let known = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+    assert_eq!(fixture.put(b"hello").await.id.as_str(), known);
+}
+
+async fn an_empty_blob_is_a_blob(fixture: Fixture) {
+    let stored = fixture.put(b"").await;
+    let known = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    assert_eq!((stored.id.as_str(), stored.bytes, stored.head.len()), (known, 0, 0));
+    assert_eq!(fixture.blobs.size(&stored.id).await.unwrap(), Some(0));
+    assert_eq!(read(&fixture.blobs, &stored.id, None).await, b"");
+}
+
+async fn the_same_content_is_kept_once(fixture: Fixture) {
+    let large = content(9 * MIB);
+    for content in [b"twice".as_slice(), &large] {
+        let first = fixture.put(content).await;
+        let files = fixture.files().len();
+        assert_eq!(fixture.put(content).await, first);
+        assert_eq!(fixture.files().len(), files);
+        assert!(read(&fixture.blobs, &first.id, None).await == content);
+    }
+}
+
+async fn a_stream_that_breaks_off_leaves_nothing(fixture: Fixture) {
+    for size in [10, 20 * MIB] {
+        let whole: Vec<_> = pieces(&content(size)).map(Ok::<_, io::Error>).collect().await;
+        let broken = stream::iter(whole)
+            .map(|piece| piece.map(|Ok(bytes): Result<Bytes, Infallible>| bytes))
+            .chain(stream::once(async { Err(io::Error::other("cut")) }));
+        let error = fixture.blobs.put(broken, MANY, unclaimed).await.unwrap_err();
+        assert!(matches!(error, BlobError::Source(_)) && error.is_transient(), "{error:?}");
+        assert!(fixture.files().is_empty(), "{:?}", fixture.files());
+    }
+}
+
+async fn too_much_is_refused_and_leaves_nothing(fixture: Fixture) {
+    let content = content(20 * MIB);
+    let max = content.len() as u64;
+    let refused = fixture.blobs.put(pieces(&content), max - 1, unclaimed).await.unwrap_err();
+    assert!(matches!(refused, BlobError::TooLarge { .. }) && !refused.is_transient());
+    assert!(fixture.files().is_empty(), "{:?}", fixture.files());
+    assert_eq!(fixture.blobs.put(pieces(&content), max, unclaimed).await.unwrap().0.bytes, max);
+}
+
+async fn an_unclaimed_blob_is_never_seen(fixture: Fixture) {
+    for size in [10, 9 * MIB] {
+        let content = content(size);
+        let claim = async |id: BlobId| {
+            assert_eq!(fixture.blobs.size(&id).await.unwrap(), None, "claimed before it is seen");
+            Err::<(), BoxError>("no".into())
+        };
+        let error = fixture.blobs.put(pieces(&content), MANY, claim).await.unwrap_err();
+        assert!(matches!(error, BlobError::Claim(_)), "{error:?}");
+        assert!(fixture.files().is_empty(), "{:?}", fixture.files());
+    }
+}
+
+async fn a_cancelled_upload_leaves_nothing(fixture: Fixture) {
+    let endless = pieces(&content(9 * MIB)).chain(stream::pending());
+    let mut upload = Box::pin(fixture.blobs.put(endless, MANY, unclaimed));
+    until("something of it is written", Duration::from_secs(20), async || {
+        let waiting = tokio::time::timeout(Duration::from_millis(1), &mut upload).await;
+        assert!(waiting.is_err(), "{waiting:?}");
+        !fixture.files().is_empty()
+    })
+    .await;
+    drop(upload);
+    until("it is gone", Duration::from_secs(20), async || fixture.files().is_empty()).await;
+}
+
+async fn what_a_crash_left_is_swept_when_it_is_old(fixture: Fixture) {
+    let kept = fixture.put(b"kept").await;
+    let root = match &fixture.s3 {
+        Some(s3) => s3.folder().join("media/chat/keep"),
+        None => fixture.folder.path().join("made/here"),
+    };
+    let left = root.join("tmp").join("0123456789abcdef");
+    std::fs::create_dir_all(left.parent().unwrap()).unwrap();
+    std::fs::write(&left, "half a file").unwrap();
+    assert_eq!(fixture.blobs.sweep(Timestamp::from_millis(1)).await.unwrap(), 0);
+    assert!(left.exists());
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let later = Timestamp::from_millis(0).plus(now + Duration::from_mins(1));
+    assert_eq!(fixture.blobs.sweep(later).await.unwrap(), 1);
+    assert!(!left.exists());
+    assert_eq!(read(&fixture.blobs, &kept.id, None).await, b"kept");
+}
+
+async fn blobs_are_listed_and_deleted(fixture: Fixture) {
+    let mut ids = Vec::new();
+    for content in ["a", "b", "c"] {
+        ids.push(fixture.put(content.as_bytes()).await.id);
+    }
+    ids.sort();
+    let listed = async || {
+        let mut listed: Vec<_> = fixture.blobs.list().try_collect().await.unwrap();
+        listed.sort();
+        listed
+    };
+    assert_eq!(listed().await, ids);
+    let gone = ids.remove(1);
+    fixture.blobs.delete(&gone).await.unwrap();
+    fixture.blobs.delete(&gone).await.unwrap();
+    assert_eq!(listed().await, ids);
+    assert_eq!(fixture.blobs.size(&gone).await.unwrap(), None);
+    let missing = fixture.blobs.get(&gone, None).await.unwrap_err();
+    assert!(matches!(missing, BlobError::NotFound(id) if id == gone));
+    fixture.blobs.ready().await.unwrap();
+}
+
+/// Runs this test once more in a process of its own, which tells the most memory it ever had: in
+/// this one other tests use theirs meanwhile.
+async fn memory_is_bounded(fixture: Fixture) {
+    const CHILD: &str = "CHATKEEP_IT_CHILD";
+    const SIZE: usize = 100 * MIB;
+    let place = if fixture.s3.is_some() { "in_s3" } else { "in_a_folder" };
+    #[expect(clippy::disallowed_methods, reason = "the child's part is told by its parent")]
+    if std::env::var(CHILD).is_err() {
+        let program = std::env::current_exe().unwrap();
+        let test = format!("blobs::{place}::memory_is_bounded");
+        let mut child = Program::new(program.to_str().unwrap())
+            .args(["--exact", &test, "--nocapture"])
+            .env(CHILD, "1")
+            .start();
+        let line = child.line("grew by ").await;
+        let grew: usize = line.split("grew by ").nth(1).unwrap().parse().unwrap();
+        assert!(grew < SIZE / 2, "{SIZE} bytes took {grew} bytes of memory");
+        assert!(child.finish().await.success());
+        return;
+    }
+    fixture.put(&content(9 * MIB)).await;
+    let before = peak();
+    let piece = Bytes::from(content(64 * 1024));
+    let large = stream::iter((0..SIZE / piece.len()).map(|_| Ok::<_, Infallible>(piece.clone())));
+    let (stored, ()) = fixture.blobs.put(large, MANY, unclaimed).await.unwrap();
+    let read = fixture.blobs.get(&stored.id, None).await.unwrap();
+    let got = read.stream.try_fold(0, |all, piece| async move { Ok(all + piece.len()) });
+    assert_eq!(got.await.unwrap(), SIZE);
+    println!("grew by {}", peak() - before);
+}
+
+/// The most memory that this process ever had in RAM, in bytes.
+fn peak() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().parse::<usize>().unwrap() * 1024
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_away_is_worth_another_try() {
+    let mut fixture = Fixture::s3();
+    let stored = fixture.put(b"before").await;
+    fixture.s3.as_mut().unwrap().kill();
+    let refused = |error: BlobError| assert!(error.is_transient(), "{error:?}");
+    refused(fixture.blobs.ready().await.unwrap_err());
+    refused(fixture.blobs.put(pieces(b"x"), MANY, unclaimed).await.unwrap_err());
+    refused(fixture.blobs.get(&stored.id, None).await.unwrap_err());
+    refused(fixture.blobs.get(&stored.id, Some(0..1)).await.unwrap_err());
+    refused(fixture.blobs.delete(&stored.id).await.unwrap_err());
+    refused(fixture.blobs.list().try_collect::<Vec<_>>().await.unwrap_err());
+    fixture.s3.as_mut().unwrap().restart();
+    fixture.blobs.ready().await.unwrap();
+    assert_eq!(read(&fixture.blobs, &stored.id, None).await, b"before");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bucket_that_is_not_ours_is_not_ready() {
+    let s3 = S3::start();
+    let (kind, settings) = s3.settings();
+    let wrong = S3Config { secret_access_key: Some("wrong".into()), ..settings.clone() };
+    let error = Blobs::open(&kind, &wrong).unwrap().ready().await.unwrap_err();
+    assert!(error.is_transient(), "{error:?}");
+    let missing = BlobsKind::S3 { bucket: "missing".to_owned(), prefix: String::new() };
+    let error = Blobs::open(&missing, &settings).unwrap().ready().await.unwrap_err();
+    assert!(error.is_transient(), "{error:?}");
+    let half = S3Config { access_key_id: None, ..settings };
+    assert!(matches!(Blobs::open(&kind, &half), Err(BlobError::HalfAKey)));
+    // Sets up TLS, which no test server speaks.
+    let tls = S3Config { endpoint: Some("https://127.0.0.1:9".to_owned()), ..wrong };
+    let error = Blobs::open(&kind, &tls).unwrap().ready().await.unwrap_err();
+    assert!(matches!(error, BlobError::Backend(_)), "{error:?}");
+}

@@ -1,0 +1,95 @@
+//! A real S3 server (`s3s` with its file system behind it), one for each test that wants one.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use axum::Router;
+use axum::error_handling::HandleError;
+use axum::http::StatusCode;
+use chatkeep_core::blobs::Blobs;
+use chatkeep_core::config::{BlobsKind, S3Config};
+use s3s::auth::SimpleAuth;
+use s3s::service::S3ServiceBuilder;
+use s3s_fs::FileSystem;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+
+use super::{ports, scratch};
+
+const BUCKET: &str = "media";
+const PREFIX: &str = "chat/keep";
+const KEY: (&str, &str) = ("AKIDTEST", "secret-of-the-test");
+
+/// A server with a port and a store of its own. It runs on threads of its own, so that ending it
+/// cuts every connection, as when a machine goes away.
+pub(crate) struct S3 {
+    address: SocketAddr,
+    folder: TempDir,
+    server: Option<Runtime>,
+}
+
+impl S3 {
+    /// Starts a server with one empty bucket.
+    pub(crate) fn start() -> Self {
+        let folder = scratch::folder("s3-");
+        std::fs::create_dir(folder.path().join(BUCKET)).unwrap();
+        let mut s3 = Self { address: ports::free(), folder, server: None };
+        s3.restart();
+        s3
+    }
+
+    /// Ends the server; what it stored stays.
+    pub(crate) fn kill(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.shutdown_background();
+        }
+    }
+
+    /// Starts it again on the same port and store.
+    pub(crate) fn restart(&mut self) {
+        self.kill();
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let mut service = S3ServiceBuilder::new(FileSystem::new(self.folder.path()).unwrap());
+        service.set_auth(SimpleAuth::from_single(KEY.0, KEY.1));
+        let failed = |_| std::future::ready(StatusCode::INTERNAL_SERVER_ERROR);
+        let router = Router::new().fallback_service(HandleError::new(service.build(), failed));
+        // Bound here, so that it takes connections from now on.
+        let listener = std::net::TcpListener::bind(self.address).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        runtime.spawn(async move {
+            let listener = TcpListener::from_std(listener).unwrap();
+            axum::serve(listener, router).await.unwrap();
+        });
+        self.server = Some(runtime);
+    }
+
+    /// The settings with which chatkeep finds it.
+    pub(crate) fn settings(&self) -> (BlobsKind, S3Config) {
+        let kind = BlobsKind::S3 { bucket: BUCKET.to_owned(), prefix: PREFIX.to_owned() };
+        let s3 = S3Config {
+            endpoint: Some(format!("http://{}", self.address)),
+            region: "us-east-1".to_owned(),
+            access_key_id: Some(KEY.0.into()),
+            secret_access_key: Some(KEY.1.into()),
+            path_style: true,
+        };
+        (kind, s3)
+    }
+
+    pub(crate) fn blobs(&self) -> Blobs {
+        let (kind, s3) = self.settings();
+        Blobs::open(&kind, &s3).unwrap()
+    }
+
+    /// The folder in which the bucket's objects lie, each a file.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for S3 {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

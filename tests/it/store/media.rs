@@ -1,0 +1,426 @@
+//! Files of media messages: counted exactly, and never a message without its file nor a file
+//! without a message.
+
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use chatkeep_core::blobs::{BlobId, Blobs};
+use chatkeep_core::config::{BlobsKind, S3Config};
+use chatkeep_core::id::MessageId;
+use chatkeep_core::message::{Content, MediaInfo, MessageChange, MessageType, Received};
+use chatkeep_core::plan::Plan;
+use chatkeep_core::store::{
+    BlobClaim, CLAIM, ChannelChange, Kept, MediaFilter, MediaItem, MediaKept, MediaStatus,
+    NewMedia, Store,
+};
+use chatkeep_core::time::Timestamp;
+use futures_util::{FutureExt as _, TryStreamExt as _, stream};
+use tempfile::TempDir;
+use tokio::sync::watch;
+
+use super::{Fixture, at, change, on_both, said, unsent};
+
+on_both!(
+    a_file_is_stored_and_read_with_its_message,
+    storing_twice_counts_once,
+    a_shared_blob_counts_for_each_message,
+    a_file_counts_for_whom_it_was_stored,
+    a_full_quota_skips_and_records_the_gap,
+    a_message_taken_back_meanwhile_holds_nothing,
+    what_cannot_be_had_says_why,
+    pages_are_newest_first_and_filtered,
+    claims_keep_the_sweep_away,
+    a_swept_blob_is_put_again,
+    a_mark_of_somebody_else_is_no_claim,
+    many_at_once_lose_no_file_and_leave_none,
+);
+
+const IMAGE: &str = r#"{"type":"image"}"#;
+
+async fn prepared(fixture: &Fixture) {
+    fixture.group("C1", &["U1", "U2"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+}
+
+fn picture(channel: &str, message: &str, time: i64) -> ChannelChange {
+    media(channel, message, time, MessageType::Image, IMAGE)
+}
+
+fn media(channel: &str, id: &str, time: i64, kind: MessageType, content: &str) -> ChannelChange {
+    let content = content.to_owned();
+    let (at, sender) = (at(time), Some("U1".into()));
+    let received = Received { at, sender, kind, content, quoted: None, is_bot: false };
+    change(channel, id, MessageChange::Received(received))
+}
+
+/// Bytes that count for a picture without its file.
+fn bare() -> i64 {
+    i64::try_from(IMAGE.len()).unwrap()
+}
+
+fn blob(letter: char) -> BlobId {
+    BlobId::parse(&letter.to_string().repeat(64)).unwrap()
+}
+
+async fn claim(fixture: &Fixture, letter: char, now: i64) -> BlobClaim {
+    fixture.store.claim_blob(blob(letter), at(now)).await.unwrap()
+}
+
+fn file(claim: BlobClaim, bytes: i64) -> NewMedia {
+    NewMedia { claim, bytes, content_type: "image/jpeg".to_owned(), preview: None }
+}
+
+/// Claims and stores, as a worker does after a download.
+async fn store(fixture: &Fixture, message: &str, letter: char, bytes: i64, now: i64) -> MediaKept {
+    let media = file(claim(fixture, letter, now).await, bytes);
+    fixture.store.store_media(&"C1".into(), &message.into(), &media, at(now)).await.unwrap()
+}
+
+async fn item(fixture: &Fixture, message: &str) -> Option<MediaItem> {
+    fixture.store.media(&"C1".into(), &message.into()).await.unwrap()
+}
+
+/// What a sweep would delete now, at a time when every claim is old.
+async fn orphans(fixture: &Fixture) -> Vec<BlobId> {
+    let sweep = fixture.store.orphans(at(1_000_000_000), 100).await.unwrap();
+    let mut blobs = sweep.blobs().to_vec();
+    sweep.deleted(&blobs).await.unwrap();
+    blobs.sort();
+    blobs
+}
+
+async fn a_file_is_stored_and_read_with_its_message(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.keep(&[picture("C1", "p", 10)], 20).await;
+    let waiting = item(&fixture, "p").await.unwrap();
+    assert_eq!((waiting.record.status, waiting.record.bytes), (MediaStatus::Pending, 0));
+    assert_eq!((waiting.kind, waiting.sent_at), (MessageType::Image, at(10)));
+    let preview = Some((claim(&fixture, 'b', 30).await, "image/png".to_owned()));
+    let new = NewMedia { preview, ..file(claim(&fixture, 'a', 30).await, 1_000) };
+    let (channel, id) = ("C1".into(), "p".into());
+    let kept = fixture.store.store_media(&channel, &id, &new, at(31)).await.unwrap();
+    assert_eq!(kept, MediaKept::Stored);
+    let record = item(&fixture, "p").await.unwrap().record;
+    assert_eq!((record.status, record.bytes), (MediaStatus::Stored, 1_000));
+    assert_eq!((record.stored_at, record.reason.clone()), (Some(at(31)), None));
+    assert_eq!(
+        (record.blob.clone(), record.content_type.as_deref()),
+        (Some(blob('a')), Some("image/jpeg"))
+    );
+    let preview = record.preview.clone().unwrap();
+    assert_eq!((preview.blob, preview.content_type.as_str()), (blob('b'), "image/png"));
+    let message = fixture.store.message(&channel, &id).await.unwrap().unwrap();
+    assert_eq!((message.media, message.media_status.as_deref()), (Some(record), Some("stored")));
+    assert_eq!(message.bytes, 1_000 + bare());
+    assert_eq!(fixture.counters("C1").await, (message.bytes, 1));
+    assert_eq!(fixture.used("U1").await, message.bytes);
+    assert!(fixture.store.pending_media(at(99), 9).await.unwrap().is_empty());
+    assert!(orphans(&fixture).await.is_empty());
+}
+
+async fn storing_twice_counts_once(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.keep(&[picture("C1", "p", 10)], 20).await;
+    assert_eq!(store(&fixture, "p", 'a', 1_000, 30).await, MediaKept::Stored);
+    assert_eq!(store(&fixture, "p", 'a', 1_000, 31).await, MediaKept::Known);
+    // Another content of the same message, as after a crash between put and store: no message's.
+    assert_eq!(store(&fixture, "p", 'b', 5_000, 32).await, MediaKept::Known);
+    fixture.keep(&[picture("C1", "p", 10)], 33).await;
+    assert_eq!(fixture.used("U1").await, 1_000 + bare());
+    assert_eq!(fixture.counters("C1").await, (1_000 + bare(), 1));
+    assert_eq!(orphans(&fixture).await, [blob('b')]);
+}
+
+async fn a_shared_blob_counts_for_each_message(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.keep(&[picture("C1", "p", 10), picture("C1", "q", 11)], 20).await;
+    for message in ["p", "q"] {
+        assert_eq!(store(&fixture, message, 'a', 1_000, 30).await, MediaKept::Stored);
+    }
+    assert_eq!(fixture.used("U1").await, 2 * (1_000 + bare()));
+    fixture.keep(&[unsent("C1", "p", 40)], 41).await;
+    assert_eq!(fixture.used("U1").await, 1_000 + bare());
+    assert!(orphans(&fixture).await.is_empty(), "the other message holds it");
+    fixture.keep(&[unsent("C1", "q", 42)], 43).await;
+    fixture.keep(&[unsent("C1", "q", 41)], 44).await;
+    assert_eq!((fixture.used("U1").await, fixture.counters("C1").await), (0, (0, 0)));
+    assert_eq!(orphans(&fixture).await, [blob('a')]);
+    assert!(orphans(&fixture).await.is_empty());
+}
+
+async fn a_file_counts_for_whom_it_was_stored(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.keep(&[picture("C1", "before", 10), picture("C1", "after", 11)], 20).await;
+    store(&fixture, "before", 'a', 1_000, 25).await;
+    fixture.subscribe("C1", "U2", 30).await;
+    store(&fixture, "after", 'b', 500, 40).await;
+    // U2's baseline has both messages and the first file, but not the second.
+    assert_eq!((fixture.used("U1").await, fixture.used("U2").await), (1_500 + 2 * bare(), 500));
+    fixture.keep(&[unsent("C1", "before", 50)], 51).await;
+    assert_eq!((fixture.used("U1").await, fixture.used("U2").await), (500 + bare(), 500));
+    fixture.keep(&[unsent("C1", "after", 52)], 53).await;
+    assert_eq!((fixture.used("U1").await, fixture.used("U2").await), (0, 0));
+    assert_eq!(fixture.counters("C1").await, (0, 0));
+}
+
+async fn a_full_quota_skips_and_records_the_gap(fixture: Fixture) {
+    prepared(&fixture).await;
+    let all = ["crosses", "late", "later"];
+    fixture.keep(&all.map(|id| picture("C1", id, 10)), 20).await;
+    fixture.preload("C1", "U1", Plan::Free.quota() - 3 * bare() - 50).await;
+    assert_eq!(store(&fixture, "crosses", 'a', 1_000, 30).await, MediaKept::Stored);
+    assert_eq!(store(&fixture, "late", 'b', 1_000, 31).await, MediaKept::Skipped);
+    let gaps = async || fixture.store.gaps(&"C1".into(), None, None).await.unwrap();
+    let gap = gaps().await[0].clone();
+    assert_eq!((gap.from, gap.to, gap.skipped), (at(10), None, Some(1)));
+    let record = item(&fixture, "late").await.unwrap().record;
+    assert_eq!((record.status, record.reason.as_deref()), (MediaStatus::Skipped, Some("quota")));
+    assert_eq!(fixture.used("U1").await, Plan::Free.quota() + 950);
+    assert_eq!(orphans(&fixture).await, [blob('b')]);
+    assert!(fixture.store.set_plan(&"U1".into(), Plan::Standard, at(40)).await.unwrap());
+    assert_eq!(store(&fixture, "late", 'b', 1_000, 41).await, MediaKept::Known, "for good");
+    assert_eq!(store(&fixture, "later", 'c', 1_000, 42).await, MediaKept::Stored);
+    assert_eq!((gaps().await.len(), gaps().await[0].skipped), (1, Some(1)));
+    assert_eq!(fixture.used("U1").await, Plan::Free.quota() + 1_950);
+    // Nobody pays, but what was kept of the message is made whole.
+    fixture.keep(&[picture("C1", "last", 50)], 51).await;
+    fixture.store.unsubscribe(&"C1".into(), &"U1".into(), at(52)).await.unwrap();
+    assert_eq!(store(&fixture, "last", 'd', 7, 53).await, MediaKept::Stored);
+    assert_eq!(fixture.used("U1").await, 0);
+}
+
+async fn a_message_taken_back_meanwhile_holds_nothing(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.keep(&[picture("C1", "p", 10)], 20).await;
+    let media = file(claim(&fixture, 'a', 25).await, 1_000);
+    fixture.keep(&[unsent("C1", "p", 26)], 27).await;
+    let (channel, id) = ("C1".into(), "p".into());
+    for id in [&id, &"none".into()] {
+        let kept = fixture.store.store_media(&channel, id, &media, at(30)).await.unwrap();
+        assert_eq!(kept, MediaKept::Unwanted);
+    }
+    assert!(item(&fixture, "p").await.is_none());
+    let message = fixture.store.message(&channel, &id).await.unwrap().unwrap();
+    assert_eq!((message.bytes, message.media_status.as_deref()), (0, Some("erased")));
+    assert_eq!((fixture.used("U1").await, fixture.counters("C1").await), (0, (0, 0)));
+    // At once: the claim has ended with the refusal.
+    let sweep = fixture.store.orphans(at(1), 9).await.unwrap();
+    assert_eq!(sweep.blobs(), [blob('a')]);
+}
+
+async fn what_cannot_be_had_says_why(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.keep(&[picture("C1", "p", 10)], 20).await;
+    fixture.keep(&[picture("C1", "q", 9)], 21).await;
+    let waiting = async |before, limit| -> Vec<MessageId> {
+        let items = fixture.store.pending_media(at(before), limit).await.unwrap();
+        items.into_iter().map(|item| item.message).collect()
+    };
+    assert_eq!(waiting(99, 9).await, ["p".into(), "q".into()], "the one that waits longest first");
+    assert_eq!(waiting(99, 1).await, ["p".into()]);
+    assert_eq!(waiting(21, 9).await, ["p".into()]);
+    let (channel, id) = ("C1".into(), "p".into());
+    let store = &fixture.store;
+    assert!(store.fail_media(&channel, &id, "http 500", at(9)).await.unwrap());
+    let record = item(&fixture, "p").await.unwrap().record;
+    assert_eq!((record.status, record.reason.as_deref()), (MediaStatus::Failed, Some("http 500")));
+    assert_eq!(waiting(99, 9).await, ["q".into()]);
+    assert!(store.expire_media(&channel, &id, "gone", at(9)).await.unwrap());
+    assert_eq!(item(&fixture, "p").await.unwrap().record.status, MediaStatus::Expired);
+    assert!(!store.fail_media(&channel, &id, "late", at(9)).await.unwrap());
+    // A later try succeeded after all.
+    assert_eq!(self::store(&fixture, "p", 'a', 10, 40).await, MediaKept::Stored);
+    assert_eq!(item(&fixture, "p").await.unwrap().record.reason, None);
+    assert!(!store.expire_media(&channel, &id, "late", at(9)).await.unwrap());
+    assert!(!store.fail_media(&channel, &"none".into(), "x", at(9)).await.unwrap());
+}
+
+async fn pages_are_newest_first_and_filtered(fixture: Fixture) {
+    prepared(&fixture).await;
+    let info = MediaInfo { file_name: Some("a.pdf".into()), ..MediaInfo::default() };
+    let pdf = serde_json::to_string(&Content::File(info)).unwrap();
+    let mut batch =
+        vec![said("C1", "text", 10, "x"), media("C1", "f", 12, MessageType::File, &pdf)];
+    batch.extend((0..7).map(|n| picture("C1", &format!("p{n}"), 10 + n / 2)));
+    fixture.keep(&batch, 20).await;
+    fixture.keep(&[unsent("C1", "p3", 30)], 31).await;
+    let ids = async |mut filter: MediaFilter| {
+        let mut ids = Vec::new();
+        loop {
+            let page = fixture.store.media_page(&"C1".into(), &filter).await.unwrap();
+            assert!(page.media.len() <= filter.limit as usize);
+            ids.extend(page.media.iter().map(|item| item.message.clone().into_string()));
+            let Some(next) = page.next else { return ids };
+            filter.after = Some(next);
+        }
+    };
+    let all = ["p6", "p5", "p4", "f", "p2", "p1", "p0"];
+    for limit in [2, 3, 100] {
+        assert_eq!(ids(MediaFilter { limit, ..MediaFilter::default() }).await, all);
+    }
+    let kind = Some(MessageType::File);
+    assert_eq!(ids(MediaFilter { limit: 9, kind, ..MediaFilter::default() }).await, ["f"]);
+    let from = Some(at(12));
+    assert_eq!(ids(MediaFilter { limit: 9, from, ..MediaFilter::default() }).await, all[..4]);
+    assert_eq!(item(&fixture, "f").await.unwrap().info.file_name.as_deref(), Some("a.pdf"));
+}
+
+async fn claims_keep_the_sweep_away(fixture: Fixture) {
+    let old = i64::try_from(CLAIM.as_millis()).unwrap();
+    claim(&fixture, 'a', 1).await;
+    claim(&fixture, 'b', 1).await;
+    claim(&fixture, 'b', 9).await;
+    let found = async |now: i64| {
+        let sweep = fixture.store.orphans(at(now - old), 9).await.unwrap();
+        let blobs = sweep.blobs().to_vec();
+        // None of them could be deleted: they come again.
+        sweep.deleted(&[]).await.unwrap();
+        blobs
+    };
+    assert_eq!(found(1 + old).await, []);
+    assert_eq!(found(2 + old).await, [blob('a')]);
+    assert_eq!(found(2 + old).await, [blob('a')]);
+    assert_eq!(found(10 + old).await, [blob('a'), blob('b')]);
+    let sweep = fixture.store.orphans(at(10), 1).await.unwrap();
+    assert_eq!((sweep.blobs(), sweep.seen()), (&[blob('a')][..], 1));
+    sweep.deleted(&[blob('a')]).await.unwrap();
+    assert_eq!(found(10 + old).await, [blob('b')]);
+}
+
+async fn a_swept_blob_is_put_again(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.keep(&[picture("C1", "p", 10)], 20).await;
+    let slow = file(claim(&fixture, 'a', 20).await, 10);
+    let sweep = fixture.store.orphans(at(30), 9).await.unwrap();
+    assert_eq!(sweep.blobs(), [blob('a')]);
+    // Who claims while the file is being deleted waits until it is.
+    let mut again = Box::pin(claim(&fixture, 'a', 31));
+    assert!((&mut again).now_or_never().is_none());
+    let blobs = sweep.blobs().to_vec();
+    sweep.deleted(&blobs).await.unwrap();
+    let again = file(again.await, 10);
+    let (channel, id) = ("C1".into(), "p".into());
+    let kept = fixture.store.store_media(&channel, &id, &slow, at(32)).await.unwrap();
+    assert_eq!(kept, MediaKept::BlobGone);
+    assert_eq!(item(&fixture, "p").await.unwrap().record.status, MediaStatus::Pending);
+    assert_eq!(fixture.used("U1").await, bare());
+    let kept = fixture.store.store_media(&channel, &id, &again, at(33)).await.unwrap();
+    assert_eq!(kept, MediaKept::Stored);
+    assert!(orphans(&fixture).await.is_empty());
+}
+
+/// What another worker claims is not there before that one has put it, and it may die before.
+async fn a_mark_of_somebody_else_is_no_claim(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.keep(&[picture("C1", "p", 10), picture("C1", "q", 11)], 20).await;
+    let slow = file(claim(&fixture, 'a', 20).await, 10);
+    assert_eq!(orphans(&fixture).await, [blob('a')]);
+    let dying = claim(&fixture, 'a', 30).await;
+    let (channel, id) = ("C1".into(), "p".into());
+    let kept = fixture.store.store_media(&channel, &id, &slow, at(31)).await.unwrap();
+    assert_eq!(kept, MediaKept::BlobGone);
+    // When another message holds it, it is there.
+    let kept =
+        fixture.store.store_media(&channel, &"q".into(), &file(dying, 10), at(32)).await.unwrap();
+    assert_eq!(kept, MediaKept::Stored);
+    assert!(orphans(&fixture).await.is_empty());
+    let kept = fixture.store.store_media(&channel, &id, &slow, at(33)).await.unwrap();
+    assert_eq!(kept, MediaKept::Stored);
+}
+
+/// Workers put few contents again and again for messages that are taken back, beside two sweeps
+/// for which every claim is old. They go round whenever something was stored, so that they do not
+/// take away everything before it is.
+async fn many_at_once_lose_no_file_and_leave_none(fixture: Fixture) {
+    prepared(&fixture).await;
+    let folder = TempDir::new().unwrap();
+    let blobs = folder_of_blobs(&folder);
+    let (stored, _) = watch::channel(0);
+    let sweeps = [(); 2].map(|()| {
+        let (store, blobs, mut stored) = (fixture.store.clone(), blobs.clone(), stored.subscribe());
+        tokio::spawn(async move {
+            while stored.changed().await.is_ok() {
+                sweep(&store, &blobs).await;
+            }
+        })
+    });
+    let workers = (0..4).map(|worker| {
+        let (store, blobs, stored) = (fixture.store.clone(), blobs.clone(), stored.clone());
+        tokio::spawn(async move { work(&store, &blobs, worker, &stored).await })
+    });
+    for worker in futures_util::future::join_all(workers).await {
+        worker.unwrap();
+    }
+    drop(stored);
+    for sweep in sweeps {
+        sweep.await.unwrap();
+    }
+    while sweep(&fixture.store, &blobs).await > 0 {}
+    let filter = MediaFilter { limit: 1_000, ..MediaFilter::default() };
+    let page = fixture.store.media_page(&"C1".into(), &filter).await.unwrap();
+    let mut held: Vec<_> =
+        page.media.iter().map(|item| item.record.blob.clone().unwrap()).collect();
+    held.sort();
+    held.dedup();
+    let mut there: Vec<_> = blobs.list().try_collect().await.unwrap();
+    there.sort();
+    assert!(!held.is_empty());
+    assert_eq!(there, held);
+    let bytes: i64 = page.media.iter().map(|item| item.record.bytes + bare()).sum();
+    assert_eq!((fixture.used("U1").await, fixture.counters("C1").await.0), (bytes, bytes));
+}
+
+fn folder_of_blobs(folder: &TempDir) -> Blobs {
+    let s3 = S3Config {
+        endpoint: None,
+        region: String::new(),
+        access_key_id: None,
+        secret_access_key: None,
+        path_style: true,
+    };
+    Blobs::open(&BlobsKind::Folder(folder.path().to_owned()), &s3).unwrap()
+}
+
+async fn sweep(store: &Store, blobs: &Blobs) -> usize {
+    let sweep = store.orphans(at(1_000_000_000), 3).await.unwrap();
+    let (seen, gone) = (sweep.seen(), sweep.blobs().to_vec());
+    for blob in &gone {
+        blobs.delete(blob).await.unwrap();
+    }
+    sweep.deleted(&gone).await.unwrap();
+    seen
+}
+
+/// Keeps messages with files of three contents; every other message is taken back.
+async fn work(store: &Store, blobs: &Blobs, worker: i64, stored: &watch::Sender<usize>) {
+    let channel = "C1".into();
+    for round in 0..12 {
+        let id = MessageId::from(format!("{worker}-{round}"));
+        let now = at(100 + round);
+        let kept = store.keep(&[picture("C1", id.as_str(), 50 + round)], now).await.unwrap();
+        assert_eq!(kept, [Kept::Changed]);
+        let content = Bytes::from(format!("content {}", (worker + round) % 3));
+        while put(store, blobs, &id, &content, now).await == MediaKept::BlobGone {}
+        stored.send_modify(|count| *count += 1);
+        let item = store.media(&channel, &id).await.unwrap().unwrap();
+        let blob = item.record.blob.unwrap();
+        assert!(blobs.size(&blob).await.unwrap().is_some(), "{id} has lost its file");
+        if round % 2 == 0 {
+            store.keep(&[unsent("C1", id.as_str(), 200)], at(201)).await.unwrap();
+        }
+    }
+}
+
+async fn put(
+    store: &Store,
+    blobs: &Blobs,
+    id: &MessageId,
+    content: &Bytes,
+    now: Timestamp,
+) -> MediaKept {
+    let stream = stream::iter([Ok::<_, Infallible>(content.clone())]);
+    let claim = async |blob| store.claim_blob(blob, now).await.map_err(Into::into);
+    let (stored, claim) = blobs.put(stream, 1_000, claim).await.unwrap();
+    let media = file(claim, i64::try_from(stored.bytes).unwrap());
+    store.store_media(&"C1".into(), id, &media, now).await.unwrap()
+}
