@@ -53,8 +53,8 @@ mod tests {
 
     #[test]
     fn arrive_as_they_were_told() {
-        let news: Vec<_> =
-            (0..CALLERS as u32 + 1).map(|n| (Caller::new(&n.to_string()), n)).collect();
+        let callers = (0..=CALLERS).map(|n| Caller::new(&n.to_string()));
+        let news: Vec<_> = callers.zip(7..).collect();
         let messages: Vec<_> = encode(*b"teller 1", &news).collect();
         assert_eq!(messages.len(), 2);
         let read: Vec<_> = messages.iter().filter_map(|message| decode(message)).collect();

@@ -65,7 +65,9 @@ fn hammered(config: RateLimitConfig, processes: u8, hits: u32, delay: u32) -> u3
         if millis % delay == 0 {
             let news: Vec<_> = limiters.iter().flat_map(Limiter::news).collect();
             for limiter in &limiters {
-                news.iter().for_each(|message| limiter.charge(message));
+                for message in &news {
+                    limiter.charge(message);
+                }
             }
         }
         clock.advance(Duration::from_millis(10));

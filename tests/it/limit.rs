@@ -36,7 +36,7 @@ impl Process {
     async fn end(self) {
         self.stop.cancel();
         self.tasks.close();
-        tokio::time::timeout(DEADLINE, self.tasks.wait()).await.expect("the limiter ends");
+        tokio::time::timeout(DEADLINE, self.tasks.wait()).await.unwrap();
         self.bus.close().await;
     }
 }

@@ -246,8 +246,8 @@ async fn processes_talk_over_a_restart_of_the_server() {
         };
         timeout(PATIENCE, heard).await.expect("a listener goes on");
     }
-    let answered = async { while asked(&here, "after").await.is_err() {} };
-    timeout(PATIENCE, answered).await.expect("whoever answers goes on");
+    let goes_on = async { while asked(&here, "after").await.is_err() {} };
+    timeout(PATIENCE, goes_on).await.expect("whoever answers goes on");
     answerer.end().await;
     here.close().await;
     there.close().await;
