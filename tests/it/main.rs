@@ -10,6 +10,7 @@ mod harness;
 mod harness_tests;
 mod ingress;
 mod limit;
+mod limit_rest;
 mod login;
 mod media;
 mod openapi;

@@ -37,7 +37,7 @@ pub(crate) struct Ground {
     pub(crate) nats: Option<Nats>,
     pub(crate) database: Option<TestDb>,
     pub(crate) address: SocketAddr,
-    metrics: SocketAddr,
+    pub(crate) metrics: SocketAddr,
     /// What the program is told beside the usual.
     pub(crate) settings: Vec<(&'static str, String)>,
 }

@@ -8,6 +8,7 @@ use super::{Fixture, at, change, edited, on_both, said, sized, unsent};
 on_both!(
     keeps_and_counts_once,
     nobody_subscribed_means_nothing_kept,
+    what_is_kept_is_taken_back_without_subscribers_too,
     any_order_gives_the_same_rows_and_counters,
     pages_stay_right_while_rows_arrive,
     filters_by_time_person_and_type,
@@ -39,6 +40,20 @@ async fn nobody_subscribed_means_nothing_kept(fixture: Fixture) {
     assert_eq!(fixture.keep(&batch, 20).await, [Kept::NotBackedUp; 3]);
     assert_eq!(fixture.counters("C1").await, (0, 0));
     assert!(fixture.store.message(&"C1".into(), &"a".into()).await.unwrap().is_none());
+}
+
+async fn what_is_kept_is_taken_back_without_subscribers_too(fixture: Fixture) {
+    prepared(&fixture).await;
+    let store = &fixture.store;
+    fixture.keep(&[said("C1", "a", 10, "secret"), sized("C1", "b", 11, 70)], 20).await;
+    assert!(store.unsubscribe(&"C1".into(), &"U1".into(), at(30)).await.unwrap());
+    let changes = [unsent("C1", "a", 40), said("C1", "c", 41, "new"), edited("C1", "b", 42, "x")];
+    let kept = fixture.keep(&changes, 50).await;
+    assert_eq!(kept, [Kept::Changed, Kept::NotBackedUp, Kept::NotBackedUp]);
+    let message = store.message(&"C1".into(), &"a".into()).await.unwrap().unwrap();
+    assert!(message.content.is_none() && message.unsent_at == Some(at(40)));
+    assert_eq!(fixture.counters("C1").await, (70, 1));
+    assert_eq!(fixture.used("U1").await, 0);
 }
 
 async fn any_order_gives_the_same_rows_and_counters(fixture: Fixture) {

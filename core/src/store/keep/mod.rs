@@ -162,6 +162,10 @@ pub(super) async fn keep_in(
     Ok(kept)
 }
 
+fn takes_back(item: &ChannelChange) -> bool {
+    matches!(item.change, MessageChange::Unsent { .. })
+}
+
 /// Locks the channels that exist and everybody who subscribes to them.
 pub(super) async fn lock_ledger(
     tx: &mut Tx,
@@ -184,7 +188,7 @@ impl Batch {
         changes: impl Iterator<Item = &ChannelChange>,
     ) -> Result<(), StoreError> {
         let wanted: BTreeSet<_> = changes
-            .filter(|change| self.ledger.subscribed(&change.channel))
+            .filter(|change| self.ledger.subscribed(&change.channel) || takes_back(change))
             .map(|change| (change.channel.as_str(), change.message.as_str()))
             .collect();
         if wanted.is_empty() {
@@ -203,7 +207,10 @@ impl Batch {
 
     fn apply(&mut self, item: &ChannelChange, now: Timestamp) -> Kept {
         let channel = &item.channel;
-        if !self.ledger.subscribed(channel) {
+        let key = (channel.clone(), item.message.clone());
+        // What is kept is erased when it is taken back, also when nobody subscribes any more.
+        let erases = takes_back(item) && self.states.contains_key(&key);
+        if !self.ledger.subscribed(channel) && !erases {
             return Kept::NotBackedUp;
         }
         if self.bars.refuse(item) {
@@ -211,7 +218,6 @@ impl Batch {
         }
         let paused = self.ledger.paused(channel);
         let storing_time = self.ledger.storing_time(channel, now);
-        let key = (channel.clone(), item.message.clone());
         let state = self.states.entry(key.clone()).or_default();
         let (bytes, counted) = (state.bytes(), state.counts());
         let effect = state.apply(&item.change, paused, storing_time);

@@ -1,0 +1,89 @@
+//! The rate limit as a client meets it: headers, 429, and several API processes that share it.
+
+use reqwest::{Client, Response, StatusCode};
+use serde_json::Value;
+
+use crate::harness::http;
+use crate::harness::wait::until;
+use crate::pipeline::conversation::emulator;
+use crate::stack::{DEADLINE, Ground, Parts, Stack};
+
+const BURST: usize = 20;
+
+fn header(answer: &Response, name: &str) -> i64 {
+    answer.headers()[name].to_str().unwrap().parse().unwrap()
+}
+
+async fn limited(parts: Parts) -> Ground {
+    let mut ground = Ground::new(parts).await;
+    // So slow a refill that no token comes back while a test runs.
+    ground.settings.push(("CHATKEEP_RATE_LIMIT_PER_MINUTE", "1".to_owned()));
+    ground.settings.push(("CHATKEEP_RATE_LIMIT_BURST", BURST.to_string()));
+    ground
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_caller_is_told_what_is_left_and_then_to_wait() {
+    let mut stack = Stack::on(limited(Parts::Embedded).await, emulator().await).await;
+    let client = http::client(DEADLINE);
+    let me = format!("http://{}/api/me", stack.ground.address);
+    stack.act_as("U1").await;
+    let first = stack.key().to_owned();
+    let call = async |key: &str| client.get(&me).bearer_auth(key).send().await.unwrap();
+    for left in (0..BURST).rev() {
+        let answer = call(&first).await;
+        assert_eq!(answer.status(), StatusCode::OK);
+        assert_eq!(header(&answer, "x-ratelimit-limit"), i64::try_from(BURST).unwrap());
+        assert_eq!(header(&answer, "x-ratelimit-remaining"), i64::try_from(left).unwrap());
+        assert!(header(&answer, "x-ratelimit-reset") > 1_700_000_000);
+    }
+    let refused = call(&first).await;
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    let seconds = header(&refused, "retry-after");
+    let body: Value = refused.json().await.unwrap();
+    assert_eq!(body["error"], "Rate limit exceeded");
+    assert_eq!(body["retryAfter"], seconds);
+    assert!(seconds > 0 && body["code"] == "rate_limited" && body["requestId"].is_string());
+    // Another key of the same person, and nobody, have their own.
+    stack.act_as("U1").await;
+    assert_eq!(call(stack.key()).await.status(), StatusCode::OK);
+    let unknown = call("ck_unknown").await;
+    assert_eq!(unknown.status(), StatusCode::UNAUTHORIZED);
+    assert!(unknown.headers().contains_key("x-ratelimit-remaining"));
+    // Webhooks are not counted with the API.
+    let webhook = format!("http://{}/webhook/line", stack.ground.address);
+    for _ in 0..=BURST {
+        let answer = client.post(&webhook).body("{}").send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn processes_share_the_limit() {
+    let line = emulator().await;
+    let mut ground = limited(Parts::Servers).await;
+    let mut one = ground.serve(&line).await;
+    ground.command(&line, &["user", "add", "U1"]).await;
+    let key = ground.command(&line, &["key", "create", "--user", "U1"]).await;
+    let first = ground.address;
+    ground.address = crate::harness::ports::free();
+    ground.metrics = crate::harness::ports::free();
+    let mut two = ground.program(&line, &["serve", "--roles", "api"]).start();
+    two.ready(ground.address, "/readyz").await;
+    let client = http::client(DEADLINE);
+    for _ in 0..BURST {
+        assert_eq!(status(&client, first, &key).await, StatusCode::OK);
+    }
+    // What one process granted, the other one takes off.
+    until("the other process refuses, too", DEADLINE, async || {
+        status(&client, ground.address, &key).await == StatusCode::TOO_MANY_REQUESTS
+    })
+    .await;
+    one.kill().await;
+    two.kill().await;
+}
+
+async fn status(client: &Client, address: std::net::SocketAddr, key: &str) -> StatusCode {
+    let url = format!("http://{address}/api/me");
+    client.get(url).bearer_auth(key).send().await.unwrap().status()
+}
