@@ -31,7 +31,7 @@ pub(super) async fn run(context: Context, args: &Args) -> anyhow::Result<()> {
     }
     let duties = args.duties()?;
     let address = config.listen;
-    let app = App::open(config, duties, clock).await?;
+    let app = Box::pin(App::open(config, duties, clock)).await?;
     let listener = TcpListener::bind(address)
         .await
         .with_context(|| format!("cannot listen on {address} (CHATKEEP_LISTEN)"))?;

@@ -45,7 +45,7 @@ pub async fn run(_: Args, sources: Sources) -> anyhow::Result<()> {
     line.set_webhook_url(Some(format!("http://{address}/webhook/line")));
 
     let clock: SharedClock = Arc::new(SystemClock);
-    let app = App::open(config, Duties::default(), Arc::clone(&clock)).await?;
+    let app = Box::pin(App::open(config, Duties::default(), Arc::clone(&clock))).await?;
     let sample = Arc::new(Sample::new(line.clone(), app.store().clone(), clock).await?);
     let page = page::router(Arc::clone(&sample), app.tap().clone());
     let stop = on_signal()?;
