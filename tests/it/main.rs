@@ -7,6 +7,7 @@ mod demo;
 mod harness;
 mod harness_tests;
 mod ingress;
+mod permissions;
 mod pipeline;
 mod program;
 mod stack;
