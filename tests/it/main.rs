@@ -10,5 +10,6 @@ mod ingress;
 mod permissions;
 mod pipeline;
 mod program;
+mod rest;
 mod stack;
 mod store;
