@@ -1,5 +1,7 @@
 //! `Idempotency-Key`.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use serde_json::json;
 use sqlx::{Connection as _, SqliteConnection};
 
@@ -61,8 +63,7 @@ async fn assert_nothing_to_read(rest: &Rest, key: &str) {
     for text in [owner, hash, request, answer] {
         assert!(!text.contains(key) && !text.contains("made once") && text != "k1", "{text}");
     }
-    use base64::Engine as _;
-    let bytes = base64::engine::general_purpose::STANDARD_NO_PAD.decode(answer).unwrap();
+    let bytes = STANDARD_NO_PAD.decode(answer).unwrap();
     assert!(!bytes.windows(key.len()).any(|part| part == key.as_bytes()));
 }
 
@@ -95,7 +96,8 @@ async fn of_two_at_once_one_runs() {
         let ask = || send(rest.post("/keys", &body).header("idempotency-key", &round.to_string()));
         let (one, two, three) = tokio::join!(ask(), ask(), ask());
         let answers = [one, two, three];
-        let ran = |a: &&super::Answer| a.status == 201 && a.header("idempotent-replayed") == "";
+        let ran =
+            |a: &&super::Answer| a.status == 201 && a.header("idempotent-replayed").is_empty();
         assert_eq!(answers.iter().filter(ran).count(), 1, "{answers:?}");
         for answer in answers.iter().filter(|answer| answer.status != 201) {
             answer.refused(409, "conflict");

@@ -104,7 +104,7 @@ async fn bad_keys_are_refused_with_their_field() {
         let refused = send(rest.post("/keys", &body)).await.refused(400, "invalid_request");
         assert_eq!(refused["field"], field, "{body}");
     }
-    let rotate = "/keys/key_of_ck_owner/rotate";
+    let rotate = "/keys/key_of_owner/rotate";
     for seconds in [json!(2_592_001), json!(-1), json!("soon")] {
         let body = json!({"overlapSeconds": seconds});
         let refused = send(rest.post(rotate, &body)).await.refused(400, "invalid_request");
@@ -121,10 +121,10 @@ async fn a_key_never_reaches_further_than_its_maker() {
     let narrow = [Scope::ManageKeys, Scope::ReadMessages];
     rest.key("ck_narrow", OWNER, |key| key.scopes = &[Scope::ManageKeys, Scope::ReadMessages])
         .await;
-    let make =
+    let create =
         async |key: &str, body: Value| send(rest.by(Method::POST, key, "/keys").json(&body)).await;
     for scope in Scope::ALL {
-        let made = make("ck_narrow", json!({"name": "n", "scopes": [scope.name()]})).await;
+        let made = create("ck_narrow", json!({"name": "n", "scopes": [scope.name()]})).await;
         if narrow.contains(&scope) {
             made.ok();
         } else {
@@ -136,7 +136,7 @@ async fn a_key_never_reaches_further_than_its_maker() {
     // It could take over a key that may more.
     let rotate = rest.by(Method::POST, "ck_narrow", &format!("/keys/{id}/rotate"));
     send(rotate.json(&json!({}))).await.refused(403, "insufficient_permissions");
-    let own = rest.by(Method::POST, "ck_narrow", "/keys/key_of_ck_narrow/rotate");
+    let own = rest.by(Method::POST, "ck_narrow", "/keys/key_of_narrow/rotate");
     let own = send(own.json(&json!({}))).await.ok();
     assert_eq!(own["scopes"], json!(["manage:keys", "read:messages"]));
 
@@ -151,17 +151,17 @@ async fn a_key_never_reaches_further_than_its_maker() {
         expires_at: None,
     };
     rest.store.add_key(&bound, super::at(1)).await.unwrap();
-    let made = make("ck_bound", json!({"name": "n", "scopes": ["read:messages"]})).await.ok();
+    let made = create("ck_bound", json!({"name": "n", "scopes": ["read:messages"]})).await.ok();
     assert_eq!(made["channelIds"], json!([CHANNEL]), "bound like its maker");
     assert_eq!(made["notBefore"], start.to_string());
     let elsewhere = json!({"name": "n", "scopes": ["read:messages"], "channelIds": ["Cother"]});
-    make("ck_bound", elsewhere).await.refused(403, "insufficient_permissions");
+    create("ck_bound", elsewhere).await.refused(403, "insufficient_permissions");
     for (asked, given) in [
         ("2020-01-01T00:00:00.000Z", start.to_string()),
         ("2026-01-01T00:00:00.000Z", "2026-01-01T00:00:00.000Z".to_owned()),
     ] {
         let body = json!({"name": "n", "scopes": ["read:messages"], "notBefore": asked});
-        assert_eq!(make("ck_bound", body).await.ok()["notBefore"], given);
+        assert_eq!(create("ck_bound", body).await.ok()["notBefore"], given);
     }
     let rotate = rest.by(Method::POST, "ck_bound", &format!("/keys/{id}/rotate"));
     send(rotate.json(&json!({}))).await.refused(403, "insufficient_permissions");

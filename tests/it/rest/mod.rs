@@ -108,7 +108,7 @@ impl Rest {
 
     /// A key of that person, with all scopes unless `shape` says otherwise.
     async fn key(&self, secret: &str, user: &str, shape: impl FnOnce(&mut NewKey<'_>)) {
-        let (id, user) = (KeyId::from(format!("key_of_{secret}")), UserId::from(user));
+        let (id, user) = (KeyId::from(secret.replace("ck_", "key_of_")), UserId::from(user));
         self.store.add_user(&user, None, at(1)).await.unwrap();
         let mut key = NewKey {
             id: &id,

@@ -1,4 +1,4 @@
-//! ETags and `If-Match`.
+//! `ETag` and `If-Match`.
 
 use serde_json::{Value, json};
 
@@ -48,8 +48,10 @@ async fn the_same_content_has_the_same_tag() {
     assert_eq!(refused.header("etag"), "", "an error has none");
 }
 
-/// Path, a change, where it shows, and what it shows then.
-fn objects() -> [(String, fn(u32) -> Value, &'static str); 3] {
+/// Its path, a change, and where that shows.
+type Object = (String, fn(u32) -> Value, &'static str);
+
+fn objects() -> [Object; 3] {
     [
         (
             under("/assistant/config"),

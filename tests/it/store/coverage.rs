@@ -1,6 +1,7 @@
 //! What is kept of a channel, and what is missing.
 
 use chatkeep_core::store::{Gap, SightingKind};
+use chatkeep_core::time::Timestamp;
 
 use super::{Fixture, at, on_both, said, sighting};
 
@@ -15,13 +16,11 @@ on_both!(
 
 /// Reason, begin and end of each gap.
 fn told(gaps: &[Gap]) -> Vec<(&str, i64, Option<i64>)> {
-    let told = |gap: &Gap| (gap.from.millis(), gap.to.map(|to| to.millis()));
-    gaps.iter()
-        .map(|gap| {
-            let (from, to) = told(gap);
-            (gap.reason.as_str(), from, to)
-        })
-        .collect()
+    gaps.iter().map(told_one).collect()
+}
+
+fn told_one(gap: &Gap) -> (&str, i64, Option<i64>) {
+    (&gap.reason, gap.from.millis(), gap.to.map(Timestamp::millis))
 }
 
 async fn gaps(fixture: &Fixture, channel: &str) -> Vec<Gap> {

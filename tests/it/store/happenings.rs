@@ -48,14 +48,12 @@ async fn all(store: &Store, channels: &[&str], count: usize) -> Vec<Happening> {
 
 /// Kind, time and subject of each.
 fn told(happenings: &[Happening]) -> Vec<(&'static str, i64, &str)> {
-    let told = |h: &Happening| (h.kind.name(), h.at.millis());
-    happenings
-        .iter()
-        .map(|h| {
-            let (kind, at) = told(h);
-            (kind, at, h.subject.as_deref().unwrap_or(""))
-        })
-        .collect()
+    happenings.iter().map(told_one).collect()
+}
+
+fn told_one(happening: &Happening) -> (&'static str, i64, &str) {
+    let subject = happening.subject.as_deref().unwrap_or_default();
+    (happening.kind.name(), happening.at.millis(), subject)
 }
 
 async fn prepared(fixture: &Fixture) {

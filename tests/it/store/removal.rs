@@ -1,6 +1,7 @@
 //! Deleting what is old and erasing what a person wrote: counters move with the rows, and nothing
 //! of it comes back.
 
+use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{MessageChange, MessageType, Received};
 use chatkeep_core::store::{ChannelChange, Kept, MessageFilter, Order, Removed};
 
@@ -94,9 +95,8 @@ async fn three_subscribers(fixture: &Fixture) {
         let now = round * 100;
         fixture.subscribe("C1", user, now).await;
         let batch: Vec<_> = (0..4)
-            .map(|n| {
-                sized("C1", &format!("m{round}{n}"), now + 10 * n, 50 + n.unsigned_abs() as usize)
-            })
+            .zip([50, 51, 52, 53])
+            .map(|(n, size)| sized("C1", &format!("m{round}{n}"), now + 10 * n, size))
             .collect();
         fixture.keep(&batch, now + 50).await;
     }
@@ -241,7 +241,7 @@ async fn an_erased_person_leaves_tombstones_only(fixture: Fixture) {
     fixture.keep(&batch, 61).await;
     let removed = erase(&fixture, "U2", 50).await;
     assert!(removed.last);
-    let mut erased: Vec<_> = removed.messages.iter().map(|id| id.as_str()).collect();
+    let mut erased: Vec<_> = removed.messages.iter().map(MessageId::as_str).collect();
     erased.sort_unstable();
     assert_eq!(erased, ["picture", "quoting", "theirs"]);
     assert_eq!(kept_ids(&fixture).await, ["theirs", "other", "quoting", "picture", "later"]);
