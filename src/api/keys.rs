@@ -201,8 +201,12 @@ impl KeyBody {
     /// A key never reaches further than the caller who makes it.
     fn checked(self, caller: &Caller, now: Timestamp) -> Result<Wanted, ApiError> {
         let name = input::text("name", self.name, 1, NAME)?;
-        let mut scopes = self.scopes;
-        scopes.dedup();
+        let mut scopes: Vec<Scope> = Vec::with_capacity(Scope::ALL.len());
+        for scope in self.scopes {
+            if !scopes.contains(&scope) {
+                scopes.push(scope);
+            }
+        }
         if scopes.is_empty() {
             return Err(ApiError::invalid("scopes", "scopes needs at least one scope"));
         }

@@ -3,7 +3,6 @@
 
 use std::panic::AssertUnwindSafe;
 
-use axum::body::Body;
 use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
@@ -32,8 +31,8 @@ const SAFETY: [(&str, &str); 5] = [
     ("cache-control", "private, no-cache"),
 ];
 
-/// Adds the headers and writes the body of errors. HEAD is answered as GET without the body, so
-/// that it tells the same.
+/// Adds the headers and writes the body of errors. HEAD is answered as GET; the server tells the
+/// length of the body and leaves it out, so that both tell the same.
 pub(super) async fn finish(mut request: Request, next: Next) -> Response {
     let id = request_id(request.headers());
     let (method, uri) = (request.method().clone(), request.uri().clone());
@@ -59,9 +58,6 @@ pub(super) async fn finish(mut request: Request, next: Next) -> Response {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     weaken_compressed_tag(headers);
-    if method == Method::HEAD {
-        response = response.map(|_| Body::empty());
-    }
     response
 }
 

@@ -1,13 +1,21 @@
 //! The store's contract: every test runs on SQLite and on PostgreSQL.
 
 mod assistant;
+mod coverage;
+mod happenings;
+mod idempotency;
 mod keep;
+mod keys;
 mod media;
 mod members;
+mod messages;
 mod quota;
+mod removal;
 mod replies;
+mod roles;
 mod sessions;
 mod users;
+mod versions;
 
 use chatkeep_core::config::Database;
 use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
@@ -84,16 +92,32 @@ impl Fixture {
             format!("UPDATE channels SET bytes = bytes + {bytes} WHERE channel_id = '{channel}'");
         let users =
             format!("UPDATE users SET used_bytes = used_bytes + {bytes} WHERE user_id = '{user}'");
+        self.run(&channels).await;
+        self.run(&users).await;
+    }
+
+    /// What a SELECT of one text or whole number gives, as text; empty for NULL.
+    pub(crate) async fn value(&self, sql: &str) -> String {
         if let Some(database) = &self.database {
-            database.query(&channels).await;
-            database.query(&users).await;
+            return database.query(sql).await.trim().to_owned();
+        }
+        let file = format!("sqlite://{}/chatkeep.db", self.folder.path().display());
+        let mut connection = SqliteConnection::connect(&file).await.unwrap();
+        let sql = format!("SELECT CAST(v AS TEXT) FROM (SELECT ({sql}) AS v)");
+        let row: (Option<String>,) =
+            sqlx::query_as(AssertSqlSafe(sql)).fetch_one(&mut connection).await.unwrap();
+        row.0.unwrap_or_default()
+    }
+
+    /// Runs a statement.
+    pub(crate) async fn run(&self, sql: &str) {
+        if let Some(database) = &self.database {
+            database.query(sql).await;
             return;
         }
         let file = format!("sqlite://{}/chatkeep.db", self.folder.path().display());
         let mut connection = SqliteConnection::connect(&file).await.unwrap();
-        for sql in [channels, users] {
-            connection.execute(AssertSqlSafe(sql)).await.unwrap();
-        }
+        connection.execute(AssertSqlSafe(sql.to_owned())).await.unwrap();
     }
 
     /// Bytes and messages that the channel's counters show.

@@ -48,14 +48,18 @@ impl Bars {
         if self.deleted.is_empty() && self.erased.is_empty() {
             return false;
         }
-        let MessageChange::Received(message) = &item.change else {
-            return false;
+        let deleted = |at| self.deleted.get(&item.channel).is_some_and(|before| at < *before);
+        let message = match &item.change {
+            MessageChange::Received(message) => message,
+            // Nothing is edited before it is sent; what it would leave is content without a
+            // message, which no later deletion finds.
+            MessageChange::Edited { at, .. } => return deleted(*at),
+            MessageChange::Unsent { .. } => return false,
         };
-        let deleted = self.deleted.get(&item.channel).is_some_and(|before| message.at < *before);
         let erased = message.sender.as_ref().is_some_and(|sender| {
             let person = (item.channel.clone(), sender.clone());
             self.erased.get(&person).is_some_and(|at| message.at < *at)
         });
-        deleted || erased
+        deleted(message.at) || erased
     }
 }

@@ -1,0 +1,407 @@
+//! Who may do what: every route of the API against every kind of caller. What is expected is
+//! worked out from what the route says it needs, so that a route that asks for less than it says
+//! is found; a route without an entry in [`operation`] fails.
+
+use std::collections::BTreeSet;
+
+use chatkeep::api::{Need, RouteInfo, catalogue};
+use chatkeep_core::assistant::RuleDraft;
+use chatkeep_core::config::Database;
+use chatkeep_core::id::{ChannelId, KeyId, RuleId, UserId};
+use chatkeep_core::role::{Role, Scope};
+use chatkeep_core::store::{NewKey, RuleChange, SightingKind, Store};
+use chatkeep_core::time::Timestamp;
+use reqwest::{Client, StatusCode};
+use serde_json::{Value, json};
+
+use crate::harness::http;
+use crate::pipeline::conversation::emulator;
+use crate::stack::{DEADLINE, Ground, Parts, Stack};
+use crate::store::{at, said, sighting};
+
+const CHANNEL: &str = "C00000000000000000000000000permitted";
+/// A channel that keys may be bound to, and in which nobody of the cast is.
+const OTHER: &str = "C0000000000000000000000000000elsewhere";
+/// A person to whom things are done.
+const TARGET: &str = "U00000000000000000000000000000target";
+
+/// Somebody who calls.
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that may be so or not")]
+struct Caller {
+    name: String,
+    /// The whole `Authorization` header.
+    header: Option<String>,
+    /// Whether that is a key that works.
+    valid: bool,
+    user: UserId,
+    key: KeyId,
+    scopes: Vec<Scope>,
+    /// Whether the key may see the channel.
+    sees: bool,
+    /// What they may in the channel; guest for nothing.
+    role: Role,
+    /// Whether the store knows them there.
+    known: bool,
+    /// Whether they have a subscription of it.
+    subscribed: bool,
+    /// The channel they ask for.
+    channel: &'static str,
+    prefix: &'static str,
+}
+
+/// What a key is like.
+struct Shape {
+    scopes: Vec<Scope>,
+    channels: Option<Vec<ChannelId>>,
+    expires_at: Option<Timestamp>,
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Self { scopes: Scope::ALL.to_vec(), channels: None, expires_at: None }
+    }
+}
+
+/// A call of a route that does what it is for, and how its answer is known.
+struct Operation {
+    query: &'static str,
+    body: Value,
+    /// A place in the answer's JSON that must be there.
+    has: &'static str,
+}
+
+fn operation(id: &str) -> Option<Operation> {
+    let rule = || json!({"keywords": ["k"], "question": "", "answer": "a"});
+    let (query, body, has) = match id {
+        "get_me" => ("", Value::Null, "/userId"),
+        "get_usage" => ("", Value::Null, "/totalBytes"),
+        "list_channels" => ("", Value::Null, "/channels"),
+        "list_subscriptions" => ("", Value::Null, "/subscriptions"),
+        "search" | "search_channel" => ("?q=hello", Value::Null, "/hits"),
+        "list_media" => ("", Value::Null, "/media"),
+        // The message has no file, which only those learn who may read it.
+        "get_media" => ("", Value::Null, "/error"),
+        // Not JSON: the first line of a page.
+        "export_messages" => ("?format=jsonl", Value::Null, ""),
+        "list_events" => ("?limit=2", Value::Null, "/events"),
+        "get_channel" => ("", Value::Null, "/meta/channelId"),
+        "list_members" => ("?status=active", Value::Null, "/members/0/userId"),
+        "set_member_role" => ("", json!({"role": "member"}), "/success"),
+        "erase_member_data" => ("", Value::Null, "/erasedCount"),
+        "get_assistant_config" => ("", Value::Null, "/assistant/qa"),
+        "change_assistant_config" => {
+            ("", json!({"assistant": {"enabled": true}}), "/assistant/enabled")
+        }
+        "list_rules" => ("", Value::Null, "/items"),
+        "add_rule" | "replace_rule" => ("", rule(), "/items/0/answer"),
+        "get_welcome" => ("", Value::Null, "/messages"),
+        "set_welcome" => ("", json!({"message": "hi"}), "/messages/0/content"),
+        "get_group_rules" | "get_message" => ("", Value::Null, "/content"),
+        "set_group_rules" => ("", json!({"content": "be kind"}), "/content"),
+        "remove_rule" | "subscribe" | "unsubscribe" | "delete_key" => ("", Value::Null, "/success"),
+        "set_backup_config" => ("", json!({"timeZone": "Asia/Taipei"}), "/config/backup/timeZone"),
+        "get_coverage" => ("", Value::Null, "/gaps"),
+        "list_messages" => ("", Value::Null, "/messages/0/id"),
+        // Nothing is as old as that, so that the walk goes on with what is kept.
+        "delete_messages" => ("?before=1970-01-01T00:00:00.002Z", Value::Null, "/deletedCount"),
+        "list_keys" => ("", Value::Null, "/keys"),
+        "create_key" => ("", json!({"name": "n", "scopes": ["manage:keys"]}), "/key"),
+        "rotate_key" => ("", json!({}), "/key"),
+        _ => return None,
+    };
+    Some(Operation { query, body, has })
+}
+
+/// What a caller must be told: nothing means that they may.
+type Refusal = Option<(StatusCode, &'static str)>;
+
+const UNKNOWN: Refusal = Some((StatusCode::UNAUTHORIZED, "Invalid or missing API key"));
+const LACKS_SCOPE: Refusal = Some((StatusCode::FORBIDDEN, "Insufficient permissions"));
+const DENIED: Refusal = Some((StatusCode::FORBIDDEN, "Permission denied"));
+
+/// What the contract says about that caller at that route; `own`: about themself.
+fn expected(route: &RouteInfo, caller: &Caller, own: bool) -> Refusal {
+    if route.need == Need::Nothing {
+        return None;
+    }
+    if !caller.valid {
+        return UNKNOWN;
+    }
+    match route.need {
+        Need::Scope(scope) | Need::Channel { scope, .. } if !caller.scopes.contains(&scope) => {
+            LACKS_SCOPE
+        }
+        Need::Channel { .. } if !caller.sees || caller.channel != CHANNEL => DENIED,
+        Need::Channel { role: Role::Guest, .. } => {
+            let may = match route.id {
+                "unsubscribe" => caller.role >= Role::Member || caller.subscribed,
+                "erase_member_data" => caller.role == Role::Owner || (own && caller.known),
+                other => panic!("{other} decides for itself: say here what is right"),
+            };
+            if may { None } else { DENIED }
+        }
+        Need::Channel { role, .. } if caller.role < role => DENIED,
+        _ => None,
+    }
+}
+
+/// The stack, its store, and who calls.
+struct Cast {
+    stack: Stack,
+    store: Store,
+    http: Client,
+    callers: Vec<Caller>,
+    made: usize,
+}
+
+fn now() -> Timestamp {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    at(i64::try_from(now.as_millis()).unwrap())
+}
+
+impl Cast {
+    async fn new() -> Self {
+        let mut ground = Ground::new(Parts::Embedded).await;
+        ground.settings.push(("CHATKEEP_RATE_LIMIT_PER_MINUTE", "0".to_owned()));
+        let stack = Stack::on(ground, emulator().await).await;
+        let folder = stack.ground.folder.path();
+        let store = Store::open(&Database::Sqlite, folder, 2).await.unwrap();
+        let mut cast =
+            Self { stack, store, http: http::client(DEADLINE), callers: Vec::new(), made: 0 };
+        cast.channel().await;
+        cast.people().await;
+        cast.keys_of_the_owner().await;
+        cast.broken_keys().await;
+        cast
+    }
+
+    /// A channel with one of each role, a message and a rule.
+    async fn channel(&self) {
+        let mut sightings = vec![sighting(CHANNEL, 1, SightingKind::BotJoined)];
+        for user in ["Uowner", "Uadmin", "Umember", "Uguest", "Uauthor", TARGET] {
+            sightings.push(sighting(CHANNEL, 1, SightingKind::Present(user.into())));
+        }
+        sightings.push(sighting(CHANNEL, 1, SightingKind::Joined("Uleft".into())));
+        sightings.push(sighting(CHANNEL, 3, SightingKind::Left("Uleft".into())));
+        self.store.sight(&sightings, at(3)).await.unwrap();
+        let (channel, owner) = (ChannelId::from(CHANNEL), UserId::from("Uowner"));
+        for user in ["Uowner", "Uleft"] {
+            self.store.subscribe(&channel, &user.into(), at(4)).await.unwrap();
+        }
+        for (user, role) in [("Uadmin", Role::Admin), ("Uguest", Role::Guest)] {
+            let set = self.store.set_role(&channel, &owner, &user.into(), role, at(4)).await;
+            set.unwrap();
+        }
+        self.store.keep(&[said(CHANNEL, "m1", 10, "kept")], at(11)).await.unwrap();
+        self.rule("qa_kept", true).await;
+    }
+
+    async fn rule(&self, id: &str, there: bool) {
+        let draft = RuleDraft {
+            keywords: vec!["k".to_owned()],
+            question: String::new(),
+            answer: "a".to_owned(),
+        };
+        let id = RuleId::from(id);
+        let change = if there { RuleChange::Add(&id, &draft) } else { RuleChange::Remove(&id) };
+        let by = "Uowner".into();
+        self.store.change_rule(&CHANNEL.into(), change, None, &by, now()).await.unwrap();
+    }
+
+    /// A caller with a key of that user.
+    async fn add(&mut self, name: &str, user: &str, role: Role, shape: Shape) {
+        let (id, secret) = (KeyId::from(format!("key_{name}")), format!("ck_{name}"));
+        let user = UserId::from(user);
+        self.store.add_user(&user, None, at(1)).await.unwrap();
+        let key = NewKey {
+            id: &id,
+            secret: &secret,
+            user: &user,
+            name: "test",
+            scopes: &shape.scopes,
+            channels: shape.channels.as_deref(),
+            not_before: None,
+            expires_at: shape.expires_at,
+        };
+        let scopes = shape.scopes.clone();
+        let sees = shape.channels.as_ref().is_none_or(|only| only.contains(&CHANNEL.into()));
+        self.store.add_key(&key, at(1)).await.unwrap();
+        let known = self.store.member(&CHANNEL.into(), &user).await.unwrap().is_some();
+        self.callers.push(Caller {
+            name: name.to_owned(),
+            header: Some(format!("Bearer {secret}")),
+            valid: true,
+            subscribed: ["Uowner", "Uleft"].contains(&user.as_str()),
+            user,
+            key: id,
+            scopes,
+            sees,
+            role,
+            known,
+            channel: CHANNEL,
+            prefix: "/api",
+        });
+    }
+
+    fn last(&mut self) -> &mut Caller {
+        self.callers.last_mut().unwrap()
+    }
+
+    async fn people(&mut self) {
+        for (name, role) in [
+            ("owner", Role::Owner),
+            ("admin", Role::Admin),
+            ("member", Role::Member),
+            ("guest", Role::Guest),
+            ("left", Role::Guest),
+            ("stranger", Role::Guest),
+        ] {
+            self.add(name, &format!("U{name}"), role, Shape::default()).await;
+        }
+        self.add("owner-v1", "Uowner", Role::Owner, Shape::default()).await;
+        self.last().prefix = "/api/v1";
+        self.add("owner-elsewhere", "Uowner", Role::Owner, Shape::default()).await;
+        self.last().channel = "C000000000000000000000000000000unknown";
+    }
+
+    async fn keys_of_the_owner(&mut self) {
+        for scope in Scope::ALL {
+            let name = scope.name().replace(':', "-");
+            self.add(
+                &name,
+                "Uowner",
+                Role::Owner,
+                Shape { scopes: vec![scope], ..Shape::default() },
+            )
+            .await;
+        }
+        for (name, channel) in [("bound-here", CHANNEL), ("bound-elsewhere", OTHER)] {
+            let shape = Shape { channels: Some(vec![channel.into()]), ..Shape::default() };
+            self.add(name, "Uowner", Role::Owner, shape).await;
+        }
+    }
+
+    async fn broken_keys(&mut self) {
+        let expired = Shape { expires_at: Some(at(2)), ..Shape::default() };
+        self.add("expired", "Uowner", Role::Owner, expired).await;
+        self.last().valid = false;
+        self.add("deleted", "Uowner", Role::Owner, Shape::default()).await;
+        self.last().valid = false;
+        assert!(self.store.drop_key(&"key_deleted".into()).await.unwrap());
+        for (name, header) in [
+            ("no-key", None),
+            ("basic", Some("Basic Y2tfb3duZXI6")),
+            ("no-scheme", Some("ck_owner")),
+            ("only-scheme", Some("Bearer ")),
+            ("wrong-key", Some("Bearer ck_nobody")),
+        ] {
+            self.add(name, "Uowner", Role::Owner, Shape::default()).await;
+            self.last().valid = false;
+            self.last().header = header.map(str::to_owned);
+        }
+    }
+
+    /// Puts back what a call of that route changes, so that every call finds the same.
+    async fn prepare(&mut self, route: &RouteInfo, caller: &Caller) -> KeyId {
+        let (channel, owner) = (ChannelId::from(CHANNEL), UserId::from("Uowner"));
+        match route.id {
+            "set_member_role" => {
+                let (user, role) = (TARGET.into(), Role::Guest);
+                self.store.set_role(&channel, &owner, &user, role, now()).await.unwrap();
+            }
+            "remove_rule" => {
+                self.rule("qa_gone", false).await;
+                self.rule("qa_gone", true).await;
+            }
+            "unsubscribe" if caller.subscribed => {
+                self.store.subscribe(&channel, &caller.user, now()).await.unwrap();
+            }
+            "unsubscribe" => {
+                self.store.unsubscribe(&channel, &caller.user, now()).await.unwrap();
+            }
+            "delete_key" => {
+                self.made += 1;
+                let id = KeyId::from(format!("key_gone{}", self.made));
+                let key = NewKey {
+                    id: &id,
+                    secret: id.as_str(),
+                    user: &caller.user,
+                    name: "gone soon",
+                    scopes: &[Scope::ReadMedia],
+                    channels: None,
+                    not_before: None,
+                    expires_at: None,
+                };
+                self.store.add_key(&key, now()).await.unwrap();
+                return id;
+            }
+            _ => {}
+        }
+        caller.key.clone()
+    }
+
+    /// One cell of the table.
+    async fn check(&mut self, route: &RouteInfo, caller: &Caller, own: bool) {
+        let operation = operation(route.id)
+            .unwrap_or_else(|| panic!("{}: a new route needs an entry in operation()", route.id));
+        let key = self.prepare(route, caller).await;
+        let user = if own { caller.user.as_str() } else { TARGET };
+        let rule = if route.id == "remove_rule" { "qa_gone" } else { "qa_kept" };
+        let path = route
+            .path
+            .replace("{channelId}", caller.channel)
+            .replace("{userId}", user)
+            .replace("{qaId}", rule)
+            .replace("{messageId}", "m1")
+            .replace("{keyId}", key.as_str());
+        assert!(!path.contains('{'), "{path}: say what the parameter is");
+        let address = self.stack.ground.address;
+        let url = format!("http://{address}{}{path}{}", caller.prefix, operation.query);
+        let mut request = self.http.request(route.method.clone(), url);
+        if let Some(header) = &caller.header {
+            request = request.header("authorization", header);
+        }
+        if !operation.body.is_null() {
+            request = request.json(&operation.body);
+        }
+        let answer = request.send().await.unwrap();
+        let (status, headers) = (answer.status(), answer.headers().clone());
+        let body: Value = answer.json().await.unwrap_or_default();
+        let cell = format!("{} as {}: {status} {body}", route.id, caller.name);
+        match expected(route, caller, own) {
+            None => {
+                let fileless = route.id == "get_media" && status == StatusCode::NOT_FOUND;
+                assert!(status.is_success() || fileless, "{cell}");
+                assert!(body.pointer(operation.has).is_some(), "{cell}");
+            }
+            Some((refused, error)) => {
+                assert_eq!((status, &body["error"]), (refused, &json!(error)), "{cell}");
+                assert!(body["code"].is_string() && body["requestId"].is_string(), "{cell}");
+                assert_eq!(body.as_object().unwrap().len(), 3, "nothing else is told: {cell}");
+                let challenge = headers.get("www-authenticate").is_some();
+                assert_eq!(challenge, refused == StatusCode::UNAUTHORIZED, "{cell}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_route_serves_whom_it_says_and_nobody_else() {
+    let mut cast = Cast::new().await;
+    let callers = std::mem::take(&mut cast.callers);
+    let routes = catalogue();
+    let ids: BTreeSet<_> = routes.iter().map(|route| route.id).collect();
+    assert_eq!(ids.len(), routes.len(), "an operation's name names one route");
+    let mut cells = 0;
+    for route in &routes {
+        for caller in &callers {
+            cast.check(route, caller, false).await;
+            cells += 1;
+            if route.path.contains("{userId}") && route.id != "set_member_role" {
+                cast.check(route, caller, true).await;
+                cells += 1;
+            }
+        }
+    }
+    println!("{cells} cells: {} routes, {} callers", routes.len(), callers.len());
+}

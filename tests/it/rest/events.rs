@@ -1,0 +1,126 @@
+//! The pull feed from the platform's event to the reader.
+
+use serde_json::{Value, json};
+
+use crate::harness::wait::until;
+use crate::pipeline::conversation::{emulator, group};
+use crate::stack::{DEADLINE, Parts, Stack};
+
+/// A reader that goes on where it stopped.
+#[derive(Default)]
+struct Reader {
+    cursor: Option<String>,
+    seen: Vec<Value>,
+}
+
+impl Reader {
+    /// Reads everything there is, two at a time.
+    async fn read(&mut self, stack: &Stack) {
+        loop {
+            let cursor = self.cursor.as_deref().map(|c| format!("&cursor={c}")).unwrap_or_default();
+            let page = stack.get(&format!("/events?limit=2{cursor}")).await;
+            let events = page["events"].as_array().unwrap();
+            assert!(events.len() <= 2);
+            self.seen.extend(events.iter().cloned());
+            self.cursor = page["nextCursor"].as_str().map(str::to_owned);
+            assert!(self.cursor.is_some(), "there is always a place to go on");
+            if page["hasMore"] == false {
+                return;
+            }
+        }
+    }
+
+    /// Waits for an event of that type about that message or person.
+    async fn wait(&mut self, stack: &Stack, kind: &str, subject: &str) -> Value {
+        let mut found = Value::Null;
+        until(&format!("{kind} of {subject}"), DEADLINE, async || {
+            self.read(stack).await;
+            let about = |event: &&Value| event["type"] == kind && subject_of(event) == subject;
+            found = self.seen.iter().find(about).cloned().unwrap_or_default();
+            !found.is_null()
+        })
+        .await;
+        found
+    }
+}
+
+fn subject_of(event: &Value) -> &str {
+    let data = &event["data"];
+    data["message"]["id"].as_str().or(data["member"]["userId"].as_str()).unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_follows_what_happens() {
+    for parts in [Parts::Embedded, Parts::Servers] {
+        let mut stack = Stack::start(parts, emulator().await).await;
+        let (group, people) = group(&mut stack).await;
+        let (channel, ann) = (group.chat_id.as_str(), people[0].user_id.as_str());
+        let mut reader = Reader::default();
+        let said = async |text: &str| {
+            let told = stack.line.say(channel, ann, text).await.unwrap();
+            told.message_id().unwrap().to_owned()
+        };
+        let first = said("good morning").await;
+        let event = reader.wait(&stack, "message.received", &first).await;
+        assert_eq!(event["data"]["channelId"], channel);
+        assert_eq!(event["data"]["message"]["content"], "good morning");
+        assert_eq!(event["timestamp"], event["data"]["message"]["timestamp"]);
+        stack.line.edit(&first, "good evening").await.unwrap();
+        let event = reader.wait(&stack, "message.edited", &first).await;
+        assert_eq!(event["data"]["message"]["content"], "good evening");
+        let second = said("I should not say this").await;
+        reader.wait(&stack, "message.received", &second).await;
+        stack.line.unsend(&second).await.unwrap();
+        let event = reader.wait(&stack, "message.unsent", &second).await;
+        assert!(event["data"]["message"]["content"].is_null());
+        let kim = stack.line.add_user("Kim", None).user_id;
+        stack.line.members_join(channel, &[&kim]).await.unwrap();
+        let event = reader.wait(&stack, "member.joined", &kim).await;
+        assert_eq!(event["data"]["member"]["status"], "active");
+        stack.line.members_leave(channel, &[&kim]).await.unwrap();
+        let event = reader.wait(&stack, "member.left", &kim).await;
+        assert_eq!(event["data"]["member"]["status"], "left");
+
+        again(&stack).await;
+        reader.read(&stack).await;
+        let told: Vec<_> = reader
+            .seen
+            .iter()
+            .filter(|event| event["data"]["message"]["isBot"] != true)
+            .map(|event| (event["type"].as_str().unwrap(), subject_of(event)))
+            .collect();
+        let expected = [
+            ("message.received", first.as_str()),
+            ("message.edited", &first),
+            ("message.received", &second),
+            ("message.unsent", &second),
+            ("member.joined", &kim),
+            ("member.left", &kim),
+        ];
+        assert_eq!(told, expected, "in order, and nothing twice");
+        check_whole(&stack, &reader).await;
+        assert!(stack.process.terminate().await.success());
+    }
+}
+
+/// Every webhook comes once more: no news.
+async fn again(stack: &Stack) {
+    let numbers: std::collections::BTreeSet<_> =
+        stack.line.deliveries().iter().map(|attempt| attempt.webhook).collect();
+    for number in numbers {
+        assert!(stack.line.redeliver(number).await.unwrap().accepted);
+    }
+    stack.drained().await;
+}
+
+/// Whoever reads from the beginning gets the same ids, and nothing of what was taken back.
+async fn check_whole(stack: &Stack, reader: &Reader) {
+    let whole = stack.get("/events?limit=100").await;
+    let ids = |events: &[Value]| events.iter().map(|e| e["id"].clone()).collect::<Vec<_>>();
+    assert_eq!(ids(whole["events"].as_array().unwrap()), ids(&reader.seen));
+    assert!(!whole.to_string().contains("I should not say this"), "not in the past either");
+    assert_eq!(whole["hasMore"], json!(false));
+    let next = whole["nextCursor"].as_str().unwrap();
+    let end = stack.get(&format!("/events?cursor={next}")).await;
+    assert_eq!((&end["events"], &end["hasMore"]), (&json!([]), &json!(false)));
+}

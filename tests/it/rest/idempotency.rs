@@ -1,0 +1,114 @@
+//! `Idempotency-Key`.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use serde_json::json;
+use sqlx::{Connection as _, SqliteConnection};
+
+use super::{OWNER, Rest, send, texts, under};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repeated_request_gives_the_first_answer() {
+    let rest = Rest::start(&[]).await;
+    let body = json!({"name": "made once", "scopes": ["read:messages"]});
+    let ask = |path: &str, key: &str| rest.post(path, &body).header("idempotency-key", key);
+    let first = send(ask("/keys", "k1")).await;
+    assert_eq!((first.status.as_u16(), first.header("idempotent-replayed")), (201, ""));
+    let made = first.ok()["key"].as_str().unwrap().to_owned();
+    for path in ["/keys", "/v1/keys"] {
+        let again = send(ask(path, "k1")).await;
+        assert_eq!((again.status.as_u16(), again.header("idempotent-replayed")), (201, "true"));
+        assert_eq!(
+            (again.json(), again.header("content-type")),
+            (first.json(), "application/json")
+        );
+    }
+    assert_nothing_to_read(&rest, &made).await;
+    let other = json!({"name": "another", "scopes": ["read:messages"]});
+    let other = rest.post("/keys", &other).header("idempotency-key", "k1");
+    send(other).await.refused(422, "idempotency_key_reused");
+    // Another key, another route, another caller: nothing to do with it.
+    assert_eq!(send(ask("/keys", "k2")).await.header("idempotent-replayed"), "");
+    let subscribe = under("/backup/subscribe");
+    send(ask(&subscribe, "k1")).await.ok();
+    rest.key("ck_second", OWNER, |_| {}).await;
+    let second = send(ask("/keys", "k1").bearer_auth("ck_second")).await;
+    // Two `Authorization` headers are nobody's.
+    assert_eq!(second.status.as_u16(), 401);
+    let url = format!("http://{}/api/keys", rest.stack.ground.address);
+    let second = rest.http.post(url).bearer_auth("ck_second").json(&body);
+    let second = send(second.header("idempotency-key", "k1")).await;
+    assert_eq!((second.status.as_u16(), second.header("idempotent-replayed")), (201, ""));
+    assert_ne!(second.json()["key"], first.json()["key"]);
+    // A GET takes no such key.
+    let listed = send(rest.get("/keys").header("idempotency-key", "k1")).await.ok();
+    let names = texts(&listed["keys"], "name");
+    assert_eq!(names.iter().filter(|name| *name == "made once").count(), 3);
+}
+
+/// The made key is nowhere in the database as it is.
+async fn assert_nothing_to_read(rest: &Rest, key: &str) {
+    let folder = rest.stack.ground.folder.path();
+    let file = format!("sqlite://{}/chatkeep.db", folder.display());
+    let mut connection = SqliteConnection::connect(&file).await.unwrap();
+    let rows: Vec<(String, String, String, Option<String>)> =
+        sqlx::query_as("SELECT owner, key_hash, request, answer FROM idempotency")
+            .fetch_all(&mut connection)
+            .await
+            .unwrap();
+    assert_eq!(rows.len(), 1);
+    let (owner, hash, request, answer) = &rows[0];
+    let answer = answer.as_deref().unwrap();
+    assert!(answer.len() > 100, "{answer}");
+    for text in [owner, hash, request, answer] {
+        assert!(!text.contains(key) && !text.contains("made once") && text != "k1", "{text}");
+    }
+    let bytes = STANDARD_NO_PAD.decode(answer).unwrap();
+    assert!(!bytes.windows(key.len()).any(|part| part == key.as_bytes()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bad_keys_are_refused_and_refusals_free_theirs() {
+    let rest = Rest::start(&[]).await;
+    let good = json!({"name": "n", "scopes": ["read:messages"]});
+    for key in ["", "two words", "schlüssel", &"k".repeat(256)] {
+        let asked = rest.post("/keys", &good).header("idempotency-key", key.as_bytes());
+        let refused = send(asked).await.refused(400, "invalid_request");
+        assert_eq!(refused["field"], "Idempotency-Key");
+    }
+    let longest = "k".repeat(255);
+    let bad = json!({"name": "n", "scopes": []});
+    let ask = |body| rest.post("/keys", body).header("idempotency-key", &longest);
+    send(ask(&bad)).await.refused(400, "invalid_request");
+    assert_eq!(send(ask(&good)).await.status.as_u16(), 201);
+    send(ask(&bad)).await.refused(422, "idempotency_key_reused");
+    let unknown = rest.http.post(format!("http://{}/api/keys", rest.stack.ground.address));
+    let unknown = unknown.header("idempotency-key", "k").json(&good);
+    send(unknown).await.refused(401, "invalid_api_key");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_at_once_one_runs() {
+    let rest = Rest::start(&[]).await;
+    for round in 0..10 {
+        let name = format!("round {round}");
+        let body = json!({"name": name, "scopes": ["read:messages"]});
+        let ask = || send(rest.post("/keys", &body).header("idempotency-key", &round.to_string()));
+        let (one, two, three) = tokio::join!(ask(), ask(), ask());
+        let answers = [one, two, three];
+        let ran =
+            |a: &&super::Answer| a.status == 201 && a.header("idempotent-replayed").is_empty();
+        assert_eq!(answers.iter().filter(ran).count(), 1, "{answers:?}");
+        for answer in answers.iter().filter(|answer| answer.status != 201) {
+            answer.refused(409, "conflict");
+        }
+        let keys: std::collections::BTreeSet<_> = answers
+            .iter()
+            .filter_map(|answer| answer.json()["key"].as_str().map(str::to_owned))
+            .collect();
+        assert_eq!(keys.len(), 1, "whoever gets a key gets the same");
+        let listed = send(rest.get("/keys?limit=100")).await.ok();
+        let names = texts(&listed["keys"], "name");
+        assert_eq!(names.iter().filter(|made| **made == name).count(), 1);
+    }
+}

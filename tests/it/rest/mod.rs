@@ -1,0 +1,185 @@
+//! The whole REST contract through the real program: what every answer carries, keys, people,
+//! messages, events, the documentation.
+
+mod docs;
+mod events;
+mod headers;
+mod idempotency;
+mod keys;
+mod lists;
+mod messages;
+mod people;
+mod settings;
+
+use chatkeep_core::config::Database;
+use chatkeep_core::id::{ChannelId, KeyId, UserId};
+use chatkeep_core::message::MessageChange;
+use chatkeep_core::role::Scope;
+use chatkeep_core::store::{ChannelChange, NewKey, SightingKind, Store};
+use chatkeep_core::time::Timestamp;
+use reqwest::header::HeaderMap;
+use reqwest::{Client, Method, RequestBuilder, StatusCode};
+use serde_json::Value;
+
+use crate::harness::http;
+use crate::pipeline::conversation::emulator;
+use crate::stack::{DEADLINE, Ground, Parts, Stack};
+use crate::store::{at, said, sighting};
+
+/// A channel that only the store knows, owned by [`OWNER`], with [`MEMBER`] in it.
+const CHANNEL: &str = "C000000000000000000000000000000rest";
+const OWNER: &str = "U000000000000000000000000000000owner";
+const MEMBER: &str = "U00000000000000000000000000000member";
+
+/// The program, its store from the inside, and the owner's key.
+struct Rest {
+    stack: Stack,
+    store: Store,
+    http: Client,
+}
+
+/// An answer, read to its end.
+#[derive(Debug)]
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+
+    /// A header's text; empty when it is not there.
+    fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
+    }
+
+    /// The body of a success.
+    #[track_caller]
+    fn ok(&self) -> Value {
+        assert!(self.status.is_success(), "{} {}", self.status, self.json());
+        self.json()
+    }
+
+    /// Status, code and field of a refusal.
+    #[track_caller]
+    fn refused(&self, status: u16, code: &str) -> Value {
+        let body = self.json();
+        assert_eq!((self.status.as_u16(), body["code"].as_str()), (status, Some(code)), "{body}");
+        assert_eq!(self.header("content-type"), "application/json");
+        assert_eq!(body["requestId"], self.header("x-request-id"));
+        body
+    }
+}
+
+async fn send(request: RequestBuilder) -> Answer {
+    let answer = request.send().await.unwrap();
+    let (status, headers) = (answer.status(), answer.headers().clone());
+    Answer { status, headers, body: answer.bytes().await.unwrap().to_vec() }
+}
+
+impl Rest {
+    async fn start(settings: &[(&'static str, &str)]) -> Self {
+        let mut ground = Ground::new(Parts::Embedded).await;
+        ground.settings.push(("CHATKEEP_RATE_LIMIT_PER_MINUTE", "0".to_owned()));
+        ground.settings.extend(settings.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        let stack = Stack::on(ground, emulator().await).await;
+        let folder = stack.ground.folder.path();
+        let store = Store::open(&Database::Sqlite, folder, 2).await.unwrap();
+        let mut rest = Self { stack, store, http: http::client(DEADLINE) };
+        rest.channel(CHANNEL, &[OWNER, MEMBER]).await;
+        rest.key("ck_member", MEMBER, |_| {}).await;
+        rest.key("ck_owner", OWNER, |_| {}).await;
+        rest.stack.use_key("ck_owner");
+        rest
+    }
+
+    /// A channel with these people in it, subscribed by the first.
+    async fn channel(&self, channel: &str, people: &[&str]) {
+        let mut sightings = vec![sighting(channel, 1, SightingKind::BotJoined)];
+        for person in people {
+            sightings.push(sighting(channel, 1, SightingKind::Present((*person).into())));
+        }
+        self.store.sight(&sightings, at(1)).await.unwrap();
+        self.store.subscribe(&channel.into(), &people[0].into(), at(2)).await.unwrap();
+    }
+
+    /// A key of that person, with all scopes unless `shape` says otherwise.
+    async fn key(&self, secret: &str, user: &str, shape: impl FnOnce(&mut NewKey<'_>)) {
+        let (id, user) = (KeyId::from(secret.replace("ck_", "key_of_")), UserId::from(user));
+        self.store.add_user(&user, None, at(1)).await.unwrap();
+        let mut key = NewKey {
+            id: &id,
+            secret,
+            user: &user,
+            name: "test",
+            scopes: &Scope::ALL,
+            channels: None,
+            not_before: None,
+            expires_at: None,
+        };
+        shape(&mut key);
+        self.store.add_key(&key, at(1)).await.unwrap();
+    }
+
+    async fn keep(&self, changes: &[ChannelChange]) {
+        self.store.keep(changes, now()).await.unwrap();
+    }
+
+    /// A request under `/api` with the present key.
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let url = format!("http://{}/api{path}", self.stack.ground.address);
+        self.http.request(method, url).bearer_auth(self.stack.key())
+    }
+
+    fn get(&self, path: &str) -> RequestBuilder {
+        self.request(Method::GET, path)
+    }
+
+    fn put(&self, path: &str, body: &Value) -> RequestBuilder {
+        self.request(Method::PUT, path).json(body)
+    }
+
+    fn post(&self, path: &str, body: &Value) -> RequestBuilder {
+        self.request(Method::POST, path).json(body)
+    }
+
+    fn delete(&self, path: &str) -> RequestBuilder {
+        self.request(Method::DELETE, path)
+    }
+
+    /// A request outside of `/api`, without a key.
+    fn outside(&self, path: &str) -> RequestBuilder {
+        self.http.get(format!("http://{}{path}", self.stack.ground.address))
+    }
+}
+
+fn now() -> Timestamp {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    at(i64::try_from(now.as_millis()).unwrap())
+}
+
+/// A message of that person at that time, such as `2026-01-02T03:04:05Z`.
+fn message(id: &str, user: &str, time: &str, text: &str) -> ChannelChange {
+    let time = Timestamp::parse(time).unwrap();
+    let mut message = said(CHANNEL, id, time.millis(), text);
+    if let MessageChange::Received(received) = &mut message.change {
+        received.sender = Some(user.into());
+    }
+    message
+}
+
+fn under(rest: &str) -> String {
+    format!("/channels/{CHANNEL}{rest}")
+}
+
+fn texts(list: &Value, of: &str) -> Vec<String> {
+    let rows = list.as_array().unwrap_or_else(|| panic!("no list: {list}"));
+    rows.iter().map(|row| row[of].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+fn channel_id(id: &str) -> ChannelId {
+    ChannelId::from(id)
+}

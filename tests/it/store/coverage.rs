@@ -1,0 +1,188 @@
+//! What is kept of a channel, and what is missing.
+
+use chatkeep_core::store::{Gap, SightingKind};
+use chatkeep_core::time::Timestamp;
+
+use super::{Fixture, at, on_both, said, sighting};
+
+on_both!(
+    nothing_is_missing_before_anybody_wanted_it,
+    subscribing_again_ends_the_gap,
+    the_bot_comes_and_goes_in_any_order,
+    gaps_are_asked_for_by_time,
+    an_outage_is_what_passed_between_two_beats,
+    lost_media_are_counted_by_reason,
+);
+
+/// Reason, begin and end of each gap.
+fn told(gaps: &[Gap]) -> Vec<(&str, i64, Option<i64>)> {
+    gaps.iter().map(told_one).collect()
+}
+
+fn told_one(gap: &Gap) -> (&str, i64, Option<i64>) {
+    (&gap.reason, gap.from.millis(), gap.to.map(Timestamp::millis))
+}
+
+async fn gaps(fixture: &Fixture, channel: &str) -> Vec<Gap> {
+    fixture.store.gaps(&channel.into(), None, None).await.unwrap()
+}
+
+async fn unsubscribe(fixture: &Fixture, user: &str, now: i64) {
+    assert!(fixture.store.unsubscribe(&"C1".into(), &user.into(), at(now)).await.unwrap());
+}
+
+async fn nothing_is_missing_before_anybody_wanted_it(fixture: Fixture) {
+    let moves = [
+        sighting("C1", 1, SightingKind::BotJoined),
+        sighting("C1", 2, SightingKind::BotLeft),
+        sighting("C1", 3, SightingKind::BotJoined),
+        sighting("C1", 3, SightingKind::Present("U1".into())),
+    ];
+    fixture.store.sight(&moves, at(4)).await.unwrap();
+    fixture.store.beat(at(1)).await.unwrap();
+    fixture.store.beat(at(1_000_000)).await.unwrap();
+    let coverage = fixture.store.coverage(&"C1".into()).await.unwrap();
+    assert_eq!((coverage.since, coverage.messages), (None, None));
+    assert!(coverage.gaps.is_empty() && coverage.media.is_empty(), "{coverage:?}");
+    fixture.subscribe("C1", "U1", 2_000_000).await;
+    fixture.keep(&[said("C1", "a", 5, "x"), said("C1", "b", 2_000_001, "y")], 2_000_002).await;
+    let coverage = fixture.store.coverage(&"C1".into()).await.unwrap();
+    assert_eq!(coverage.since, Some(at(2_000_000)));
+    assert_eq!(coverage.messages, Some((at(5), at(2_000_001))));
+    assert_eq!(told(&coverage.gaps), [], "nothing of it was wanted");
+    let unknown = fixture.store.coverage(&"C9".into()).await.unwrap();
+    assert!(unknown.since.is_none() && unknown.gaps.is_empty());
+}
+
+async fn subscribing_again_ends_the_gap(fixture: Fixture) {
+    fixture.group("C1", &["U1", "U2"]).await;
+    fixture.subscribe("C1", "U1", 10).await;
+    fixture.subscribe("C1", "U2", 20).await;
+    unsubscribe(&fixture, "U1", 30).await;
+    assert_eq!(told(&gaps(&fixture, "C1").await), [], "somebody still wants it");
+    unsubscribe(&fixture, "U2", 40).await;
+    assert_eq!(told(&gaps(&fixture, "C1").await), [("unsubscribed", 40, None)]);
+    fixture.subscribe("C1", "U1", 50).await;
+    fixture.subscribe("C1", "U2", 60).await;
+    let all = gaps(&fixture, "C1").await;
+    assert_eq!(told(&all), [("unsubscribed", 40, Some(50))]);
+    assert_eq!(all[0].skipped, None, "nobody can know");
+    unsubscribe(&fixture, "U1", 70).await;
+    unsubscribe(&fixture, "U2", 80).await;
+    let expected = [("unsubscribed", 40, Some(50)), ("unsubscribed", 80, None)];
+    assert_eq!(told(&gaps(&fixture, "C1").await), expected);
+    let coverage = fixture.store.coverage(&"C1".into()).await.unwrap();
+    assert_eq!((coverage.since, coverage.gaps.len()), (Some(at(10)), 2));
+}
+
+async fn the_bot_comes_and_goes_in_any_order(fixture: Fixture) {
+    let moves = [
+        (1, SightingKind::BotJoined),
+        (5, SightingKind::BotLeft),
+        (20, SightingKind::BotJoined),
+        (30, SightingKind::BotLeft),
+        (40, SightingKind::BotJoined),
+        (50, SightingKind::BotLeft),
+    ];
+    for turn in 0..moves.len() {
+        let channel = format!("C{turn}");
+        fixture.group(&channel, &["U1"]).await;
+        let mut order: Vec<_> =
+            moves.iter().map(|(time, kind)| sighting(&channel, *time, kind.clone())).collect();
+        order.rotate_left(turn);
+        if turn % 2 == 0 {
+            order.reverse();
+        }
+        for (n, one) in order.iter().enumerate() {
+            if n == turn {
+                fixture.subscribe(&channel, "U1", 10).await;
+            }
+            for _ in 0..2 {
+                fixture.store.sight(std::slice::from_ref(one), at(60)).await.unwrap();
+            }
+        }
+        let expected = [
+            // The bot was out already when somebody wanted the channel kept.
+            ("bot_removed", 10, Some(20)),
+            ("bot_removed", 30, Some(40)),
+            ("bot_removed", 50, None),
+        ];
+        assert_eq!(told(&gaps(&fixture, &channel).await), expected, "{channel}");
+    }
+}
+
+async fn gaps_are_asked_for_by_time(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 10).await;
+    let moves = [
+        sighting("C1", 100, SightingKind::BotLeft),
+        sighting("C1", 110, SightingKind::BotJoined),
+        sighting("C1", 300, SightingKind::BotLeft),
+    ];
+    fixture.store.sight(&moves, at(301)).await.unwrap();
+    unsubscribe(&fixture, "U1", 200).await;
+    fixture.subscribe("C1", "U1", 210).await;
+    let between = async |from: Option<i64>, to: Option<i64>| {
+        let gaps = fixture.store.gaps(&"C1".into(), from.map(at), to.map(at)).await.unwrap();
+        gaps.iter().map(|gap| gap.from.millis()).collect::<Vec<_>>()
+    };
+    assert_eq!(between(None, None).await, [100, 200, 300]);
+    assert_eq!(between(Some(105), Some(205)).await, [100, 200]);
+    assert!(between(Some(111), Some(200)).await.is_empty());
+    assert_eq!(between(Some(1_000), None).await, [300], "it still lasts");
+    assert!(between(None, Some(100)).await.is_empty());
+}
+
+async fn an_outage_is_what_passed_between_two_beats(fixture: Fixture) {
+    const MINUTE: i64 = 60_000;
+    for channel in ["C1", "C2"] {
+        fixture.group(channel, &["U1"]).await;
+    }
+    fixture.subscribe("C1", "U1", MINUTE).await;
+    for minute in [10, 13, 20, 21, 40] {
+        fixture.store.beat(at(minute * MINUTE)).await.unwrap();
+    }
+    // Of two processes the slower one: it takes nothing back.
+    fixture.store.beat(at(30 * MINUTE)).await.unwrap();
+    fixture.store.beat(at(41 * MINUTE)).await.unwrap();
+    let outages =
+        [("outage", 13 * MINUTE, Some(20 * MINUTE)), ("outage", 21 * MINUTE, Some(40 * MINUTE))];
+    assert_eq!(told(&gaps(&fixture, "C1").await), outages);
+    // Somebody who came in the middle of it misses only the rest.
+    fixture.subscribe("C2", "U1", 15 * MINUTE).await;
+    let outages =
+        [("outage", 15 * MINUTE, Some(20 * MINUTE)), ("outage", 21 * MINUTE, Some(40 * MINUTE))];
+    assert_eq!(told(&gaps(&fixture, "C2").await), outages);
+}
+
+async fn lost_media_are_counted_by_reason(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 10).await;
+    let rows = [
+        ("a", "stored", "NULL"),
+        ("b", "pending", "NULL"),
+        ("c", "failed", "'too_large'"),
+        ("d", "failed", "'too_large'"),
+        ("e", "failed", "'gone'"),
+        ("f", "expired", "NULL"),
+        ("g", "skipped", "NULL"),
+    ];
+    for (id, status, reason) in rows {
+        let row = format!("('C1', '{id}', '{status}', {reason}, 1)");
+        let columns = "channel_id, message_id, status, reason, created_at";
+        fixture.run(&format!("INSERT INTO media ({columns}) VALUES {row}")).await;
+    }
+    let coverage = fixture.store.coverage(&"C1".into()).await.unwrap();
+    let lost: Vec<_> = coverage
+        .media
+        .iter()
+        .map(|lost| (lost.status.as_str(), lost.reason.as_deref(), lost.count))
+        .collect();
+    let expected = [
+        ("expired", None, 1),
+        ("failed", Some("gone"), 1),
+        ("failed", Some("too_large"), 2),
+        ("skipped", None, 1),
+    ];
+    assert_eq!(lost, expected);
+}

@@ -1,0 +1,127 @@
+//! Roles, and who the platform is asked about.
+
+use std::time::Duration;
+
+use chatkeep_core::role::Role;
+use chatkeep_core::store::{RoleSet, SightingKind};
+use futures_util::future::join_all;
+
+use super::{Fixture, at, on_both, sighting};
+
+on_both!(
+    owners_and_admins_set_what_they_may,
+    people_who_left_set_nothing,
+    two_owners_of_one_moment_agree,
+    a_person_is_asked_about_once_in_a_while,
+);
+
+async fn set(fixture: &Fixture, by: &str, user: &str, role: Role) -> RoleSet {
+    let set = fixture.store.set_role(&"C1".into(), &by.into(), &user.into(), role, at(50)).await;
+    set.unwrap()
+}
+
+async fn role(fixture: &Fixture, user: &str) -> Role {
+    fixture.store.member(&"C1".into(), &user.into()).await.unwrap().unwrap().role
+}
+
+/// U1 owns the channel, U2 is an admin, U3 a member, U4 a guest.
+async fn prepared(fixture: &Fixture) {
+    fixture.group("C1", &["U1", "U2", "U3", "U4"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    assert_eq!(set(fixture, "U1", "U2", Role::Admin).await, RoleSet::Done);
+    assert_eq!(set(fixture, "U1", "U4", Role::Guest).await, RoleSet::Done);
+}
+
+async fn owners_and_admins_set_what_they_may(fixture: Fixture) {
+    prepared(&fixture).await;
+    let cases = [
+        ("U1", "U3", Role::Owner, RoleSet::Denied),
+        ("U1", "U1", Role::Member, RoleSet::Denied),
+        ("U1", "U9", Role::Admin, RoleSet::NoMember),
+        ("U2", "U9", Role::Admin, RoleSet::NoMember),
+        ("U2", "U3", Role::Admin, RoleSet::Denied),
+        ("U2", "U3", Role::Guest, RoleSet::Denied),
+        ("U2", "U4", Role::Admin, RoleSet::Denied),
+        ("U2", "U1", Role::Member, RoleSet::Denied),
+        ("U2", "U2", Role::Member, RoleSet::Denied),
+        ("U3", "U4", Role::Member, RoleSet::Denied),
+        ("U3", "U9", Role::Member, RoleSet::Denied),
+        ("U4", "U4", Role::Member, RoleSet::Denied),
+        ("U9", "U4", Role::Member, RoleSet::Denied),
+    ];
+    let roles = async || {
+        let mut roles = Vec::new();
+        for user in ["U1", "U2", "U3", "U4"] {
+            roles.push(role(&fixture, user).await);
+        }
+        roles
+    };
+    let before = roles().await;
+    assert_eq!(before, [Role::Owner, Role::Admin, Role::Member, Role::Guest]);
+    for (by, user, wanted, answer) in cases {
+        assert_eq!(set(&fixture, by, user, wanted).await, answer, "{by} {user} {wanted}");
+    }
+    assert_eq!(roles().await, before, "what was refused changed nothing");
+    assert_eq!(set(&fixture, "U2", "U4", Role::Member).await, RoleSet::Done);
+    assert_eq!(set(&fixture, "U1", "U2", Role::Member).await, RoleSet::Done);
+    assert_eq!(set(&fixture, "U1", "U2", Role::Member).await, RoleSet::Done);
+    assert_eq!(roles().await, [Role::Owner, Role::Member, Role::Member, Role::Member]);
+    let member = fixture.store.member(&"C1".into(), &"U4".into()).await.unwrap().unwrap();
+    assert_eq!(member.updated_at, at(50));
+}
+
+async fn people_who_left_set_nothing(fixture: Fixture) {
+    prepared(&fixture).await;
+    let left = sighting("C1", 60, SightingKind::Left("U1".into()));
+    fixture.store.sight(&[left], at(60)).await.unwrap();
+    assert_eq!(set(&fixture, "U1", "U4", Role::Member).await, RoleSet::Denied);
+    let left = sighting("C1", 61, SightingKind::Left("U4".into()));
+    fixture.store.sight(&[left], at(61)).await.unwrap();
+    // Whoever is gone may still be given a role for when they come back.
+    assert_eq!(set(&fixture, "U2", "U4", Role::Member).await, RoleSet::Done);
+    let back = sighting("C1", 70, SightingKind::Joined("U1".into()));
+    fixture.store.sight(&[back], at(70)).await.unwrap();
+    assert_eq!(set(&fixture, "U1", "U4", Role::Guest).await, RoleSet::Done);
+}
+
+/// An admin raises guests while the owner takes the admin's role away, over and over: whatever
+/// the order, nothing hangs, and the admin sets nothing any more once they are none.
+async fn two_owners_of_one_moment_agree(fixture: Fixture) {
+    prepared(&fixture).await;
+    for _ in 0..10 {
+        assert_eq!(set(&fixture, "U1", "U2", Role::Admin).await, RoleSet::Done);
+        assert_eq!(set(&fixture, "U1", "U4", Role::Guest).await, RoleSet::Done);
+        let (raised, lowered) = tokio::join!(
+            set(&fixture, "U2", "U4", Role::Member),
+            set(&fixture, "U1", "U2", Role::Member),
+        );
+        assert_eq!(lowered, RoleSet::Done);
+        let expected = if raised == RoleSet::Done { Role::Member } else { Role::Guest };
+        assert_eq!(role(&fixture, "U4").await, expected);
+        assert_eq!(set(&fixture, "U2", "U4", Role::Member).await, RoleSet::Denied);
+    }
+    let (roles, people) = ([Role::Admin, Role::Member, Role::Guest], ["U2", "U3", "U4"]);
+    let all = (0..30).map(|n| set(&fixture, "U1", people[n % 3], roles[(n / 3) % 3]));
+    assert!(join_all(all).await.iter().all(|done| *done == RoleSet::Done));
+}
+
+async fn a_person_is_asked_about_once_in_a_while(fixture: Fixture) {
+    const AGAIN: Duration = Duration::from_hours(24);
+    let day = 86_400_000;
+    let store = &fixture.store;
+    let claim = async |channel: &str, user: &str, now| {
+        let claimed =
+            store.claim_membership_check(&channel.into(), &user.into(), at(now), AGAIN).await;
+        claimed.unwrap()
+    };
+    let many = (0..8).map(|_| claim("C1", "U1", 1_000));
+    let claimed = join_all(many).await.into_iter().filter(|claimed| *claimed).count();
+    assert_eq!(claimed, 1, "of many at once one asks");
+    assert!(!claim("C1", "U1", day + 1_000).await, "not yet");
+    assert!(claim("C1", "U1", day + 1_001).await, "a day later");
+    assert!(!claim("C1", "U1", day + 1_002).await);
+    assert!(claim("C1", "U2", 1_000).await && claim("C2", "U1", 1_000).await);
+    store.release_membership_check(&"C1".into(), &"U1".into()).await.unwrap();
+    assert!(!claim("C2", "U1", 1_001).await, "only what was released is free");
+    assert!(claim("C1", "U1", day + 1_003).await);
+}

@@ -1,0 +1,121 @@
+//! Settings have versions, so that nobody overwrites what they have not read.
+
+use chatkeep_core::assistant::{AssistantConfig, RuleDraft};
+use chatkeep_core::id::{ChannelId, RuleId, UserId};
+use chatkeep_core::store::{RuleChange, RuleChanged, SettingVersions, Store};
+use futures_util::future::join_all;
+
+use super::{Fixture, at, on_both};
+
+on_both!(
+    each_object_has_its_own_version,
+    another_version_is_not_overwritten,
+    of_many_who_read_the_same_one_writes,
+);
+
+/// The versions of switches, welcome text, group rules and rules.
+async fn versions(store: &Store) -> [i64; 4] {
+    let channel = ChannelId::from("C1");
+    [
+        store.assistant_setting(&channel).await.unwrap().version,
+        store.welcome(&channel).await.unwrap().version,
+        store.group_rules(&channel).await.unwrap().version,
+        store.rules(&channel).await.unwrap().version,
+    ]
+}
+
+fn draft() -> RuleDraft {
+    RuleDraft { keywords: vec!["k".to_owned()], question: String::new(), answer: "a".to_owned() }
+}
+
+async fn welcome(store: &Store, text: &str, wanted: Option<i64>) -> Result<(), SettingVersions> {
+    let change = |mut config: AssistantConfig, versions: SettingVersions| {
+        if wanted.is_some_and(|wanted| wanted != versions.welcome) {
+            return Err(versions);
+        }
+        text.clone_into(&mut config.welcome.message);
+        Ok(config)
+    };
+    let by = "U1".into();
+    let changed = store.change_assistant_config(&"C1".into(), &by, at(9), change).await.unwrap();
+    changed.map(|_| ())
+}
+
+async fn switch(store: &Store, on: bool, wanted: Option<i64>) -> Result<i64, SettingVersions> {
+    let change = |mut config: AssistantConfig, versions: SettingVersions| {
+        if wanted.is_some_and(|wanted| wanted != versions.config) {
+            return Err(versions);
+        }
+        config.enabled = on;
+        Ok(config)
+    };
+    let by = "U1".into();
+    let changed = store.change_assistant_config(&"C1".into(), &by, at(9), change).await.unwrap();
+    changed.map(|setting| setting.version)
+}
+
+async fn each_object_has_its_own_version(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    let (store, channel, user) = (&fixture.store, ChannelId::from("C1"), UserId::from("U1"));
+    assert_eq!(versions(store).await, [0, 0, 0, 0]);
+    assert_eq!(switch(store, true, None).await.unwrap(), 1);
+    assert_eq!(versions(store).await, [1, 0, 0, 0]);
+    welcome(store, "hi", None).await.unwrap();
+    assert_eq!(versions(store).await, [2, 1, 0, 0], "the welcome text is one of the switches");
+    assert!(store.set_group_rules(&channel, "be kind", None, &user, at(9)).await.unwrap());
+    assert_eq!(versions(store).await, [2, 1, 1, 0]);
+    let id = RuleId::from("qa_1");
+    for change in [
+        RuleChange::Add(&id, &draft()),
+        RuleChange::Replace(&id, &draft()),
+        RuleChange::Remove(&id),
+    ] {
+        let done = store.change_rule(&channel, change, None, &user, at(9)).await.unwrap();
+        assert_eq!(done, RuleChanged::Done);
+    }
+    let gone = RuleChange::Remove(&id);
+    let done = store.change_rule(&channel, gone, None, &user, at(9)).await.unwrap();
+    assert_eq!(done, RuleChanged::NoRule);
+    assert_eq!(versions(store).await, [2, 1, 1, 3]);
+    assert_eq!(store.assistant_version(&channel).await.unwrap(), 6, "workers see every change");
+}
+
+async fn another_version_is_not_overwritten(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    let (store, channel, user) = (&fixture.store, ChannelId::from("C1"), UserId::from("U1"));
+    // 0 is what was read of a channel in which nothing was ever set.
+    assert!(store.set_group_rules(&channel, "one", Some(&[0]), &user, at(9)).await.unwrap());
+    assert!(!store.set_group_rules(&channel, "two", Some(&[0]), &user, at(9)).await.unwrap());
+    assert!(!store.set_group_rules(&channel, "two", Some(&[]), &user, at(9)).await.unwrap());
+    assert!(store.set_group_rules(&channel, "three", Some(&[7, 1]), &user, at(9)).await.unwrap());
+    assert_eq!(store.group_rules(&channel).await.unwrap().value.text, "three");
+    let id = RuleId::from("qa_1");
+    let add = async |wanted: &[i64]| {
+        let change = RuleChange::Add(&id, &draft());
+        store.change_rule(&channel, change, Some(wanted), &user, at(9)).await.unwrap()
+    };
+    assert_eq!(add(&[1]).await, RuleChanged::Stale);
+    assert_eq!(add(&[0]).await, RuleChanged::Done);
+    let remove = RuleChange::Remove(&id);
+    let stale = store.change_rule(&channel, remove, Some(&[0]), &user, at(9)).await.unwrap();
+    assert_eq!(stale, RuleChanged::Stale);
+    assert_eq!(store.rules(&channel).await.unwrap().value.items.len(), 1);
+    welcome(store, "hi", Some(0)).await.unwrap();
+    let refused = welcome(store, "ho", Some(0)).await.unwrap_err();
+    assert_eq!((refused.config, refused.welcome), (1, 1));
+    assert_eq!(store.welcome(&channel).await.unwrap().value.text, "hi");
+    assert_eq!(versions(store).await, [1, 1, 2, 1]);
+}
+
+async fn of_many_who_read_the_same_one_writes(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    let store = &fixture.store;
+    let (channel, user) = (ChannelId::from("C1"), UserId::from("U1"));
+    let written = join_all((0..8).map(|n| switch(store, n % 2 == 0, Some(0)))).await;
+    assert_eq!(written.iter().filter(|done| done.is_ok()).count(), 1);
+    let texts = ["a", "b", "c", "d", "e"];
+    let set = texts.map(|text| store.set_group_rules(&channel, text, Some(&[0]), &user, at(9)));
+    let set = join_all(set).await.into_iter().filter(|done| *done.as_ref().unwrap()).count();
+    assert_eq!(set, 1);
+    assert_eq!(versions(store).await, [1, 0, 1, 0]);
+}
