@@ -12,4 +12,5 @@ pub mod cli;
 pub mod demo;
 pub mod ingress;
 pub mod ops;
+mod transfer;
 mod view;

@@ -1,7 +1,10 @@
 //! The command line.
 
 mod dead;
+mod export;
+mod import;
 mod key;
+mod progress;
 mod serve;
 mod table;
 mod user;
@@ -68,6 +71,10 @@ enum Command {
     /// API keys.
     #[command(subcommand)]
     Key(key::Command),
+    /// Writes a channel's messages, with media, for keeping or reading elsewhere.
+    Export(export::Args),
+    /// Brings messages in from an export or from the LINE app's own.
+    Import(import::Args),
     /// Events that no stage could handle.
     #[command(subcommand)]
     Dead(dead::Command),
@@ -108,6 +115,9 @@ pub fn main() -> ExitCode {
             eprintln!("chatkeep: {error:#}");
             let usage = error.downcast_ref::<ConfigError>().is_some()
                 || error.downcast_ref::<Unfit>().is_some();
+            if error.downcast_ref::<import::NotUnderstood>().is_some() {
+                return ExitCode::from(import::NotUnderstood::CODE);
+            }
             if usage { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
         }
     }
@@ -135,6 +145,8 @@ fn run(cli: Cli) -> anyhow::Result<()> {
             Command::Migrate => migrate(&context).await,
             Command::User(command) => user::run(&context, command).await,
             Command::Key(command) => key::run(&context, command).await,
+            Command::Export(args) => export::run(&context, &args).await,
+            Command::Import(args) => Box::pin(import::run(&context, &args)).await,
             Command::Dead(command) => dead::run(&context, command).await,
             Command::Demo(_) => Ok(()),
         }

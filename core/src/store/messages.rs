@@ -132,7 +132,8 @@ pub struct Gap {
 macro_rules! page {
     ($than:literal, $direction:literal) => {
         concat!(
-            "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type,
+            "SELECT m.channel_id, m.message_id, m.sent_at,
+                    COALESCE(m.first_kept_at, m.backed_up_at) AS backed_up_at, m.sender_id, m.type,
                     m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
                     u.display_name, u.picture_url, f.status AS media_status
              FROM messages m
@@ -158,7 +159,8 @@ const NEWEST_FIRST: &str = page!("<", "DESC");
 const OLDEST_FIRST: &str = page!(">", "ASC");
 
 const ONE: &str = "
-    SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type, m.content,
+    SELECT m.channel_id, m.message_id, m.sent_at,
+           COALESCE(m.first_kept_at, m.backed_up_at) AS backed_up_at, m.sender_id, m.type, m.content,
            m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
            u.display_name, u.picture_url, f.status AS media_status
     FROM messages m

@@ -26,7 +26,7 @@ use db::{Db, read};
 
 pub use assistant::{RuleChange, RuleChanged};
 pub use channels::{Channel, ChannelStatus};
-pub use keep::{ChannelChange, Kept};
+pub use keep::{ChannelChange, Imported, ImportedMedia, ImportedMessage, ImportedPerson, Kept};
 pub use keys::{Key, NewKey};
 pub use members::{Member, MemberStatus, Sighting, SightingKind};
 pub use messages::{Gap, MessageFilter, MessagePage, Order, Sender, StoredMessage};

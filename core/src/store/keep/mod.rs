@@ -2,12 +2,14 @@
 //! (architecture, rules 2 and 3).
 
 mod fresh;
+mod import;
 mod sql;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sqlx::{query, query_as};
 
+pub use import::{Imported, ImportedMedia, ImportedMessage, ImportedPerson};
 pub(super) use sql::Key;
 use sql::{
     ADD_NOTICE, ADD_TO_BASELINES, ADD_TO_CHANNELS, ADD_TO_USERS, ALL_MESSAGES, CLOSE_GAPS, Delta,
