@@ -213,18 +213,21 @@ mod tests {
     }
 
     fn media() -> impl Strategy<Value = MediaInfo> {
-        let set = (text(), any::<Option<u32>>()).prop_map(|(id, index)| ImageSet { id, index, total: None });
-        let some = proptest::option::of(text());
-        (some.clone(), some, any::<Option<i64>>(), any::<Option<i64>>(), proptest::option::of(set)).prop_map(
-            |(original_url, file_name, duration, file_size, image_set)| MediaInfo {
+        let set = (text(), any::<Option<u32>>()).prop_map(|(id, index)| ImageSet {
+            id,
+            index,
+            total: None,
+        });
+        let some = || proptest::option::of(text());
+        (some(), some(), any::<Option<i64>>(), any::<Option<i64>>(), proptest::option::of(set))
+            .prop_map(|(original_url, file_name, duration, file_size, image_set)| MediaInfo {
                 original_url,
                 preview_url: None,
                 duration,
                 file_name,
                 file_size,
                 image_set,
-            },
-        )
+            })
     }
 
     fn content() -> impl Strategy<Value = Content> {
@@ -248,7 +251,8 @@ mod tests {
             prop::collection::vec(emoji, several(3)),
             prop::collection::vec(mention, several(3)),
         );
-        let sticker = (text(), proptest::option::of(text()), prop::collection::vec(text(), several(3)));
+        let sticker =
+            (text(), proptest::option::of(text()), prop::collection::vec(text(), several(3)));
         prop_oneof![
             said.prop_map(|(text, emojis, mentions)| Content::Text { text, emojis, mentions }),
             media().prop_map(Content::Image),
@@ -281,7 +285,11 @@ mod tests {
             id: "m1".into(),
             sent_at: Timestamp::from_millis(at),
             backed_up_at: Timestamp::from_millis(at + 5),
-            sender: Some(Sender { id: "U1".into(), display_name: Some("小明".into()), picture_url: None }),
+            sender: Some(Sender {
+                id: "U1".into(),
+                display_name: Some("小明".into()),
+                picture_url: None,
+            }),
             kind: content.kind(),
             media_status: content.kind().is_media().then(|| "pending".to_owned()),
             content: Some(content),
@@ -332,13 +340,16 @@ mod tests {
         let emoji = Emoji { index: 0, length: 1, product_id: "p".into(), emoji_id: "e".into() };
         let content = Content::Text { text: "$".into(), emojis: vec![emoji], mentions: Vec::new() };
         let (message, json) = stored(content, 1);
-        assert!(written(&message, &json).ends_with(&format!(",\"extra\":{{\"content\":{json}}}}}\n")));
+        assert!(
+            written(&message, &json).ends_with(&format!(",\"extra\":{{\"content\":{json}}}}}\n"))
+        );
     }
 
     #[test]
     fn a_message_that_was_taken_back_has_no_content() {
         let (message, json) = stored(Content::text("secret"), 1);
-        let message = StoredMessage { content: None, unsent_at: Some(Timestamp::from_millis(9)), ..message };
+        let message =
+            StoredMessage { content: None, unsent_at: Some(Timestamp::from_millis(9)), ..message };
         let mut out = Vec::new();
         Line::new(message, None).write(&mut out).unwrap();
         let line = String::from_utf8(out).unwrap();
@@ -346,8 +357,12 @@ mod tests {
         assert_eq!((read.content, read.unsent_at), (None, Some(Timestamp::from_millis(9))));
         // Also when a line holds it after all.
         let (message, _) = stored(Content::text("secret"), 1);
-        let told = written(&message, &json).replace("\"unsentAt\":null", "\"unsentAt\":\"2026-01-01T00:00:00Z\"");
-        assert_eq!(Line::read(&told).unwrap().message(&"C1".into(), |_| false).unwrap().content, None);
+        let told = written(&message, &json)
+            .replace("\"unsentAt\":null", "\"unsentAt\":\"2026-01-01T00:00:00Z\"");
+        assert_eq!(
+            Line::read(&told).unwrap().message(&"C1".into(), |_| false).unwrap().content,
+            None
+        );
     }
 
     #[test]

@@ -11,3 +11,4 @@ mod pipeline;
 mod program;
 mod stack;
 mod store;
+mod transfer;
