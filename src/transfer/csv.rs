@@ -63,7 +63,7 @@ fn writer(start: Vec<u8>) -> csv::Writer<Vec<u8>> {
 }
 
 fn finished(out: csv::Writer<Vec<u8>>) -> Result<Bytes, TransferError> {
-    let out = out.into_inner().map_err(|error| error.into_error())?;
+    let out = out.into_inner().map_err(csv::IntoInnerError::into_error)?;
     Ok(out.into())
 }
 

@@ -276,8 +276,8 @@ mod tests {
         ]
     }
 
-    fn stored(content: Content, at: i64) -> (StoredMessage, String) {
-        let json = serde_json::to_string(&content).unwrap();
+    fn stored(content: &Content, at: i64) -> (StoredMessage, String) {
+        let json = serde_json::to_string(content).unwrap();
         // As the store reads it: from its text.
         let content: Content = serde_json::from_str(&json).unwrap();
         let message = StoredMessage {
@@ -314,7 +314,7 @@ mod tests {
             content in content(),
             at in 0..4_102_444_800_000_i64,
         ) {
-            let (message, json) = stored(content, at);
+            let (message, json) = stored(&content, at);
             let line = written(&message, &json);
             prop_assert_eq!(line.matches('\n').count(), 1);
             let read = Line::read(line.trim_end_matches('\n')).unwrap();
@@ -335,11 +335,11 @@ mod tests {
 
     #[test]
     fn what_the_form_says_is_not_said_twice() {
-        let (message, json) = stored(Content::text("早安"), 1);
+        let (message, json) = stored(&Content::text("早安"), 1);
         assert!(!written(&message, &json).contains("extra"));
         let emoji = Emoji { index: 0, length: 1, product_id: "p".into(), emoji_id: "e".into() };
         let content = Content::Text { text: "$".into(), emojis: vec![emoji], mentions: Vec::new() };
-        let (message, json) = stored(content, 1);
+        let (message, json) = stored(&content, 1);
         assert!(
             written(&message, &json).ends_with(&format!(",\"extra\":{{\"content\":{json}}}}}\n"))
         );
@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_message_that_was_taken_back_has_no_content() {
-        let (message, json) = stored(Content::text("secret"), 1);
+        let (message, json) = stored(&Content::text("secret"), 1);
         let message =
             StoredMessage { content: None, unsent_at: Some(Timestamp::from_millis(9)), ..message };
         let mut out = Vec::new();
@@ -356,7 +356,7 @@ mod tests {
         let read = Line::read(&line).unwrap().message(&"C1".into(), |_| false).unwrap();
         assert_eq!((read.content, read.unsent_at), (None, Some(Timestamp::from_millis(9))));
         // Also when a line holds it after all.
-        let (message, _) = stored(Content::text("secret"), 1);
+        let (message, _) = stored(&Content::text("secret"), 1);
         let told = written(&message, &json)
             .replace("\"unsentAt\":null", "\"unsentAt\":\"2026-01-01T00:00:00Z\"");
         assert_eq!(
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn lines_that_are_wrong_say_why() {
-        let (message, json) = stored(Content::text("x"), 1);
+        let (message, json) = stored(&Content::text("x"), 1);
         let line = written(&message, &json);
         let why = |line: &str| {
             let read = Line::read(line);

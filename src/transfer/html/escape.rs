@@ -1,5 +1,7 @@
 //! Text inside a page.
 
+use std::fmt::Write as _;
+
 /// Appends text so that no character of it means anything to a browser.
 pub(super) fn push(out: &mut String, text: &str) {
     for c in text.chars() {
@@ -67,7 +69,7 @@ pub(super) fn anchor(id: &str) -> String {
         if byte.is_ascii_alphanumeric() || byte == b'-' {
             out.push(char::from(byte));
         } else {
-            out.push_str(&format!("_{byte:02x}"));
+            let _ = write!(out, "_{byte:02x}");
         }
     }
     out

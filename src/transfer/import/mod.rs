@@ -147,15 +147,15 @@ impl Import<'_> {
                 };
                 if line {
                     let survey = survey(&path)?;
-                    self.line(survey, open(&path)?, size, &mut watch).await
+                    Box::pin(self.line(survey, open(&path)?, size, &mut watch)).await
                 } else {
-                    self.jsonl(open(&path)?, size, &mut watch).await
+                    Box::pin(self.jsonl(open(&path)?, size, &mut watch)).await
                 }
             }
             Source::Zip(path) => {
                 let mut archive = Source::archive(&path)?;
                 let (entry, size) = Source::entry(&mut archive)?;
-                self.jsonl(entry, size, &mut watch).await
+                Box::pin(self.jsonl(entry, size, &mut watch)).await
             }
         }
     }
@@ -222,7 +222,7 @@ impl Import<'_> {
             for found in found.drain(..) {
                 match found {
                     Found::Said(said) => {
-                        let (message, person) = text.message(said)?;
+                        let (message, person) = text.message(&said)?;
                         sink.take(message, person, &mut summary).await?;
                     }
                     Found::Happened => summary.happened += 1,
@@ -248,7 +248,7 @@ struct TextImport {
 impl TextImport {
     fn message(
         &mut self,
-        said: Said,
+        said: &Said,
     ) -> Result<(ImportedMessage, Option<ImportedPerson>), TransferError> {
         let at = self.zone.at(said.at);
         let name = said.name.replace('\0', "");

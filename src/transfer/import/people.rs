@@ -32,7 +32,7 @@ impl People {
                 after = Some(last.user.clone());
                 for member in page {
                     if let Some(name) = member.display_name {
-                        people.add(name.trim(), member.user);
+                        people.add(name.trim(), &member.user);
                     }
                 }
             }
@@ -40,11 +40,11 @@ impl People {
         Ok(people)
     }
 
-    fn add(&mut self, name: &str, user: UserId) {
+    fn add(&mut self, name: &str, user: &UserId) {
         self.0
             .entry(name.to_owned())
             .and_modify(|known| {
-                if known.as_ref() != Some(&user) {
+                if known.as_ref() != Some(user) {
                     *known = None;
                 }
             })
@@ -116,9 +116,9 @@ mod tests {
     #[test]
     fn a_name_that_two_have_is_nobodys() {
         let mut people = People::default();
-        people.add("Ann", "U1".into());
-        people.add("Bob", "U2".into());
-        people.add("Bob", "U3".into());
+        people.add("Ann", &"U1".into());
+        people.add("Bob", &"U2".into());
+        people.add("Bob", &"U3".into());
         assert_eq!(people.find(" Ann "), ("U1".into(), false));
         let (bob, guessed) = people.find("Bob");
         assert!(guessed && bob.as_str().starts_with("import:"));

@@ -30,7 +30,7 @@ fn lines(count: usize) -> String {
             "quotedMessageId": null, "editedAt": null, "unsentAt": null,
         })
     };
-    (0..count).map(|n| format!("{}\n", line(n))).collect()
+    (0..count).flat_map(|n| [line(n).to_string(), "\n".to_owned()]).collect()
 }
 
 async fn a_full_quota_stops_it_and_a_larger_one_goes_on(parts: Parts) {

@@ -297,9 +297,8 @@ async fn fates(
     let fate = |message: &ImportedMessage| match known.get(message.id.as_str()) {
         Some(true) => Fate::Erased,
         _ if of_erased(message, &people) => Fate::Erased,
-        Some(false) => Fate::Known,
         None if seen.insert(message.id.clone()) => Fate::New,
-        None => Fate::Known,
+        _ => Fate::Known,
     };
     Ok(messages.iter().map(fate).collect())
 }
