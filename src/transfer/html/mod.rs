@@ -101,7 +101,8 @@ impl Page {
             self.last = None;
             let _ = writeln!(out, "<h2>{}</h2>", time.format("%Y-%m-%d"));
         }
-        let who = message.sender.as_ref().map_or("", |sender| sender.id.as_str());
+        let nobody = if message.is_bot { "Bot" } else { "" };
+        let who = message.sender.as_ref().map_or(nobody, |sender| sender.id.as_str());
         let follows = self.last.as_ref().is_some_and(|(last, at)| {
             last == who && message.sent_at.millis() - at.millis() < TOGETHER
         });

@@ -1,5 +1,5 @@
-//! Lines of a text file, whatever its encoding and line ends: UTF-8, with or without a byte order
-//! mark, or UTF-16 with one.
+//! Lines of a text file, whatever its encoding and line ends: UTF-8 or UTF-16, with or without a
+//! byte order mark.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -69,6 +69,9 @@ pub(super) fn decoded<'a>(input: impl Read + 'a) -> io::Result<Box<dyn BufRead +
         [0xef, 0xbb, 0xbf, ..] => (3, None),
         [0xff, 0xfe, ..] => (2, Some(false)),
         [0xfe, 0xff, ..] => (2, Some(true)),
+        // No text begins with half a character, so this is UTF-16 without a mark.
+        [1.., 0, ..] => (0, Some(false)),
+        [0, 1.., ..] => (0, Some(true)),
         _ => (0, None),
     };
     input.consume(mark);
@@ -158,6 +161,8 @@ mod tests {
         let marked = format!("\u{feff}{plain}");
         let little: Vec<u8> = marked.encode_utf16().flat_map(u16::to_le_bytes).collect();
         let big: Vec<u8> = marked.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let bare: Vec<u8> = "a\nb".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(lines(&bare), text(&["a", "b"]));
         for bytes in [plain.as_bytes(), marked.as_bytes(), &little, &big] {
             assert_eq!(lines(bytes), expected);
         }

@@ -1,6 +1,7 @@
 //! The store's contract: every test runs on SQLite and on PostgreSQL.
 
 mod assistant;
+mod import;
 mod keep;
 mod members;
 mod quota;
