@@ -70,8 +70,8 @@ pub(super) fn decoded<'a>(input: impl Read + 'a) -> io::Result<Box<dyn BufRead +
         [0xff, 0xfe, ..] => (2, Some(false)),
         [0xfe, 0xff, ..] => (2, Some(true)),
         // No text begins with half a character, so this is UTF-16 without a mark.
-        [1.., 0, ..] => (0, Some(false)),
-        [0, 1.., ..] => (0, Some(true)),
+        [1..=0xff, 0, ..] => (0, Some(false)),
+        [0, 1..=0xff, ..] => (0, Some(true)),
         _ => (0, None),
     };
     input.consume(mark);
