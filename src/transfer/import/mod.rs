@@ -4,6 +4,7 @@
 mod people;
 mod sink;
 mod source;
+mod summary;
 mod text;
 mod zone;
 
@@ -17,11 +18,11 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::store::{ImportedMedia, ImportedMessage, ImportedPerson, Store};
 use chatkeep_core::time::SharedClock;
-use serde::Serialize;
 
 use self::people::{Ids, People};
 use self::sink::Sink;
 use self::source::{Metered, Source, open};
+pub(crate) use self::summary::{Progress, Summary};
 use self::text::{Lines, TextLine, decoded};
 pub(crate) use self::zone::Zone;
 use super::TransferError;
@@ -31,10 +32,6 @@ use super::line::{Found, Said, Survey};
 /// Why an imported media message has no file.
 pub(super) const NO_FILE: &str = "not in the export";
 
-/// Lines that are shown when they are not understood.
-const SHOWN: usize = 5;
-/// How much of each, in characters.
-const WIDTH: usize = 80;
 /// Lines between two looks at how far it is.
 const STEP: u64 = 500;
 
@@ -72,63 +69,6 @@ pub(crate) struct Import<'a> {
     pub(crate) form: Form,
     /// The zone of times that have none.
     pub(crate) zone: Zone,
-}
-
-/// What came of an import.
-#[derive(Debug, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Summary {
-    /// Messages that are kept now and were not before.
-    pub(crate) stored: u64,
-    /// Messages that were known already.
-    pub(crate) known: u64,
-    /// Messages that were erased once, or whose sender was.
-    pub(crate) erased: u64,
-    /// Lines that tell what happened in the chat instead of what somebody said.
-    pub(crate) happened: u64,
-    /// Lines that were not understood.
-    pub(crate) not_understood: u64,
-    /// The first of them.
-    pub(crate) lines: Vec<Unknown>,
-    /// Whether every subscriber's quota is full.
-    pub(crate) full: bool,
-    /// Messages that were left out because of that.
-    pub(crate) left: u64,
-}
-
-/// A line that was not understood.
-#[derive(Debug, Serialize)]
-pub(crate) struct Unknown {
-    /// Its number, from 1.
-    pub(crate) line: u64,
-    /// Why, where there is more to say than that.
-    pub(crate) why: Option<String>,
-    /// Its beginning.
-    pub(crate) text: String,
-}
-
-/// How far an import is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
-    /// Bytes read.
-    pub(crate) read: u64,
-    /// Bytes there are.
-    pub(crate) total: u64,
-    /// Messages dealt with.
-    pub(crate) messages: u64,
-}
-
-impl Summary {
-    fn unknown(&mut self, line: u64, why: Option<String>, text: &str) {
-        self.not_understood += 1;
-        if self.lines.len() < SHOWN {
-            let mut short: String = text.chars().take(WIDTH).collect();
-            if short.len() < text.len() {
-                short.push('…');
-            }
-            self.lines.push(Unknown { line, why, text: short });
-        }
-    }
 }
 
 impl Import<'_> {

@@ -3,6 +3,7 @@
 
 mod fresh;
 mod import;
+mod import_sql;
 mod sql;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

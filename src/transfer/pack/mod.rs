@@ -1,8 +1,10 @@
 //! An export into a file, a folder or an archive, with media. It is written beside its place and
 //! moved there when it is whole, so that half an export is never taken for one.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+mod out;
+
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,19 +13,13 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::MessageType;
 use chatkeep_core::store::{MessageFilter, Order, Store};
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
-use tokio::io::AsyncWriteExt as _;
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, ZipWriter};
 
+use self::out::Out;
 use super::media::FOLDER;
 use super::{Export, Format, MediaLinks, MediaSource, NoMedia, TransferError, pages};
 
 /// Messages with files, read at once.
 const PAGE: u32 = 1_000;
-/// Parts on their way to the archive.
-const QUEUE: usize = 4;
 
 /// Where an export goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +82,7 @@ pub(crate) async fn pack(
         export.media = MediaLinks::Beside(Arc::clone(&media));
     }
     let partial = target.path().map(|path| Partial::new(path)).transpose()?;
-    let mut out = Out::open(target, partial.as_ref())?;
+    let mut out = Out::open(target, partial.as_ref().map(|partial| partial.path.as_path()))?;
     let mut done = Done::default();
     out.start(&format!("messages.{}", export.format.extension()), false).await?;
     let filter = MessageFilter { from: export.from, to: export.to, ..MessageFilter::default() };
@@ -199,143 +195,6 @@ fn remove(path: &Path) {
 fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> TransferError {
     let path = path.to_owned();
     move |cause| TransferError::File { what, path, cause }
-}
-
-/// What is being written.
-enum Out {
-    Stdout(io::Stdout),
-    File(tokio::fs::File),
-    Folder { path: PathBuf, file: Option<tokio::fs::File> },
-    Zip(Archive),
-}
-
-impl Out {
-    fn open(target: &Target, partial: Option<&Partial>) -> Result<Self, TransferError> {
-        let Some(Partial { path, .. }) = partial else {
-            return Ok(Self::Stdout(io::stdout()));
-        };
-        let create = || File::create(path).map_err(failed("cannot write", path));
-        Ok(match target {
-            Target::Stdout => Self::Stdout(io::stdout()),
-            Target::File(_) => Self::File(tokio::fs::File::from_std(create()?)),
-            Target::Zip(_) => Self::Zip(Archive::new(create()?)),
-            Target::Folder(_) => {
-                fs::create_dir_all(path).map_err(failed("cannot make", path))?;
-                Self::Folder { path: path.clone(), file: None }
-            }
-        })
-    }
-
-    /// Begins the next file, where there are several.
-    async fn start(&mut self, name: &str, packed: bool) -> Result<(), TransferError> {
-        match self {
-            Self::Stdout(_) | Self::File(_) => Ok(()),
-            Self::Zip(archive) => archive.send(Part::Start { name: name.to_owned(), packed }).await,
-            Self::Folder { path, file } => {
-                if let Some(file) = file {
-                    file.flush().await?;
-                }
-                let path = path.join(name);
-                if let Some(folder) = path.parent() {
-                    fs::create_dir_all(folder).map_err(failed("cannot make", folder))?;
-                }
-                let created = tokio::fs::File::create(&path).await;
-                *file = Some(created.map_err(failed("cannot write", &path))?);
-                Ok(())
-            }
-        }
-    }
-
-    async fn write(&mut self, bytes: Bytes) -> Result<(), TransferError> {
-        match self {
-            Self::Stdout(out) => tokio::task::block_in_place(|| out.write_all(&bytes))?,
-            Self::File(file) => file.write_all(&bytes).await?,
-            Self::Zip(archive) => archive.send(Part::Bytes(bytes)).await?,
-            Self::Folder { file, .. } => {
-                if let Some(file) = file {
-                    file.write_all(&bytes).await?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    async fn finish(self) -> Result<(), TransferError> {
-        match self {
-            Self::Stdout(mut out) => tokio::task::block_in_place(|| out.flush())?,
-            Self::Zip(archive) => archive.finish().await?,
-            Self::File(mut file) | Self::Folder { file: Some(mut file), .. } => {
-                file.flush().await?;
-                file.sync_all().await?;
-            }
-            Self::Folder { file: None, .. } => {}
-        }
-        Ok(())
-    }
-}
-
-/// A part of an archive.
-enum Part {
-    /// The next file. Media is packed already and only stored.
-    Start {
-        name: String,
-        packed: bool,
-    },
-    Bytes(Bytes),
-    End,
-}
-
-/// An archive, written by a thread of its own: packing takes time.
-struct Archive {
-    parts: mpsc::Sender<Part>,
-    thread: JoinHandle<Result<(), TransferError>>,
-}
-
-impl Archive {
-    fn new(file: File) -> Self {
-        let (parts, queue) = mpsc::channel(QUEUE);
-        Self { parts, thread: tokio::task::spawn_blocking(move || write_archive(file, queue)) }
-    }
-
-    async fn send(&mut self, part: Part) -> Result<(), TransferError> {
-        if self.parts.send(part).await.is_ok() {
-            return Ok(());
-        }
-        // It takes no more because it failed; that error is the one to tell.
-        let ended = (&mut self.thread).await.map_err(|_| TransferError::Died)?;
-        ended.and(Err(TransferError::Died))
-    }
-
-    async fn finish(mut self) -> Result<(), TransferError> {
-        self.send(Part::End).await?;
-        drop(self.parts);
-        self.thread.await.map_err(|_| TransferError::Died)?
-    }
-}
-
-fn write_archive(file: File, mut queue: mpsc::Receiver<Part>) -> Result<(), TransferError> {
-    let mut archive = ZipWriter::new(io::BufWriter::new(file));
-    while let Some(part) = queue.blocking_recv() {
-        match part {
-            Part::Start { name, packed } => {
-                let method =
-                    if packed { CompressionMethod::Stored } else { CompressionMethod::Deflated };
-                // How large it will be is not known, and ZIP64 has no limit that matters.
-                let options =
-                    SimpleFileOptions::default().compression_method(method).large_file(true);
-                archive.start_file(name, options)?;
-            }
-            Part::Bytes(bytes) => archive.write_all(&bytes)?,
-            Part::End => {
-                let file =
-                    archive.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
-                file.sync_all()?;
-                return Ok(());
-            }
-        }
-    }
-    // Whoever asked for it is gone.
-    Err(TransferError::Died)
 }
 
 #[cfg(test)]
