@@ -46,7 +46,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
     let export = args.export()?;
     let target = Target::of(args.out.as_deref(), export.format);
     let channel = ChannelId::from(args.channel.as_str());
-    let store = context.store().await?;
+    let store = context.frugal_store().await?;
     let done = write(&store, &channel, export, &target).await;
     store.close().await;
     let Done { messages, files, bytes } = done?;

@@ -56,7 +56,7 @@ impl NotUnderstood {
 pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
     let (form, zone) = (args.form()?, args.zone()?);
     let channel = ChannelId::from(args.channel.as_str());
-    let store = context.store().await?;
+    let store = context.frugal_store().await?;
     let summary = import(context, &store, args, &channel, form, zone).await;
     store.close().await;
     let summary = summary?;

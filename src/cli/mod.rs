@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use chatkeep_core::config::{Config, ConfigError, Override, Sources};
 use chatkeep_core::time::{SharedClock, SystemClock};
 use clap::{Parser, Subcommand};
@@ -163,6 +164,14 @@ impl Context {
     async fn store(&self) -> anyhow::Result<chatkeep_core::store::Store> {
         std::fs::create_dir_all(&self.config.data)?;
         app::open_store(&self.config).await
+    }
+
+    /// The store for a command that goes through everything once.
+    async fn frugal_store(&self) -> anyhow::Result<chatkeep_core::store::Store> {
+        std::fs::create_dir_all(&self.config.data)?;
+        chatkeep_core::store::Store::open_frugal(&self.config.database, &self.config.data)
+            .await
+            .context("cannot open the database (CHATKEEP_DATABASE)")
     }
 }
 

@@ -22,7 +22,7 @@ mod users;
 
 use std::path::Path;
 
-use db::{Db, read};
+use db::{Db, MAPPED, UNMAPPED, read};
 
 pub use assistant::{RuleChange, RuleChanged};
 pub use channels::{Channel, ChannelStatus};
@@ -88,8 +88,25 @@ impl Store {
         folder: &Path,
         connections: u32,
     ) -> Result<Self, StoreError> {
+        Self::open_mapped(database, folder, connections, MAPPED).await
+    }
+
+    /// The same for a command that goes through everything once and ends.
+    ///
+    /// # Errors
+    /// When the database cannot be opened, reached or migrated.
+    pub async fn open_frugal(database: &Database, folder: &Path) -> Result<Self, StoreError> {
+        Self::open_mapped(database, folder, 2, UNMAPPED).await
+    }
+
+    async fn open_mapped(
+        database: &Database,
+        folder: &Path,
+        connections: u32,
+        mapped: &'static str,
+    ) -> Result<Self, StoreError> {
         let db = match database {
-            Database::Sqlite => Db::sqlite(folder, connections).await?,
+            Database::Sqlite => Db::sqlite(folder, connections, mapped).await?,
             Database::Postgres(url) => Db::postgres(url, connections).await?,
         };
         db.migrate().await?;
