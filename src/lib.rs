@@ -17,5 +17,6 @@ pub mod limit;
 mod login;
 pub mod ops;
 mod sweep;
+mod transfer;
 mod upkeep;
 mod view;

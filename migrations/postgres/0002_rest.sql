@@ -87,6 +87,10 @@ CREATE INDEX messages_by_sender ON messages (channel_id, sender_id, sent_at, mes
 CREATE INDEX messages_by_type ON messages (channel_id, type, sent_at, message_id)
     WHERE type <> 'text' AND sent_at IS NOT NULL;
 
+-- When another store kept an imported message first; backed_up_at is when this one did, which
+-- decides whose quota it counts for.
+ALTER TABLE messages ADD COLUMN first_kept_at BIGINT;
+
 -- Live messages sent before this are not kept: somebody deleted that time.
 ALTER TABLE channels ADD COLUMN deleted_before BIGINT NOT NULL DEFAULT 0;
 -- IANA name of the zone in which a day of this channel begins.

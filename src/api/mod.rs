@@ -15,6 +15,7 @@ mod docs;
 mod error;
 mod etag;
 mod events;
+mod export;
 mod extract;
 mod idempotency;
 mod input;

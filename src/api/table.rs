@@ -6,7 +6,8 @@ use super::route::Tag::{
 };
 use super::route::{Routes, text};
 use super::{
-    assistant, backup, channels, events, keys, me, media, members, messages, search, subscriptions,
+    assistant, backup, channels, events, export, keys, me, media, members, messages, search,
+    subscriptions,
 };
 
 /// All routes under `/api`.
@@ -160,6 +161,11 @@ fn backup_routes(routes: Routes) -> Routes {
             "/channels/{channelId}/backup/messages",
             backup::delete,
             text("delete_messages", Backup, "Deletes what was sent before a time"),
+        )
+        .get(
+            "/channels/{channelId}/backup/export",
+            export::messages,
+            text("export_messages", Messages, "A channel's messages as one document"),
         )
         .get(
             "/channels/{channelId}/backup/messages/{messageId}",

@@ -1,7 +1,10 @@
 //! The command line.
 
 mod dead;
+mod export;
+mod import;
 mod key;
+mod progress;
 mod serve;
 mod table;
 mod user;
@@ -10,6 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use chatkeep_core::config::{Config, ConfigError, Override, Sources};
 use chatkeep_core::time::{SharedClock, SystemClock};
 use clap::{Parser, Subcommand};
@@ -70,6 +74,10 @@ enum Command {
     /// API keys.
     #[command(subcommand)]
     Key(key::Command),
+    /// Writes a channel's messages, with media, for keeping or reading elsewhere.
+    Export(export::Args),
+    /// Brings messages in from an export or from the LINE app's own.
+    Import(import::Args),
     /// Events that no stage could handle.
     #[command(subcommand)]
     Dead(dead::Command),
@@ -110,6 +118,9 @@ pub fn main() -> ExitCode {
             eprintln!("chatkeep: {error:#}");
             let usage = error.downcast_ref::<ConfigError>().is_some()
                 || error.downcast_ref::<Unfit>().is_some();
+            if error.downcast_ref::<import::NotUnderstood>().is_some() {
+                return ExitCode::from(import::NotUnderstood::CODE);
+            }
             if usage { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
         }
     }
@@ -137,6 +148,8 @@ fn run(cli: Cli) -> anyhow::Result<()> {
             Command::Migrate => migrate(&context).await,
             Command::User(command) => user::run(&context, command).await,
             Command::Key(command) => key::run(&context, command).await,
+            Command::Export(args) => export::run(&context, &args).await,
+            Command::Import(args) => Box::pin(import::run(&context, &args)).await,
             Command::Dead(command) => dead::run(&context, command).await,
             Command::Openapi => openapi(),
             Command::Demo(_) => Ok(()),
@@ -159,6 +172,14 @@ impl Context {
     async fn store(&self) -> anyhow::Result<chatkeep_core::store::Store> {
         std::fs::create_dir_all(&self.config.data)?;
         app::open_store(&self.config).await
+    }
+
+    /// The store for a command that goes through everything once.
+    async fn frugal_store(&self) -> anyhow::Result<chatkeep_core::store::Store> {
+        std::fs::create_dir_all(&self.config.data)?;
+        chatkeep_core::store::Store::open_frugal(&self.config.database, &self.config.data)
+            .await
+            .context("cannot open the database (CHATKEEP_DATABASE)")
     }
 }
 

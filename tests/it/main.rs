@@ -20,3 +20,4 @@ mod program;
 mod rest;
 mod stack;
 mod store;
+mod transfer;

@@ -17,6 +17,11 @@ use super::StoreError;
 /// Waiting for a free connection longer than this means the database is down or overloaded.
 const ACQUIRE: Duration = Duration::from_secs(5);
 
+/// Bytes of the SQLite file that each connection of a service maps into memory.
+pub(super) const MAPPED: &str = "268435456";
+/// The same for a command that reads everything once: mapping would only fill the memory.
+pub(super) const UNMAPPED: &str = "0";
+
 /// A statement that the two databases need worded differently, side by side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sql {
@@ -111,7 +116,11 @@ pub(super) use {exec, locking, read, run};
 
 impl Db {
     /// Opens (and creates) the SQLite file of a data folder.
-    pub(super) async fn sqlite(folder: &Path, connections: u32) -> Result<Self, StoreError> {
+    pub(super) async fn sqlite(
+        folder: &Path,
+        connections: u32,
+        mapped: &'static str,
+    ) -> Result<Self, StoreError> {
         let options = SqliteConnectOptions::new()
             .filename(folder.join("chatkeep.db"))
             .create_if_missing(true)
@@ -121,7 +130,7 @@ impl Db {
             .busy_timeout(Duration::from_secs(10))
             .foreign_keys(true)
             .pragma("cache_size", "-16000")
-            .pragma("mmap_size", "268435456")
+            .pragma("mmap_size", mapped)
             .pragma("temp_store", "memory")
             .disable_statement_logging();
         let pool = |size| SqlitePoolOptions::new().max_connections(size).acquire_timeout(ACQUIRE);

@@ -67,8 +67,13 @@ pub struct StoredMessage {
     pub is_bot: bool,
     /// Its file, for media types.
     pub media: Option<MediaRecord>,
-    /// What became of its file, for media types.
-    pub media_status: Option<String>,
+}
+
+impl StoredMessage {
+    /// The name of the state of its file, for media types.
+    pub fn media_status(&self) -> Option<&'static str> {
+        self.media.as_ref().map(|media| media.status.name())
+    }
 }
 
 /// Who sent a message.
@@ -137,7 +142,8 @@ pub struct Gap {
 macro_rules! columns {
     () => {
         concat!(
-            "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type,
+            "SELECT m.channel_id, m.message_id, m.sent_at,
+                    COALESCE(m.first_kept_at, m.backed_up_at) AS backed_up_at, m.sender_id, m.type,
                     m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
                     u.display_name, u.picture_url, ",
             media_columns!(),
@@ -348,7 +354,6 @@ impl TryFrom<FullRow> for StoredMessage {
             edited_at: state.edited_at,
             unsent_at: state.unsent_at,
             is_bot: state.is_bot,
-            media_status: media.as_ref().map(|media| media.status.name().to_owned()),
             media,
         })
     }

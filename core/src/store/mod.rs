@@ -29,14 +29,16 @@ mod users;
 
 use std::path::Path;
 
-use db::{Db, Sql, read};
+use db::{Db, MAPPED, Sql, UNMAPPED, read};
 
 pub use assistant::{IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
 pub use channels::{Channel, ChannelStatus};
 pub use coverage::{Coverage, LostMedia};
 pub use happenings::{Feed, FeedReader, Happening, HappeningKind, Place};
 pub use idempotency::{IdempotencyKey, Repeated};
-pub use keep::{ChannelChange, Kept, Removed};
+pub use keep::{
+    ChannelChange, Imported, ImportedMedia, ImportedMessage, ImportedPerson, Kept, Removed,
+};
 pub use keys::{Key, NewKey};
 pub use logins::{LOGIN_TIME, NewLogin, PendingLogin};
 pub use media::{
@@ -105,8 +107,25 @@ impl Store {
         folder: &Path,
         connections: u32,
     ) -> Result<Self, StoreError> {
+        Self::open_mapped(database, folder, connections, MAPPED).await
+    }
+
+    /// The same for a command that goes through everything once and ends.
+    ///
+    /// # Errors
+    /// When the database cannot be opened, reached or migrated.
+    pub async fn open_frugal(database: &Database, folder: &Path) -> Result<Self, StoreError> {
+        Self::open_mapped(database, folder, 2, UNMAPPED).await
+    }
+
+    async fn open_mapped(
+        database: &Database,
+        folder: &Path,
+        connections: u32,
+        mapped: &'static str,
+    ) -> Result<Self, StoreError> {
         let db = match database {
-            Database::Sqlite => Db::sqlite(folder, connections).await?,
+            Database::Sqlite => Db::sqlite(folder, connections, mapped).await?,
             Database::Postgres(url) => Db::postgres(url, connections).await?,
         };
         db.migrate().await?;

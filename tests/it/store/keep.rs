@@ -171,7 +171,7 @@ async fn media_records_come_and_go(fixture: Fixture) {
     };
     let status = async |id: &str| {
         let message = fixture.store.message(&"C1".into(), &id.into()).await.unwrap().unwrap();
-        message.media_status
+        message.media_status().map(str::to_owned)
     };
     fixture.keep(&[image("i"), unsent("C1", "j", 12), image("j")], 20).await;
     assert_eq!(status("i").await.as_deref(), Some("pending"));

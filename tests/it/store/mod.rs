@@ -4,6 +4,7 @@ mod assistant;
 mod coverage;
 mod happenings;
 mod idempotency;
+mod import;
 mod keep;
 mod keys;
 mod media;

@@ -3,6 +3,8 @@
 
 mod bars;
 mod fresh;
+mod import;
+mod import_sql;
 mod removal;
 mod sql;
 
@@ -10,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sqlx::{query, query_as};
 
+pub use import::{Imported, ImportedMedia, ImportedMessage, ImportedPerson};
 pub use removal::Removed;
 pub(super) use sql::Key;
 use sql::{

@@ -1,0 +1,297 @@
+//! Importing: messages that were kept elsewhere come in, batch by batch, under the same counters
+//! and quota as live ones.
+//!
+//! What is known already is left as it is, and what was erased stays away, so that an import may
+//! be repeated, overlap another one or stop half-way. A message that no quota has room for ends
+//! the import instead of being skipped: the file still has it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use sqlx::{query, query_as};
+
+use super::super::db::{Tx, exec, run};
+use super::super::{Store, StoreError, Subscribed};
+use super::import_sql::{
+    ADD_CHANNEL, ADD_MEDIA, ADD_MESSAGES, ADD_PEOPLE, ERASED_PEOPLE, KNOWN_IDS, PersonRow,
+};
+use super::sql::Key;
+use super::{close_gaps, lock_ledger, save_ledger};
+use crate::event::{ChannelKind, ChannelRef, PlatformKind};
+use crate::id::{ChannelId, MessageId, UserId};
+use crate::message::MessageType;
+use crate::store::ledger::Ledger;
+use crate::store::{Sighting, SightingKind};
+use crate::time::Timestamp;
+
+/// A message from an import.
+#[derive(Clone, Debug)]
+pub struct ImportedMessage {
+    /// Its id.
+    pub id: MessageId,
+    /// When it was sent.
+    pub sent_at: Timestamp,
+    /// When another store kept it first; `None` when no store did.
+    pub kept_at: Option<Timestamp>,
+    /// Who sent it, where that is known.
+    pub sender: Option<UserId>,
+    /// Its type.
+    pub kind: MessageType,
+    /// Its content as stored JSON; `None` for one that was taken back.
+    pub content: Option<String>,
+    /// The message it quotes.
+    pub quoted: Option<MessageId>,
+    /// Whether the bot sent it.
+    pub is_bot: bool,
+    /// When its present content was written, if it was edited.
+    pub edited_at: Option<Timestamp>,
+    /// When it was taken back.
+    pub unsent_at: Option<Timestamp>,
+    /// For media types: what there is of the file.
+    pub media: Option<ImportedMedia>,
+}
+
+/// What there is of an imported message's file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportedMedia {
+    /// The media status (contract section 5).
+    pub status: String,
+    /// Why there is no file, where that is known.
+    pub reason: Option<String>,
+}
+
+/// A person whom imported messages name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportedPerson {
+    /// Their id.
+    pub id: UserId,
+    /// Their name.
+    pub display_name: Option<String>,
+    /// Their picture.
+    pub picture_url: Option<String>,
+}
+
+/// What became of a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Messages that are kept now and were not before.
+    pub stored: usize,
+    /// Messages that were known already.
+    pub known: usize,
+    /// Messages that were erased once, or whose sender was.
+    pub erased: usize,
+    /// Every subscriber's quota is full: the batch ended after the messages counted above.
+    pub full: bool,
+}
+
+impl Imported {
+    /// How many messages of the batch, from its beginning, are dealt with.
+    pub const fn taken(&self) -> usize {
+        self.stored + self.known + self.erased
+    }
+}
+
+/// What is to happen to one message of a batch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    New,
+    Known,
+    Erased,
+}
+
+impl Store {
+    /// Keeps imported messages in one transaction, in their order, until no subscriber's quota
+    /// has room. `None` when nobody subscribes to the channel: nothing is kept then.
+    ///
+    /// # Errors
+    /// When the database fails; nothing of the batch is kept then.
+    pub async fn import(
+        &self,
+        channel: &ChannelId,
+        messages: &[ImportedMessage],
+        now: Timestamp,
+    ) -> Result<Option<Imported>, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        // The channel's lock keeps live messages out until this batch is in.
+        let mut ledger = lock_ledger(tx_ref, &BTreeSet::from([channel])).await?;
+        if !ledger.subscribed(channel) {
+            return Ok(None);
+        }
+        let fates = fates(tx_ref, channel, messages).await?;
+        let (imported, chosen) = charge(&mut ledger, channel, messages, &fates, now);
+        let stored_at = ledger.storing_time(channel, now);
+        add(tx_ref, channel, &chosen, stored_at).await?;
+        save_ledger(tx_ref, &ledger, now).await?;
+        if imported.stored > 0 && !ledger.paused(channel) {
+            close_gaps(tx_ref, &BTreeSet::from([channel.clone()]), now).await?;
+        }
+        tx.commit().await?;
+        Ok(Some(imported))
+    }
+
+    /// What [`Store::import`] would do with these messages if quotas had no end. Nothing changes,
+    /// and nobody needs to subscribe.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn try_import(
+        &self,
+        channel: &ChannelId,
+        messages: &[ImportedMessage],
+    ) -> Result<Imported, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let fates = fates(&mut tx, channel, messages).await?;
+        let count = |wanted| fates.iter().filter(|fate| **fate == wanted).count();
+        Ok(Imported {
+            stored: count(Fate::New),
+            known: count(Fate::Known),
+            erased: count(Fate::Erased),
+            full: false,
+        })
+    }
+
+    /// Makes people known whom imported messages name, except those erased from this channel.
+    /// Whoever has a name keeps it.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn add_people(
+        &self,
+        channel: &ChannelId,
+        people: &[ImportedPerson],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let row = |person: &ImportedPerson| (person.id.clone(), person.clone());
+        // One row a person, in key order: the order in which every transaction takes its locks.
+        let people: BTreeMap<_, _> = people.iter().map(row).collect();
+        let rows: Vec<_> = people.values().map(PersonRow::of).collect();
+        let rows = serde_json::to_string(&rows)?;
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(tx_ref, query(ADD_PEOPLE).bind(channel.as_str()).bind(&rows).bind(now.millis()))?;
+        tx.commit().await
+    }
+
+    /// Makes a user a member of and a subscriber to a channel, and the channel known, for an
+    /// import into it. Repeating it changes nothing.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn open_for_import(
+        &self,
+        channel: &ChannelId,
+        kind: ChannelKind,
+        user: &UserId,
+        now: Timestamp,
+    ) -> Result<Subscribed, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(
+            tx_ref,
+            query(ADD_CHANNEL)
+                .bind(channel.as_str())
+                .bind(PlatformKind::Line.name())
+                .bind(kind.name())
+                .bind(now.millis())
+                .bind(user.as_str())
+        )?;
+        tx.commit().await?;
+        let present = Sighting {
+            channel: ChannelRef { id: channel.clone(), kind },
+            platform: PlatformKind::Line,
+            bot: "main".to_owned(),
+            at: now,
+            kind: SightingKind::Present(user.clone()),
+        };
+        self.sight(&[present], now).await?;
+        self.subscribe(channel, user, now).await
+    }
+}
+
+/// What is to happen to each message; one that stands twice in the batch is known the second time.
+async fn fates(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    messages: &[ImportedMessage],
+) -> Result<Vec<Fate>, StoreError> {
+    let keys: Vec<_> = messages
+        .iter()
+        .map(|message| Key { c: channel.as_str(), m: Some(message.id.as_str()) })
+        .collect();
+    let keys = serde_json::to_string(&keys)?;
+    let c = channel.as_str();
+    let ids: Vec<(String, i64)> =
+        run!(tx, conn => query_as(KNOWN_IDS).bind(c).bind(&keys).fetch_all(conn))?;
+    let people: Vec<(String, i64)> =
+        run!(tx, conn => query_as(ERASED_PEOPLE).bind(c).fetch_all(conn))?;
+    let mut known = HashMap::with_capacity(ids.len());
+    for (id, erased) in ids {
+        *known.entry(id).or_insert(false) |= erased != 0;
+    }
+    let people: HashMap<_, _> = people.into_iter().collect();
+    let mut seen = HashSet::with_capacity(messages.len());
+    let fate = |message: &ImportedMessage| match known.get(message.id.as_str()) {
+        Some(true) => Fate::Erased,
+        _ if of_erased(message, &people) => Fate::Erased,
+        None if seen.insert(message.id.clone()) => Fate::New,
+        _ => Fate::Known,
+    };
+    Ok(messages.iter().map(fate).collect())
+}
+
+/// Whether its sender was erased after it was sent.
+fn of_erased(message: &ImportedMessage, people: &HashMap<String, i64>) -> bool {
+    let sender = message.sender.as_ref().and_then(|sender| people.get(sender.as_str()));
+    sender.is_some_and(|erased_at| message.sent_at.millis() < *erased_at)
+}
+
+/// Charges the new messages one after the other, up to the first that nobody has room for.
+fn charge<'a>(
+    ledger: &mut Ledger,
+    channel: &ChannelId,
+    messages: &'a [ImportedMessage],
+    fates: &[Fate],
+    now: Timestamp,
+) -> (Imported, Vec<&'a ImportedMessage>) {
+    let (mut imported, mut chosen) = (Imported::default(), Vec::with_capacity(messages.len()));
+    let stored_at = ledger.storing_time(channel, now);
+    for (message, fate) in messages.iter().zip(fates) {
+        match fate {
+            Fate::Known => imported.known += 1,
+            Fate::Erased => imported.erased += 1,
+            Fate::New if ledger.paused(channel) => {
+                imported.full = true;
+                break;
+            }
+            Fate::New => {
+                let content = message.kept_content();
+                let bytes = content.map_or(0, |json| i64::try_from(json.len()).unwrap_or(i64::MAX));
+                ledger.charge(channel, stored_at, bytes, i64::from(content.is_some()));
+                imported.stored += 1;
+                chosen.push(message);
+            }
+        }
+    }
+    (imported, chosen)
+}
+
+async fn add(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    messages: &[&ImportedMessage],
+    stored_at: Timestamp,
+) -> Result<(), StoreError> {
+    if messages.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<_> = messages.iter().map(|message| message.row(channel, stored_at)).collect();
+    let rows = serde_json::to_string(&rows)?;
+    exec!(tx, query(ADD_MESSAGES).bind(&rows))?;
+    let media: Vec<_> = messages.iter().filter_map(|message| message.media_row()).collect();
+    if !media.is_empty() {
+        let rows = serde_json::to_string(&media)?;
+        let channel = channel.as_str();
+        exec!(tx, query(ADD_MEDIA).bind(channel).bind(&rows).bind(stored_at.millis()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! A channel's messages as one document, streamed as they are read (contract section 5, "Export").
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use chatkeep_core::time::Timestamp;
+use chrono_tz::Tz;
+use futures_util::TryStreamExt as _;
+use serde::Deserialize;
+use tracing::error;
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::{IntoParams, ToSchema};
+
+use super::Api;
+use super::auth::{ChannelAccess, Member, ReadMessages};
+use super::error::ApiError;
+use super::extract::Query;
+use super::route::{Answer, Describe, Output};
+use crate::transfer::{Export, Format, MediaLinks, export};
+
+/// The page is read from a disk later on, too; here it gets what it says itself.
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
+
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum FormatParam {
+    Jsonl,
+    Csv,
+    Html,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExportQuery {
+    /// `jsonl` can be imported again, `csv` is for spreadsheets, `html` opens in a browser.
+    #[param(inline)]
+    format: FormatParam,
+    /// Not sent before this.
+    #[param(inline)]
+    from: Option<Timestamp>,
+    /// Sent before this.
+    #[param(inline)]
+    to: Option<Timestamp>,
+}
+
+/// A document that is still being written.
+pub(super) struct Document(Response);
+
+pub(super) async fn messages(
+    State(api): State<Api>,
+    access: ChannelAccess<Member, ReadMessages>,
+    Query(query): Query<ExportQuery>,
+) -> Result<Document, ApiError> {
+    let channel = api.store.channel(&access.channel).await?.ok_or(ApiError::PermissionDenied)?;
+    let format = Format::from(query.format);
+    let wanted = Export {
+        format,
+        from: query.from.max(access.not_before()),
+        to: query.to,
+        zone: channel.time_zone.parse().unwrap_or(Tz::UTC),
+        media: MediaLinks::None,
+    };
+    // The status is out already: all that is left is to break the connection off and to say so.
+    let stream = export(api.store, access.channel, wanted).inspect_err(|cause| {
+        let cause: &dyn std::error::Error = cause;
+        error!(error = cause, "an export broke off");
+    });
+    let name = format!("attachment; filename=\"messages.{}\"", format.extension());
+    let mut response = Body::from_stream(stream).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(format.content_type()));
+    if let Ok(name) = HeaderValue::from_str(&name) {
+        headers.insert(header::CONTENT_DISPOSITION, name);
+    }
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY));
+    Ok(Document(response))
+}
+
+impl From<FormatParam> for Format {
+    fn from(format: FormatParam) -> Self {
+        match format {
+            FormatParam::Jsonl => Self::Jsonl,
+            FormatParam::Csv => Self::Csv,
+            FormatParam::Html => Self::Html,
+        }
+    }
+}
+
+impl IntoResponse for Document {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl Output for Document {
+    fn describe(route: &mut Describe) {
+        let text = || ObjectBuilder::new().schema_type(Type::String);
+        let kinds = [Format::Jsonl, Format::Csv, Format::Html].map(Format::content_type);
+        let content = kinds.map(|kind| (kind, Some(text().into())));
+        let description = "The messages, oldest first; the connection breaks off when it fails";
+        let answer = Answer { status: StatusCode::OK, description, content: content.into() };
+        route.answers.push(answer);
+    }
+}

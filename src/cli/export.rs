@@ -1,0 +1,108 @@
+//! `chatkeep export`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use chatkeep_core::blobs::Blobs;
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::store::Store;
+use chatkeep_core::time::Timestamp;
+use chrono_tz::Tz;
+use indicatif::HumanBytes;
+
+use super::progress::Progress;
+use super::{Context, on_signal};
+use crate::app::Unfit;
+use crate::transfer::pack::{Done, Target, pack};
+use crate::transfer::{Export, Format, MediaLinks, MediaSource, StoredMedia};
+
+const BAR: &str = "{bar:30} {percent}% {msg}";
+const SPINNER: &str = "{spinner} {msg}";
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The channel's id.
+    #[arg(long, value_name = "ID")]
+    channel: String,
+    /// jsonl (what `import` takes), csv (for spreadsheets) or html (for reading).
+    #[arg(long, default_value = "jsonl")]
+    format: String,
+    /// Nothing sent before this (RFC 3339, such as 2026-01-02T03:04:05Z).
+    #[arg(long, value_name = "TIME")]
+    from: Option<String>,
+    /// Only what was sent before this.
+    #[arg(long, value_name = "TIME")]
+    to: Option<String>,
+    /// A folder or a `.zip`, with media; or a file ending in the format's name. Standard output
+    /// when it is left out.
+    #[arg(long, value_name = "PATH")]
+    out: Option<PathBuf>,
+    /// Where days begin on an html page, by IANA name [default: UTC].
+    #[arg(long, value_name = "ZONE")]
+    time_zone: Option<String>,
+}
+
+pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
+    let export = args.export()?;
+    let target = Target::of(args.out.as_deref(), export.format);
+    let channel = ChannelId::from(args.channel.as_str());
+    let store = context.frugal_store().await?;
+    let blobs = Blobs::open(&context.config.blobs, &context.config.s3)
+        .context("cannot open the place of media files (CHATKEEP_BLOBS)")?;
+    let done = write(&store, &channel, export, Arc::new(StoredMedia(blobs)), &target).await;
+    store.close().await;
+    let Done { messages, files, bytes } = done?;
+    eprintln!("chatkeep: {messages} messages and {files} files, {}", HumanBytes(bytes));
+    Ok(())
+}
+
+async fn write(
+    store: &Store,
+    channel: &ChannelId,
+    export: Export,
+    media: Arc<dyn MediaSource>,
+    target: &Target,
+) -> anyhow::Result<Done> {
+    let Some(known) = store.channel(channel).await? else {
+        bail!("there is no channel {channel}");
+    };
+    let whole = export.from.is_none() && export.to.is_none();
+    let total = whole.then(|| u64::try_from(known.message_count).unwrap_or_default());
+    let mut progress = Progress::new(total, if whole { BAR } else { SPINNER });
+    let watch = |done: Done| {
+        progress.at(done.messages, || {
+            let of = total.map_or_else(String::new, |total| format!(" of about {total}"));
+            format!("{}{of} messages, {}", done.messages, HumanBytes(done.bytes))
+        });
+    };
+    let stop = on_signal()?;
+    let packed = pack(store, channel, export, media, target, watch);
+    // Ended in the middle, it takes what it wrote away with it.
+    let done = stop.run_until_cancelled(packed).await;
+    progress.end();
+    done.context("interrupted: nothing is written")?.map_err(anyhow::Error::from)
+}
+
+impl Args {
+    fn export(&self) -> Result<Export, Unfit> {
+        let time = |flag: &str, text: &Option<String>| {
+            let wrong = |text: &String| Unfit(format!("{flag}: {text:?} is not an RFC 3339 time"));
+            text.as_ref().map(|text| Timestamp::parse(text).ok_or_else(|| wrong(text))).transpose()
+        };
+        let format = Format::parse(&self.format).ok_or_else(|| {
+            Unfit(format!("there is no format {:?}; allowed: jsonl, csv, html", self.format))
+        })?;
+        let zone = self.time_zone.as_deref().unwrap_or("UTC");
+        let zone: Tz = zone
+            .parse()
+            .map_err(|_| Unfit(format!("--time-zone: {zone:?} is not the IANA name of a zone")))?;
+        Ok(Export {
+            format,
+            from: time("--from", &self.from)?,
+            to: time("--to", &self.to)?,
+            zone,
+            media: MediaLinks::None,
+        })
+    }
+}

@@ -1,0 +1,159 @@
+//! An export as a stream: page by page from the store, so that a channel of any size needs the
+//! memory of one page.
+
+use std::collections::{BTreeSet, HashMap};
+
+use bytes::Bytes;
+use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::message::MessageType;
+use chatkeep_core::store::{MessageFilter, Order, Store, StoredMessage};
+use chatkeep_core::time::Timestamp;
+use chrono_tz::Tz;
+use futures_util::stream::{self, Stream, StreamExt as _};
+
+use super::format::{Head, Page, Writer};
+use super::{Format, MediaLinks, TransferError, jsonl};
+
+/// Messages read at once.
+const PAGE: u32 = 1_000;
+
+/// What to export, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct Export {
+    /// The form.
+    pub(crate) format: Format,
+    /// Not sent before this.
+    pub(crate) from: Option<Timestamp>,
+    /// Sent before this.
+    pub(crate) to: Option<Timestamp>,
+    /// Where days begin and which times a page shows.
+    pub(crate) zone: Tz,
+    /// Where the page finds media files.
+    pub(crate) media: MediaLinks,
+}
+
+/// A part of an export.
+pub(crate) struct Chunk {
+    /// Its bytes; may be empty.
+    pub(crate) bytes: Bytes,
+    /// The messages in it.
+    pub(crate) messages: usize,
+}
+
+/// A channel's messages, oldest first, as the bytes of one document.
+pub(crate) fn export(
+    store: Store,
+    channel: ChannelId,
+    export: Export,
+) -> impl Stream<Item = Result<Bytes, TransferError>> + Send + 'static {
+    let filled = |chunk: &Result<Chunk, TransferError>| {
+        std::future::ready(!chunk.as_ref().is_ok_and(|chunk| chunk.bytes.is_empty()))
+    };
+    pages(store, channel, export).filter(filled).map(|chunk| Ok(chunk?.bytes))
+}
+
+/// The same with the number of messages in each part.
+pub(crate) fn pages(
+    store: Store,
+    channel: ChannelId,
+    export: Export,
+) -> impl Stream<Item = Result<Chunk, TransferError>> + Send + 'static {
+    let filter = MessageFilter {
+        from: export.from,
+        to: export.to,
+        order: Order::Ascending,
+        limit: PAGE,
+        ..MessageFilter::default()
+    };
+    let work = Work { store, channel, filter, export, writer: None };
+    stream::try_unfold(Some(work), |work| async {
+        let Some(mut work) = work else { return Ok(None) };
+        let (chunk, more) = work.next().await?;
+        Ok(Some((chunk, more.then_some(work))))
+    })
+}
+
+struct Work {
+    store: Store,
+    channel: ChannelId,
+    filter: MessageFilter,
+    export: Export,
+    /// There once the beginning is written.
+    writer: Option<Writer>,
+}
+
+impl Work {
+    /// The next part, and whether another follows.
+    async fn next(&mut self) -> Result<(Chunk, bool), TransferError> {
+        let Some(writer) = &mut self.writer else {
+            let bytes = self.begin().await?;
+            return Ok((Chunk { bytes, messages: 0 }, true));
+        };
+        let page = self.store.messages(&self.channel, &self.filter).await?;
+        let messages = page.messages.len();
+        let more = page.next.is_some();
+        self.filter.after = page.next;
+        let page = match self.export.format {
+            Format::Jsonl => verbatim(&self.store, &self.channel, page.messages).await?,
+            Format::Csv | Format::Html => page.messages.into_iter().map(|m| (m, None)).collect(),
+        };
+        let mut bytes = writer.page(page)?;
+        if !more {
+            let end = writer.end();
+            if !end.is_empty() {
+                bytes = [bytes, end].concat().into();
+            }
+        }
+        Ok((Chunk { bytes, messages }, more))
+    }
+
+    async fn begin(&mut self) -> Result<Bytes, TransferError> {
+        let Export { format, from, to, zone, .. } = self.export;
+        let head = Head {
+            channel: self.store.channel(&self.channel).await?,
+            id: self.channel.as_str().to_owned(),
+            gaps: self.store.gaps(&self.channel, from, to).await?,
+            zone,
+        };
+        let writer = Writer::new(format, head, self.export.media.clone());
+        let bytes = writer.begin()?;
+        self.writer = Some(writer);
+        Ok(bytes)
+    }
+}
+
+/// The messages with the stored content of those that cannot be rebuilt from what a line shows.
+async fn verbatim(
+    store: &Store,
+    channel: &ChannelId,
+    messages: Vec<StoredMessage>,
+) -> Result<Page, TransferError> {
+    let wanted: BTreeSet<(ChannelId, MessageId)> = messages
+        .iter()
+        .filter(|message| needs_stored(message))
+        .map(|message| (channel.clone(), message.id.clone()))
+        .collect();
+    let mut stored = HashMap::new();
+    if !wanted.is_empty() {
+        for (_, id, state) in store.message_states(&wanted).await? {
+            stored.insert(id, state.content);
+        }
+    }
+    let page = messages.into_iter().map(|message| {
+        let content = stored.remove(message.id.as_str()).flatten();
+        let content = match content {
+            Some(content) => Some(content),
+            None => message.content.as_ref().map(serde_json::to_string).transpose()?,
+        };
+        Ok((message, content))
+    });
+    page.collect()
+}
+
+/// Whether reading and writing a message's content again may change its bytes: a fraction may
+/// lose its last digit, and an older version may have written other members.
+fn needs_stored(message: &StoredMessage) -> bool {
+    let Some(content) = &message.content else { return false };
+    message.kind == MessageType::Location
+        || (!message.kind.is_media() && jsonl::length(content) != message.bytes)
+}

@@ -1,0 +1,128 @@
+//! The forms of an export.
+
+use bytes::Bytes;
+use chatkeep_core::store::{Channel, Gap, StoredMessage};
+use chrono_tz::Tz;
+
+use super::jsonl::Line;
+use super::{MediaLinks, TransferError, csv, html};
+
+/// The form of an export.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// One JSON object a line; what an import takes.
+    #[default]
+    Jsonl,
+    /// For spreadsheets.
+    Csv,
+    /// One page, for reading.
+    Html,
+}
+
+impl Format {
+    /// Every format there is.
+    pub(crate) const ALL: [Self; 3] = [Self::Jsonl, Self::Csv, Self::Html];
+
+    /// The format of that name.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.extension() == name)
+    }
+
+    /// Its name, also at the end of a file's name.
+    pub(crate) const fn extension(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::Csv => "csv",
+            Self::Html => "html",
+        }
+    }
+
+    /// Its media type in HTTP.
+    pub(crate) const fn content_type(self) -> &'static str {
+        match self {
+            Self::Jsonl => "application/x-ndjson",
+            Self::Csv => "text/csv; charset=utf-8",
+            Self::Html => "text/html; charset=utf-8",
+        }
+    }
+}
+
+/// A page of messages as an export writes it: the messages, and with each the content that only a
+/// verbatim copy restores.
+pub(super) type Page = Vec<(StoredMessage, Option<String>)>;
+
+/// What an export is about, for its beginning.
+pub(super) struct Head {
+    pub(super) channel: Option<Channel>,
+    pub(super) id: String,
+    pub(super) gaps: Vec<Gap>,
+    pub(super) zone: Tz,
+}
+
+/// Turns pages of messages into bytes.
+pub(super) enum Writer {
+    Jsonl,
+    Csv,
+    Html(Box<html::Page>),
+}
+
+impl Writer {
+    pub(super) fn new(format: Format, head: Head, media: MediaLinks) -> Self {
+        match format {
+            Format::Jsonl => Self::Jsonl,
+            Format::Csv => Self::Csv,
+            Format::Html => Self::Html(Box::new(html::Page::new(head, media))),
+        }
+    }
+
+    /// What stands before the first message.
+    pub(super) fn begin(&self) -> Result<Bytes, TransferError> {
+        Ok(match self {
+            Self::Jsonl => Bytes::new(),
+            Self::Csv => csv::header()?,
+            Self::Html(page) => page.head().into(),
+        })
+    }
+
+    /// A page of messages.
+    pub(super) fn page(&mut self, page: Page) -> Result<Bytes, TransferError> {
+        match self {
+            Self::Jsonl => {
+                let mut out = Vec::with_capacity(page.len() * 512);
+                for (message, verbatim) in page {
+                    Line::new(message, verbatim).write(&mut out)?;
+                }
+                Ok(out.into())
+            }
+            Self::Csv => csv::rows(page.into_iter().map(|(message, _)| message)),
+            Self::Html(html) => {
+                let mut out = String::with_capacity(page.len() * 512);
+                for (message, _) in &page {
+                    html.message(message, &mut out);
+                }
+                Ok(out.into())
+            }
+        }
+    }
+
+    /// What stands after the last message.
+    pub(super) fn end(&mut self) -> Bytes {
+        match self {
+            Self::Jsonl | Self::Csv => Bytes::new(),
+            Self::Html(page) => page.foot().into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_have_names() {
+        for format in Format::ALL {
+            assert_eq!(Format::parse(format.extension()), Some(format));
+        }
+        assert_eq!(Format::parse("xls"), None);
+    }
+}

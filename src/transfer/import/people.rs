@@ -1,0 +1,144 @@
+//! Who is behind a name in an exported text: a member of the channel when exactly one has that
+//! name, else somebody known by the name only.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::role::Role;
+use chatkeep_core::store::{Store, StoreError};
+use chatkeep_core::time::Timestamp;
+use sha2::{Digest as _, Sha256};
+
+/// Members read at once.
+const PAGE: u32 = 500;
+/// How many bytes of a hash make an id.
+const ID: usize = 16;
+
+/// The people of a channel by name; nobody where several have it.
+#[derive(Debug, Default)]
+pub(super) struct People(HashMap<String, Option<UserId>>);
+
+impl People {
+    /// Everybody who is or was in the channel.
+    pub(super) async fn of(store: &Store, channel: &ChannelId) -> Result<Self, StoreError> {
+        let mut people = Self::default();
+        // Guests are listed only when asked for.
+        for role in [None, Some(Role::Guest)] {
+            let mut after = None;
+            loop {
+                let page = store.members(channel, role, None, after.as_ref(), PAGE).await?;
+                let Some(last) = page.last() else { break };
+                after = Some(last.user.clone());
+                for member in page {
+                    if let Some(name) = member.display_name {
+                        people.add(name.trim(), &member.user);
+                    }
+                }
+            }
+        }
+        Ok(people)
+    }
+
+    fn add(&mut self, name: &str, user: &UserId) {
+        self.0
+            .entry(name.to_owned())
+            .and_modify(|known| {
+                if known.as_ref() != Some(user) {
+                    *known = None;
+                }
+            })
+            .or_insert(Some(user.clone()));
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// Who has that name, and whether that is only a guess from the name.
+    pub(super) fn find(&self, name: &str) -> (UserId, bool) {
+        match self.0.get(name.trim()) {
+            Some(Some(user)) => (user.clone(), false),
+            _ => (UserId::new(format!("import:{}", hash(&[name.trim()]))), true),
+        }
+    }
+}
+
+/// Gives the messages of a text, which have none, ids that are the same in every export of the
+/// same chat.
+#[derive(Debug)]
+pub(super) struct Ids {
+    channel: ChannelId,
+    /// The day of the messages counted in `seen`, in days since the epoch.
+    day: i64,
+    /// How often the same was said in the same minute.
+    seen: HashMap<String, u32>,
+}
+
+impl Ids {
+    pub(super) fn new(channel: &ChannelId) -> Self {
+        Self { channel: channel.clone(), day: 0, seen: HashMap::new() }
+    }
+
+    /// The id of a message.
+    pub(super) fn next(&mut self, at: Timestamp, name: &str, text: &str) -> MessageId {
+        let day = at.millis().div_euclid(24 * 3_600_000);
+        if day != self.day {
+            self.day = day;
+            self.seen.clear();
+        }
+        let channel = self.channel.as_str();
+        let same = hash(&[channel, &at.millis().to_string(), name.trim(), text]);
+        let count = self.seen.entry(same.clone()).or_insert(0);
+        *count += 1;
+        let id = if *count == 1 { same } else { hash(&[&same, &count.to_string()]) };
+        MessageId::new(format!("import:{id}"))
+    }
+}
+
+/// A hash of several texts, each with its length, so that none runs into the next.
+fn hash(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    hash.finalize().iter().take(ID).fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_two_have_is_nobodys() {
+        let mut people = People::default();
+        people.add("Ann", &"U1".into());
+        people.add("Bob", &"U2".into());
+        people.add("Bob", &"U3".into());
+        assert_eq!(people.find(" Ann "), ("U1".into(), false));
+        let (bob, guessed) = people.find("Bob");
+        assert!(guessed && bob.as_str().starts_with("import:"));
+        assert_eq!(people.find("Bob").0, bob);
+        assert_ne!(people.find("Carol").0, bob);
+    }
+
+    #[test]
+    fn ids_are_the_same_every_time_and_differ_for_every_message() {
+        let at = |minute| Timestamp::from_millis(minute * 60_000);
+        let read = |from: i64| {
+            let mut ids = Ids::new(&"C1".into());
+            let said = [(1, "Ann", "ok"), (1, "Ann", "ok"), (1, "Bob", "ok"), (2, "Ann", "ok")];
+            let said = said.into_iter().filter(move |(minute, ..)| *minute >= from);
+            said.map(|(minute, name, text)| ids.next(at(minute), name, text)).collect::<Vec<_>>()
+        };
+        let (all, later) = (read(1), read(2));
+        let different: std::collections::BTreeSet<_> = all.iter().collect();
+        assert_eq!((different.len(), &all[3]), (4, &later[0]));
+        assert_eq!(all, read(1));
+        assert_ne!(Ids::new(&"C2".into()).next(at(1), "Ann", "ok"), all[0]);
+    }
+}

@@ -1,0 +1,115 @@
+//! Where imported messages go: into the store in batches, and then to the indexer.
+
+use std::collections::HashSet;
+
+use chatkeep_core::bus::{Bus, BusError};
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::store::{Imported, ImportedMessage, ImportedPerson, Store};
+use chatkeep_core::time::SharedClock;
+use chatkeep_workers::jobs::index_jobs;
+
+use super::super::TransferError;
+use super::Summary;
+
+/// Messages in one transaction.
+const BATCH: usize = 1_000;
+/// Bytes of content in one transaction, roughly.
+const BYTES: usize = 4 * 1_024 * 1_024;
+
+/// Takes messages in.
+pub(super) struct Sink<'a> {
+    pub(super) store: &'a Store,
+    /// Where the indexer's jobs go; `None` for a trial, in which nothing changes.
+    pub(super) bus: Option<&'a Bus>,
+    pub(super) clock: &'a SharedClock,
+    pub(super) channel: &'a ChannelId,
+    batch: Vec<ImportedMessage>,
+    bytes: usize,
+    /// People who are known by now.
+    people: HashSet<UserId>,
+    /// People who have to be made known before the batch.
+    strangers: Vec<ImportedPerson>,
+}
+
+impl<'a> Sink<'a> {
+    pub(super) fn new(
+        store: &'a Store,
+        bus: Option<&'a Bus>,
+        clock: &'a SharedClock,
+        channel: &'a ChannelId,
+    ) -> Self {
+        Self {
+            store,
+            bus,
+            clock,
+            channel,
+            batch: Vec::with_capacity(BATCH),
+            bytes: 0,
+            people: HashSet::new(),
+            strangers: Vec::new(),
+        }
+    }
+
+    /// Takes one message with its sender.
+    pub(super) async fn take(
+        &mut self,
+        message: ImportedMessage,
+        person: Option<ImportedPerson>,
+        summary: &mut Summary,
+    ) -> Result<(), TransferError> {
+        if summary.full {
+            summary.left += 1;
+            return Ok(());
+        }
+        if let Some(person) = person
+            && self.people.insert(person.id.clone())
+        {
+            self.strangers.push(person);
+        }
+        self.bytes += message.content.as_ref().map_or(0, String::len);
+        self.batch.push(message);
+        if self.batch.len() == BATCH || self.bytes >= BYTES {
+            self.flush(summary).await?;
+        }
+        Ok(())
+    }
+
+    /// Stores what is here.
+    pub(super) async fn flush(&mut self, summary: &mut Summary) -> Result<(), TransferError> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let imported = match self.bus {
+            Some(bus) => self.store_batch(bus).await?,
+            None => self.store.try_import(self.channel, &self.batch).await?,
+        };
+        summary.stored += imported.stored as u64;
+        summary.known += imported.known as u64;
+        summary.erased += imported.erased as u64;
+        summary.full |= imported.full;
+        summary.left += (self.batch.len() - imported.taken()) as u64;
+        self.batch.clear();
+        self.bytes = 0;
+        Ok(())
+    }
+
+    async fn store_batch(&mut self, bus: &Bus) -> Result<Imported, TransferError> {
+        let now = self.clock.now();
+        if !self.strangers.is_empty() {
+            self.store.add_people(self.channel, &self.strangers, now).await?;
+            self.strangers.clear();
+        }
+        let imported = self.store.import(self.channel, &self.batch, now).await?;
+        let imported = imported.ok_or(TransferError::NotSubscribed)?;
+        // What was known is told too: an import before this one may have died right here.
+        let ids = self.batch[..imported.taken()].iter().map(|message| message.id.clone());
+        let ids: Vec<_> = ids.map(|id| (self.channel.clone(), id)).collect();
+        // The time makes it another job than that of an import long ago.
+        let cause = format!("import:{}", now.millis());
+        let jobs = index_jobs(ids, &cause)?;
+        if !jobs.is_empty() {
+            bus.publish(jobs).await.map_err(|error: BusError| TransferError::Bus(error))?;
+        }
+        Ok(imported)
+    }
+}

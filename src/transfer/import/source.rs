@@ -1,0 +1,76 @@
+//! What an import reads: a file, the folder that an export made, or its archive.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use zip::ZipArchive;
+
+use super::super::TransferError;
+
+/// The messages inside a folder or an archive.
+const MESSAGES: &str = "messages.jsonl";
+
+/// Where the messages are.
+pub(super) enum Source {
+    /// In a file.
+    File(PathBuf),
+    /// In an archive.
+    Zip(PathBuf),
+}
+
+/// An archive that is open.
+pub(super) type Archive = ZipArchive<BufReader<File>>;
+
+impl Source {
+    /// What `path` is.
+    pub(super) fn find(path: &Path) -> Result<Self, TransferError> {
+        if path.is_dir() {
+            return Ok(Self::File(path.join(MESSAGES)));
+        }
+        let mut start = [0; 4];
+        let read = open(path)?.read(&mut start)?;
+        Ok(match &start[..read] {
+            b"PK\x03\x04" => Self::Zip(path.to_owned()),
+            _ => Self::File(path.to_owned()),
+        })
+    }
+
+    /// Opens an archive.
+    pub(super) fn archive(path: &Path) -> Result<Archive, TransferError> {
+        let archive = ZipArchive::new(BufReader::new(open(path)?))?;
+        if archive.index_for_name(MESSAGES).is_none() {
+            return Err(TransferError::NoMessages(path.to_owned()));
+        }
+        Ok(archive)
+    }
+
+    /// The messages in an archive, and how many bytes they are.
+    pub(super) fn entry(archive: &mut Archive) -> Result<(impl Read + '_, u64), TransferError> {
+        let entry = archive.by_name(MESSAGES)?;
+        let size = entry.size();
+        Ok((entry, size))
+    }
+}
+
+/// Opens a file.
+pub(super) fn open(path: &Path) -> Result<File, TransferError> {
+    let failed = |cause| TransferError::File { what: "cannot read", path: path.to_owned(), cause };
+    File::open(path).map_err(failed)
+}
+
+/// Counts what is read.
+pub(super) struct Metered<R> {
+    pub(super) input: R,
+    pub(super) read: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Metered<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.input.read(buffer)?;
+        self.read.set(self.read.get() + length as u64);
+        Ok(length)
+    }
+}

@@ -1,0 +1,396 @@
+//! One message a line: the form of the REST interface, and where that does not say everything, the
+//! stored content itself in `extra`. An import restores the same content, byte for byte.
+
+use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::message::{Content, MediaInfo, MessageType, Sticker};
+use chatkeep_core::store::{ImportedMedia, ImportedMessage, ImportedPerson, StoredMessage};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::view::MessageView;
+
+/// Longest id that is taken in.
+const ID: usize = 200;
+
+/// A line.
+#[derive(Debug)]
+pub(super) struct Line {
+    view: MessageView,
+    extra: Option<Extra>,
+}
+
+/// What a message has beyond the form of the REST interface.
+#[derive(Debug, Serialize, Deserialize)]
+struct Extra {
+    /// Its stored content.
+    content: Box<RawValue>,
+}
+
+/// The same line read for its `extra` only: a copied JSON text cannot be read through `flatten`.
+#[derive(Deserialize)]
+struct ExtraOnly {
+    #[serde(default)]
+    extra: Option<Extra>,
+}
+
+impl Line {
+    /// A message with its stored content.
+    pub(super) fn new(message: StoredMessage, content: Option<String>) -> Self {
+        let view = MessageView::from(message);
+        // A fraction read back may differ in its last digit, so places are always copied.
+        let copied = view.kind == MessageType::Location;
+        let same = |stored: &String| {
+            !copied && rebuilt(&view).and_then(json).is_some_and(|json| json == *stored)
+        };
+        let extra = content
+            .filter(|stored| !same(stored))
+            .and_then(|stored| RawValue::from_string(stored).ok())
+            .map(|content| Extra { content });
+        Self { view, extra }
+    }
+
+    /// Appends the line.
+    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        serde_json::to_writer(&mut *out, &self.view)?;
+        if let Some(extra) = &self.extra {
+            // Into the same object: the closing brace moves behind it.
+            out.pop();
+            out.extend_from_slice(br#","extra":"#);
+            serde_json::to_writer(&mut *out, extra)?;
+            out.push(b'}');
+        }
+        out.push(b'\n');
+        Ok(())
+    }
+
+    /// Reads a line, or says what is wrong with it.
+    pub(super) fn read(line: &str) -> Result<Self, String> {
+        // The category and place say enough; the text could quote a message.
+        let broken = |error: serde_json::Error| match error.classify() {
+            serde_json::error::Category::Data => format!("not a message: {error}"),
+            category => format!("not JSON: {category:?} error at column {}", error.column()),
+        };
+        let view = serde_json::from_str(line).map_err(broken)?;
+        let extra = serde_json::from_str::<ExtraOnly>(line).map_err(broken)?.extra;
+        Ok(Self { view, extra })
+    }
+
+    /// Who sent it, with their name.
+    pub(super) fn person(&self) -> Option<ImportedPerson> {
+        let sender = self.view.sender.as_ref()?;
+        Some(ImportedPerson {
+            id: sender.user_id.clone(),
+            display_name: sender.display_name.as_deref().map(without_nul),
+            picture_url: sender.picture_url.as_deref().map(without_nul),
+        })
+    }
+
+    /// The message that it stands for, or what is wrong with it. `has_file` says whether the
+    /// import brings the file of a media message.
+    pub(super) fn message(
+        self,
+        channel: &ChannelId,
+        has_file: impl Fn(&MessageId) -> bool,
+    ) -> Result<ImportedMessage, String> {
+        let view = &self.view;
+        if view.channel_id != *channel {
+            return Err(format!("it belongs to channel {}", view.channel_id));
+        }
+        let sender = view.sender.as_ref().map(|sender| sender.user_id.as_str());
+        let quoted = view.quoted_message_id.as_ref().map(MessageId::as_str);
+        for id in [Some(view.id.as_str()), sender, quoted].into_iter().flatten() {
+            if id.is_empty() || id.len() > ID || id.contains('\0') {
+                return Err("one of its ids is empty, too long or broken".to_owned());
+            }
+        }
+        let content = self.content()?;
+        let view = self.view;
+        let media = view.kind.is_media().then(|| media(&view, has_file(&view.id)));
+        Ok(ImportedMessage {
+            id: view.id,
+            sent_at: view.timestamp,
+            kept_at: Some(view.backed_up_at),
+            sender: view.sender.map(|sender| sender.user_id),
+            kind: view.kind,
+            content,
+            quoted: view.quoted_message_id,
+            is_bot: view.is_bot,
+            edited_at: view.edited_at,
+            unsent_at: view.unsent_at,
+            media,
+        })
+    }
+
+    fn content(&self) -> Result<Option<String>, String> {
+        if self.view.unsent_at.is_some() {
+            return Ok(None);
+        }
+        let Some(extra) = &self.extra else {
+            let rebuilt = rebuilt(&self.view).and_then(json);
+            return rebuilt.map(Some).ok_or_else(|| "it has no content".to_owned());
+        };
+        let json = extra.content.get();
+        match serde_json::from_str::<Content>(json) {
+            Ok(content) if content.kind() == self.view.kind => Ok(Some(json.to_owned())),
+            _ => Err("its extra.content does not fit its type".to_owned()),
+        }
+    }
+}
+
+/// What there is of its file here.
+fn media(view: &MessageView, has_file: bool) -> ImportedMedia {
+    let status = view.media_status.as_deref().unwrap_or("expired");
+    let (status, reason) = match status {
+        "stored" if has_file => ("stored", None),
+        // Their files may still be had from the platform, or never could be.
+        "pending" | "skipped" | "failed" => (status, None),
+        _ => ("expired", Some(super::import::NO_FILE.to_owned())),
+    };
+    ImportedMedia { status: status.to_owned(), reason }
+}
+
+/// The content as far as the form of the REST interface tells it.
+fn rebuilt(view: &MessageView) -> Option<Content> {
+    let info = || MediaInfo {
+        duration: view.duration,
+        file_name: view.file_name.clone(),
+        file_size: view.file_size,
+        image_set: view.image_set.clone(),
+        ..MediaInfo::default()
+    };
+    Some(match view.kind {
+        MessageType::Text => Content::Text {
+            text: view.content.clone()?,
+            emojis: Vec::new(),
+            mentions: view.mentions.clone(),
+        },
+        MessageType::Image => Content::Image(info()),
+        MessageType::Video => Content::Video(info()),
+        MessageType::Audio => Content::Audio(info()),
+        MessageType::File => Content::File(info()),
+        MessageType::Location => Content::Location {
+            title: view.title.clone(),
+            address: view.address.clone(),
+            latitude: view.latitude?,
+            longitude: view.longitude?,
+        },
+        MessageType::Sticker => Content::Sticker(Sticker {
+            package_id: view.package_id.clone()?,
+            sticker_id: view.sticker_id.clone()?,
+            text: view.content.clone(),
+            ..Sticker::default()
+        }),
+        MessageType::Other => return None,
+    })
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for and_then")]
+fn json(content: Content) -> Option<String> {
+    serde_json::to_string(&content).ok()
+}
+
+/// The length of a content's JSON.
+pub(super) fn length(content: &Content) -> i64 {
+    let json = serde_json::to_string(content).unwrap_or_default();
+    i64::try_from(json.len()).unwrap_or(i64::MAX)
+}
+
+fn without_nul(text: &str) -> String {
+    text.replace('\0', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use chatkeep_core::message::{Emoji, ImageSet, Mention};
+    use chatkeep_core::store::{MediaRecord, MediaStatus, Sender};
+    use chatkeep_core::time::Timestamp;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A file that is waited for.
+    fn pending() -> MediaRecord {
+        MediaRecord {
+            status: MediaStatus::Pending,
+            bytes: 0,
+            stored_at: None,
+            blob: None,
+            content_type: None,
+            preview: None,
+            reason: None,
+        }
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        prop_oneof![any::<String>(), "[a-z早安ก\n\"\\\\]{0,20}"]
+    }
+
+    fn media() -> impl Strategy<Value = MediaInfo> {
+        let set = (text(), any::<Option<u32>>()).prop_map(|(id, index)| ImageSet {
+            id,
+            index,
+            total: None,
+        });
+        let some = || proptest::option::of(text());
+        (some(), some(), any::<Option<i64>>(), any::<Option<i64>>(), proptest::option::of(set))
+            .prop_map(|(original_url, file_name, duration, file_size, image_set)| MediaInfo {
+                original_url,
+                preview_url: None,
+                duration,
+                file_name,
+                file_size,
+                image_set,
+            })
+    }
+
+    fn content() -> impl Strategy<Value = Content> {
+        let emoji = (any::<u32>(), text()).prop_map(|(index, id)| Emoji {
+            index,
+            length: 1,
+            product_id: id.clone(),
+            emoji_id: id,
+        });
+        let mention = (any::<u32>(), proptest::option::of("U[0-9]{1,5}"), any::<bool>()).prop_map(
+            |(start, user, is_self)| Mention {
+                user_id: user.map(Into::into),
+                start,
+                length: 2,
+                is_self,
+            },
+        );
+        let several = |n| 0..n;
+        let said = (
+            text(),
+            prop::collection::vec(emoji, several(3)),
+            prop::collection::vec(mention, several(3)),
+        );
+        let sticker =
+            (text(), proptest::option::of(text()), prop::collection::vec(text(), several(3)));
+        prop_oneof![
+            said.prop_map(|(text, emojis, mentions)| Content::Text { text, emojis, mentions }),
+            media().prop_map(Content::Image),
+            media().prop_map(Content::File),
+            (-90.0..90.0, -180.0..180.0, proptest::option::of(text())).prop_map(
+                |(latitude, longitude, title)| Content::Location {
+                    title,
+                    address: None,
+                    latitude,
+                    longitude
+                }
+            ),
+            sticker.prop_map(|(id, text, keywords)| Content::Sticker(Sticker {
+                package_id: id.clone(),
+                sticker_id: id,
+                resource_type: text.clone(),
+                keywords,
+                text,
+            })),
+            text().prop_map(|raw| Content::Other { raw }),
+        ]
+    }
+
+    fn stored(content: &Content, at: i64) -> (StoredMessage, String) {
+        let json = serde_json::to_string(content).unwrap();
+        // As the store reads it: from its text.
+        let content: Content = serde_json::from_str(&json).unwrap();
+        let message = StoredMessage {
+            channel: "C1".into(),
+            id: "m1".into(),
+            sent_at: Timestamp::from_millis(at),
+            backed_up_at: Timestamp::from_millis(at + 5),
+            sender: Some(Sender {
+                id: "U1".into(),
+                display_name: Some("小明".into()),
+                picture_url: None,
+            }),
+            kind: content.kind(),
+            media: content.kind().is_media().then(pending),
+            content: Some(content),
+            bytes: i64::try_from(json.len()).unwrap(),
+            quoted: Some("m0".into()),
+            edited_at: Some(Timestamp::from_millis(at + 9)),
+            unsent_at: None,
+            is_bot: true,
+        };
+        (message, json)
+    }
+
+    fn written(message: &StoredMessage, json: &str) -> String {
+        let mut out = Vec::new();
+        Line::new(message.clone(), Some(json.to_owned())).write(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn a_line_restores_its_message_byte_for_byte(
+            content in content(),
+            at in 0..4_102_444_800_000_i64,
+        ) {
+            let (message, json) = stored(&content, at);
+            let line = written(&message, &json);
+            prop_assert_eq!(line.matches('\n').count(), 1);
+            let read = Line::read(line.trim_end_matches('\n')).unwrap();
+            prop_assert_eq!(read.person().unwrap().display_name, Some("小明".to_owned()));
+            let back = read.message(&"C1".into(), |_| false).unwrap();
+            prop_assert_eq!(back.content, Some(json));
+            let status = message.media_status().map(str::to_owned);
+            prop_assert_eq!((back.id, back.sent_at, back.kept_at), (message.id, message.sent_at, Some(message.backed_up_at)));
+            prop_assert_eq!((back.sender, back.kind, back.quoted), (message.sender.map(|s| s.id), message.kind, message.quoted));
+            prop_assert_eq!((back.edited_at, back.unsent_at, back.is_bot), (message.edited_at, None, true));
+            prop_assert_eq!(back.media.map(|media| media.status), status);
+        }
+
+        #[test]
+        fn nothing_that_is_read_ends_the_program(line in any::<String>()) {
+            let _ = Line::read(&line);
+        }
+    }
+
+    #[test]
+    fn what_the_form_says_is_not_said_twice() {
+        let (message, json) = stored(&Content::text("早安"), 1);
+        assert!(!written(&message, &json).contains("extra"));
+        let emoji = Emoji { index: 0, length: 1, product_id: "p".into(), emoji_id: "e".into() };
+        let content = Content::Text { text: "$".into(), emojis: vec![emoji], mentions: Vec::new() };
+        let (message, json) = stored(&content, 1);
+        assert!(
+            written(&message, &json).ends_with(&format!(",\"extra\":{{\"content\":{json}}}}}\n"))
+        );
+    }
+
+    #[test]
+    fn a_message_that_was_taken_back_has_no_content() {
+        let (message, json) = stored(&Content::text("secret"), 1);
+        let message =
+            StoredMessage { content: None, unsent_at: Some(Timestamp::from_millis(9)), ..message };
+        let mut out = Vec::new();
+        Line::new(message, None).write(&mut out).unwrap();
+        let line = String::from_utf8(out).unwrap();
+        let read = Line::read(&line).unwrap().message(&"C1".into(), |_| false).unwrap();
+        assert_eq!((read.content, read.unsent_at), (None, Some(Timestamp::from_millis(9))));
+        // Also when a line holds it after all.
+        let (message, _) = stored(&Content::text("secret"), 1);
+        let told = written(&message, &json)
+            .replace("\"unsentAt\":null", "\"unsentAt\":\"2026-01-01T00:00:00Z\"");
+        assert_eq!(
+            Line::read(&told).unwrap().message(&"C1".into(), |_| false).unwrap().content,
+            None
+        );
+    }
+
+    #[test]
+    fn lines_that_are_wrong_say_why() {
+        let (message, json) = stored(&Content::text("x"), 1);
+        let line = written(&message, &json);
+        let why = |line: &str| {
+            let read = Line::read(line);
+            read.and_then(|line| line.message(&"C1".into(), |_| false)).map(drop).unwrap_err()
+        };
+        assert!(why("{").starts_with("not JSON"), "{}", why("{"));
+        assert!(why(&line.replace("\"text\"", "\"poem\"")).starts_with("not a message"));
+        assert!(why(&line.replace("\"C1\"", "\"C2\"")).contains("channel C2"));
+        assert!(why(&line.replace("\"x\"", "null")).contains("no content"));
+        assert!(why(&line.replace("\"m1\"", "\"\"")).contains("ids"));
+    }
+}

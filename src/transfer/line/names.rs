@@ -1,0 +1,118 @@
+//! Where a name ends in exports from computers, which write `HH:MM Name Text` with nothing but
+//! spaces between: known names first, else what the file itself shows.
+
+use std::collections::{BTreeMap, HashSet};
+
+/// Words that a name is looked for in.
+const WORDS: usize = 5;
+/// Beginnings that are counted; a longer file adds no new ones.
+const COUNTED: usize = 200_000;
+/// How often a longer beginning has to occur to be a name.
+const OFTEN: u32 = 3;
+
+/// What is counted while the file is read for the first time.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    /// How often the lines begin with these words.
+    beginnings: BTreeMap<String, u32>,
+}
+
+/// Names.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    all: HashSet<String>,
+    /// Those that somebody has, or that occur often enough to be no chance.
+    sure: HashSet<String>,
+}
+
+impl Counted {
+    /// Counts a line's first words.
+    pub(super) fn add(&mut self, said: &str) {
+        // The last word is not part of the name: something was said.
+        let ends: Vec<_> = said.match_indices(' ').map(|(at, _)| at).take(WORDS).collect();
+        for end in ends {
+            let beginning = &said[..end];
+            if let Some(count) = self.beginnings.get_mut(beginning) {
+                *count += 1;
+            } else if self.beginnings.len() < COUNTED {
+                self.beginnings.insert(beginning.to_owned(), 1);
+            }
+        }
+    }
+
+    /// The names, with those that are known anyway. A first word that is always followed by the
+    /// same second word is a name of two words, and so on.
+    pub(super) fn names<'a>(&self, known: impl Iterator<Item = &'a str>) -> Names {
+        let mut names = Names::default();
+        for name in known.filter(|name| !name.is_empty()) {
+            names.all.insert(name.to_owned());
+            names.sure.insert(name.to_owned());
+        }
+        for (first, count) in self.beginnings.iter().filter(|(words, _)| !words.contains(' ')) {
+            let name = self.extended(first, *count);
+            names.all.insert(name.to_owned());
+            if *count >= OFTEN {
+                names.sure.insert(name.to_owned());
+            }
+        }
+        names
+    }
+
+    fn extended<'a>(&'a self, first: &'a str, count: u32) -> &'a str {
+        if count < OFTEN {
+            return first;
+        }
+        let start = format!("{first} ");
+        let longer = self.beginnings.range(start.clone()..);
+        let longer = longer.take_while(|(words, _)| words.starts_with(&start));
+        let always = longer.filter(|(_, n)| **n == count).map(|(words, _)| words.as_str());
+        always.max_by_key(|words| words.len()).unwrap_or(first)
+    }
+}
+
+impl Names {
+    /// The name that a line begins with and what follows it.
+    pub(super) fn split<'a>(&self, said: &'a str) -> Option<(&'a str, &'a str)> {
+        longest(said, &self.all).or_else(|| said.split_once(' '))
+    }
+
+    /// Whether a line begins with a name beyond doubt.
+    pub(super) fn begins(&self, said: &str) -> bool {
+        longest(said, &self.sure).is_some()
+    }
+}
+
+fn longest<'a>(said: &'a str, names: &HashSet<String>) -> Option<(&'a str, &'a str)> {
+    let ends: Vec<_> = said.match_indices(' ').map(|(at, _)| at).take(2 * WORDS).collect();
+    let end = ends.into_iter().rev().find(|end| names.contains(&said[..*end]))?;
+    Some((&said[..end], &said[end + 1..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_several_words_are_found() {
+        let mut counted = Counted::default();
+        for said in [
+            "Tony Chou hello",
+            "Tony Chou how are you",
+            "Tony Chou Photos",
+            "王小明 早安",
+            "王小明 午安 大家",
+            "Ann hi there",
+            "Ann Lee is here",
+            "Ann ok",
+        ] {
+            counted.add(said);
+        }
+        let names = counted.names(["山田 太郎", "Tony"].into_iter());
+        assert_eq!(names.split("Tony Chou see you"), Some(("Tony Chou", "see you")));
+        assert_eq!(names.split("王小明 晚安"), Some(("王小明", "晚安")));
+        assert_eq!(names.split("山田 太郎 こんにちは"), Some(("山田 太郎", "こんにちは")));
+        assert_eq!(names.split("Ann Lee is here"), Some(("Ann", "Lee is here")));
+        assert_eq!(names.split("Bob yes"), Some(("Bob", "yes")));
+        assert_eq!(names.split("nothing"), None);
+    }
+}

@@ -1,0 +1,228 @@
+//! An export into a file, a folder or an archive, with media. It is written beside its place and
+//! moved there when it is whole, so that half an export is never taken for one.
+
+mod out;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::message::MessageType;
+use chatkeep_core::store::{MessageFilter, Order, Store};
+use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
+
+use self::out::Out;
+use super::media::FOLDER;
+use super::{Export, Format, MediaLinks, MediaSource, NoMedia, TransferError, pages};
+
+/// Messages with files, read at once.
+const PAGE: u32 = 1_000;
+
+/// Where an export goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// To standard output; messages only.
+    Stdout,
+    /// Into one file; messages only.
+    File(PathBuf),
+    /// Into a folder, with media.
+    Folder(PathBuf),
+    /// Into an archive, with media.
+    Zip(PathBuf),
+}
+
+/// How far an export is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Done {
+    /// Messages written.
+    pub(crate) messages: u64,
+    /// Media files written.
+    pub(crate) files: u64,
+    /// Bytes written.
+    pub(crate) bytes: u64,
+}
+
+impl Target {
+    /// What `--out` means: an archive for `….zip`, a file for `….<format>`, else a folder.
+    pub(crate) fn of(out: Option<&Path>, format: Format) -> Self {
+        let Some(path) = out else { return Self::Stdout };
+        let is = |wanted: &str| path.extension().is_some_and(|e| e.eq_ignore_ascii_case(wanted));
+        if is("zip") {
+            Self::Zip(path.to_owned())
+        } else if is(format.extension()) {
+            Self::File(path.to_owned())
+        } else {
+            Self::Folder(path.to_owned())
+        }
+    }
+
+    const fn path(&self) -> Option<&PathBuf> {
+        match self {
+            Self::Stdout => None,
+            Self::File(path) | Self::Folder(path) | Self::Zip(path) => Some(path),
+        }
+    }
+}
+
+/// Writes a channel's messages, and their files where there is room for them.
+pub(crate) async fn pack(
+    store: &Store,
+    channel: &ChannelId,
+    mut export: Export,
+    media: Arc<dyn MediaSource>,
+    target: &Target,
+    mut watch: impl FnMut(Done),
+) -> Result<Done, TransferError> {
+    let with_media = matches!(target, Target::Folder(_) | Target::Zip(_));
+    let media = if with_media { media } else { Arc::new(NoMedia) };
+    if with_media {
+        export.media = MediaLinks::Beside(Arc::clone(&media));
+    }
+    let partial = target.path().map(|path| Partial::new(path)).transpose()?;
+    let mut out = Out::open(target, partial.as_ref().map(|partial| partial.path.as_path()))?;
+    let mut done = Done::default();
+    out.start(&format!("messages.{}", export.format.extension()), false).await?;
+    let filter = MessageFilter { from: export.from, to: export.to, ..MessageFilter::default() };
+    let mut parts = std::pin::pin!(pages(store.clone(), channel.clone(), export));
+    while let Some(part) = parts.try_next().await? {
+        done.messages += part.messages as u64;
+        done.bytes += part.bytes.len() as u64;
+        out.write(part.bytes).await?;
+        watch(done);
+    }
+    if with_media {
+        files(store, channel, filter, &*media, &mut out, &mut done, &mut watch).await?;
+    }
+    out.finish().await?;
+    if let Some(partial) = partial {
+        partial.keep()?;
+    }
+    Ok(done)
+}
+
+/// Writes the files of messages, type by type: the index finds them without reading the rest.
+async fn files(
+    store: &Store,
+    channel: &ChannelId,
+    filter: MessageFilter,
+    media: &dyn MediaSource,
+    out: &mut Out,
+    done: &mut Done,
+    watch: &mut impl FnMut(Done),
+) -> Result<(), TransferError> {
+    for kind in MessageType::ALL.into_iter().filter(|kind| kind.is_media()) {
+        let (order, limit) = (Order::Ascending, PAGE);
+        let mut filter = MessageFilter { kind: Some(kind), order, limit, ..filter.clone() };
+        loop {
+            let page = store.messages(channel, &filter).await?;
+            for message in &page.messages {
+                let Some(name) = media.name(message) else { continue };
+                out.start(&format!("{FOLDER}/{name}"), true).await?;
+                let bytes = media.open(message).await?;
+                copy(bytes, out, done, watch).await?;
+                done.files += 1;
+            }
+            watch(*done);
+            filter.after = page.next;
+            if filter.after.is_none() {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn copy(
+    mut bytes: impl Stream<Item = Result<Bytes, TransferError>> + Unpin,
+    out: &mut Out,
+    done: &mut Done,
+    watch: &mut impl FnMut(Done),
+) -> Result<(), TransferError> {
+    while let Some(part) = bytes.next().await {
+        let part = part?;
+        done.bytes += part.len() as u64;
+        out.write(part).await?;
+        watch(*done);
+    }
+    Ok(())
+}
+
+/// A file or folder that is not whole yet. Dropped, it is removed.
+struct Partial {
+    path: PathBuf,
+    place: PathBuf,
+    kept: bool,
+}
+
+impl Partial {
+    fn new(place: &Path) -> Result<Self, TransferError> {
+        let taken =
+            place.exists() && !fs::read_dir(place).is_ok_and(|mut dir| dir.next().is_none());
+        if taken {
+            let cause = io::Error::from(io::ErrorKind::AlreadyExists);
+            return Err(failed("will not overwrite", place)(cause));
+        }
+        let mut name = place.file_name().unwrap_or_default().to_owned();
+        name.push(".partial");
+        let path = place.with_file_name(name);
+        remove(&path);
+        Ok(Self { path, place: place.to_owned(), kept: false })
+    }
+
+    fn keep(mut self) -> Result<(), TransferError> {
+        fs::rename(&self.path, &self.place).map_err(failed("cannot finish", &self.place))?;
+        self.kept = true;
+        Ok(())
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        if !self.kept {
+            remove(&self.path);
+        }
+    }
+}
+
+/// Removes what an earlier export may have left; nothing is as good.
+fn remove(path: &Path) {
+    let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+}
+
+fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> TransferError {
+    let path = path.to_owned();
+    move |cause| TransferError::File { what, path, cause }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_says_what_it_becomes() {
+        let of = |out: &str| Target::of(Some(Path::new(out)), Format::Html);
+        assert_eq!(of("a/b.ZIP"), Target::Zip("a/b.ZIP".into()));
+        assert_eq!(of("chat.html"), Target::File("chat.html".into()));
+        assert_eq!(of("chat.jsonl"), Target::Folder("chat.jsonl".into()));
+        assert_eq!(of("backup"), Target::Folder("backup".into()));
+        assert_eq!(Target::of(None, Format::Csv), Target::Stdout);
+    }
+
+    #[test]
+    fn what_is_not_whole_goes_away() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let place = folder.path().join("out");
+        let partial = Partial::new(&place).unwrap();
+        fs::create_dir_all(partial.path.join("media")).unwrap();
+        drop(partial);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        let partial = Partial::new(&place).unwrap();
+        fs::write(&partial.path, "whole").unwrap();
+        partial.keep().unwrap();
+        assert_eq!(fs::read_to_string(&place).unwrap(), "whole");
+        assert!(Partial::new(&place).is_err(), "it is not overwritten");
+    }
+}

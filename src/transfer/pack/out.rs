@@ -1,0 +1,158 @@
+//! The places that an export is written to, behind one way of writing.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use tokio::io::AsyncWriteExt as _;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+use super::super::TransferError;
+use super::{Target, failed};
+
+/// Parts on their way to the archive.
+const QUEUE: usize = 4;
+
+/// What is being written.
+pub(super) enum Out {
+    Stdout(io::Stdout),
+    File(tokio::fs::File),
+    Folder { path: PathBuf, file: Option<tokio::fs::File> },
+    Zip(Archive),
+}
+
+impl Out {
+    /// Opens a target, which is written at `partial` until it is whole.
+    pub(super) fn open(target: &Target, partial: Option<&Path>) -> Result<Self, TransferError> {
+        let Some(path) = partial else {
+            return Ok(Self::Stdout(io::stdout()));
+        };
+        let create = || File::create(path).map_err(failed("cannot write", path));
+        Ok(match target {
+            Target::Stdout => Self::Stdout(io::stdout()),
+            Target::File(_) => Self::File(tokio::fs::File::from_std(create()?)),
+            Target::Zip(_) => Self::Zip(Archive::new(create()?)),
+            Target::Folder(_) => {
+                fs::create_dir_all(path).map_err(failed("cannot make", path))?;
+                Self::Folder { path: path.to_owned(), file: None }
+            }
+        })
+    }
+
+    /// Begins the next file, where there are several.
+    pub(super) async fn start(&mut self, name: &str, packed: bool) -> Result<(), TransferError> {
+        match self {
+            Self::Stdout(_) | Self::File(_) => Ok(()),
+            Self::Zip(archive) => archive.send(Part::Start { name: name.to_owned(), packed }).await,
+            Self::Folder { path, file } => {
+                if let Some(file) = file {
+                    file.flush().await?;
+                }
+                let path = path.join(name);
+                if let Some(folder) = path.parent() {
+                    fs::create_dir_all(folder).map_err(failed("cannot make", folder))?;
+                }
+                let created = tokio::fs::File::create(&path).await;
+                *file = Some(created.map_err(failed("cannot write", &path))?);
+                Ok(())
+            }
+        }
+    }
+
+    /// Appends to the file that was begun last.
+    pub(super) async fn write(&mut self, bytes: Bytes) -> Result<(), TransferError> {
+        match self {
+            Self::Stdout(out) => tokio::task::block_in_place(|| out.write_all(&bytes))?,
+            Self::File(file) => file.write_all(&bytes).await?,
+            Self::Zip(archive) => archive.send(Part::Bytes(bytes)).await?,
+            Self::Folder { file, .. } => {
+                if let Some(file) = file {
+                    file.write_all(&bytes).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything is written.
+    pub(super) async fn finish(self) -> Result<(), TransferError> {
+        match self {
+            Self::Stdout(mut out) => tokio::task::block_in_place(|| out.flush())?,
+            Self::Zip(archive) => archive.finish().await?,
+            Self::File(mut file) | Self::Folder { file: Some(mut file), .. } => {
+                file.flush().await?;
+                file.sync_all().await?;
+            }
+            Self::Folder { file: None, .. } => {}
+        }
+        Ok(())
+    }
+}
+
+/// A part of an archive.
+enum Part {
+    /// The next file. Media is packed already and only stored.
+    Start {
+        name: String,
+        packed: bool,
+    },
+    Bytes(Bytes),
+    End,
+}
+
+/// An archive, written by a thread of its own: packing takes time.
+pub(super) struct Archive {
+    parts: mpsc::Sender<Part>,
+    thread: JoinHandle<Result<(), TransferError>>,
+}
+
+impl Archive {
+    fn new(file: File) -> Self {
+        let (parts, queue) = mpsc::channel(QUEUE);
+        Self { parts, thread: tokio::task::spawn_blocking(move || write_archive(file, queue)) }
+    }
+
+    async fn send(&mut self, part: Part) -> Result<(), TransferError> {
+        if self.parts.send(part).await.is_ok() {
+            return Ok(());
+        }
+        // It takes no more because it failed; that error is the one to tell.
+        let ended = (&mut self.thread).await.map_err(|_| TransferError::Died)?;
+        ended.and(Err(TransferError::Died))
+    }
+
+    async fn finish(mut self) -> Result<(), TransferError> {
+        self.send(Part::End).await?;
+        drop(self.parts);
+        self.thread.await.map_err(|_| TransferError::Died)?
+    }
+}
+
+fn write_archive(file: File, mut queue: mpsc::Receiver<Part>) -> Result<(), TransferError> {
+    let mut archive = ZipWriter::new(io::BufWriter::new(file));
+    while let Some(part) = queue.blocking_recv() {
+        match part {
+            Part::Start { name, packed } => {
+                let method =
+                    if packed { CompressionMethod::Stored } else { CompressionMethod::Deflated };
+                // How large it will be is not known, and ZIP64 has no limit that matters.
+                let options =
+                    SimpleFileOptions::default().compression_method(method).large_file(true);
+                archive.start_file(name, options)?;
+            }
+            Part::Bytes(bytes) => archive.write_all(&bytes)?,
+            Part::End => {
+                let file =
+                    archive.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+                file.sync_all()?;
+                return Ok(());
+            }
+        }
+    }
+    // Whoever asked for it is gone.
+    Err(TransferError::Died)
+}

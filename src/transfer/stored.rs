@@ -1,0 +1,61 @@
+//! The kept files of messages, for an export.
+
+use chatkeep_core::blobs::Blobs;
+use chatkeep_core::store::{MediaRecord, MediaStatus, StoredMessage};
+use futures_util::future::BoxFuture;
+use futures_util::{StreamExt as _, TryStreamExt as _};
+
+use super::TransferError;
+use super::media::{FileBytes, MediaSource, file_name};
+
+/// Types and what names of their files end with; others have no ending.
+const ENDINGS: [(&str, &str); 13] = [
+    ("image/jpeg", "jpg"),
+    ("image/png", "png"),
+    ("image/gif", "gif"),
+    ("image/webp", "webp"),
+    ("video/mp4", "mp4"),
+    ("video/webm", "webm"),
+    ("video/quicktime", "mov"),
+    ("audio/mpeg", "mp3"),
+    ("audio/mp4", "m4a"),
+    ("audio/x-m4a", "m4a"),
+    ("audio/aac", "aac"),
+    ("audio/ogg", "ogg"),
+    ("application/pdf", "pdf"),
+];
+
+/// Files that are stored.
+#[derive(Debug)]
+pub(crate) struct StoredMedia(pub(crate) Blobs);
+
+impl MediaSource for StoredMedia {
+    fn name(&self, message: &StoredMessage) -> Option<String> {
+        let record = stored(message)?;
+        let kind = record.content_type.as_deref().unwrap_or_default();
+        let kind = kind.split(';').next().unwrap_or_default().trim();
+        let ending = ENDINGS.iter().find(|(known, _)| *known == kind);
+        Some(file_name(&message.id, ending.map_or("", |(_, ending)| ending)))
+    }
+
+    fn open<'a>(
+        &'a self,
+        message: &'a StoredMessage,
+    ) -> BoxFuture<'a, Result<FileBytes, TransferError>> {
+        Box::pin(async move {
+            let failed =
+                |id: String| move |cause| TransferError::Media(id.clone(), Box::new(cause));
+            let failed = failed(message.id.to_string());
+            let Some(blob) = stored(message).and_then(|record| record.blob.as_ref()) else {
+                return Ok(futures_util::stream::empty().boxed());
+            };
+            let read = self.0.get(blob, None).await.map_err(&failed)?;
+            Ok(read.stream.map_err(failed).boxed())
+        })
+    }
+}
+
+fn stored(message: &StoredMessage) -> Option<&MediaRecord> {
+    let record = message.media.as_ref()?;
+    (record.status == MediaStatus::Stored && record.blob.is_some()).then_some(record)
+}
