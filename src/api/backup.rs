@@ -76,7 +76,14 @@ pub(super) async fn coverage(
     State(api): State<Api>,
     access: ChannelAccess<Member, ReadMessages>,
 ) -> Result<Json<CoverageView>, ApiError> {
-    let coverage = api.store.coverage(&access.channel).await?;
+    let mut coverage = api.store.coverage(&access.channel).await?;
+    if let Some(from) = access.not_before() {
+        coverage.gaps.retain(|gap| gap.to.is_none_or(|to| to >= from));
+        coverage.messages = coverage
+            .messages
+            .filter(|(_, last)| *last >= from)
+            .map(|(first, last)| (first.max(from), last));
+    }
     Ok(Json(CoverageView::new(access.channel, coverage)))
 }
 

@@ -223,7 +223,8 @@ impl KeyBody {
             return Err(ApiError::invalid("expiresAt", "expiresAt must be in the future"));
         }
         let not_before = self.not_before.max(caller.not_before);
-        Ok(Wanted { name, scopes, channels, not_before, expires_at: self.expires_at })
+        let ends = self.expires_at.into_iter().chain(caller.expires_at).min();
+        Ok(Wanted { name, scopes, channels, not_before, expires_at: ends })
     }
 }
 
@@ -239,7 +240,8 @@ fn channels_of(ids: Vec<String>) -> Result<Vec<ChannelId>, ApiError> {
 impl Caller {
     /// Whether it may see everything that its user may.
     fn is_unbounded(&self) -> bool {
-        self.channels().is_none()
+        self.expires_at.is_none()
+            && self.channels().is_none()
             && self.not_before.is_none()
             && Scope::ALL.iter().all(|scope| self.has(*scope))
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
+use chatkeep_core::blobs::Blobs;
 use chatkeep_core::bus::Bus;
 use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::{ChannelId, UserId};
@@ -32,7 +33,7 @@ pub(super) struct Args {
     #[arg(long, default_value = "auto")]
     format: String,
     /// The zone of the times in a LINE text: an IANA name or an offset such as +08:00
-    /// [default: UTC].
+    /// [default: the channel's].
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     time_zone: Option<String>,
     /// Changes nothing and tells what would be done.
@@ -79,7 +80,7 @@ async fn import(
     args: &Args,
     channel: &ChannelId,
     form: Form,
-    zone: Zone,
+    zone: Option<Zone>,
 ) -> anyhow::Result<Summary> {
     // Nothing is made known for a file that cannot be read.
     std::fs::metadata(&args.file)
@@ -101,7 +102,7 @@ async fn read(
     args: &Args,
     channel: &ChannelId,
     form: Form,
-    zone: Zone,
+    zone: Option<Zone>,
 ) -> anyhow::Result<Summary> {
     let mut bar = None;
     let watch = |progress: Progress| {
@@ -112,7 +113,17 @@ async fn read(
         });
     };
     let clock = &context.clock;
-    let import = Import { store, bus, clock, channel, form, zone };
+    let blobs = Blobs::open(&context.config.blobs, &context.config.s3)
+        .context("cannot open the place of media files (CHATKEEP_BLOBS)")?;
+    let zone = match zone {
+        Some(zone) => zone,
+        None => store
+            .channel(channel)
+            .await?
+            .and_then(|channel| Zone::parse(&channel.time_zone))
+            .unwrap_or(Zone::UTC),
+    };
+    let import = Import { store, bus, blobs: Some(&blobs), clock, channel, form, zone };
     let stop = on_signal()?;
     let summary = stop.run_until_cancelled(import.run(&args.file, watch)).await;
     if let Some(bar) = bar {
@@ -167,14 +178,14 @@ impl Args {
         Form::parse(&self.format).ok_or_else(unknown)
     }
 
-    fn zone(&self) -> Result<Zone, Unfit> {
-        let Some(text) = &self.time_zone else { return Ok(Zone::UTC) };
+    fn zone(&self) -> Result<Option<Zone>, Unfit> {
+        let Some(text) = &self.time_zone else { return Ok(None) };
         let unknown = || {
             Unfit(format!(
                 "--time-zone: {text:?} is neither an IANA name nor an offset like +08:00"
             ))
         };
-        Zone::parse(text).ok_or_else(unknown)
+        Zone::parse(text).ok_or_else(unknown).map(Some)
     }
 
     fn tell(&self, summary: &Summary) -> anyhow::Result<()> {
@@ -184,6 +195,9 @@ impl Args {
         let would = if self.dry_run { "would be " } else { "" };
         println!("{} messages {would}stored", summary.stored);
         println!("{} known already", summary.known);
+        if summary.files > 0 {
+            println!("{} media files stored", summary.files);
+        }
         for (count, what) in [
             (summary.erased, "left out because they or their sender were erased"),
             (summary.happened, "lines tell what happened in the chat (joined, left, unsent …)"),

@@ -85,13 +85,15 @@ impl Line {
         })
     }
 
-    /// The message that it stands for, or what is wrong with it. `has_file` says whether the
-    /// import brings the file of a media message.
-    pub(super) fn message(
-        self,
-        channel: &ChannelId,
-        has_file: impl Fn(&MessageId) -> bool,
-    ) -> Result<ImportedMessage, String> {
+    /// The message whose file the export may have brought along, and the file's type.
+    pub(super) fn file(&self) -> Option<(MessageId, String)> {
+        let view = &self.view;
+        let stored = view.kind.is_media() && view.media_status.as_deref() == Some("stored");
+        stored.then(|| (view.id.clone(), view.content_type.clone().unwrap_or_default()))
+    }
+
+    /// The message that it stands for, or what is wrong with it. A file comes after the messages.
+    pub(super) fn message(self, channel: &ChannelId) -> Result<ImportedMessage, String> {
         let view = &self.view;
         if view.channel_id != *channel {
             return Err(format!("it belongs to channel {}", view.channel_id));
@@ -105,7 +107,7 @@ impl Line {
         }
         let content = self.content()?;
         let view = self.view;
-        let media = view.kind.is_media().then(|| media(&view, has_file(&view.id)));
+        let media = view.kind.is_media().then(|| media(&view));
         Ok(ImportedMessage {
             id: view.id,
             sent_at: view.timestamp,
@@ -138,10 +140,9 @@ impl Line {
 }
 
 /// What there is of its file here.
-fn media(view: &MessageView, has_file: bool) -> ImportedMedia {
+fn media(view: &MessageView) -> ImportedMedia {
     let status = view.media_status.as_deref().unwrap_or("expired");
     let (status, reason) = match status {
-        "stored" if has_file => ("stored", None),
         // Their files may still be had from the platform, or never could be.
         "pending" | "skipped" | "failed" => (status, None),
         _ => ("expired", Some(super::import::NO_FILE.to_owned())),
@@ -332,7 +333,7 @@ mod tests {
             prop_assert_eq!(line.matches('\n').count(), 1);
             let read = Line::read(line.trim_end_matches('\n')).unwrap();
             prop_assert_eq!(read.person().unwrap().display_name, Some("小明".to_owned()));
-            let back = read.message(&"C1".into(), |_| false).unwrap();
+            let back = read.message(&"C1".into()).unwrap();
             prop_assert_eq!(back.content, Some(json));
             let status = message.media_status().map(str::to_owned);
             prop_assert_eq!((back.id, back.sent_at, back.kept_at), (message.id, message.sent_at, Some(message.backed_up_at)));
@@ -367,16 +368,13 @@ mod tests {
         let mut out = Vec::new();
         Line::new(message, None).write(&mut out).unwrap();
         let line = String::from_utf8(out).unwrap();
-        let read = Line::read(&line).unwrap().message(&"C1".into(), |_| false).unwrap();
+        let read = Line::read(&line).unwrap().message(&"C1".into()).unwrap();
         assert_eq!((read.content, read.unsent_at), (None, Some(Timestamp::from_millis(9))));
         // Also when a line holds it after all.
         let (message, _) = stored(&Content::text("secret"), 1);
         let told = written(&message, &json)
             .replace("\"unsentAt\":null", "\"unsentAt\":\"2026-01-01T00:00:00Z\"");
-        assert_eq!(
-            Line::read(&told).unwrap().message(&"C1".into(), |_| false).unwrap().content,
-            None
-        );
+        assert_eq!(Line::read(&told).unwrap().message(&"C1".into()).unwrap().content, None);
     }
 
     #[test]
@@ -385,7 +383,7 @@ mod tests {
         let line = written(&message, &json);
         let why = |line: &str| {
             let read = Line::read(line);
-            read.and_then(|line| line.message(&"C1".into(), |_| false)).map(drop).unwrap_err()
+            read.and_then(|line| line.message(&"C1".into())).map(drop).unwrap_err()
         };
         assert!(why("{").starts_with("not JSON"), "{}", why("{"));
         assert!(why(&line.replace("\"text\"", "\"poem\"")).starts_with("not a message"));

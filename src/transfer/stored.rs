@@ -1,6 +1,7 @@
 //! The kept files of messages, for an export.
 
 use chatkeep_core::blobs::Blobs;
+use chatkeep_core::id::MessageId;
 use chatkeep_core::store::{MediaRecord, MediaStatus, StoredMessage};
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _};
@@ -32,10 +33,7 @@ pub(crate) struct StoredMedia(pub(crate) Blobs);
 impl MediaSource for StoredMedia {
     fn name(&self, message: &StoredMessage) -> Option<String> {
         let record = stored(message)?;
-        let kind = record.content_type.as_deref().unwrap_or_default();
-        let kind = kind.split(';').next().unwrap_or_default().trim();
-        let ending = ENDINGS.iter().find(|(known, _)| *known == kind);
-        Some(file_name(&message.id, ending.map_or("", |(_, ending)| ending)))
+        Some(name_of(&message.id, record.content_type.as_deref().unwrap_or_default()))
     }
 
     fn open<'a>(
@@ -53,6 +51,13 @@ impl MediaSource for StoredMedia {
             Ok(read.stream.map_err(failed).boxed())
         })
     }
+}
+
+/// The name of a message's file of that type in an export.
+pub(super) fn name_of(message: &MessageId, content_type: &str) -> String {
+    let kind = content_type.split(';').next().unwrap_or_default().trim();
+    let ending = ENDINGS.iter().find(|(known, _)| *known == kind);
+    file_name(message, ending.map_or("", |(_, ending)| ending))
 }
 
 fn stored(message: &StoredMessage) -> Option<&MediaRecord> {

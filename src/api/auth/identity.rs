@@ -27,6 +27,8 @@ pub(in crate::api) struct Caller {
     channels: Option<Vec<ChannelId>>,
     /// Nothing sent before this may be read.
     pub(in crate::api) not_before: Option<Timestamp>,
+    /// When the key stops working.
+    pub(in crate::api) expires_at: Option<Timestamp>,
 }
 
 /// What a caller showed.
@@ -149,6 +151,7 @@ impl From<Session> for Caller {
             scopes: Scope::ALL.to_vec(),
             channels: None,
             not_before: None,
+            expires_at: None,
         }
     }
 }
@@ -161,6 +164,7 @@ impl From<Key> for Caller {
             scopes: key.scopes,
             channels: key.channels,
             not_before: key.not_before,
+            expires_at: key.expires_at,
         }
     }
 }

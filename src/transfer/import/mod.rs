@@ -1,6 +1,7 @@
 //! Bringing messages in from a file. Importing a file twice, or two files that overlap, changes
 //! nothing more.
 
+mod files;
 mod people;
 mod sink;
 mod source;
@@ -13,12 +14,14 @@ use std::io::Read;
 use std::path::Path;
 use std::rc::Rc;
 
+use chatkeep_core::blobs::Blobs;
 use chatkeep_core::bus::Bus;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::store::{ImportedMedia, ImportedMessage, ImportedPerson, Store};
 use chatkeep_core::time::SharedClock;
 
+use self::files::{Beside, Brought, Files};
 use self::people::{Ids, People};
 use self::sink::Sink;
 use self::source::{Metered, Source, open};
@@ -64,6 +67,8 @@ pub(crate) struct Import<'a> {
     pub(crate) store: &'a Store,
     /// Where the indexer's jobs go; `None` for a trial, in which nothing changes.
     pub(crate) bus: Option<&'a Bus>,
+    /// Where media files go.
+    pub(crate) blobs: Option<&'a Blobs>,
     pub(crate) clock: &'a SharedClock,
     pub(crate) channel: &'a ChannelId,
     pub(crate) form: Form,
@@ -80,6 +85,7 @@ impl Import<'_> {
     ) -> Result<Summary, TransferError> {
         match Source::find(path)? {
             Source::File(path) => {
+                let beside = Beside::folder(&path);
                 let size = open(&path)?.metadata()?.len();
                 let line = match self.form {
                     Form::Auto => !looks_like_json(&path)?,
@@ -89,15 +95,34 @@ impl Import<'_> {
                     let survey = survey(&path)?;
                     Box::pin(self.line(survey, open(&path)?, size, &mut watch)).await
                 } else {
-                    Box::pin(self.jsonl(open(&path)?, size, &mut watch)).await
+                    let (mut summary, files) =
+                        Box::pin(self.jsonl(open(&path)?, size, &mut watch)).await?;
+                    self.files(&files, beside, &mut summary).await?;
+                    Ok(summary)
                 }
             }
             Source::Zip(path) => {
                 let mut archive = Source::archive(&path)?;
                 let (entry, size) = Source::entry(&mut archive)?;
-                Box::pin(self.jsonl(entry, size, &mut watch)).await
+                let (mut summary, files) = Box::pin(self.jsonl(entry, size, &mut watch)).await?;
+                self.files(&files, Beside::Zip(Box::new(archive)), &mut summary).await?;
+                Ok(summary)
             }
         }
+    }
+
+    /// The files of an export that has some. One that is only messages has none beside it.
+    async fn files(
+        &self,
+        brought: &[Brought],
+        beside: Beside,
+        summary: &mut Summary,
+    ) -> Result<(), TransferError> {
+        let Some(blobs) = self.blobs.filter(|_| self.bus.is_some() && !summary.full) else {
+            return Ok(());
+        };
+        let Self { store, clock, channel, .. } = self;
+        Files { store, blobs, clock, channel }.take(brought, beside, summary).await
     }
 
     fn sink(&self) -> Sink<'_> {
@@ -109,8 +134,9 @@ impl Import<'_> {
         input: impl Read,
         total: u64,
         watch: &mut impl FnMut(Progress),
-    ) -> Result<Summary, TransferError> {
+    ) -> Result<(Summary, Vec<Brought>), TransferError> {
         let (mut summary, mut sink) = (Summary::default(), self.sink());
+        let mut files = Vec::new();
         let mut input = Numbered::new(input, total)?;
         while let Some((number, line)) = input.next(&summary, watch)? {
             let line = match line {
@@ -121,19 +147,21 @@ impl Import<'_> {
                     continue;
                 }
             };
-            // Files beside the messages are not taken in yet.
-            let has_file = |_: &_| false;
             let read = Line::read(&line).and_then(|line| {
-                let person = line.person();
-                Ok((line.message(self.channel, has_file)?, person))
+                let (person, file) = (line.person(), line.file());
+                Ok((line.message(self.channel)?, person, file))
             });
             match read {
-                Ok((message, person)) => sink.take(message, person, &mut summary).await?,
+                Ok((message, person, file)) => {
+                    let brought = |(message, content_type)| Brought { message, content_type };
+                    files.extend(file.map(brought));
+                    sink.take(message, person, &mut summary).await?;
+                }
                 Err(why) => summary.unknown(number, Some(why), &line),
             }
         }
         sink.flush(&mut summary).await?;
-        Ok(summary)
+        Ok((summary, files))
     }
 
     async fn line(

@@ -15,6 +15,8 @@ pub(crate) struct Summary {
     pub(crate) stored: u64,
     /// Messages that were known already.
     pub(crate) known: u64,
+    /// Media files that are stored now and were not before.
+    pub(crate) files: u64,
     /// Messages that were erased once, or whose sender was.
     pub(crate) erased: u64,
     /// Lines that tell what happened in the chat instead of what somebody said.

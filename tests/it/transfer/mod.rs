@@ -1,5 +1,6 @@
 //! Exports and imports by the program itself, on both databases.
 
+mod files;
 mod home;
 mod import;
 mod line;

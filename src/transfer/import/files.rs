@@ -1,0 +1,146 @@
+//! The media files of an import: when the messages are in, each file that the export brought is
+//! stored under its own.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use chatkeep_core::blobs::Blobs;
+use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::store::{MediaKept, MediaStatus, NewMedia, Store};
+use chatkeep_core::time::SharedClock;
+use futures_util::stream;
+
+use super::super::TransferError;
+use super::super::media::FOLDER;
+use super::super::stored::name_of;
+use super::source::Archive;
+use super::summary::Summary;
+
+/// Bytes read at a time.
+const STEP: usize = 64 * 1024;
+
+/// A file that an export names.
+pub(super) struct Brought {
+    pub(super) message: MessageId,
+    pub(super) content_type: String,
+}
+
+/// Where the files are.
+pub(super) enum Beside {
+    /// In a folder.
+    Folder(PathBuf),
+    /// In an archive.
+    Zip(Box<Archive>),
+}
+
+/// Stores files.
+pub(super) struct Files<'a> {
+    pub(super) store: &'a Store,
+    pub(super) blobs: &'a Blobs,
+    pub(super) clock: &'a SharedClock,
+    pub(super) channel: &'a ChannelId,
+}
+
+impl Beside {
+    /// What stands beside a file of messages.
+    pub(super) fn folder(messages: &Path) -> Self {
+        Self::Folder(messages.with_file_name(FOLDER))
+    }
+
+    /// The file of a message; `None` when the export did not bring it.
+    fn open(
+        &mut self,
+        brought: &Brought,
+    ) -> Result<Option<Box<dyn Read + Send + '_>>, TransferError> {
+        let name = name_of(&brought.message, &brought.content_type);
+        match self {
+            Self::Folder(folder) => match File::open(folder.join(&name)) {
+                Ok(file) => Ok(Some(Box::new(file))),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                Err(cause) => {
+                    Err(TransferError::File { what: "cannot read", path: folder.join(name), cause })
+                }
+            },
+            Self::Zip(archive) => {
+                let name = format!("{FOLDER}/{name}");
+                if archive.index_for_name(&name).is_none() {
+                    return Ok(None);
+                }
+                Ok(Some(Box::new(archive.by_name(&name)?)))
+            }
+        }
+    }
+}
+
+impl Files<'_> {
+    /// Stores what is there and not stored yet, until no subscriber's quota has room.
+    pub(super) async fn take(
+        &self,
+        brought: &[Brought],
+        mut beside: Beside,
+        summary: &mut Summary,
+    ) -> Result<(), TransferError> {
+        for one in brought {
+            let known = self.store.media(self.channel, &one.message).await?;
+            let wanted = |status| !matches!(status, MediaStatus::Stored | MediaStatus::Erased);
+            if !known.is_some_and(|item| wanted(item.record.status)) {
+                continue;
+            }
+            if self.store.backup_state(self.channel).await?.1 {
+                summary.full = true;
+                return Ok(());
+            }
+            while let Some(file) = beside.open(one)? {
+                if self.put(one, file).await? != MediaKept::BlobGone {
+                    summary.files += 1;
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn put(
+        &self,
+        brought: &Brought,
+        file: Box<dyn Read + Send + '_>,
+    ) -> Result<MediaKept, TransferError> {
+        let failed = |cause| TransferError::Media(brought.message.to_string(), cause);
+        let claim =
+            async |blob| self.store.claim_blob(blob, self.clock.now()).await.map_err(Into::into);
+        let (stored, claim) = self
+            .blobs
+            .put(stream::iter(Chunks(file)), u64::MAX, claim)
+            .await
+            .map_err(|cause| failed(Box::new(cause)))?;
+        let media = NewMedia {
+            claim,
+            bytes: i64::try_from(stored.bytes).unwrap_or(i64::MAX),
+            content_type: brought.content_type.clone(),
+            preview: None,
+        };
+        let now = self.clock.now();
+        Ok(self.store.store_media(self.channel, &brought.message, &media, now).await?)
+    }
+}
+
+/// A file in pieces.
+struct Chunks<'a>(Box<dyn Read + Send + 'a>);
+
+impl Iterator for Chunks<'_> {
+    type Item = io::Result<Bytes>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut piece = vec![0; STEP];
+        match self.0.read(&mut piece) {
+            Ok(0) => None,
+            Ok(length) => {
+                piece.truncate(length);
+                Some(Ok(piece.into()))
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
