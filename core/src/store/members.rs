@@ -1,54 +1,18 @@
-//! Who is in which channel: evidence from events, merged so that late, repeated and disordered
-//! events change nothing that is newer (contract section 3).
+//! Who is in which channel, and what people are called (contract section 3).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sqlx::{query, query_as};
 
 use super::channels::channel_keys;
-use super::coverage::{Presence, note};
-use super::db::{Sql, Tx, exec, locking, read, run};
-use super::happenings::{HappeningKind, NewHappening, log};
+use super::db::{exec, read};
 use super::{Store, StoreError, parsed};
-use crate::event::{ChannelRef, PlatformKind};
 use crate::id::{ChannelId, UserId};
 use crate::plan::Plan;
 use crate::platform::Profile;
 use crate::role::Role;
 use crate::time::Timestamp;
-
-/// One piece of evidence from an event.
-#[derive(Clone, Debug)]
-pub struct Sighting {
-    /// Where.
-    pub channel: ChannelRef,
-    /// On which platform.
-    pub platform: PlatformKind,
-    /// By which bot.
-    pub bot: String,
-    /// When, by the platform's clock.
-    pub at: Timestamp,
-    /// What.
-    pub kind: SightingKind,
-}
-
-/// What an event shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SightingKind {
-    /// The channel exists.
-    Channel,
-    /// The bot came in.
-    BotJoined,
-    /// The bot is out.
-    BotLeft,
-    /// This person is there (they did something).
-    Present(UserId),
-    /// This person came in.
-    Joined(UserId),
-    /// This person left.
-    Left(UserId),
-}
 
 /// Whether a person is in a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -106,46 +70,6 @@ struct MemberRow {
     left_at: i64,
 }
 
-const SAVE_CHANNELS: &str = "
-    INSERT INTO channels (channel_id, platform, bot, type, created_at, enabled_at, disabled_at)
-    SELECT value ->> 'c', value ->> 'platform', value ->> 'bot', value ->> 'type',
-           CAST(value ->> 'first' AS BIGINT), CAST(value ->> 'on' AS BIGINT),
-           CAST(value ->> 'off' AS BIGINT)
-    FROM json_each($1) WHERE TRUE
-    ON CONFLICT (channel_id) DO UPDATE SET
-        created_at = CASE WHEN excluded.created_at < channels.created_at
-                          THEN excluded.created_at ELSE channels.created_at END,
-        enabled_at = CASE WHEN excluded.enabled_at > channels.enabled_at
-                          THEN excluded.enabled_at ELSE channels.enabled_at END,
-        disabled_at = CASE WHEN excluded.disabled_at > channels.disabled_at
-                           THEN excluded.disabled_at ELSE channels.disabled_at END
-    WHERE excluded.created_at < channels.created_at OR excluded.enabled_at > channels.enabled_at
-       OR excluded.disabled_at > channels.disabled_at";
-
-const SAVE_USERS: &str = "
-    INSERT INTO users (user_id, created_at)
-    SELECT value ->> 'u', CAST($2 AS BIGINT) FROM json_each($1) WHERE TRUE
-    ON CONFLICT (user_id) DO NOTHING";
-
-const SAVE_MEMBERS: &str = "
-    INSERT INTO members (channel_id, user_id, first_seen_at, last_seen_at, joined_at, left_at)
-    SELECT value ->> 'c', value ->> 'u', CAST(value ->> 'first' AS BIGINT),
-           CAST(value ->> 'seen' AS BIGINT), CAST(value ->> 'on' AS BIGINT),
-           CAST(value ->> 'off' AS BIGINT)
-    FROM json_each($1) WHERE TRUE
-    ON CONFLICT (channel_id, user_id) DO UPDATE SET
-        first_seen_at = CASE WHEN excluded.first_seen_at < members.first_seen_at
-                             THEN excluded.first_seen_at ELSE members.first_seen_at END,
-        last_seen_at = CASE WHEN excluded.last_seen_at > members.last_seen_at
-                            THEN excluded.last_seen_at ELSE members.last_seen_at END,
-        joined_at = CASE WHEN excluded.joined_at > members.joined_at
-                         THEN excluded.joined_at ELSE members.joined_at END,
-        left_at = CASE WHEN excluded.left_at > members.left_at
-                       THEN excluded.left_at ELSE members.left_at END
-    WHERE excluded.first_seen_at < members.first_seen_at
-       OR excluded.last_seen_at > members.last_seen_at
-       OR excluded.joined_at > members.joined_at OR excluded.left_at > members.left_at";
-
 /// Sorted, so that two processes take the rows in the same order.
 const UNKNOWN_PEOPLE: &str = "
     SELECT user_id FROM users
@@ -183,82 +107,16 @@ const NAMES: &str = "
     WHERE u.display_name IS NOT NULL
       AND m.channel_id IN (SELECT value ->> 'c' FROM json_each($1))";
 
-const KNOWN_MOVES: Sql = locking!(
-    "SELECT channel_id, user_id, joined_at, left_at FROM members
-     WHERE (channel_id, user_id) IN (SELECT value ->> 'c', value ->> 'u' FROM json_each($1))
-     ORDER BY channel_id, user_id"
-);
-
 const OWNER_PLAN: &str = "
     SELECT u.plan FROM members m JOIN users u ON u.user_id = m.user_id
     WHERE m.channel_id = $1 AND m.role = 'owner' ORDER BY m.user_id LIMIT 1";
 
 #[derive(Serialize)]
-struct ChannelEvidence<'a> {
-    c: &'a str,
-    platform: &'static str,
-    bot: &'a str,
-    #[serde(rename = "type")]
-    kind: &'static str,
-    first: i64,
-    on: i64,
-    off: i64,
-}
-
-#[derive(Serialize)]
-struct MemberEvidence<'a> {
-    c: &'a str,
-    u: &'a str,
-    first: i64,
-    seen: i64,
-    on: i64,
-    off: i64,
-}
-
-#[derive(Serialize)]
-struct UserKey<'a> {
-    u: &'a str,
+pub(super) struct UserKey<'a> {
+    pub(super) u: &'a str,
 }
 
 impl Store {
-    /// Merges a batch of evidence into channels and members. Order and repetition do not matter.
-    ///
-    /// # Errors
-    /// When the database fails; nothing of the batch is kept then.
-    pub async fn sight(&self, sightings: &[Sighting], now: Timestamp) -> Result<(), StoreError> {
-        if sightings.is_empty() {
-            return Ok(());
-        }
-        let (channels, members) = merged(sightings);
-        let users: Vec<_> = {
-            let ids: std::collections::BTreeSet<_> = members.keys().map(|(_, u)| *u).collect();
-            ids.into_iter().map(|u| UserKey { u }).collect()
-        };
-        let mut tx = self.db.begin().await?;
-        let tx_ref = &mut tx;
-        let rows = serde_json::to_string(&channels.into_values().collect::<Vec<_>>())?;
-        exec!(tx_ref, query(SAVE_CHANNELS).bind(&rows))?;
-        for sighting in sightings {
-            let presence = match sighting.kind {
-                SightingKind::BotJoined => Presence::BotJoined,
-                SightingKind::BotLeft => Presence::BotLeft,
-                _ => continue,
-            };
-            note(tx_ref, &sighting.channel.id, sighting.at, presence).await?;
-        }
-        if !members.is_empty() {
-            let rows = serde_json::to_string(&users)?;
-            exec!(tx_ref, query(SAVE_USERS).bind(&rows).bind(now.millis()))?;
-            let moves: Vec<_> = members.values().filter(|m| m.on > 0 || m.off > 0).collect();
-            let known = known_moves(tx_ref, &moves).await?;
-            let told = moves.iter().flat_map(|member| member.told(&known)).collect::<Vec<_>>();
-            log(tx_ref, &told, now).await?;
-            let rows = serde_json::to_string(&members.into_values().collect::<Vec<_>>())?;
-            exec!(tx_ref, query(SAVE_MEMBERS).bind(&rows))?;
-        }
-        tx.commit().await
-    }
-
     /// Those of `users` whose profile is older than `than` or was never asked for.
     ///
     /// # Errors
@@ -358,85 +216,6 @@ impl Store {
             .fetch_all(c))?;
         rows.into_iter().map(Member::try_from).collect()
     }
-}
-
-/// When people were last known to come in and to leave, by channel and person.
-type Moves = HashMap<(String, String), (i64, i64)>;
-
-/// Reads it for those who come or leave now, so that only what is new is told.
-async fn known_moves(tx: &mut Tx, moves: &[&MemberEvidence<'_>]) -> Result<Moves, StoreError> {
-    if moves.is_empty() {
-        return Ok(Moves::new());
-    }
-    let keys = serde_json::to_string(moves)?;
-    let rows: Vec<(String, String, i64, i64)> =
-        run!(tx, KNOWN_MOVES, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;
-    Ok(rows.into_iter().map(|(c, u, on, off)| ((c, u), (on, off))).collect())
-}
-
-impl<'a> MemberEvidence<'a> {
-    /// What of it is news.
-    fn told(&self, known: &Moves) -> Vec<NewHappening<'a>> {
-        let key = (self.c.to_owned(), self.u.to_owned());
-        let (on, off) = known.get(&key).copied().unwrap_or_default();
-        let moves = [
-            (HappeningKind::MemberJoined, self.on, on),
-            (HappeningKind::MemberLeft, self.off, off),
-        ];
-        let mut told: Vec<_> = moves
-            .into_iter()
-            .filter(|(_, at, known)| at > known)
-            .map(|(kind, at, _)| NewHappening {
-                kind: kind.name(),
-                at,
-                c: Some(self.c),
-                s: Some(self.u),
-            })
-            .collect();
-        told.sort_by_key(|told| told.at);
-        told
-    }
-}
-
-type Merged<'a> =
-    (BTreeMap<&'a str, ChannelEvidence<'a>>, BTreeMap<(&'a str, &'a str), MemberEvidence<'a>>);
-
-/// One row a channel and one a member, in key order: a statement may touch a row only once, and
-/// every process locks in the same order.
-fn merged(sightings: &[Sighting]) -> Merged<'_> {
-    let (mut channels, mut members) = (BTreeMap::new(), BTreeMap::new());
-    for sighting in sightings {
-        let (id, at) = (sighting.channel.id.as_str(), sighting.at.millis());
-        let channel = channels.entry(id).or_insert(ChannelEvidence {
-            c: id,
-            platform: sighting.platform.name(),
-            bot: &sighting.bot,
-            kind: sighting.channel.kind.name(),
-            first: at,
-            on: 0,
-            off: 0,
-        });
-        channel.first = channel.first.min(at);
-        match &sighting.kind {
-            SightingKind::BotJoined => channel.on = channel.on.max(at),
-            SightingKind::BotLeft => channel.off = channel.off.max(at),
-            _ => {}
-        }
-        let (SightingKind::Present(user) | SightingKind::Joined(user) | SightingKind::Left(user)) =
-            &sighting.kind
-        else {
-            continue;
-        };
-        let empty = MemberEvidence { c: id, u: user.as_str(), first: at, seen: 0, on: 0, off: 0 };
-        let member = members.entry((id, user.as_str())).or_insert(empty);
-        member.first = member.first.min(at);
-        match &sighting.kind {
-            SightingKind::Joined(_) => member.on = member.on.max(at),
-            SightingKind::Left(_) => member.off = member.off.max(at),
-            _ => member.seen = member.seen.max(at),
-        }
-    }
-    (channels, members)
 }
 
 impl TryFrom<MemberRow> for Member {

@@ -24,6 +24,7 @@ mod other;
 mod replies;
 mod roles;
 mod sessions;
+mod sightings;
 mod subscriptions;
 mod users;
 
@@ -45,11 +46,12 @@ pub use media::{
     BlobClaim, CLAIM, MediaFilter, MediaItem, MediaKept, MediaPage, MediaRecord, MediaStatus,
     NewMedia, OrphanSweep, Preview,
 };
-pub use members::{Member, MemberStatus, Sighting, SightingKind};
+pub use members::{Member, MemberStatus};
 pub use messages::{Gap, MessageFilter, MessagePage, Order, Sender, StoredMessage};
 pub use replies::{Claim, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus};
 pub use roles::RoleSet;
 pub use sessions::{NewSession, Session, SignedIn};
+pub use sightings::{Sighting, SightingKind};
 pub use subscriptions::{ChannelUsage, Subscribed, Subscription, UserUsage};
 pub use users::User;
 
