@@ -15,5 +15,6 @@ mod media;
 mod openapi;
 mod pipeline;
 mod program;
+mod schema;
 mod stack;
 mod store;
