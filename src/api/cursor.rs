@@ -95,6 +95,7 @@ impl<T: Serialize> IntoResponse for Page<T> {
 impl<T: Serialize + ToSchema> Output for Page<T> {
     fn describe(route: &mut Describe) {
         route.answers::<T>(axum::http::StatusCode::OK, "A page of the list");
+        route.carries("Link");
     }
 }
 

@@ -23,6 +23,9 @@ use super::route::{Describe, Input, Output};
 /// Bytes of the hash in a tag: enough that no two contents meet.
 const HASH: usize = 15;
 
+/// The form of `If-Match`: any version, or a list of tags.
+const IF_MATCH: &str = r#"^(\*|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$"#;
+
 /// What a tag is made from instead of the body, where the body tells the time.
 #[derive(Clone, Debug)]
 struct TagOf(Vec<u8>);
@@ -108,18 +111,27 @@ impl<S: Send + Sync> FromRequestParts<S> for IfMatch {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        Ok(Self(versions(&parts.headers)))
+        versions(&parts.headers).map(Self)
     }
 }
 
-fn versions(headers: &HeaderMap) -> Option<Vec<i64>> {
-    let mut given = headers.get_all(header::IF_MATCH).iter().flat_map(tags).peekable();
-    given.peek()?;
-    let given: Vec<_> = given.collect();
-    if given.contains(&"*") {
-        return None;
+/// The versions that `If-Match` names. What is no list of tags is refused: whoever sent it wanted
+/// to be careful.
+fn versions(headers: &HeaderMap) -> Result<Option<Vec<i64>>, ApiError> {
+    let given: Vec<_> = headers.get_all(header::IF_MATCH).iter().flat_map(tags).collect();
+    if given.is_empty() || given == ["*"] {
+        return Ok(None);
     }
-    Some(given.into_iter().filter_map(version_of).collect())
+    if !given.iter().all(|tag| is_tag(tag)) {
+        return Err(ApiError::invalid("If-Match", "If-Match is neither * nor a list of ETags"));
+    }
+    Ok(Some(given.into_iter().filter_map(version_of).collect()))
+}
+
+/// Whether it is a tag in its quotes (RFC 9110, section 8.8.3).
+fn is_tag(text: &str) -> bool {
+    let inner = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    inner.is_some_and(|inner| inner.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"'))
 }
 
 impl Input for IfMatch {
@@ -129,10 +141,11 @@ impl Input for IfMatch {
             .parameter_in(ParameterIn::Header)
             .required(Required::False)
             .description(Some("The `ETag` that was read: another version is not overwritten."))
-            .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+            .example(Some("*".into()))
+            .schema(Some(ObjectBuilder::new().schema_type(Type::String).pattern(Some(IF_MATCH))))
             .build();
         route.parameters.push(parameter);
-        route.refuses(&[StatusCode::PRECONDITION_FAILED]);
+        route.refuses(&[StatusCode::BAD_REQUEST, StatusCode::PRECONDITION_FAILED]);
     }
 }
 
@@ -147,6 +160,7 @@ impl<T: Serialize> IntoResponse for Versioned<T> {
 impl<T: Serialize + ToSchema> Output for Versioned<T> {
     fn describe(route: &mut Describe) {
         route.answers::<T>(StatusCode::OK, "The settings as they are now");
+        route.carries("ETag");
     }
 }
 
@@ -174,12 +188,15 @@ mod tests {
         let given = |text: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::IF_MATCH, HeaderValue::from_static(text));
-            versions(&headers)
+            versions(&headers).ok()
         };
-        assert_eq!(versions(&HeaderMap::new()), None);
-        assert_eq!(given("*"), None);
-        assert_eq!(given("\"v3-abc\", W/\"v4-d\""), Some(vec![3, 4]));
-        assert_eq!(given("\"other\""), Some(vec![]));
+        assert_eq!(versions(&HeaderMap::new()).unwrap(), None);
+        assert_eq!(given("*"), Some(None));
+        assert_eq!(given("\"v3-abc\", W/\"v4-d\""), Some(Some(vec![3, 4])));
+        assert_eq!(given("\"other\""), Some(Some(vec![])));
+        for wrong in ["", "v3-abc", "\"a\"b\"", "\"a\", *"] {
+            assert_eq!(given(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -99,7 +99,8 @@ impl Output for Document {
         let kinds = [Format::Jsonl, Format::Csv, Format::Html].map(Format::content_type);
         let content = kinds.map(|kind| (kind, Some(text().into())));
         let description = "The messages, oldest first; the connection breaks off when it fails";
-        let answer = Answer { status: StatusCode::OK, description, content: content.into() };
+        let (content, headers, links) = (content.into(), vec!["Content-Disposition"], Vec::new());
+        let answer = Answer { status: StatusCode::OK, description, content, headers, links };
         route.answers.push(answer);
     }
 }

@@ -96,7 +96,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
 impl<T: IntoParams> Input for Query<T> {
     fn describe(route: &mut Describe) {
         let parameters = T::into_params(|| Some(ParameterIn::Query));
-        route.parameters.extend(parameters.into_iter().map(never_null));
+        route.parameters.extend(parameters.into_iter().map(never_null).map(without_nul));
         route.refuses(&[StatusCode::BAD_REQUEST]);
     }
 }
@@ -125,6 +125,17 @@ fn never_null(mut parameter: Parameter) -> Parameter {
             }
         }
         _ => {}
+    }
+    parameter
+}
+
+/// No text in a query holds U+0000, which no database keeps.
+fn without_nul(mut parameter: Parameter) -> Parameter {
+    if let Some(RefOr::T(Schema::Object(object))) = &mut parameter.schema
+        && object.schema_type == SchemaType::Type(Type::String)
+        && (object.format.is_none() && object.enum_values.is_none() && object.pattern.is_none())
+    {
+        object.pattern = Some(r"^[^\u0000]*$".to_owned());
     }
     parameter
 }

@@ -1,14 +1,32 @@
 //! Checks of what callers write (contract section 1, "Limits").
 
 use icu_normalizer::ComposingNormalizerBorrowed;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
 use super::error::ApiError;
 
 /// A keyword, for the documentation.
 #[derive(ToSchema)]
-#[schema(min_length = 1, max_length = 100, pattern = r"\S")]
+#[schema(min_length = 1, max_length = 100, pattern = r"[^\s\u0000\u0085]")]
 pub(super) struct Keyword(#[expect(dead_code, reason = "only its form is used")] String);
+
+/// A channel's id, for the documentation.
+#[derive(ToSchema)]
+#[schema(min_length = 1, max_length = 100, pattern = r"[^\s\u0000\u0085]")]
+pub(super) struct ChannelName(#[expect(dead_code, reason = "only its form is used")] String);
+
+/// Reads a whole number. In JSON, `3.0` is one too, as JSON Schema says.
+pub(super) fn whole<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u32>, D::Error> {
+    let Some(number) = Option::<serde_json::Number>::deserialize(value)? else {
+        return Ok(None);
+    };
+    // Written without the fraction of zeros; one that is no zeros stays and is refused.
+    let text = number.to_string();
+    let whole = text.strip_suffix(".0").unwrap_or(&text).parse();
+    whole.map(Some).map_err(|_| D::Error::custom("not a whole number from 0"))
+}
 
 /// Checks a text's length in characters (Unicode scalar values after NFC, contract section 1), after taking U+0000 out, which no database keeps.
 pub(super) fn text(

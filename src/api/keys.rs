@@ -82,13 +82,13 @@ pub(super) struct MadeKey {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct KeyBody {
-    #[schema(min_length = 1, max_length = 100, pattern = r"\S")]
+    #[schema(min_length = 1, max_length = 100, pattern = r"[^\s\u0000\u0085]")]
     name: String,
     /// At least one, and only scopes that the caller has.
     #[schema(min_items = 1, max_items = 8)]
     scopes: Vec<Scope>,
     /// Only these channels; all when absent or null.
-    #[schema(max_items = 1000)]
+    #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
     channel_ids: Option<Vec<String>>,
     /// Nothing sent before this can be read with it.
     not_before: Option<Timestamp>,
@@ -101,8 +101,9 @@ pub(super) struct KeyBody {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RotateBody {
     /// Seconds for which the old key works on; a day when absent.
+    #[serde(default, deserialize_with = "input::whole")]
     #[schema(minimum = 0, maximum = 2_592_000)]
-    overlap_seconds: Option<u64>,
+    overlap_seconds: Option<u32>,
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -158,7 +159,7 @@ pub(super) async fn rotate(
     Path(path): Path<KeyPath>,
     Body(body): Body<RotateBody>,
 ) -> Result<Made, ApiError> {
-    let seconds = body.overlap_seconds.unwrap_or(OVERLAP.as_secs());
+    let seconds = body.overlap_seconds.map_or(OVERLAP.as_secs(), u64::from);
     if seconds > MAX_OVERLAP {
         let why = format!("overlapSeconds is at most {MAX_OVERLAP}");
         return Err(ApiError::invalid("overlapSeconds", why));
@@ -201,14 +202,17 @@ impl KeyBody {
     /// A key never reaches further than the caller who makes it.
     fn checked(self, caller: &Caller, now: Timestamp) -> Result<Wanted, ApiError> {
         let name = input::text("name", self.name, 1, NAME)?;
-        let mut scopes: Vec<Scope> = Vec::with_capacity(Scope::ALL.len());
+        if !(1..=Scope::ALL.len()).contains(&self.scopes.len()) {
+            return Err(ApiError::invalid(
+                "scopes",
+                "scopes holds at least one scope, and each once",
+            ));
+        }
+        let mut scopes = Vec::new();
         for scope in self.scopes {
             if !scopes.contains(&scope) {
                 scopes.push(scope);
             }
-        }
-        if scopes.is_empty() {
-            return Err(ApiError::invalid("scopes", "scopes needs at least one scope"));
         }
         if !scopes.iter().all(|scope| caller.has(*scope)) {
             return Err(ApiError::InsufficientPermissions);
@@ -293,5 +297,8 @@ impl IntoResponse for Made {
 impl Output for Made {
     fn describe(route: &mut Describe) {
         route.answers::<MadeKey>(StatusCode::CREATED, "The key, shown this once");
+        for answer in &mut route.answers {
+            answer.links = vec![("rotate_key", "keyId", "keyId"), ("delete_key", "keyId", "keyId")];
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::store::{MessageFilter, Order, StoredMessage};
@@ -14,6 +16,7 @@ use super::auth::{ChannelAccess, Member, ReadMessages};
 use super::cursor::Page;
 use super::error::ApiError;
 use super::extract::{Limit, Path, Query};
+use super::route::{Describe, Output};
 use super::{Api, cursor};
 use crate::view::{GapView, MessageView};
 
@@ -77,6 +80,9 @@ pub(super) struct MessagePath {
     pub(super) message: MessageId,
 }
 
+/// A page; 404 when there is no message that `around` names.
+pub(super) struct Found(Page<MessageList>);
+
 /// Where a page begins or turns: a time and the id of a message sent then.
 type Place = (Timestamp, MessageId);
 
@@ -84,7 +90,7 @@ pub(super) async fn list(
     State(api): State<Api>,
     access: ChannelAccess<Member, ReadMessages>,
     Query(query): Query<ListQuery>,
-) -> Result<Page<MessageList>, ApiError> {
+) -> Result<Found, ApiError> {
     let binding = query.binding(&access.channel);
     let mut filter = query.filter(&binding)?;
     filter.from = filter.from.max(access.not_before());
@@ -110,7 +116,7 @@ pub(super) async fn list(
         gaps: gaps.into_iter().map(GapView::from).collect(),
         next_cursor: next.clone(),
     };
-    Ok(Page { body, next })
+    Ok(Found(Page { body, next }))
 }
 
 pub(super) async fn one(
@@ -179,6 +185,19 @@ impl Api {
                 (newer.into_iter().rev().chain(older.messages).collect(), older.next)
             }
         })
+    }
+}
+
+impl IntoResponse for Found {
+    fn into_response(self) -> Response {
+        self.0.into_response()
+    }
+}
+
+impl Output for Found {
+    fn describe(route: &mut Describe) {
+        Page::<MessageList>::describe(route);
+        route.refuses(&[StatusCode::NOT_FOUND]);
     }
 }
 

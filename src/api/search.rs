@@ -75,7 +75,11 @@ enum SortParam {
 pub(super) struct SearchQuery {
     /// Words, `"a phrase"`, `-without`, `from:name`, `type:image`, `has:link`, `before:2026-01-31`,
     /// `after:2026-01-01`.
-    #[param(min_length = 1, max_length = 200)]
+    #[param(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\u0000]*[^\s\u0000\u0085][^\u0000]*$"
+    )]
     q: String,
     /// Not sent before this.
     #[param(inline)]
@@ -106,7 +110,11 @@ pub(super) struct SearchQuery {
 pub(super) struct EverywhereQuery {
     /// Words, `"a phrase"`, `-without`, `from:name`, `type:image`, `has:link`, `before:2026-01-31`,
     /// `after:2026-01-01`.
-    #[param(min_length = 1, max_length = 200)]
+    #[param(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\u0000]*[^\s\u0000\u0085][^\u0000]*$"
+    )]
     q: String,
     /// Only in that channel.
     #[param(value_type = Option<String>)]

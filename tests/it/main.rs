@@ -18,6 +18,7 @@ mod permissions;
 mod pipeline;
 mod program;
 mod rest;
+mod schema;
 mod stack;
 mod store;
 mod transfer;

@@ -14,7 +14,7 @@ use crate::api::Api;
 use crate::api::error::ApiError;
 use crate::api::etag::{IfMatch, Versioned};
 use crate::api::extract::Body;
-use crate::api::input::{Keyword, keywords, text};
+use crate::api::input::{Keyword, keywords, text, whole};
 
 /// A day: a longer cooldown would be a switched-off rule.
 const MAX_COOLDOWN: u32 = 86_400;
@@ -52,6 +52,7 @@ struct QaPatch {
     no_match_reply: Nullable,
     no_match_scope: Option<NoMatchScope>,
     keyword_match: Option<KeywordMatch>,
+    #[serde(default, deserialize_with = "whole")]
     #[schema(minimum = 0, maximum = 86400)]
     cooldown_seconds: Option<u32>,
 }
@@ -108,10 +109,12 @@ pub(in crate::api) async fn change(
     }
     let now = api.clock.now();
     let change = |config, versions: SettingVersions| {
+        // What is wrong in any version is said first.
+        let changed = patch.applied_to(config)?;
         if if_match.is_some_and(|wanted| !wanted.contains(&versions.config)) {
             return Err(ApiError::Stale);
         }
-        patch.applied_to(config)
+        Ok(changed)
     };
     let changed =
         api.store.change_assistant_config(&access.channel, access.user(), now, change).await?;

@@ -35,7 +35,7 @@ pub(in crate::api) struct RuleBody {
     #[serde(default)]
     #[schema(max_length = 500)]
     question: String,
-    #[schema(min_length = 1, max_length = 5000, pattern = r"\S")]
+    #[schema(min_length = 1, max_length = 5000, pattern = r"[^\s\u0000\u0085]")]
     answer: String,
 }
 

@@ -260,14 +260,10 @@ impl Output for FileAnswer {
                 .schema_type(Type::String)
                 .format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary)));
             let content = vec![("*/*", Some(bytes.into()))];
-            route.answers.push(Answer { status, description, content });
+            let headers = vec!["Accept-Ranges", "Content-Disposition", "Content-Range"];
+            let links = Vec::new();
+            route.answers.push(Answer { status, description, content, headers, links });
         }
-        let unchanged = Answer {
-            status: StatusCode::NOT_MODIFIED,
-            description: "The caller has it already",
-            content: Vec::new(),
-        };
-        route.answers.push(unchanged);
         route.refuses(&[StatusCode::RANGE_NOT_SATISFIABLE]);
     }
 }

@@ -48,6 +48,10 @@ pub(in crate::api) struct Answer {
     pub(in crate::api) description: &'static str,
     /// Media type and form; none for an empty body.
     pub(in crate::api) content: Vec<(&'static str, Option<RefOr<Schema>>)>,
+    /// Headers that only this answer may have.
+    pub(in crate::api) headers: Vec<&'static str>,
+    /// Operations that go on from it: name, parameter, where in the body its value stands.
+    pub(in crate::api) links: Vec<(&'static str, &'static str, &'static str)>,
 }
 
 /// Something that a handler takes from the request.
@@ -113,7 +117,15 @@ impl Describe {
     ) {
         let schema = self.schema::<T>();
         let content = vec![("application/json", Some(schema))];
-        self.answers.push(Answer { status, description, content });
+        let (headers, links) = (Vec::new(), Vec::new());
+        self.answers.push(Answer { status, description, content, headers, links });
+    }
+
+    /// Adds a header to the answers so far.
+    pub(in crate::api) fn carries(&mut self, header: &'static str) {
+        for answer in &mut self.answers {
+            answer.headers.push(header);
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! document and the list that tests walk.
 
 mod describe;
+mod headers;
 mod openapi;
 
 use std::collections::BTreeMap;

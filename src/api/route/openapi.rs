@@ -3,7 +3,7 @@
 use axum::http::{Method, StatusCode};
 use chatkeep_core::role::{Role, Scope};
 use utoipa::ToSchema;
-use utoipa::openapi::header::HeaderBuilder;
+use utoipa::openapi::link::LinkBuilder;
 use utoipa::openapi::path::{
     HttpMethod, Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem,
     PathsBuilder,
@@ -15,11 +15,11 @@ use utoipa::openapi::security::{
 };
 use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{
-    ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Required, ResponseBuilder,
-    ResponsesBuilder, Schema, ServerBuilder,
+    ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, Required, ResponseBuilder,
+    ResponsesBuilder, ServerBuilder,
 };
 
-use super::{Answer, Describe, Need, Route, Routes, Tag};
+use super::{Answer, Describe, Need, Route, Routes, Tag, headers};
 use crate::api::error::{ErrorView, sentence};
 
 const ABOUT: &str = "Backed-up messages of chat groups, usage, members and the assistant.\n\n\
@@ -30,7 +30,8 @@ const ABOUT: &str = "Backed-up messages of chat groups, usage, members and the a
 /// The document of all routes.
 pub(in crate::api) fn document(routes: &Routes) -> OpenApi {
     let mut paths = PathsBuilder::new();
-    let mut components = ComponentsBuilder::new().schema_from::<ErrorView>();
+    let components = ComponentsBuilder::new().schema_from::<ErrorView>();
+    let mut components = headers::described(components);
     for route in routes.all() {
         let item = PathItem::new(http_method(&route.method), operation(route));
         paths = paths.path(format!("/api{}", route.path), item);
@@ -77,6 +78,9 @@ fn operation(route: &Route) -> Operation {
     }
     if route.method == Method::POST {
         operation = operation.parameter(idempotency_key());
+    }
+    if route.method == Method::GET {
+        operation = operation.parameter(if_none_match());
     }
     if let Some(body) = &describe.body {
         let content = ContentBuilder::new().schema(Some(body.clone())).build();
@@ -137,10 +141,25 @@ fn idempotency_key() -> Parameter {
         .build()
 }
 
+fn if_none_match() -> Parameter {
+    ParameterBuilder::new()
+        .name("If-None-Match")
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some("The `ETag` that the caller has: the same is not sent again."))
+        .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+        .build()
+}
+
 fn responses(route: &Route) -> ResponsesBuilder {
     let mut responses = ResponsesBuilder::new();
     for answer in &route.describe.answers {
-        responses = responses.response(answer.status.as_str(), success(answer));
+        responses = responses.response(answer.status.as_str(), success(route, answer));
+    }
+    if route.method == Method::GET {
+        let unchanged = ResponseBuilder::new().description("The caller has it already");
+        let unchanged = headers::with(unchanged, &["ETag"]).build();
+        responses = responses.response(StatusCode::NOT_MODIFIED.as_str(), unchanged);
     }
     for status in errors(route) {
         let content =
@@ -148,32 +167,25 @@ fn responses(route: &Route) -> ResponsesBuilder {
         let response = ResponseBuilder::new()
             .description(sentence(status))
             .content("application/json", content);
-        responses = responses.response(status.as_str(), with_headers(response, status).build());
+        responses =
+            responses.response(status.as_str(), headers::of_refusal(response, status).build());
     }
     responses
 }
 
-fn success(answer: &Answer) -> utoipa::openapi::Response {
+fn success(route: &Route, answer: &Answer) -> utoipa::openapi::Response {
     let mut response = ResponseBuilder::new().description(answer.description);
     for (kind, schema) in &answer.content {
         let content = ContentBuilder::new().schema(schema.clone()).build();
         response = response.content(*kind, content);
     }
-    response.build()
-}
-
-fn with_headers(response: ResponseBuilder, status: StatusCode) -> ResponseBuilder {
-    let seconds: RefOr<Schema> = ObjectBuilder::new().schema_type(Type::Integer).into();
-    match status {
-        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-            let header = HeaderBuilder::new()
-                .schema(Some(seconds))
-                .description(Some("Seconds to wait"))
-                .build();
-            response.header("Retry-After", header)
-        }
-        _ => response,
+    for (operation, parameter, place) in &answer.links {
+        let link = LinkBuilder::new()
+            .operation_id(*operation)
+            .parameter(*parameter, format!("$response.body#/{place}"));
+        response = response.link(*operation, link.build());
     }
+    headers::of_answer(response, route, answer).build()
 }
 
 /// What the route may refuse with: what its signature says, and what every route of its kind may.

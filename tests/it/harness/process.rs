@@ -123,7 +123,12 @@ impl Process {
 
     /// Waits until it ends by itself and all that it printed is here.
     pub(crate) async fn finish(&mut self) -> ExitStatus {
-        let status = self.running.wait(DEADLINE).await;
+        self.finish_within(DEADLINE).await
+    }
+
+    /// The same for one that has more to do.
+    pub(crate) async fn finish_within(&mut self, deadline: Duration) -> ExitStatus {
+        let status = self.running.wait(deadline).await;
         until("the end of its output", DEADLINE, async || self.output_ended()).await;
         status
     }

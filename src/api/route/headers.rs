@@ -1,0 +1,88 @@
+//! The headers of answers: described once, and named by every answer that may carry them.
+
+use axum::http::{Method, StatusCode};
+use utoipa::openapi::header::HeaderBuilder;
+use utoipa::openapi::schema::{ComponentsBuilder, ObjectBuilder, Type};
+use utoipa::openapi::{Ref, ResponseBuilder};
+
+use super::{Answer, Route};
+
+/// Every header: its name, the type and form of its value, what it says.
+const HEADERS: [(&str, Type, &str, &str); 14] = [
+    ("Accept-Ranges", Type::String, "^bytes$", "The file can be had in parts"),
+    ("Content-Disposition", Type::String, "^(inline|attachment); ", "The file's name"),
+    ("Content-Range", Type::String, "^bytes ", "Which part it is, and of how much"),
+    (
+        "ETag",
+        Type::String,
+        "^(W/)?\"[^\"]+\"$",
+        "Names this content, for If-None-Match and If-Match",
+    ),
+    ("Idempotent-Replayed", Type::String, "^true$", "The answer to the first such request"),
+    ("Link", Type::String, "^<[^>]+>; rel=\"next\"$", "The next page, when there is one"),
+    ("Retry-After", Type::Integer, "", "Seconds to wait"),
+    ("WWW-Authenticate", Type::String, "^Bearer", "How to say who is calling"),
+    ("X-API-Version", Type::String, "^v1$", "The version that answered"),
+    ("X-Deprecated", Type::String, "", "Until when this will work; absent for what stays"),
+    ("X-Request-Id", Type::String, "^.{1,128}$", "Names the request in the log"),
+    ("X-RateLimit-Limit", Type::Integer, "", "Requests that are granted at once"),
+    ("X-RateLimit-Remaining", Type::Integer, "", "Requests that are left now"),
+    ("X-RateLimit-Reset", Type::Integer, "", "When all are granted again, in Unix seconds"),
+];
+
+/// What every answer may carry.
+const ALWAYS: [&str; 6] = [
+    "X-API-Version",
+    "X-Deprecated",
+    "X-Request-Id",
+    "X-RateLimit-Limit",
+    "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
+];
+
+/// Adds the descriptions to the document.
+pub(super) fn described(mut components: ComponentsBuilder) -> ComponentsBuilder {
+    for (name, kind, pattern, description) in HEADERS {
+        let pattern = (!pattern.is_empty()).then_some(pattern);
+        let schema = ObjectBuilder::new().schema_type(kind).pattern(pattern);
+        let header = HeaderBuilder::new().schema(Some(schema)).description(Some(description));
+        components = components.header(name, header.build());
+    }
+    components
+}
+
+/// The headers of a successful answer.
+pub(super) fn of_answer(
+    response: ResponseBuilder,
+    route: &Route,
+    answer: &Answer,
+) -> ResponseBuilder {
+    let mut names = answer.headers.clone();
+    if route.method == Method::GET {
+        names.push("ETag");
+    }
+    if route.method == Method::POST {
+        names.push("Idempotent-Replayed");
+    }
+    with(response, &names)
+}
+
+/// The headers of a refusal.
+pub(super) fn of_refusal(response: ResponseBuilder, status: StatusCode) -> ResponseBuilder {
+    let own: &[&str] = match status {
+        StatusCode::UNAUTHORIZED => &["WWW-Authenticate"],
+        StatusCode::RANGE_NOT_SATISFIABLE => &["Content-Range"],
+        StatusCode::NOT_FOUND | StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+            &["Retry-After"]
+        }
+        _ => &[],
+    };
+    with(response, own)
+}
+
+/// These headers, and those that every answer may carry.
+pub(super) fn with(response: ResponseBuilder, own: &[&str]) -> ResponseBuilder {
+    own.iter().chain(&ALWAYS).fold(response, |response, name| {
+        response.header_ref(*name, Ref::new(format!("#/components/headers/{name}")))
+    })
+}

@@ -1,0 +1,136 @@
+//! The API against its own document: schemathesis (`tests/schema`) makes requests of all kinds from
+//! it, valid and not, and compares every answer with what the document promises.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use chatkeep::demo::emulator::{Media, Post};
+use serde_json::{Value, json};
+
+use crate::harness::process::Program;
+use crate::harness::scratch;
+use crate::harness::wait::until;
+use crate::pipeline::conversation::{emulator, group};
+use crate::stack::{DEADLINE, Parts, Stack};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schema");
+
+/// It takes a quarter of a minute on an idle machine.
+const PATIENCE: Duration = Duration::from_mins(8);
+
+/// More than the run deletes.
+const SPARE_KEYS: usize = 60;
+const RULES: usize = 30;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_answer_is_as_documented() {
+    let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
+    let (channel, spare) = channels(&mut stack).await;
+    let folder = scratch::folder("schema-");
+    prepare(&stack, folder.path(), &channel, &spare).await;
+
+    let address = format!("http://{}", stack.ground.address);
+    let document = format!("{address}/openapi.json");
+    let mut run = Program::new(&format!("{FOLDER}/.venv/bin/schemathesis"))
+        .args(["--config-file", "schemathesis.toml", "run", &document, "--checks", "all"])
+        .env("CHATKEEP_URL", &address)
+        .env("CHATKEEP_KEY", stack.key())
+        .env("CHATKEEP_SPARE_CHANNEL", &spare)
+        // Nothing is written beside the sources.
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("PYTHONUTF8", "1")
+        .env("HOME", folder.path())
+        .folder(folder.path())
+        .start();
+    let status = run.finish_within(PATIENCE).await;
+    let (said, complaints) = (run.stdout().join("\n"), run.stderr().join("\n"));
+    assert!(status.success(), "{status}; tests/run installs it when missing\n{said}\n{complaints}");
+    let summary = said.split_once("SUMMARY").map_or(&*said, |(_, summary)| summary);
+    println!("{summary}");
+    let tested = format!("Tested: {}\n", chatkeep::api::catalogue().len());
+    assert!(summary.contains(&tested), "not every operation was tested\n{said}");
+    stack.get("/me").await;
+    assert_eq!(stack.get(&format!("/channels/{channel}")).await["role"], "owner");
+    assert!(stack.process.terminate().await.success());
+}
+
+/// A group with messages and files of all kinds, and another one that may lose what it has.
+async fn channels(stack: &mut Stack) -> (String, String) {
+    let (group, people) = group(stack).await;
+    let channel = group.chat_id;
+    let ids: Vec<_> = people.iter().map(|user| user.user_id.as_str()).collect();
+    let spare = stack.line.add_group("Spare", None, &ids).chat_id;
+    stack.line.bot_joins(&spare).await.unwrap();
+    stack.line.say(&spare, ids[0], "hello").await.unwrap();
+    stack.known(&spare).await;
+    stack.post(&format!("/channels/{spare}/backup/subscribe"), json!({})).await;
+    for (chat, count) in [(&channel, 8), (&spare, 4)] {
+        for number in 0..count {
+            let text = format!("hours of day {number}? https://example.com");
+            stack.line.say(chat, ids[number % 3], text).await.unwrap();
+        }
+        let picture = Media::new("image/png", vec![1, 2, 3]);
+        stack.line.send_images(chat, ids[1], vec![picture]).await.unwrap();
+        let file = Media::new("application/pdf", vec![7; 99]);
+        stack
+            .line
+            .post_message(chat, ids[2], Post::File(file, "規約.pdf".to_owned()))
+            .await
+            .unwrap();
+    }
+    stack.drained().await;
+    until("the files are stored", DEADLINE, async || {
+        let files = stack.get(&format!("/channels/{channel}/backup/media")).await;
+        let files = files["media"].as_array().unwrap();
+        files.len() == 2 && files.iter().all(|file| file["mediaStatus"] == "stored")
+    })
+    .await;
+    (channel, spare)
+}
+
+/// Puts the settings into the folder, and beside them what really exists.
+async fn prepare(stack: &Stack, folder: &Path, channel: &str, spare: &str) {
+    for name in ["schemathesis.toml", "hooks.py"] {
+        fs::copy(format!("{FOLDER}/{name}"), folder.join(name)).unwrap();
+    }
+    let mut keys = Vec::new();
+    for _ in 0..SPARE_KEYS {
+        let key = json!({"name": "to be deleted", "scopes": ["read:members"]});
+        keys.push(stack.post("/keys", key).await);
+    }
+    let of = |chat: &str, rest: &str| format!("/channels/{chat}{rest}");
+    let messages = stack.messages(channel).await;
+    let files = stack.get(&of(channel, "/backup/media")).await["media"].take();
+    // All but the owner, who runs this.
+    let me = stack.get("/me").await["userId"].take();
+    let mut people = stack.get(&of(channel, "/members")).await["members"].take();
+    people.as_array_mut().unwrap().retain(|person| person["userId"] != me);
+    write(folder, "channel", "channelId", &json!([{"channelId": channel}]));
+    write(folder, "message", "id", &json!(messages));
+    write(folder, "file", "messageId", &files);
+    write(folder, "person", "userId", &people);
+    write(folder, "rule", "id", &rules(stack, channel).await);
+    write(folder, "spare-rule", "id", &rules(stack, spare).await);
+    write(folder, "spare-key", "keyId", &json!(keys));
+}
+
+async fn rules(stack: &Stack, channel: &str) -> Value {
+    let path = format!("/channels/{channel}/assistant/qa");
+    for number in 0..RULES {
+        let rule = json!({"keywords": [format!("word {number}")], "answer": "yes"});
+        stack.post(&path, rule).await;
+    }
+    stack.get(&path).await["items"].take()
+}
+
+/// One quoted value a line, as the dictionaries of fuzzers are written.
+fn write(folder: &Path, name: &str, field: &str, things: &Value) {
+    let mut lines = String::new();
+    for thing in things.as_array().unwrap() {
+        writeln!(lines, "{}", thing[field]).unwrap();
+    }
+    assert!(!lines.is_empty(), "no {name}");
+    fs::write(folder.join(format!("{name}.dict")), lines).unwrap();
+}
