@@ -21,17 +21,17 @@ use crate::pipeline::conversation::{emulator, group};
 use crate::stack::{DEADLINE, Ground, Parts, Stack};
 
 /// A running program with a group, and its store and blobs opened beside it.
-struct Scene {
-    stack: Stack,
-    channel: String,
-    person: String,
+pub(crate) struct Scene {
+    pub(crate) stack: Stack,
+    pub(crate) channel: String,
+    pub(crate) person: String,
     store: Store,
     blobs: Blobs,
     _s3: Option<S3>,
 }
 
 impl Scene {
-    async fn embedded() -> Self {
+    pub(crate) async fn embedded() -> Self {
         let ground = Ground::new(Parts::Embedded).await;
         let kind = BlobsKind::Folder(ground.folder.path().join("blobs"));
         let s3 = S3Config {
@@ -71,7 +71,7 @@ impl Scene {
     }
 
     /// Sends a file of that name into the group and waits until its message is kept.
-    async fn send(&self, name: &str) -> String {
+    pub(crate) async fn send(&self, name: &str) -> String {
         let post = Post::File(Media::new("application/octet-stream", vec![1]), name.to_owned());
         let told = self.stack.line.post_message(&self.channel, &self.person, post).await.unwrap();
         let id = told.message_id().unwrap().to_owned();
@@ -97,7 +97,7 @@ impl Scene {
     }
 
     /// Does what the media worker does after a download.
-    async fn stored(&self, message: &str, content_type: &str, content: &[u8]) {
+    pub(crate) async fn stored(&self, message: &str, content_type: &str, content: &[u8]) {
         let (bytes, claim) = self.put(content).await;
         let preview = Some((self.put(b"small").await.1, "image/jpeg".to_owned()));
         let media = NewMedia { claim, bytes, content_type: content_type.to_owned(), preview };

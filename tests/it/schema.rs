@@ -6,14 +6,12 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use chatkeep::demo::emulator::{Media, Post};
 use serde_json::{Value, json};
 
 use crate::harness::process::Program;
 use crate::harness::scratch;
-use crate::harness::wait::until;
-use crate::pipeline::conversation::{emulator, group};
-use crate::stack::{DEADLINE, Parts, Stack};
+use crate::media::Scene;
+use crate::stack::Stack;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schema");
 
@@ -26,10 +24,11 @@ const RULES: usize = 30;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_answer_is_as_documented() {
-    let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
-    let (channel, spare) = channels(&mut stack).await;
+    let mut scene = Scene::embedded().await;
+    let spare = fill(&scene).await;
     let folder = scratch::folder("schema-");
-    prepare(&stack, folder.path(), &channel, &spare).await;
+    let (stack, channel) = (&mut scene.stack, scene.channel.as_str());
+    prepare(stack, folder.path(), channel, &spare).await;
 
     let address = format!("http://{}", stack.ground.address);
     let document = format!("{address}/openapi.json");
@@ -56,38 +55,29 @@ async fn every_answer_is_as_documented() {
     assert!(stack.process.terminate().await.success());
 }
 
-/// A group with messages and files of all kinds, and another one that may lose what it has.
-async fn channels(stack: &mut Stack) -> (String, String) {
-    let (group, people) = group(stack).await;
-    let channel = group.chat_id;
-    let ids: Vec<_> = people.iter().map(|user| user.user_id.as_str()).collect();
-    let spare = stack.line.add_group("Spare", None, &ids).chat_id;
+/// Fills the group with messages and a file, and makes another one that may lose what it has.
+async fn fill(scene: &Scene) -> String {
+    let (stack, ann) = (&scene.stack, user(&scene.stack).await);
+    let spare = stack.line.add_group("Spare", None, &[&ann, &scene.person]).chat_id;
     stack.line.bot_joins(&spare).await.unwrap();
-    stack.line.say(&spare, ids[0], "hello").await.unwrap();
+    stack.line.say(&spare, &ann, "hello").await.unwrap();
     stack.known(&spare).await;
-    stack.post(&format!("/channels/{spare}/backup/subscribe"), json!({})).await;
-    for (chat, count) in [(&channel, 8), (&spare, 4)] {
-        for number in 0..count {
+    for chat in [&scene.channel, &spare] {
+        stack.post(&format!("/channels/{chat}/backup/subscribe"), json!({})).await;
+        for number in 0..6 {
             let text = format!("hours of day {number}? https://example.com");
-            stack.line.say(chat, ids[number % 3], text).await.unwrap();
+            stack.line.say(chat, [&ann, &scene.person][number % 2], text).await.unwrap();
         }
-        let picture = Media::new("image/png", vec![1, 2, 3]);
-        stack.line.send_images(chat, ids[1], vec![picture]).await.unwrap();
-        let file = Media::new("application/pdf", vec![7; 99]);
-        stack
-            .line
-            .post_message(chat, ids[2], Post::File(file, "規約.pdf".to_owned()))
-            .await
-            .unwrap();
     }
+    let file = scene.send("規約.pdf").await;
+    scene.stored(&file, "application/pdf", b"be kind").await;
     stack.drained().await;
-    until("the files are stored", DEADLINE, async || {
-        let files = stack.get(&format!("/channels/{channel}/backup/media")).await;
-        let files = files["media"].as_array().unwrap();
-        files.len() == 2 && files.iter().all(|file| file["mediaStatus"] == "stored")
-    })
-    .await;
-    (channel, spare)
+    spare
+}
+
+/// Who the calls are made as.
+async fn user(stack: &Stack) -> String {
+    stack.get("/me").await["userId"].as_str().unwrap().to_owned()
 }
 
 /// Puts the settings into the folder, and beside them what really exists.
@@ -104,7 +94,7 @@ async fn prepare(stack: &Stack, folder: &Path, channel: &str, spare: &str) {
     let messages = stack.messages(channel).await;
     let files = stack.get(&of(channel, "/backup/media")).await["media"].take();
     // All but the owner, who runs this.
-    let me = stack.get("/me").await["userId"].take();
+    let me = json!(user(stack).await);
     let mut people = stack.get(&of(channel, "/members")).await["members"].take();
     people.as_array_mut().unwrap().retain(|person| person["userId"] != me);
     write(folder, "channel", "channelId", &json!([{"channelId": channel}]));
