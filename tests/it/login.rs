@@ -46,6 +46,8 @@ impl Scene {
             .env("CHATKEEP_DATA", folder.path())
             .env("CHATKEEP_LISTEN", address.to_string())
             .env("CHATKEEP_METRICS_LISTEN", "")
+            // Waiting for a provider asks as fast as it can.
+            .env("CHATKEEP_RATE_LIMIT_PER_MINUTE", "0")
             .env("CHATKEEP_LOG_FILTER", "trace");
         if let Some(issuer) = issuer {
             program = program

@@ -55,7 +55,8 @@ def before_call(context, case, kwargs):
 
 @schemathesis.hook
 def after_call(context, case, response):
-    if response.status_code == 200 and "json" in response.headers.get("content-type", [""])[0]:
+    kind = response.headers.get("content-type", [""])[0]
+    if response.status_code == 200 and kind.startswith("application/json"):
         body = response.json()
         if isinstance(body, dict) and body.get("nextCursor"):
             CURSORS[list_of(case)] = body["nextCursor"]

@@ -70,6 +70,7 @@ async fn a_group_talks_and_everything_is_kept_and_answered_once(parts: Parts) {
     let said = talk(&stack.line, channel, &people).await;
 
     // 13 said by people less the one taken back, and 3 answers.
+    changed(&stack, channel, &said).await;
     stack.kept(channel, 15).await;
     settled(&stack, channel, |member| member["status"] == "left").await;
     let picture = Picture::of(&stack, channel).await;
@@ -157,6 +158,19 @@ async fn settled(stack: &Stack, channel: &str, wanted: impl Fn(&Value) -> bool) 
     until("the members have settled", DEADLINE, async || {
         let listed = stack.get(&format!("/channels/{channel}/members")).await;
         listed["members"].as_array().unwrap().iter().any(&wanted)
+    })
+    .await;
+}
+
+/// Waits until the last that people did to their messages has been done: without it, the number of
+/// kept messages is right for a moment when an answer is not kept yet either.
+async fn changed(stack: &Stack, channel: &str, said: &Said) {
+    until("an unsend and an edit have been done", DEADLINE, async || {
+        let messages = stack.messages(channel).await;
+        let has = |id: &str, field: &str| {
+            messages.iter().any(|message| message["id"] == *id && !message[field].is_null())
+        };
+        has(&said.regret, "unsentAt") && has(&said.typo, "editedAt")
     })
     .await;
 }
