@@ -5,8 +5,12 @@
 //! - [`mod@fold`]: what two spellings of the same text have in common;
 //! - [`script`]: which characters form words and which scripts write without spaces;
 //! - [`keyword`]: which rule, if any, a message asks for;
+//! - [`answer`]: what rules are made of, and when the best one answers;
+//! - [`embed`]: texts as vectors;
 //! - [`search`]: the message index, its query language, highlights.
 
+pub mod answer;
+pub mod embed;
 pub mod fold;
 pub mod keyword;
 pub mod script;
