@@ -116,6 +116,20 @@ pub struct MessageFilter {
     pub limit: u32,
 }
 
+impl MessageFilter {
+    /// From when and before when the page's messages were sent, in milliseconds since 1970. The
+    /// cursor is a bound, too: SQLite looks up the index by these two and would walk to the cursor.
+    fn bounds(&self) -> (i64, i64) {
+        let from = self.from.map_or(i64::MIN, Timestamp::millis);
+        let to = self.to.map_or(i64::MAX, Timestamp::millis);
+        match (&self.after, self.order) {
+            (Some((at, _)), Order::Descending) => (from, to.min(at.millis().saturating_add(1))),
+            (Some((at, _)), Order::Ascending) => (from.max(at.millis()), to),
+            (None, _) => (from, to),
+        }
+    }
+}
+
 /// A page of messages.
 #[derive(Debug)]
 pub struct MessagePage {
@@ -240,8 +254,7 @@ impl Store {
         channel: &ChannelId,
         filter: &MessageFilter,
     ) -> Result<MessagePage, StoreError> {
-        let from = filter.from.map_or(i64::MIN, Timestamp::millis);
-        let to = filter.to.map_or(i64::MAX, Timestamp::millis);
+        let (from, to) = filter.bounds();
         let pages = match (&filter.sender, filter.kind) {
             (Some(_), _) => OF_SENDER,
             (None, None | Some(MessageType::Text)) => ALL,
