@@ -1,8 +1,10 @@
-//! Matching a message of 60 characters against 10,000 rules of 3 keywords.
+//! Matching a message of 60 characters against 10,000 rules of 3 keywords, beside a bare
+//! Aho-Corasick automaton.
 
 #![expect(clippy::expect_used, reason = "a bench fails by panicking")]
 
-use chatkeep_index::KeywordMatcher;
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use chatkeep_index::{KeywordMatcher, fold};
 use divan::{Bencher, black_box};
 
 fn main() {
@@ -12,9 +14,15 @@ fn main() {
 const RULES: u32 = 10_000;
 
 /// Kinds of message: each of about 60 characters, with no keyword in it but where the name says so.
-const MESSAGES: [(&str, &str); 6] = [
+const MESSAGES: [(&str, &str); 8] = [
     ("english", "could somebody tell me when the swimming pool opens tomorrow?"),
     ("english_hit", "could somebody tell me about the silver lantern 4242 please?"),
+    // Words and characters that keywords are made of, so that nearly every place may begin one.
+    ("dense_english", "silver garden golden lantern crimson ticket violet market amber 1"),
+    (
+        "dense_chinese",
+        "營業時間價錢地址停車預約退換門票時營間業錢價址地車停約預換退票門營時價地停預退門業間錢址車約換票營價停退時地預門間址約",
+    ),
     (
         "chinese",
         "請問一下你們明天下午在台北車站附近的那間分店大概幾點開始營業呢因為我們全家大小想要一起過去吃飯順便買一些伴手禮回家謝謝",
@@ -83,6 +91,30 @@ fn exact_short(bencher: Bencher<'_, '_>, message: &str) {
 fn contains(bencher: Bencher<'_, '_>, kind: &str) {
     let matcher = matcher();
     bencher.bench_local(|| matcher.contains(black_box(message(kind))));
+}
+
+/// The same keywords in a bare Aho-Corasick automaton, on text folded beforehand, without word
+/// boundaries: the longest match of those found from left to right.
+#[divan::bench(args = MESSAGES.map(|(kind, _)| kind))]
+fn aho_corasick(bencher: Bencher<'_, '_>, kind: &str) {
+    let keywords = keywords().into_iter().map(|(_, keyword)| fold(&keyword));
+    let automaton = AhoCorasick::builder()
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(keywords)
+        .expect("the keywords compile");
+    let folded = fold(message(kind));
+    bencher.bench_local(|| {
+        automaton.find_iter(black_box(&folded)).max_by_key(|found| found.end() - found.start())
+    });
+}
+
+#[divan::bench(sample_count = 10)]
+fn duplicates(bencher: Bencher<'_, '_>) {
+    let keywords = keywords();
+    bencher.bench_local(|| {
+        chatkeep_index::duplicates(keywords.iter().map(|(rule, keyword)| (*rule, keyword.as_str())))
+    });
 }
 
 #[divan::bench(sample_count = 10)]

@@ -1,9 +1,11 @@
 //! Search against a search too simple to be wrong: folding both texts and looking everywhere.
 
+#![expect(clippy::disallowed_methods, reason = "the size of a run by hand")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
 
+use chatkeep_index::fold::han::simplified;
 use chatkeep_index::fold::search::fold_for_search;
 use chatkeep_index::script::Class;
 use chatkeep_index::search::{
@@ -174,6 +176,11 @@ fn index_of(texts: &[String]) -> MessageIndex {
     index
 }
 
+/// A text as an index has it that takes Traditional and Simplified characters for the same.
+fn fold_for_index(text: &str) -> String {
+    fold_for_search(text).chars().map(simplified).collect()
+}
+
 /// Whether `needle` occurs in `text`, both folded: from the beginning of a word on if it begins
 /// with one.
 fn occurs(text: &str, needle: &str) -> bool {
@@ -196,7 +203,7 @@ fn search(index: &MessageIndex, query: &Query, sort: Sort) -> BTreeSet<usize> {
 /// Compares index and oracle, and tells how many messages both found.
 fn check(index: &MessageIndex, texts: &[String], folded: &[String], needle: &str) -> usize {
     let Some(query) = Query::phrase(needle) else { return 0 };
-    let folded_needle = fold_for_search(needle).trim().to_owned();
+    let folded_needle = fold_for_index(needle).trim().to_owned();
     let expected: BTreeSet<usize> =
         (0..folded.len()).filter(|&id| occurs(&folded[id], &folded_needle)).collect();
     assert_eq!(search(index, &query, Sort::Newest), expected, "{needle:?}");
@@ -210,7 +217,7 @@ fn check(index: &MessageIndex, texts: &[String], folded: &[String], needle: &str
 fn every_substring_is_found_and_nothing_else() {
     let mut numbers = Numbers(7);
     let texts: Vec<String> = (0..2_000).map(|_| message(&mut numbers)).collect();
-    let folded: Vec<String> = texts.iter().map(|text| fold_for_search(text)).collect();
+    let folded: Vec<String> = texts.iter().map(|text| fold_for_index(text)).collect();
     let index = index_of(&texts);
     let mut found = 0;
     for round in 0..1_500 {
@@ -263,11 +270,65 @@ fn few_characters_in_every_order() {
         };
         let mut texts: Vec<String> = (0..120).map(|_| text(14)).collect();
         texts.push("ab".repeat(100));
-        let folded: Vec<String> = texts.iter().map(|text| fold_for_search(text)).collect();
+        let folded: Vec<String> = texts.iter().map(|text| fold_for_index(text)).collect();
         let needles: Vec<String> = (0..250).map(|_| text(6)).chain(["ab".repeat(50)]).collect();
         let index = index_of(&texts);
         for needle in needles {
             check(&index, &texts, &folded, &needle);
         }
+    }
+}
+
+/// A script's name and its characters.
+type Script = (&'static str, fn(char) -> bool);
+
+/// Needles that begin with a character of one script, and what occurs them; the number of messages
+/// and of needles a script can be raised by the environment for a run by hand:
+/// `CHATKEEP_ORACLE=100000,2000 cargo test --release --test search_oracle each_script`.
+#[test]
+fn each_script_is_found_in_full() {
+    let size = std::env::var("CHATKEEP_ORACLE").unwrap_or_else(|_| "1500,60".to_owned());
+    let (messages, needles) = size.split_once(',').unwrap();
+    let (messages, needles): (usize, usize) = (messages.parse().unwrap(), needles.parse().unwrap());
+    let mut numbers = Numbers(23);
+    let texts: Vec<String> = (0..messages).map(|_| message(&mut numbers)).collect();
+    let folded: Vec<String> = texts.iter().map(|text| fold_for_index(text)).collect();
+    let index = index_of(&texts);
+    let scripts: [Script; 6] = [
+        ("Latin", |c| c.is_ascii_alphabetic()),
+        ("Han", |c| matches!(c, '\u{4e00}'..='\u{9fff}')),
+        ("kana", |c| matches!(c, '\u{3041}'..='\u{30fa}')),
+        ("Thai", |c| matches!(c, '\u{e01}'..='\u{e2e}')),
+        ("Hangul", |c| matches!(c, '\u{ac00}'..='\u{d7a3}')),
+        ("emoji", |c| c > '\u{1f000}'),
+    ];
+    for (script, begins) in scripts {
+        let mut found = 0;
+        let mut asked = 0;
+        while asked < needles {
+            let chars: Vec<char> = texts[numbers.below(texts.len())].chars().collect();
+            let start = numbers.below(chars.len());
+            let inside_word = start > 0
+                && Class::of(chars[start]) == Class::Word
+                && Class::of(chars[start - 1]) == Class::Word;
+            if !begins(chars[start]) || inside_word {
+                continue;
+            }
+            let end = (start + 1 + numbers.below(8)).min(chars.len());
+            let needle: String = chars[start..end].iter().collect();
+            let Some(query) = Query::phrase(&needle) else { continue };
+            asked += 1;
+            let needle = fold_for_index(&needle).trim().to_owned();
+            let expected: BTreeSet<usize> =
+                (0..folded.len()).filter(|&id| occurs(&folded[id], &needle)).collect();
+            let request =
+                SearchRequest { sort: Sort::Newest, limit: messages, ..SearchRequest::new(&query) };
+            let page = index.search(&request).unwrap();
+            let ids: BTreeSet<usize> =
+                page.hits.iter().map(|hit| hit.message_id.parse().unwrap()).collect();
+            assert_eq!((page.total, ids), (expected.len(), expected), "{needle:?}");
+            found += page.total;
+        }
+        assert!(found >= asked, "{script}: each occurs at least where it was taken from");
     }
 }

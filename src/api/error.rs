@@ -4,10 +4,12 @@
 //! [`ApiError`]; the caller gets a fixed sentence. No error shows SQL, a path, a secret or a stack.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::store::StoreError;
+use chatkeep_workers::assistant::CompileError;
 use serde::Serialize;
 use tracing::error;
 use utoipa::ToSchema;
@@ -179,6 +181,21 @@ impl IntoResponse for ApiError {
         let mut response = status.into_response();
         response.extensions_mut().insert(ErrorBody { error, code, field, retry_after });
         response
+    }
+}
+
+impl From<Arc<CompileError>> for ApiError {
+    fn from(cause: Arc<CompileError>) -> Self {
+        let transient = matches!(&*cause, CompileError::Store(cause) if cause.is_transient());
+        let cause: &dyn std::error::Error = &*cause;
+        error!(error = cause, "the assistant cannot be compiled");
+        if transient { Self::Unavailable } else { Self::Internal }
+    }
+}
+
+impl From<CompileError> for ApiError {
+    fn from(cause: CompileError) -> Self {
+        Arc::new(cause).into()
     }
 }
 

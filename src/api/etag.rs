@@ -40,6 +40,14 @@ pub(super) struct Versioned<T> {
     pub(super) body: T,
 }
 
+/// A settings object that was just saved, with notes for its editor that are no part of it.
+pub(super) struct Noted<T> {
+    pub(super) version: i64,
+    pub(super) body: T,
+    /// The object as JSON, without the notes.
+    pub(super) content: Vec<u8>,
+}
+
 /// An answer that holds the time of asking, with the part that decides whether it changed.
 pub(super) struct Timed<T, C> {
     pub(super) body: T,
@@ -91,10 +99,16 @@ fn tag(version: Option<Version>, content: &[u8]) -> String {
     }
 }
 
-/// The tags of a header, without the mark of weak ones: ours name content either way.
+/// The tags of a header, without the mark of weak ones: ours name content either way. A comma
+/// inside of a tag's quotes separates nothing.
 fn tags(value: &HeaderValue) -> impl Iterator<Item = &str> {
     let text = value.to_str().unwrap_or_default();
-    text.split(',').map(|tag| tag.trim().trim_start_matches("W/"))
+    let mut quoted = false;
+    let between = move |c: char| {
+        quoted ^= c == '"';
+        c == ',' && !quoted
+    };
+    text.split(between).map(|tag| tag.trim().trim_start_matches("W/"))
 }
 
 fn names(value: &HeaderValue, tag: &str) -> bool {
@@ -164,6 +178,22 @@ impl<T: Serialize + ToSchema> Output for Versioned<T> {
     }
 }
 
+impl<T: Serialize> IntoResponse for Noted<T> {
+    fn into_response(self) -> Response {
+        let mut response = Json(self.body).into_response();
+        response.extensions_mut().insert(Version(self.version));
+        response.extensions_mut().insert(TagOf(self.content));
+        response
+    }
+}
+
+impl<T: Serialize + ToSchema> Output for Noted<T> {
+    fn describe(route: &mut Describe) {
+        route.answers::<T>(StatusCode::OK, "The settings as they are now");
+        route.carries("ETag");
+    }
+}
+
 impl<T: Serialize, C: Serialize> IntoResponse for Timed<T, C> {
     fn into_response(self) -> Response {
         let content = serde_json::to_vec(&self.content).unwrap_or_default();
@@ -194,6 +224,7 @@ mod tests {
         assert_eq!(given("*"), Some(None));
         assert_eq!(given("\"v3-abc\", W/\"v4-d\""), Some(Some(vec![3, 4])));
         assert_eq!(given("\"other\""), Some(Some(vec![])));
+        assert_eq!(given("\"a,b\" , \"v5-c\""), Some(Some(vec![5])), "a comma in a tag");
         for wrong in ["", "v3-abc", "\"a\"b\"", "\"a\", *"] {
             assert_eq!(given(wrong), None, "{wrong}");
         }

@@ -36,6 +36,11 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
         let bytes = axum::body::Bytes::from_request(request, state)
             .await
             .map_err(|rejection| unread(&rejection))?;
+        // Every body is an object; a list would be read as one, its values in the fields' order.
+        if bytes.trim_ascii_start().first() == Some(&b'[') {
+            let why = "The body is not valid: it is a list, not an object".to_owned();
+            return Err(ApiError::Invalid { field: None, why });
+        }
         let mut json = serde_json::Deserializer::from_slice(&bytes);
         let body = serde_path_to_error::deserialize(&mut json)
             .map_err(|error| refusal("The body", &error))?;

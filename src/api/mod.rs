@@ -32,6 +32,8 @@ mod search;
 mod subscriptions;
 mod table;
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -40,6 +42,8 @@ use chatkeep_core::bus::Bus;
 use chatkeep_core::platform::Directory;
 use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
+use chatkeep_workers::assistant::Assistants;
+use tokio::sync::Semaphore;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
 use tower_http::cors::{AllowOrigin, CorsLayer};
@@ -67,6 +71,10 @@ pub struct Api {
     /// Asks the platform about people; `None` in a process without the platform's token.
     pub directory: Option<Directory>,
     pub finder: Finder,
+    /// Compiled assistants, the same ones as the stage's in this process.
+    pub assistants: Assistants,
+    /// The right to rate a history, which takes long.
+    pub(crate) thoughts: Arc<Semaphore>,
     pub limiter: Limiter,
     /// Proxies in front, for telling a caller's address.
     pub proxies: usize,

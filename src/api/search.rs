@@ -1,14 +1,10 @@
 //! Searching kept messages, in one channel or in all that the caller may read (contract
 //! section 5).
 
-use std::collections::{BTreeMap, HashMap};
-
 use axum::extract::State;
-use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageType;
-use chatkeep_core::store::StoredMessage;
 use chatkeep_core::time::Timestamp;
-use chatkeep_index::fold;
 use chrono::{Offset as _, TimeZone as _};
 use serde::{Deserialize, Serialize};
 use tracing::error;
@@ -19,7 +15,7 @@ use super::cursor::Page;
 use super::error::ApiError;
 use super::extract::{Limit, Query};
 use super::{Api, cursor};
-use crate::finder::{Asked, Find, FindError, Hit, Sort};
+use crate::finder::{Asked, Find, FindError, FoundMessage, Highlight, Sort};
 use crate::view::MessageView;
 
 /// Characters of a query, at most.
@@ -204,7 +200,7 @@ impl Api {
         query.checked()?;
         let binding = query.binding(&channels);
         let asked = Asked::parse(&query.q, utc_offset)?;
-        let people = self.people(&asked, &channels).await?;
+        let people = asked.people(&self.store, &channels).await?;
         let cursor: Option<String> =
             query.cursor.as_deref().map(|text| cursor::decode(&binding, text)).transpose()?;
         let find = Find {
@@ -224,59 +220,11 @@ impl Api {
             cursor,
         };
         let found = self.finder.find(find).await?;
-        let hits = self.shown(&asked, found.hits).await?;
+        let hits = asked.look_up(&self.store, found.hits, SNIPPET).await?;
+        let hits = hits.into_iter().map(HitView::from).collect();
         let next = found.next.and_then(|next| cursor::encode(&binding, &next));
         let body = FoundView { hits, total: found.total, next_cursor: next.clone() };
         Ok(Page { body, next })
-    }
-
-    /// The hits with their messages. What the store no longer has is not shown.
-    async fn shown(&self, asked: &Asked, hits: Vec<Hit>) -> Result<Vec<HitView>, ApiError> {
-        let keys: Vec<_> =
-            hits.iter().map(|hit| (hit.channel.clone(), hit.message.clone())).collect();
-        let messages = self.store.chosen_messages(&keys).await?;
-        let mut messages: HashMap<(ChannelId, MessageId), StoredMessage> = messages
-            .into_iter()
-            .map(|message| ((message.channel.clone(), message.id.clone()), message))
-            .collect();
-        let view = |hit: Hit| {
-            let message = messages.remove(&(hit.channel, hit.message))?;
-            let text = message.content.as_ref()?.searchable().unwrap_or_default();
-            let snippet = asked.snippet(&text, SNIPPET);
-            let mark =
-                |mark: crate::finder::Highlight| HighlightView { start: mark.start, end: mark.end };
-            Some(HitView {
-                message: message.into(),
-                score: hit.score,
-                snippet: snippet.text,
-                highlights: snippet.highlights.into_iter().map(mark).collect(),
-            })
-        };
-        Ok(hits.into_iter().filter_map(view).collect())
-    }
-
-    /// Whom the names in `from:` mean: people of these channels by their names, whatever the case
-    /// and width of the letters.
-    async fn people(
-        &self,
-        asked: &Asked,
-        channels: &[ChannelId],
-    ) -> Result<BTreeMap<String, Vec<UserId>>, ApiError> {
-        let mut people: BTreeMap<String, Vec<UserId>> = BTreeMap::new();
-        let names = asked.names();
-        if names.is_empty() {
-            return Ok(people);
-        }
-        let known = self.store.names_in(channels).await?;
-        for name in names {
-            let wanted = fold(name);
-            let of_name = known.iter().filter(|(_, known)| fold(known) == wanted);
-            let users: Vec<_> = of_name.map(|(user, _)| user.clone()).collect();
-            if !users.is_empty() {
-                people.insert(name.to_owned(), users);
-            }
-        }
-        Ok(people)
     }
 
     /// Minutes east of UTC in the channel's zone now.
@@ -286,6 +234,18 @@ impl Api {
         let now = chrono::DateTime::from_timestamp_millis(self.clock.now().millis());
         let now = now.unwrap_or_default().naive_utc();
         Ok(zone.offset_from_utc_datetime(&now).fix().local_minus_utc() / 60)
+    }
+}
+
+impl From<FoundMessage> for HitView {
+    fn from(found: FoundMessage) -> Self {
+        let mark = |mark: Highlight| HighlightView { start: mark.start, end: mark.end };
+        Self {
+            message: found.message.into(),
+            score: found.score,
+            snippet: found.snippet.text,
+            highlights: found.snippet.highlights.into_iter().map(mark).collect(),
+        }
     }
 }
 

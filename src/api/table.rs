@@ -122,6 +122,29 @@ fn assistant_routes(routes: Routes) -> Routes {
             assistant::texts::set_rules,
             text("set_group_rules", Assistant, "Sets the group rules"),
         )
+        .post(
+            "/channels/{channelId}/assistant/try",
+            assistant::trial::attempt,
+            text("try_assistant", Assistant, "What the assistant would say to a text")
+                .more("Nothing is sent, and nothing is counted."),
+        )
+        .get(
+            "/channels/{channelId}/assistant/unanswered",
+            assistant::past::unanswered,
+            text("list_unanswered", Assistant, "Frequent questions that no rule answers").more(
+                "Looks at up to 2,000 of the newest kept messages of people; what looks like a \
+                 question and is answered by no rule today is grouped by likeness.",
+            ),
+        )
+        .post(
+            "/channels/{channelId}/assistant/backtest",
+            assistant::past::backtest,
+            text("backtest_rules", Assistant, "What other rules or another mode would have said")
+                .more(
+                    "Looks at up to 2,000 of the newest kept messages of people, and compares \
+                     with what was answered then.",
+                ),
+        )
 }
 
 fn backup_routes(routes: Routes) -> Routes {

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use axum::Router;
@@ -27,12 +27,13 @@ use chatkeep_workers::tap::Tap;
 use chatkeep_workers::{Runner, RunnerSettings, Stage, StageName};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{error, info, warn};
 
 use open::platform;
-pub use open::{attach_bus, open_bus, open_store};
+pub use open::{attach_bus, index_folder, model_folder, open_bus, open_space, open_store};
 
 use crate::finder::Finder;
 use crate::limit::Limiter;
@@ -40,6 +41,9 @@ use crate::login::Login;
 use crate::sweep::Sweeper;
 use crate::upkeep::Upkeep;
 use crate::{api, finder, ingress, ops};
+
+/// How often the search index is looked after.
+const FOLLOW: Duration = Duration::from_secs(1);
 
 /// What a process does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,6 +114,7 @@ pub struct App {
     store: Store,
     blobs: Blobs,
     platform: Option<SharedPlatform>,
+    assistants: Assistants,
     metrics: Option<(TcpListener, PrometheusHandle)>,
     /// The index that this process fills, once it does.
     index: Option<MessageIndex>,
@@ -135,6 +140,9 @@ impl App {
         let blobs = Blobs::open(&config.blobs, &config.s3)
             .context("cannot open the place of media files (CHATKEEP_BLOBS)")?;
         let platform = platform(&config)?;
+        let space = open_space(&config).await?;
+        info!(model = space.name(), "semantic answers");
+        let assistants = Assistants::new(store.clone(), space);
         let metrics = match config.metrics.listen {
             Some(address) => {
                 let listener = TcpListener::bind(address).await.with_context(|| {
@@ -153,6 +161,7 @@ impl App {
             store,
             blobs,
             platform,
+            assistants,
             metrics,
             index: None,
         })
@@ -164,6 +173,10 @@ impl App {
 
     pub fn bus(&self) -> &Bus {
         &self.bus
+    }
+
+    pub fn assistants(&self) -> &Assistants {
+        &self.assistants
     }
 
     pub fn tap(&self) -> &Tap {
@@ -183,9 +196,13 @@ impl App {
     ) -> anyhow::Result<()> {
         let tasks = TaskTracker::new();
         self.index = self.start_workers(&tasks, &stop).await?;
+        if let Some(index) = &self.index {
+            tasks.spawn(follow(index.clone(), stop.clone()));
+        }
         if let (Some(index), Bus::Nats(_)) = (&self.index, &self.bus) {
             finder::answer(&self.bus, index.clone(), &tasks, stop.clone()).await?;
         }
+        tasks.spawn(self.assistants.listen(&self.bus, stop.clone()).await?);
         let router = self.router(&tasks, &stop)?.merge(extra);
         self.keep_up(&tasks, &stop);
         let address = listener.local_addr()?;
@@ -215,12 +232,8 @@ impl App {
         match (&self.index, &self.bus) {
             (Some(index), _) => Finder::Local(index.clone()),
             (None, Bus::Nats(_)) => Finder::Remote(self.bus.clone()),
-            (None, Bus::Embedded(_)) => Finder::Folder(self.index_folder()),
+            (None, Bus::Embedded(_)) => Finder::Folder(index_folder(&self.config)),
         }
-    }
-
-    fn index_folder(&self) -> PathBuf {
-        self.config.data.join("index")
     }
 
     fn router(&self, tasks: &TaskTracker, stop: &CancellationToken) -> anyhow::Result<Router> {
@@ -250,6 +263,8 @@ impl App {
                 clock: Arc::clone(&self.clock),
                 directory: self.platform.clone().map(Directory::new),
                 finder: self.finder(),
+                assistants: self.assistants.clone(),
+                thoughts: Arc::new(Semaphore::new(1)),
                 limiter: Limiter::new(
                     self.config.rate_limit,
                     self.bus.clone(),
@@ -333,7 +348,7 @@ impl App {
             store: self.store.clone(),
             bus: self.bus.clone(),
             directory,
-            assistants: Assistants::new(self.store.clone()),
+            assistants: self.assistants.clone(),
             clock: Arc::clone(&self.clock),
             policy: ReplyPolicy {
                 deadline: self.config.reply.deadline,
@@ -346,7 +361,7 @@ impl App {
     /// The indexer and its index, which is filled from the store when it is new or of another
     /// version.
     async fn indexer(&self) -> anyhow::Result<Indexer> {
-        let folder = self.index_folder();
+        let folder = index_folder(&self.config);
         Indexer::open(self.store.clone(), folder).await.context("cannot open the search index")
     }
 
@@ -394,6 +409,17 @@ async fn serve(
         .with_graceful_shutdown(async move { stop.cancelled().await })
         .await
         .context("the HTTP server failed")
+}
+
+/// Makes an index that `chatkeep reindex` built anew the one that is searched here.
+async fn follow(index: MessageIndex, stop: CancellationToken) {
+    let mut looks = tokio::time::interval(FOLLOW);
+    while stop.run_until_cancelled(looks.tick()).await.is_some() {
+        if let Err(error) = Indexer::refresh(index.clone()).await {
+            let error: &dyn std::error::Error = &error;
+            warn!(error, "cannot look after the search index");
+        }
+    }
 }
 
 async fn logged(part: &'static str, task: impl Future<Output = anyhow::Result<()>>) {

@@ -1,5 +1,6 @@
 //! Opening a process' adapters as they are configured.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -11,6 +12,9 @@ use chatkeep_core::platform::SharedPlatform;
 use chatkeep_core::platform::line::{LineApi, LineClient};
 use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
+use chatkeep_index::answer::thresholds;
+use chatkeep_index::embed::FullModel;
+use chatkeep_index::semantic::SemanticSpace;
 use secrecy::ExposeSecret as _;
 
 fn limits(config: &Config) -> BusLimits {
@@ -58,6 +62,34 @@ pub async fn open_store(config: &Config) -> anyhow::Result<Store> {
     Store::open(&config.database, &config.data, connections)
         .await
         .context("cannot open the database (CHATKEEP_DATABASE)")
+}
+
+/// Where the full model is, once it is installed.
+pub fn model_folder(config: &Config) -> PathBuf {
+    config.data.join("model")
+}
+
+/// Where the search index is.
+pub fn index_folder(config: &Config) -> PathBuf {
+    config.data.join("index")
+}
+
+/// Opens the space that semantic rules are matched in: the full model's where it is installed,
+/// else the built-in one.
+///
+/// # Errors
+/// When the installed model cannot be read.
+pub async fn open_space(config: &Config) -> anyhow::Result<Arc<SemanticSpace>> {
+    let folder = model_folder(config);
+    let open = move || -> anyhow::Result<Arc<SemanticSpace>> {
+        if !folder.exists() {
+            return Ok(SemanticSpace::built_in());
+        }
+        let model = FullModel::open(&folder)
+            .with_context(|| format!("cannot read the model in {}", folder.display()))?;
+        Ok(Arc::new(SemanticSpace::new(Arc::new(model), thresholds::SEMANTIC_FULL)))
+    };
+    tokio::task::spawn_blocking(open).await?
 }
 
 pub(super) fn platform(config: &Config) -> anyhow::Result<Option<SharedPlatform>> {

@@ -4,7 +4,11 @@ mod dead;
 mod export;
 mod import;
 mod key;
+mod model;
 mod progress;
+mod qa;
+mod reindex;
+mod search;
 mod serve;
 mod table;
 mod user;
@@ -78,6 +82,16 @@ enum Command {
     Export(export::Args),
     /// Brings messages in from an export or from the LINE app's own.
     Import(import::Args),
+    /// Finds messages.
+    Search(search::Args),
+    /// Builds the search index anew, while the service runs or not.
+    Reindex(reindex::Args),
+    /// Questions and answers.
+    #[command(subcommand)]
+    Qa(qa::Command),
+    /// The model that semantic answers go by.
+    #[command(subcommand)]
+    Model(model::Command),
     /// Events that no stage could handle.
     #[command(subcommand)]
     Dead(dead::Command),
@@ -150,6 +164,10 @@ fn run(cli: Cli) -> anyhow::Result<()> {
             Command::Key(command) => key::run(&context, command).await,
             Command::Export(args) => export::run(&context, &args).await,
             Command::Import(args) => Box::pin(import::run(&context, &args)).await,
+            Command::Search(args) => search::run(&context, &args).await,
+            Command::Reindex(args) => Box::pin(reindex::run(&context, &args)).await,
+            Command::Qa(command) => qa::run(&context, command).await,
+            Command::Model(command) => model::run(&context, command).await,
             Command::Dead(command) => dead::run(&context, command).await,
             Command::Openapi => openapi(),
             Command::Demo(_) => Ok(()),

@@ -46,7 +46,7 @@ pub async fn run(_: Args, sources: Sources) -> anyhow::Result<()> {
 
     let clock: SharedClock = Arc::new(SystemClock);
     let app = Box::pin(App::open(config, Duties::default(), Arc::clone(&clock))).await?;
-    let sample = Arc::new(Sample::new(line.clone(), app.store().clone(), clock).await?);
+    let sample = Arc::new(Sample::new(line.clone(), &app, clock).await?);
     let page = page::router(Arc::clone(&sample), app.tap().clone());
     let stop = on_signal()?;
     let ended = stop.clone();

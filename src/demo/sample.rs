@@ -8,13 +8,16 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, RuleDraft};
+use chatkeep_core::bus::Bus;
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::role::Scope;
 use chatkeep_core::store::{NewKey, RuleChange, Store};
 use chatkeep_core::time::SharedClock;
+use chatkeep_workers::assistant::Assistants;
 
 use super::emulator::{Chat, Emulator, Media, Post, Told, User};
 use crate::api;
+use crate::app::App;
 /// More keys than the demonstration makes.
 const MANY: u32 = 1_000;
 
@@ -66,6 +69,9 @@ const KEY_NAME: &str = "demo";
 pub(super) struct Sample {
     line: Emulator,
     store: Store,
+    /// Told when the sample's settings are there.
+    assistants: Assistants,
+    bus: Bus,
     clock: SharedClock,
     group: ChannelId,
     owner: UserId,
@@ -75,11 +81,9 @@ pub(super) struct Sample {
 
 impl Sample {
     /// Makes the people and the group (the same ids at every start) and a fresh key.
-    pub(super) async fn new(
-        line: Emulator,
-        store: Store,
-        clock: SharedClock,
-    ) -> anyhow::Result<Self> {
+    pub(super) async fn new(line: Emulator, app: &App, clock: SharedClock) -> anyhow::Result<Self> {
+        let (store, bus) = (app.store().clone(), app.bus().clone());
+        let assistants = app.assistants().clone();
         let people: Vec<User> = PEOPLE.iter().map(|name| line.add_user(name, None)).collect();
         let ids: Vec<_> = people.iter().map(|person| person.user_id.as_str()).collect();
         let group = line.add_group("週末讀書會 Weekend Readers", None, &ids);
@@ -101,7 +105,8 @@ impl Sample {
         }
         store.add_key(&new, clock.now()).await?;
         let group = group.chat_id.into();
-        Ok(Self { line, store, clock, group, owner, key, newcomers: AtomicUsize::new(0) })
+        let newcomers = AtomicUsize::new(0);
+        Ok(Self { line, store, assistants, bus, clock, group, owner, key, newcomers })
     }
 
     pub(super) fn line(&self) -> &Emulator {
@@ -171,6 +176,7 @@ impl Sample {
             let add = RuleChange::Add(&id, &draft);
             self.store.change_rule(&self.group, add, None, &self.owner, now).await?;
         }
+        self.assistants.changed(&self.group, &self.bus).await;
         Ok(())
     }
 

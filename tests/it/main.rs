@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod answering;
 mod api;
+mod assistants;
 mod blobs;
 mod demo;
 mod finder;

@@ -18,6 +18,9 @@ pub struct IndexJob {
     pub v: u8,
     /// Channel and message ids.
     pub messages: Vec<(ChannelId, MessageId)>,
+    /// Channels of which everything is to be indexed anew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub channels: Vec<ChannelId>,
 }
 
 /// The jobs that tell the indexer of changed messages. `cause` (a batch's first event id) makes
@@ -34,7 +37,7 @@ pub fn index_jobs(
         let (shard, last) = messages
             .last()
             .map_or((0, ""), |(channel, message)| (channel.shard(), message.as_str()));
-        let job = IndexJob { v: 1, messages: messages.to_vec() };
+        let job = IndexJob { v: 1, messages: messages.to_vec(), channels: Vec::new() };
         Ok(Outgoing {
             subject: format!("{}.{INDEX}.{shard}", Stream::Jobs.prefix()),
             id: format!("{INDEX}:{cause}:{part}:{}:{last}", messages.len()),
@@ -42,6 +45,19 @@ pub fn index_jobs(
         })
     };
     changed.chunks(MESSAGES).enumerate().map(job).collect()
+}
+
+/// The job that has a whole channel indexed anew. `cause` tells it from an earlier one.
+///
+/// # Errors
+/// Never in practice: a job is always valid JSON.
+pub fn reindex_job(channel: &ChannelId, cause: &str) -> Result<Outgoing, serde_json::Error> {
+    let job = IndexJob { v: 1, messages: Vec::new(), channels: vec![channel.clone()] };
+    Ok(Outgoing {
+        subject: format!("{}.{INDEX}.{}", Stream::Jobs.prefix(), channel.shard()),
+        id: format!("{INDEX}:{cause}:channel:{channel}"),
+        payload: serde_json::to_vec(&job)?.into(),
+    })
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::db::{Sql, Tx, exec, locking, read, run};
 use super::{Store, StoreError, parsed};
 use crate::assistant::{AssistantConfig, Revision, Rule, RuleDraft, RuleList, SettingText};
 use crate::id::{ChannelId, RuleId, UserId};
+use crate::plan::Plan;
 use crate::time::Timestamp;
 
 #[derive(Debug, sqlx::FromRow)]
@@ -46,7 +47,11 @@ const LOCK: Sql = locking!(
             config_v, welcome_v, rules_v, qa_v
      FROM assistants WHERE channel_id = $1"
 );
-const VERSION: &str = "SELECT version FROM assistants WHERE channel_id = $1";
+const VERSION: &str = "
+    SELECT a.version,
+           (SELECT u.plan FROM members m JOIN users u ON u.user_id = m.user_id
+            WHERE m.channel_id = a.channel_id AND m.role = 'owner' ORDER BY m.user_id LIMIT 1)
+    FROM assistants a WHERE a.channel_id = $1";
 const CREATE: &str = "
     INSERT INTO assistants (channel_id, config) VALUES ($1, $2)
     ON CONFLICT (channel_id) DO NOTHING";
@@ -128,15 +133,31 @@ fn fits(version: i64, if_match: IfMatch<'_>) -> bool {
     if_match.is_none_or(|versions| versions.contains(&version))
 }
 
+/// What an assistant is made from, in short: while it is the same, so is the assistant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AssistantState {
+    /// The version of the settings.
+    pub version: i64,
+    /// The plan of the channel's owner; `None` while it has no owner.
+    pub plan: Option<Plan>,
+}
+
 impl Store {
-    /// The version of a channel's settings; 0 while nothing was ever set.
+    /// The state of a channel's settings; `None` while nothing was ever set.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn assistant_version(&self, channel: &ChannelId) -> Result<i64, StoreError> {
-        let row: Option<(i64,)> =
+    pub async fn assistant_state(
+        &self,
+        channel: &ChannelId,
+    ) -> Result<Option<AssistantState>, StoreError> {
+        let row: Option<(i64, Option<String>)> =
             read!(self, c => query_as(VERSION).bind(channel.as_str()).fetch_optional(c))?;
-        Ok(row.map_or(0, |(version,)| version))
+        let Some((version, plan)) = row.filter(|(version, _)| *version > 0) else {
+            return Ok(None);
+        };
+        let plan = plan.map(|plan| parsed(Plan::parse(&plan), "users", "plan", channel.as_str()));
+        Ok(Some(AssistantState { version, plan: plan.transpose()? }))
     }
 
     /// A channel's switches; the defaults while nothing was ever set.

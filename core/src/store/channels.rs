@@ -104,6 +104,8 @@ const SAVE_SUMMARY: &str = "
                         member_count = COALESCE($4, member_count), summary_at = $5
     WHERE channel_id = $1";
 
+const IDS: &str = "SELECT channel_id FROM channels ORDER BY channel_id";
+
 impl Store {
     /// One channel.
     ///
@@ -113,6 +115,15 @@ impl Store {
         let row: Option<ChannelRow> =
             read!(self, c => query_as(ONE).bind(id.as_str()).fetch_optional(c))?;
         row.map(Channel::try_from).transpose()
+    }
+
+    /// The ids of all channels, for operators.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn channel_ids(&self) -> Result<Vec<ChannelId>, StoreError> {
+        let rows: Vec<(String,)> = read!(self, c => query_as(IDS).fetch_all(c))?;
+        Ok(rows.into_iter().map(|(id,)| id.into()).collect())
     }
 
     /// The channels that a user may see, by id, from after `after`, at most `limit`; only those

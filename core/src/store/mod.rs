@@ -32,7 +32,7 @@ use std::path::Path;
 
 use db::{Db, MAPPED, Sql, UNMAPPED, read};
 
-pub use assistant::{IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
+pub use assistant::{AssistantState, IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
 pub use channels::{Channel, ChannelStatus};
 pub use coverage::{Coverage, LostMedia};
 pub use happenings::{Feed, FeedReader, Happening, HappeningKind, Place};

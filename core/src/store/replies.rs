@@ -1,12 +1,13 @@
 //! Replies: the record that makes an answer be given at most once and a match be counted exactly
 //! once (contract section 6).
 
+use serde::Serialize;
 use sqlx::{query, query_as};
 
 use super::db::{Sql, Tx, exec, locking, read, run};
 use super::keep::{ChannelChange, keep_in};
 use super::{Store, StoreError, parsed};
-use crate::id::{ChannelId, EventId, RuleId};
+use crate::id::{ChannelId, EventId, MessageId, RuleId};
 use crate::time::Timestamp;
 
 /// What a reply came from.
@@ -93,6 +94,8 @@ pub struct ReplyRecord {
     pub source: ReplySource,
     /// The rule, for [`ReplySource::Qa`].
     pub rule: Option<RuleId>,
+    /// The message it answers; `None` for a welcome.
+    pub message: Option<MessageId>,
     /// How far it got.
     pub status: ReplyStatus,
     /// Why it was not given.
@@ -110,6 +113,8 @@ pub struct ReplyIntent<'a> {
     pub source: ReplySource,
     /// The rule, for [`ReplySource::Qa`].
     pub rule: Option<&'a RuleId>,
+    /// The message it answers; `None` for a welcome.
+    pub message: Option<&'a MessageId>,
     /// Milliseconds in which the rule answers once; 0 for always.
     pub cooldown_ms: i64,
     /// When the message was sent.
@@ -122,13 +127,14 @@ struct ReplyRow {
     channel_id: String,
     source: String,
     rule_id: Option<String>,
+    message_id: Option<String>,
     status: String,
     reason: Option<String>,
 }
 
 const CLAIM: &str = "
-    INSERT INTO replies (event_id, channel_id, source, rule_id, status, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (event_id) DO NOTHING";
+    INSERT INTO replies (event_id, channel_id, source, rule_id, message_id, status, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (event_id) DO NOTHING";
 const STATUS: &str = "SELECT status FROM replies WHERE event_id = $1";
 const LAST_HIT: Sql =
     locking!("SELECT last_hit_at FROM qa_rules WHERE channel_id = $1 AND rule_id = $2");
@@ -145,8 +151,17 @@ const INTERRUPT: &str = "
     UPDATE replies SET status = 'failed', reason = 'interrupted', finished_at = $2
     WHERE status = 'sending' AND created_at < $1";
 const OF_CHANNEL: &str = "
-    SELECT event_id, channel_id, source, rule_id, status, reason FROM replies
+    SELECT event_id, channel_id, source, rule_id, message_id, status, reason FROM replies
     WHERE channel_id = $1 ORDER BY created_at DESC, event_id DESC LIMIT $2";
+/// A message is answered once; an event that comes twice has the same id.
+const TO_MESSAGES: &str = "
+    SELECT event_id, channel_id, source, rule_id, message_id, status, reason FROM replies
+    WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
+
+#[derive(Serialize)]
+struct MessageKey<'a> {
+    m: &'a str,
+}
 
 impl Store {
     /// Claims the right to answer an event, and counts the rule's match with it. Whoever is not
@@ -221,6 +236,23 @@ impl Store {
             .bind(channel.as_str()).bind(i64::from(limit)).fetch_all(c))?;
         rows.into_iter().map(ReplyRecord::try_from).collect()
     }
+
+    /// The replies to these messages of a channel, in any order.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn replies_to(
+        &self,
+        channel: &ChannelId,
+        messages: &[&MessageId],
+    ) -> Result<Vec<ReplyRecord>, StoreError> {
+        let ids: Vec<_> =
+            messages.iter().map(|message| MessageKey { m: message.as_str() }).collect();
+        let ids = serde_json::to_string(&ids)?;
+        let rows: Vec<ReplyRow> =
+            read!(self, c => query_as(TO_MESSAGES).bind(channel.as_str()).bind(&ids).fetch_all(c))?;
+        rows.into_iter().map(ReplyRecord::try_from).collect()
+    }
 }
 
 async fn claim_in(
@@ -237,6 +269,7 @@ async fn claim_in(
             .bind(intent.channel.as_str())
             .bind(intent.source.name())
             .bind(intent.rule.map(RuleId::as_str))
+            .bind(intent.message.map(MessageId::as_str))
             .bind(status.name())
             .bind(now.millis())
     )?;
@@ -280,6 +313,7 @@ impl TryFrom<ReplyRow> for ReplyRecord {
             event: row.event_id.into(),
             channel: row.channel_id.into(),
             rule: row.rule_id.map(RuleId::new),
+            message: row.message_id.map(MessageId::new),
             reason: row.reason,
         })
     }

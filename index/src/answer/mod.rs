@@ -4,6 +4,12 @@
 //! rate rules instead: they give the best few with their scores, and decide by the thresholds of
 //! [`Acceptance`] whether the best one answers.
 
+mod matcher;
+pub mod similar;
+pub mod thresholds;
+
+pub use matcher::{Mode, RuleMatcher};
+
 /// A rule, as the tolerant matchers see it. Its place in the list that a matcher is built from is
 /// its ordinal; older rules come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

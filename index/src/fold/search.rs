@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
+use super::han::simplified;
 use super::quick::{self, Step};
 use super::{NFKC, fold_chars};
 use crate::script::combining_class;
@@ -27,6 +28,13 @@ impl SearchText {
             this.origins.push(origin);
         });
         this
+    }
+
+    /// The same text with Traditional characters as Simplified ones; origins stay what they were.
+    #[must_use]
+    pub fn simplified(mut self) -> Self {
+        self.folded = self.folded.chars().map(simplified).collect();
+        self
     }
 
     /// The folded text: single spaces, none at its beginning.

@@ -2,6 +2,7 @@
 //!
 //! Conditions that only filter score nothing, so that relevance is about the words alone.
 
+use std::collections::HashSet;
 use std::ops::Bound;
 
 use tantivy::Term;
@@ -11,11 +12,14 @@ use tantivy::query::{
 };
 use tantivy::schema::{Field, IndexRecordOption};
 
-use super::SearchRequest;
 use super::phrase::OpenPhraseQuery;
-use super::query::{Has, Needle, Sides};
+use super::query::{Has, Needle, Query, Sides};
+use super::related::{RelatedQuery, RelatedTerm};
 use super::schema::{Fields, HAS_LINK};
+use super::statistics::Statistics;
+use super::steady::SteadyQuery;
 use super::units::{Kind, Unit, units};
+use super::{IndexOptions, SearchRequest};
 
 type Clause = (Occur, Box<dyn TantivyQuery>);
 
@@ -26,26 +30,84 @@ const MEDIA: [&str; 4] = ["image", "video", "audio", "file"];
 const PREFIX_SCORE: f32 = 0.5;
 
 /// Compiles requests.
+#[derive(Clone, Copy)]
 pub(super) struct Compiler {
     pub(super) fields: Fields,
+    pub(super) options: IndexOptions,
 }
 
 impl Compiler {
-    /// The tantivy query for `request`.
-    pub(super) fn compile(&self, request: &SearchRequest<'_>) -> Box<dyn TantivyQuery> {
-        let query = request.query;
-        let mut clauses: Vec<Clause> = Vec::new();
-        for needle in &query.text.wanted {
-            clauses.push((Occur::Must, self.needle(needle, request)));
-        }
-        for needle in &query.text.unwanted {
-            clauses.push((Occur::MustNot, self.needle(needle, request)));
-        }
-        self.filters(request, &mut clauses);
+    /// The query for messages that hold all of it.
+    pub(super) fn exact(&self, request: &SearchRequest<'_>) -> Box<dyn TantivyQuery> {
+        let mut clauses = self.strict(request, |_| true);
         if !clauses.iter().any(|(occur, _)| *occur == Occur::Must) {
             clauses.push(must(boxed(AllQuery)));
         }
         boxed(BooleanQuery::new(clauses))
+    }
+
+    /// The query for messages that hold enough of the words, and all else, but not all of the
+    /// words.
+    pub(super) fn related(
+        &self,
+        request: &SearchRequest<'_>,
+        statistics: &Statistics,
+    ) -> Box<dyn TantivyQuery> {
+        let mut clauses = self.strict(request, Needle::is_quoted);
+        let words = RelatedQuery::new(&self.related_terms(request.query), statistics);
+        clauses.push((Occur::Must, boxed(words)));
+        clauses.push(must_not(self.exact(request)));
+        boxed(BooleanQuery::new(clauses))
+    }
+
+    /// What a message must and must not be, of the words only those that `counts`.
+    fn strict(&self, request: &SearchRequest<'_>, counts: impl Fn(&Needle) -> bool) -> Vec<Clause> {
+        let text = &request.query.text;
+        let wanted = text.wanted.iter().filter(|needle| counts(needle));
+        let wanted = wanted.map(|needle| (Occur::Must, self.needle(needle, request)));
+        let unwanted = text.unwanted.iter();
+        let unwanted = unwanted.map(|needle| must_not(self.needle(needle, request)));
+        let mut clauses: Vec<Clause> = wanted.chain(unwanted).collect();
+        self.filters(request, &mut clauses);
+        clauses
+    }
+
+    /// The terms whose frequencies rank the results for `query`, in a fixed order.
+    pub(super) fn ranking_terms(&self, query: &Query) -> Vec<Term> {
+        let strict = query.text.wanted.iter().flat_map(|needle| self.terms(needle.as_str()).0);
+        let mut terms: Vec<Term> = strict.map(|(_, term)| term).collect();
+        terms.extend(self.related_terms(query).into_iter().map(|related| related.term));
+        let mut seen = HashSet::new();
+        terms.retain(|term| seen.insert(term.clone()));
+        terms
+    }
+
+    /// The terms of which a related message holds some; none if there would be nothing to choose
+    /// from.
+    ///
+    /// Words and pairs tell; emoji and single ideographs only help to rank what the others found.
+    /// Dictionary words beside the pairs, or in place of them, rank Chinese, Japanese and Thai no
+    /// better, and single Thai letters rank worse.
+    pub(super) fn related_terms(&self, query: &Query) -> Vec<RelatedTerm> {
+        let mut terms: Vec<RelatedTerm> = Vec::new();
+        for needle in query.text.wanted.iter().filter(|needle| !needle.is_quoted()) {
+            let folded = self.folded(needle.as_str());
+            for unit in units(&folded) {
+                for (text, tells) in related_parts(&folded, &unit).into_iter().flatten() {
+                    let term = Term::from_field_text(self.fields.text, text);
+                    if !terms.iter().any(|known| known.term == term) {
+                        terms.push(RelatedTerm { term, tells });
+                    }
+                }
+            }
+        }
+        let choice = terms.iter().filter(|term| term.tells).count() > 1;
+        if choice { terms } else { Vec::new() }
+    }
+
+    /// A needle as the index' tokenizer would have it.
+    fn folded(&self, needle: &str) -> String {
+        needle.chars().map(|c| self.options.fold_char(c)).collect()
     }
 
     fn filters(&self, request: &SearchRequest<'_>, clauses: &mut Vec<Clause>) {
@@ -79,7 +141,7 @@ impl Compiler {
                 boxed(OpenPhraseQuery::new(terms, word, within))
             }
             // A single word is the whole needle.
-            Some(_) if open_end => self.prefix(needle.as_str()),
+            Some(_) if open_end => self.prefix(&self.folded(needle.as_str())),
             Some((_, term)) if terms.is_empty() => scored(term),
             Some(last) => {
                 terms.push(last);
@@ -93,8 +155,9 @@ impl Compiler {
     ///
     /// Of the overlapping pairs of a run every other one is enough, and the last one: positions
     /// next to each other are characters next to each other.
-    fn terms(&self, folded: &str) -> (Vec<(usize, Term)>, bool) {
-        let units: Vec<Unit> = units(folded).collect();
+    fn terms(&self, needle: &str) -> (Vec<(usize, Term)>, bool) {
+        let folded = self.folded(needle);
+        let units: Vec<Unit> = units(&folded).collect();
         let term = |unit: &Unit, end| {
             (unit.position, Term::from_field_text(self.fields.text, &folded[unit.start..end]))
         };
@@ -133,6 +196,28 @@ impl Compiler {
     }
 }
 
+/// The terms that one unit of a question gives, and whether each tells something by itself.
+fn related_parts<'a>(folded: &'a str, unit: &Unit) -> [Option<(&'a str, bool)>; 2] {
+    let text = &folded[unit.start..unit.end];
+    match unit.kind {
+        Kind::Word => [Some((text, true)), None],
+        Kind::Symbol => [text.starts_with(is_emoji).then_some((text, false)), None],
+        Kind::Character { pair } => {
+            let pair = pair.then(|| (unit.longest(folded), true));
+            [pair, text.starts_with(is_ideograph).then_some((text, false))]
+        }
+    }
+}
+
+/// Whether a symbol says something by itself, as punctuation does not.
+fn is_emoji(c: char) -> bool {
+    matches!(c, '\u{2600}'..='\u{27bf}' | '\u{1f000}'..='\u{1faff}')
+}
+
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
 fn boxed(query: impl TantivyQuery) -> Box<dyn TantivyQuery> {
     Box::new(query)
 }
@@ -144,6 +229,11 @@ fn scored(term: Term) -> Box<dyn TantivyQuery> {
 /// A condition that every result meets and that ranks none of them.
 fn must(condition: Box<dyn TantivyQuery>) -> Clause {
     (Occur::Must, boxed(ConstScoreQuery::new(condition, 0.0)))
+}
+
+/// A text that no result may hold.
+fn must_not(text: Box<dyn TantivyQuery>) -> Clause {
+    (Occur::MustNot, boxed(SteadyQuery(text)))
 }
 
 /// Messages whose `field` is one of `values`; none at all if there are none.

@@ -1,4 +1,4 @@
-//! The folder of an index: made, kept or thrown away.
+//! The folders of an index and its generations: made, kept or thrown away.
 
 use std::fs;
 use std::io;
@@ -8,14 +8,22 @@ use tantivy::directory::error::OpenReadError;
 use tantivy::directory::{Directory, INDEX_WRITER_LOCK, MmapDirectory};
 use tantivy::{Index, TantivyError};
 
-use super::schema::{self, VERSION};
-use super::{IndexError, writer};
+use super::schema;
+use super::{IndexError, IndexOptions, generation, writer};
 
 /// Holds the version that wrote the folder. Written before anything else, so that an index without
 /// it is none of this version's.
 const VERSION_FILE: &str = "index-version";
 /// tantivy's list of segments: there is an index where it is.
 const META_FILE: &str = "meta.json";
+/// The number of the first generation.
+const FIRST: u64 = 1;
+
+/// The version of what is written to an index: fields, folding, units. Raised whenever it changes;
+/// an index of another version is not read.
+const STAMP: &str = "2";
+/// The same without [`IndexOptions::han_variants`].
+const STAMP_APART: &str = "2 han apart";
 
 /// What was found where an index was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,50 +38,106 @@ pub enum Opened {
     Damaged,
 }
 
-/// Opens or makes the index in `dir`.
-pub(super) fn open(dir: &Path) -> Result<(Index, Opened), IndexError> {
+/// Opens or makes the index in `dir`: its generation in use, and the number of that.
+pub(super) fn open(dir: &Path, options: IndexOptions) -> Result<(u64, Index, Opened), IndexError> {
+    fs::create_dir_all(dir)?;
+    let Some(number) = generation::current(dir)? else {
+        let found = open_without_generations(dir)?;
+        let index = create(&generation::folder(dir, FIRST), options)?;
+        generation::set_current(dir, FIRST)?;
+        return Ok((FIRST, index, found));
+    };
+    let (index, opened) = open_generation(&generation::folder(dir, number), options)?;
+    Ok((number, index, opened))
+}
+
+/// What is in a folder without generations, where the first version put its index: thrown away.
+fn open_without_generations(dir: &Path) -> Result<Opened, IndexError> {
+    if !dir.join(META_FILE).try_exists()? {
+        return Ok(Opened::Created);
+    }
+    let found = stamp(dir)?.and_then(|stamp| version(&stamp));
+    wipe(dir)?;
+    Ok(Opened::OtherVersion(found))
+}
+
+fn open_generation(dir: &Path, options: IndexOptions) -> Result<(Index, Opened), IndexError> {
     fs::create_dir_all(dir)?;
     if !dir.join(META_FILE).try_exists()? {
-        return Ok((create(dir)?, Opened::Created));
+        return Ok((create(dir, options)?, Opened::Created));
     }
-    let found = version(dir)?;
-    if found != Some(VERSION) {
+    let found = stamp(dir)?;
+    if found.as_deref() != Some(stamp_of(options)) {
         wipe(dir)?;
-        return Ok((create(dir)?, Opened::OtherVersion(found)));
+        let version = found.and_then(|stamp| version(&stamp));
+        return Ok((create(dir, options)?, Opened::OtherVersion(version)));
     }
     match Index::open_in_dir(dir).and_then(|index| index.reader().map(|_| index)) {
         Ok(mut index) => {
-            index.set_tokenizers(schema::tokenizers());
+            index.set_tokenizers(schema::tokenizers(options));
             Ok((index, Opened::Kept))
         }
         Err(error) if is_damage(&error) => {
             wipe(dir)?;
-            Ok((create(dir)?, Opened::Damaged))
+            Ok((create(dir, options)?, Opened::Damaged))
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// Opens the index in `dir` if this version can read it.
-pub(super) fn open_existing(dir: &Path) -> Result<Option<Index>, IndexError> {
-    if version(dir)? != Some(VERSION) || !dir.join(META_FILE).try_exists()? {
+/// Opens the generation in use in `dir` if this version can read it, and tells its number.
+pub(super) fn open_existing(dir: &Path) -> Result<Option<(u64, Index, IndexOptions)>, IndexError> {
+    loop {
+        let Some(number) = generation::current(dir)? else {
+            return Ok(None);
+        };
+        match open_existing_generation(&generation::folder(dir, number)) {
+            Ok(found) => return Ok(found.map(|(index, options)| (number, index, options))),
+            // It may have been swapped and removed while it was opened.
+            Err(_) if generation::current(dir)? != Some(number) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn open_existing_generation(dir: &Path) -> Result<Option<(Index, IndexOptions)>, IndexError> {
+    let found = stamp(dir)?;
+    let known = [true, false].map(|han_variants| IndexOptions { han_variants });
+    let options = known.into_iter().find(|known| found.as_deref() == Some(stamp_of(*known)));
+    let Some(options) = options else {
+        return Ok(None);
+    };
+    if !dir.join(META_FILE).try_exists()? {
         return Ok(None);
     }
     let mut index = Index::open_in_dir(dir)?;
-    index.set_tokenizers(schema::tokenizers());
-    Ok(Some(index))
+    index.set_tokenizers(schema::tokenizers(options));
+    Ok(Some((index, options)))
 }
 
-fn create(dir: &Path) -> Result<Index, IndexError> {
-    fs::write(dir.join(VERSION_FILE), VERSION.to_string())?;
-    let builder = Index::builder().schema(schema::schema().0).tokenizers(schema::tokenizers());
+/// Makes an empty index.
+pub(super) fn create(dir: &Path, options: IndexOptions) -> Result<Index, IndexError> {
+    fs::create_dir_all(dir)?;
+    fs::write(dir.join(VERSION_FILE), stamp_of(options))?;
+    let tokenizers = schema::tokenizers(options);
+    let builder = Index::builder().schema(schema::schema().0).tokenizers(tokenizers);
     Ok(builder.create_in_dir(dir)?)
 }
 
-/// The version that wrote the folder, if it says so.
-fn version(dir: &Path) -> Result<Option<u32>, io::Error> {
+/// What the version file says of an index of this version.
+fn stamp_of(options: IndexOptions) -> &'static str {
+    if options.han_variants { STAMP } else { STAMP_APART }
+}
+
+/// The version in a stamp.
+fn version(stamp: &str) -> Option<u32> {
+    stamp.split_whitespace().next()?.parse().ok()
+}
+
+/// What the version file says, if there is one.
+fn stamp(dir: &Path) -> Result<Option<String>, io::Error> {
     match fs::read_to_string(dir.join(VERSION_FILE)) {
-        Ok(version) => Ok(version.trim().parse().ok()),
+        Ok(stamp) => Ok(Some(stamp.trim().to_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }

@@ -1,8 +1,11 @@
 //! Where a query's words stand in a message, as ranges of characters of the original text.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::query::{Needle, Query};
+use super::query::Query;
+use super::units::units;
+use crate::fold::han::simplified;
 use crate::fold::search::SearchText;
 use crate::script::Class;
 
@@ -21,8 +24,12 @@ pub fn highlight(text: &str, query: &Query) -> Vec<Range<usize>> {
     if query.text.wanted.is_empty() {
         return Vec::new();
     }
-    let text = SearchText::new(text);
-    let found = query.text.wanted.iter().flat_map(|needle| occurrences(text.as_str(), needle));
+    let text = SearchText::new(text).simplified();
+    let found = query.text.wanted.iter().flat_map(|needle| {
+        let folded: String = needle.as_str().chars().map(simplified).collect();
+        let found = occurrences(text.as_str(), &folded);
+        if found.is_empty() && !needle.is_quoted() { parts(text.as_str(), &folded) } else { found }
+    });
     let mut ranges: Vec<_> = found.map(|range| text.original(range)).collect();
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     merge(ranges)
@@ -60,8 +67,7 @@ pub fn snippet(text: &str, query: &Query, max: usize) -> Snippet {
 
 /// Where `needle` occurs in `folded`, in characters: from the beginning of a word on if it begins
 /// with one.
-fn occurrences(folded: &str, needle: &Needle) -> Vec<Range<usize>> {
-    let needle = needle.as_str();
+fn occurrences(folded: &str, needle: &str) -> Vec<Range<usize>> {
     let needle_len = needle.chars().count();
     let is_word = |c: char| Class::of(c) == Class::Word;
     let needs_boundary = needle.chars().next().is_some_and(is_word);
@@ -79,6 +85,28 @@ fn occurrences(folded: &str, needle: &Needle) -> Vec<Range<usize>> {
         };
         byte = at + bytes;
         chars += len;
+    }
+    found
+}
+
+/// Where the words and pairs of characters of a `needle` occur that does not occur as a whole: what
+/// made a related message be found, but for single characters and pairs of hiragana, which are
+/// everywhere.
+fn parts(folded: &str, needle: &str) -> Vec<Range<usize>> {
+    let tells = |part: &&str| {
+        part.chars().any(|c| !matches!(c, '\u{3041}'..='\u{309f}')) && part.chars().nth(1).is_some()
+    };
+    let wanted: BTreeSet<&str> =
+        units(needle).map(|unit| unit.longest(needle)).filter(tells).collect();
+    let mut found = Vec::new();
+    let (mut byte, mut chars) = (0, 0);
+    for unit in units(folded) {
+        chars += folded[byte..unit.start].chars().count();
+        byte = unit.start;
+        let part = unit.longest(folded);
+        if wanted.contains(part) {
+            found.push(chars..chars + part.chars().count());
+        }
     }
     found
 }
@@ -116,6 +144,19 @@ mod tests {
         assert_eq!(marked("two  \n words", "\"two words\""), ["two  \n words"]);
         assert_eq!(marked("ขอน้ำหน่อย", "น้ำ"), ["น้ำ"]);
         assert!(marked("anything", "type:text").is_empty());
+        assert_eq!(marked("请问营业时间", "營業時間"), ["营业时间"]);
+        assert_eq!(
+            marked("好❤\u{fe0f} 👩\u{200d}💻", "❤ 👩\u{200d}💻"),
+            ["❤\u{fe0f}", "👩\u{200d}💻"]
+        );
+    }
+
+    #[test]
+    fn of_a_question_its_parts_are_marked() {
+        assert_eq!(marked("停車場在地下一樓，車位不多", "請問停車場在哪裡？"), ["停車場在"]);
+        assert_eq!(marked("the parking lot is closed", "where is parking?"), ["parking", "is"]);
+        assert_eq!(marked("北海道のほかに", "梅雨がないのは北海道と"), ["北海道"]);
+        assert!(marked("營業的時間", "\"營業時間\"").is_empty(), "a phrase is not taken apart");
     }
 
     #[test]

@@ -1,34 +1,39 @@
 //! Finding messages: an index of chat messages on tantivy, its query language and highlights.
 //!
 //! What a person types is found where it occurs: as the beginning of words in scripts with spaces,
-//! as a substring in scripts without (see [`query`]). The index is a cache of the store: it holds
+//! as a substring in scripts without (see [`query`]); a question finds what holds much of it (see [`SearchPage`]). The index is a cache of the store: it holds
 //! no text to be read back, is thrown away when its version changes, and remembers in its own
 //! commit how far it has got. All calls block.
 
 mod collect;
 mod compile;
+mod cursor;
 mod directory;
+mod find;
+mod generation;
 mod highlight;
+mod index;
+mod journal;
 mod phrase;
 pub mod query;
+mod rebuild;
+mod related;
 mod schema;
+mod statistics;
+mod steady;
 mod units;
 mod writer;
 
-use std::path::Path;
-
-use tantivy::schema::Value;
-use tantivy::{DocAddress, Index, IndexReader, ReloadPolicy, Searcher, TantivyDocument};
-
-pub use collect::{BadCursor, Cursor};
+pub use cursor::{BadCursor, Cursor};
 pub use directory::Opened;
 pub use highlight::{Snippet, highlight, snippet};
+pub use index::MessageIndex;
+pub use journal::Touched;
 pub use query::{Query, QueryError};
-pub use writer::{MessageWriter, WriterOptions};
+pub use rebuild::Rebuild;
+pub use writer::{BatchLimits, MessageWriter, WriterOptions};
 
-use collect::{Best, Rank};
-use compile::Compiler;
-use schema::Fields;
+use crate::fold::han::simplified;
 
 /// Why the index could not do something.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +47,16 @@ pub enum IndexError {
     /// Another writer, here or in another process, holds the index.
     #[error("the message index has a writer already")]
     WriterBusy,
+    /// A rebuilt index has taken the place of the one that this writer writes: open another one
+    /// and apply again what was not committed.
+    #[error("the message index was rebuilt meanwhile")]
+    Superseded,
+    /// A rebuild is under way already, here or in another process.
+    #[error("the message index is being rebuilt already")]
+    RebuildBusy,
+    /// An index that lives in memory only cannot be rebuilt beside itself.
+    #[error("the message index has no folder")]
+    NoFolder,
     /// A document in the index is not one of ours.
     #[error("a document of the message index has no key")]
     NoKey,
@@ -76,6 +91,34 @@ pub enum IndexChange {
         /// The message's id.
         message_id: String,
     },
+    /// Takes all messages of a channel out, those put before this change; with the channel's
+    /// messages put again and one commit after, the channel is rebuilt in place.
+    EraseChannel {
+        /// The channel's id.
+        channel_id: String,
+    },
+}
+
+/// What an index makes of text. An index with other options than it is opened with is another
+/// version: it is thrown away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexOptions {
+    /// Whether text in Traditional characters is found by Simplified ones and the other way round.
+    pub han_variants: bool,
+}
+
+impl Default for IndexOptions {
+    fn default() -> Self {
+        Self { han_variants: true }
+    }
+}
+
+impl IndexOptions {
+    /// A folded character as an index with these options has it.
+    #[inline]
+    fn fold_char(self, c: char) -> char {
+        if self.han_variants { simplified(c) } else { c }
+    }
 }
 
 /// The order of results.
@@ -108,7 +151,7 @@ pub struct SearchRequest<'a> {
     /// The most hits on a page.
     pub limit: usize,
     /// Where the page before ended.
-    pub cursor: Option<Cursor>,
+    pub cursor: Option<&'a Cursor>,
 }
 
 impl<'a> SearchRequest<'a> {
@@ -137,11 +180,23 @@ pub struct SearchHit {
     pub message_id: String,
     /// When it was sent, in milliseconds since 1970.
     pub sent_at: i64,
-    /// How well it fits (BM25); 0 when sorted by time.
+    /// How well it fits (BM25); 0 when sorted by time. Scores of exact and of related messages
+    /// are not to be compared.
     pub score: f32,
+    /// Whether it holds all that was asked for; otherwise it is a related message.
+    pub is_exact: bool,
 }
 
 /// A page of results.
+///
+/// Listed are the messages that hold everything asked for: every word, in any order. If there is
+/// none, or if the query asks a question (a word ends in a question mark), *related* messages
+/// follow: those that hold at least a tenth of the unquoted words and pairs of characters, rare
+/// ones counting more. Phrases in quotes, words with `-` and all filters hold for related messages
+/// too. `total` counts exactly what is listed on all pages. Whether there are related messages is
+/// decided on the first page, and its cursor also carries the word frequencies that rank the
+/// result, so later pages go on where the first ended, whatever is indexed, merged or erased
+/// meanwhile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchPage {
     /// The hits, in order.
@@ -150,117 +205,6 @@ pub struct SearchPage {
     pub total: usize,
     /// Where the next page begins; `None` after the last.
     pub next: Option<Cursor>,
-}
-
-/// An index of chat messages. Clones share one index.
-#[derive(Clone)]
-pub struct MessageIndex {
-    index: Index,
-    reader: IndexReader,
-    fields: Fields,
-    opened: Opened,
-}
-
-impl MessageIndex {
-    /// Opens the index in the folder `dir`, which is made if it is not there. An index of another
-    /// version, or one that cannot be read, is thrown away: [`MessageIndex::opened`] tells.
-    pub fn open(dir: &Path) -> Result<Self, IndexError> {
-        let (index, opened) = directory::open(dir)?;
-        Self::new(index, opened)
-    }
-
-    /// Opens the index in the folder `dir` to search it, while another process writes it. `None`
-    /// if there is none, if another version wrote it, or if it has never been committed; nothing
-    /// is made or thrown away.
-    pub fn open_existing(dir: &Path) -> Result<Option<Self>, IndexError> {
-        let Some(index) = directory::open_existing(dir)? else {
-            return Ok(None);
-        };
-        let index = Self::new(index, Opened::Kept)?;
-        Ok(index.progress()?.is_some().then_some(index))
-    }
-
-    /// An empty index that lives in memory only.
-    pub fn in_memory() -> Result<Self, IndexError> {
-        let index = Index::builder()
-            .schema(schema::schema().0)
-            .tokenizers(schema::tokenizers())
-            .create_in_ram()?;
-        Self::new(index, Opened::Created)
-    }
-
-    fn new(index: Index, opened: Opened) -> Result<Self, IndexError> {
-        // By hand: the writer here knows when, and a watching thread would only guess.
-        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        Ok(Self { index, reader, fields: schema::schema().1, opened })
-    }
-
-    /// What was found when the index was opened; anything but [`Opened::Kept`] means that it is
-    /// empty and wants to be built.
-    pub fn opened(&self) -> Opened {
-        self.opened
-    }
-
-    /// The one writer of the index.
-    pub fn writer(&self, options: WriterOptions) -> Result<MessageWriter, IndexError> {
-        MessageWriter::new(self.clone(), options)
-    }
-
-    /// Makes commits of a writer in another process visible here. A writer's own process sees them
-    /// at once.
-    pub fn refresh(&self) -> Result<(), IndexError> {
-        Ok(self.reader.reload()?)
-    }
-
-    /// What the last commit said about its progress; `None` if the index was never committed.
-    pub fn progress(&self) -> Result<Option<String>, IndexError> {
-        Ok(self.index.load_metas()?.payload)
-    }
-
-    /// The number of messages in the index.
-    pub fn doc_count(&self) -> u64 {
-        self.reader.searcher().num_docs()
-    }
-
-    /// Searches.
-    pub fn search(&self, request: &SearchRequest<'_>) -> Result<SearchPage, IndexError> {
-        let searcher = self.reader.searcher();
-        let compiled = Compiler { fields: self.fields }.compile(request);
-        // One more than asked for tells whether there is another page.
-        let collector = Best {
-            by_score: request.sort == Sort::Relevance && !request.query.text.wanted.is_empty(),
-            after: request.cursor.map(|Cursor(rank)| rank),
-            limit: request.limit.saturating_add(1),
-        };
-        let mut found = searcher.search(compiled.as_ref(), &collector)?;
-        let is_last = found.best.len() <= request.limit;
-        found.best.truncate(request.limit);
-        let last = found.best.last().map(|&(rank, _)| Cursor(rank));
-        let hits = found.best.iter().map(|&(rank, address)| self.hit(&searcher, rank, address));
-        Ok(SearchPage {
-            hits: hits.collect::<Result<_, _>>()?,
-            total: found.total,
-            next: last.filter(|_| !is_last),
-        })
-    }
-
-    fn hit(
-        &self,
-        searcher: &Searcher,
-        rank: Rank,
-        address: DocAddress,
-    ) -> Result<SearchHit, IndexError> {
-        let document: TantivyDocument = searcher.doc(address)?;
-        let key = document.get_first(self.fields.key);
-        let ids = key.as_ref().and_then(Value::as_str).and_then(schema::split_key);
-        let (channel_id, message_id) = ids.ok_or(IndexError::NoKey)?;
-        Ok(SearchHit {
-            channel_id: channel_id.to_owned(),
-            message_id: message_id.to_owned(),
-            sent_at: rank.sent_at,
-            score: rank.score,
-        })
-    }
 }
 
 #[cfg(test)]

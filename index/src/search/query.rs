@@ -6,6 +6,8 @@
 //! - A `-` before a word, a phrase, `from:`, `type:` or `has:` leaves messages with it out.
 //! - Several `from:` or several `type:` mean any of them; everything else means all of them.
 //! - `after:` a day or time counts from its first moment on; `before:` up to there, without it.
+//! - Where nothing holds every unquoted word, messages that hold some of what was asked take their
+//!   place (see [`SearchPage`](super::SearchPage)); the rest of a query is always strict.
 
 use chrono::{DateTime, NaiveDate, NaiveTime};
 
@@ -18,6 +20,9 @@ pub const MAX_QUERY: usize = 200;
 /// The message types that `type:` knows.
 pub const MESSAGE_TYPES: [&str; 8] =
     ["text", "image", "video", "audio", "file", "location", "sticker", "other"];
+
+/// What questions end in.
+const QUESTION_MARKS: [char; 4] = ['?', '？', '؟', '⁇'];
 
 /// Why a query cannot be understood; the text is made for the person who typed it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -77,19 +82,27 @@ impl<T> Sides<T> {
 
 /// A word or phrase to be found: folded for search, not empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Needle(String);
+pub struct Needle {
+    text: String,
+    quoted: bool,
+}
 
 impl Needle {
     /// The needle for a word (sentence marks at its end do not count) or for an exact phrase.
     fn new(text: &str, is_phrase: bool) -> Option<Self> {
         let folded = fold_for_search(text);
         let trimmed = if is_phrase { folded.trim() } else { strip_marks(folded.trim()) };
-        (!trimmed.is_empty()).then(|| Self(trimmed.to_owned()))
+        (!trimmed.is_empty()).then(|| Self { text: trimmed.to_owned(), quoted: is_phrase })
     }
 
     /// The folded text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
+    }
+
+    /// Whether it was quoted: then it must occur as it stands, always.
+    pub fn is_quoted(&self) -> bool {
+        self.quoted
     }
 }
 
@@ -107,6 +120,9 @@ pub enum Has {
 pub struct Query {
     /// Words and phrases.
     pub text: Sides<Needle>,
+    /// Whether an unquoted word ends in a question mark: who asks wants answers, not only the
+    /// messages in which the same was asked.
+    pub is_question: bool,
     /// Senders, as typed: ids or names (see [`Query::resolve_senders`]).
     pub from: Sides<String>,
     /// Message types.
@@ -175,6 +191,7 @@ impl Query {
         }
         let (value, is_phrase, rest) = value_of(body)?;
         if let Some(needle) = Needle::new(value, is_phrase) {
+            self.is_question |= !unwanted && !is_phrase && value.ends_with(QUESTION_MARKS);
             self.text.push(needle, unwanted);
         }
         Ok(rest)

@@ -6,12 +6,8 @@ use tantivy::schema::{
 };
 use tantivy::tokenizer::TokenizerManager;
 
-use super::IndexDoc;
 use super::units::UnitTokenizer;
-
-/// Raised whenever what is written to the index changes: fields, folding, units. An index of
-/// another version is not read.
-pub(super) const VERSION: u32 = 1;
+use super::{IndexDoc, IndexOptions};
 
 const TOKENIZER: &str = "units";
 
@@ -59,9 +55,9 @@ pub(super) fn schema() -> (Schema, Fields) {
 }
 
 /// The tokenizers that the schema names.
-pub(super) fn tokenizers() -> TokenizerManager {
+pub(super) fn tokenizers(options: IndexOptions) -> TokenizerManager {
     let manager = TokenizerManager::default();
-    manager.register(TOKENIZER, UnitTokenizer::default());
+    manager.register(TOKENIZER, UnitTokenizer::new(options));
     manager
 }
 

@@ -1,6 +1,7 @@
 //! The index as its callers see it.
 
 use std::fs;
+use std::time::Duration;
 
 use super::*;
 
@@ -22,12 +23,16 @@ fn erase(channel: &str, id: u32) -> IndexChange {
 /// An index in memory that holds `texts` as messages 0, 1, … of channel `c`.
 fn index_of(texts: &[&str]) -> MessageIndex {
     let index = MessageIndex::in_memory().unwrap();
+    fill(&index, texts);
+    index
+}
+
+fn fill(index: &MessageIndex, texts: &[&str]) {
     let puts: Vec<_> =
         (0..).zip(texts).map(|(id, text)| IndexChange::Put(message("c", id, text))).collect();
     let mut writer = index.writer(WriterOptions::default()).unwrap();
     writer.apply(&puts).unwrap();
     writer.commit("").unwrap();
-    index
 }
 
 fn ids(page: &SearchPage) -> Vec<&str> {
@@ -72,7 +77,7 @@ fn what_occurs_is_found() {
     ] {
         assert_eq!(find(&index, query), [format!("m{id}")], "{query}");
     }
-    for absent in ["北台", "afe", "\"cafe you\"", "下午台北", "c+++", "台 北 東"] {
+    for absent in ["北台", "afe", "\"cafe you\"", "c+++", "台 北 東", "\"下午台北\""] {
         assert_eq!(find(&index, absent), [""; 0], "{absent}");
     }
 }
@@ -176,9 +181,14 @@ fn pages_neither_repeat_nor_skip_while_messages_arrive() {
         let whole = SearchRequest { sort, limit: 100, ..SearchRequest::new(&query) };
         let whole = index.search(&whole).unwrap();
         let mut writer = index.writer(WriterOptions::default()).unwrap();
-        let (mut seen, mut cursor) = (Vec::new(), None);
+        let (mut seen, mut cursor) = (Vec::new(), None::<Cursor>);
         loop {
-            let request = SearchRequest { sort, limit: 10, cursor, ..SearchRequest::new(&query) };
+            let request = SearchRequest {
+                sort,
+                limit: 10,
+                cursor: cursor.as_ref(),
+                ..SearchRequest::new(&query)
+            };
             let page = index.search(&request).unwrap();
             seen.extend(page.hits.iter().map(|hit| hit.message_id.clone()));
             // Newer than all that is left; scores move only with what matches, so nothing does.
@@ -208,10 +218,11 @@ fn messages_of_one_millisecond_have_one_order() {
     }
     writer.commit("").unwrap();
     let query = Query::parse("tea").unwrap();
-    let (mut seen, mut cursor) = (Vec::new(), None);
+    let (mut seen, mut cursor) = (Vec::new(), None::<Cursor>);
     loop {
         let sort = Sort::Newest;
-        let request = SearchRequest { sort, limit: 3, cursor, ..SearchRequest::new(&query) };
+        let request =
+            SearchRequest { sort, limit: 3, cursor: cursor.as_ref(), ..SearchRequest::new(&query) };
         let page = index.search(&request).unwrap();
         assert_eq!(page.total, 40);
         seen.extend(page.hits.into_iter().map(|hit| hit.message_id));
@@ -245,7 +256,7 @@ fn an_index_is_found_again_and_another_version_is_thrown_away() {
     assert_eq!(index.progress().unwrap().as_deref(), Some("event 1"));
     drop(index);
 
-    fs::write(dir.join("index-version"), "999").unwrap();
+    fs::write(dir.join("g1/index-version"), "999").unwrap();
     fs::write(dir.join("notes.txt"), "not ours").unwrap();
     let index = open();
     assert_eq!(index.opened(), Opened::OtherVersion(Some(999)));
@@ -254,7 +265,7 @@ fn an_index_is_found_again_and_another_version_is_thrown_away() {
     fill(&index);
     drop(index);
 
-    for entry in fs::read_dir(&dir).unwrap() {
+    for entry in fs::read_dir(dir.join("g1")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "term" || extension == "idx") {
             fs::remove_file(path).unwrap();
@@ -294,8 +305,8 @@ fn purging_leaves_nothing_of_an_erased_message_on_disk() {
     writer.commit("").unwrap();
     // A word as it stands in the files, whether or not a living message has it.
     let on_disk = |word: &str| {
-        index.reader.searcher().segment_readers().iter().any(|segment| {
-            let words = segment.inverted_index(index.fields.text).unwrap();
+        index.generation().reader.searcher().segment_readers().iter().any(|segment| {
+            let words = segment.inverted_index(index.fields().text).unwrap();
             words.terms().get(word).unwrap().is_some()
         })
     };
@@ -306,4 +317,151 @@ fn purging_leaves_nothing_of_an_erased_message_on_disk() {
     writer.purge().unwrap();
     assert!(!on_disk("secretissimo") && on_disk("xylophonist"));
     assert_eq!((index.doc_count(), find(&index, "secretissimo").len()), (30, 0));
+}
+
+#[test]
+fn emoji_are_found_however_they_are_composed() {
+    let index = index_of(&[
+        "I ❤\u{fe0f} it",
+        "👩\u{200d}💻 at work",
+        "👍🏽 ok",
+        "🇹🇼 and 🇯🇵",
+        "👨\u{200d}👩\u{200d}👧",
+        "1\u{fe0f}\u{20e3} first",
+        "♥ cards",
+    ]);
+    for (query, id) in [
+        ("❤", 0),
+        ("❤\u{fe0f}", 0),
+        ("👩\u{200d}💻", 1),
+        ("👍", 2),
+        ("👍🏽", 2),
+        ("🇹🇼", 3),
+        ("👨\u{200d}👩\u{200d}👧", 4),
+        ("1\u{fe0f}\u{20e3}", 5),
+        ("♥", 6),
+    ] {
+        assert_eq!(find(&index, query), [format!("m{id}")], "{query}");
+    }
+    for absent in ["👍🏿", "🇯🇵🇹🇼", "👩\u{200d}🚒", "\"👧👨\""] {
+        assert_eq!(find(&index, absent), [""; 0], "{absent}");
+    }
+}
+
+#[test]
+fn traditional_and_simplified_find_each_other_unless_told_not_to() {
+    let texts = ["請問營業時間", "请问营业时间"];
+    for query in ["營業", "营业", "\"營業時間\""] {
+        assert_eq!(find(&index_of(&texts), query), ["m1", "m0"], "{query}");
+    }
+    let apart = MessageIndex::in_memory_with(IndexOptions { han_variants: false }).unwrap();
+    fill(&apart, &texts);
+    assert_eq!(find(&apart, "營業"), ["m0"]);
+    assert_eq!(find(&apart, "营业"), ["m1"]);
+}
+
+#[test]
+fn a_question_finds_what_holds_much_of_it() {
+    let index = index_of(&[
+        "停車場在地下一樓，週末免費",
+        "今天中午吃什麼",
+        "the parking lot is behind the station",
+        "what a day",
+        "停車場在哪裡？",
+        "北海道に梅雨はない",
+    ]);
+    let page = |query: &str, sort| {
+        let query = Query::parse(query).unwrap();
+        let page = index.search(&SearchRequest { sort, ..SearchRequest::new(&query) }).unwrap();
+        assert_eq!(page.total, page.hits.len(), "{query:?}");
+        let hits = page.hits.iter();
+        hits.map(|hit| (hit.message_id.clone(), hit.is_exact)).collect::<Vec<_>>()
+    };
+    let best = |query: &str| page(query, Sort::Relevance).first().cloned();
+    let hit = |id: u32, is_exact| (format!("m{id}"), is_exact);
+    assert_eq!(best("請問停車場週末要錢嗎"), Some(hit(0, false)));
+    assert_eq!(best("where is the parking lot?"), Some(hit(2, false)));
+    assert_eq!(best("日本で梅雨がないのは北海道とどこか。"), Some(hit(5, false)));
+    // Who asks also gets what only holds some of it, after what holds all.
+    let asked = page("停車場在哪裡？", Sort::Relevance);
+    assert_eq!(asked, [hit(4, true), hit(0, false)]);
+    // Who searches gets what holds all, if there is any.
+    assert_eq!(page("停車場在哪裡", Sort::Relevance), [hit(4, true)]);
+    // The other order lists the same messages.
+    let newest = page("樓下停車場在哪個地方", Sort::Newest);
+    assert_eq!(newest, [hit(4, false), hit(0, false)]);
+    // What is strict stays strict.
+    for query in [
+        "\"停車場在哪個地方\"",
+        "\"地下二樓\" 停車場在哪個地方",
+        "停車場在哪個地方 -停車場",
+        "停車場在哪個地方 type:image",
+        "北台",
+        "週末跟你們今天去玩北海灘飲",
+    ] {
+        assert_eq!(page(query, Sort::Relevance), [], "{query}");
+    }
+    assert_eq!(page("停車場在哪個地方 -地下", Sort::Relevance), [hit(4, false)]);
+    assert_eq!(page("\"地下一樓\" 停車場在哪個地方", Sort::Relevance), [hit(0, false)]);
+}
+
+#[test]
+fn related_messages_of_a_channel_are_those_of_all_that_are_in_it() {
+    let words = ["tea", "milk", "sugar", "lemon", "ice", "cup"];
+    let index = MessageIndex::in_memory().unwrap();
+    let mut writer = index.writer(WriterOptions::default()).unwrap();
+    for id in 0..600_u32 {
+        let picked = (0..6).filter(|bit| (id * 7 + id / 5) >> bit & 1 == 1);
+        let text: Vec<_> = picked.map(|bit| words[bit]).collect();
+        let channel = if id % 5 == 0 { "a" } else { "b" };
+        writer.apply(&[IndexChange::Put(message(channel, id, &text.join(" ")))]).unwrap();
+        if id % 97 == 0 {
+            writer.commit("").unwrap();
+        }
+    }
+    writer.commit("").unwrap();
+    let query = Query::parse("tea milk honey lemon?").unwrap();
+    let all = SearchRequest { limit: 1_000, ..SearchRequest::new(&query) };
+    let everywhere = index.search(&all).unwrap();
+    let here = index.search(&SearchRequest { channels: Some(&["a"]), ..all }).unwrap();
+    assert!(here.total > 20 && here.hits.iter().all(|hit| !hit.is_exact));
+    assert!(here.total < everywhere.total, "{}", here.total);
+    let expected: Vec<_> =
+        everywhere.hits.iter().filter(|hit| hit.channel_id == "a").cloned().collect();
+    assert_eq!(here.hits, expected);
+}
+
+#[test]
+fn a_channel_is_rebuilt_in_place() {
+    let index = index_of(&["tea one", "tea two"]);
+    let mut writer = index.writer(WriterOptions::default()).unwrap();
+    writer.apply(&[IndexChange::Put(message("other", 5, "tea"))]).unwrap();
+    writer.commit("").unwrap();
+    let anew = [
+        IndexChange::Put(message("c", 7, "tea lost")),
+        IndexChange::EraseChannel { channel_id: "c".to_owned() },
+        IndexChange::Put(message("c", 1, "tea kept")),
+    ];
+    writer.apply(&anew).unwrap();
+    assert_eq!(find(&index, "tea").len(), 3, "the old ones until the commit");
+    writer.commit("").unwrap();
+    assert_eq!(find(&index, "tea"), ["m5", "m1"]);
+    assert_eq!(find(&index, "kept"), ["m1"]);
+}
+
+#[test]
+fn a_batch_is_due_by_number_by_size_and_by_time() {
+    let index = MessageIndex::in_memory().unwrap();
+    let mut writer = index.writer(WriterOptions::default()).unwrap();
+    let wait = Duration::from_secs(1);
+    let limits = BatchLimits { changes: 3, bytes: 1_000, wait };
+    assert!(!writer.is_due(limits, wait), "there is nothing to commit");
+    writer.apply(&[IndexChange::Put(message("c", 0, "short"))]).unwrap();
+    assert!(!writer.is_due(limits, Duration::ZERO) && writer.is_due(limits, wait));
+    writer.apply(&[erase("c", 0), erase("c", 1)]).unwrap();
+    assert!(writer.is_due(limits, Duration::ZERO));
+    writer.commit("").unwrap();
+    assert!(!writer.is_due(limits, wait));
+    writer.apply(&[IndexChange::Put(message("c", 0, &"long ".repeat(300)))]).unwrap();
+    assert!(writer.is_due(limits, Duration::ZERO));
 }

@@ -11,6 +11,7 @@ use std::str::CharIndices;
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
+use super::IndexOptions;
 use crate::fold::search::each_folded;
 use crate::script::Class;
 
@@ -40,6 +41,15 @@ pub(super) struct Unit {
     pub(super) pair_end: usize,
     /// Its place in the text.
     pub(super) position: usize,
+}
+
+impl Unit {
+    /// The longest term that begins with this unit in `folded`: a pair, a word, a character.
+    pub(super) fn longest<'a>(&self, folded: &'a str) -> &'a str {
+        let end =
+            if self.kind == (Kind::Character { pair: true }) { self.pair_end } else { self.end };
+        &folded[self.start..end]
+    }
 }
 
 /// The units of a text folded for search.
@@ -115,9 +125,17 @@ impl Iterator for Units<'_> {
 /// The tokenizer of the text field. Keeps its buffers from one text to the next.
 #[derive(Clone, Default)]
 pub(super) struct UnitTokenizer {
+    options: IndexOptions,
     folded: String,
     units: Vec<Unit>,
     token: Token,
+}
+
+impl UnitTokenizer {
+    /// A tokenizer for an index with those options.
+    pub(super) fn new(options: IndexOptions) -> Self {
+        Self { options, ..Self::default() }
+    }
 }
 
 impl Tokenizer for UnitTokenizer {
@@ -125,7 +143,8 @@ impl Tokenizer for UnitTokenizer {
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> UnitTokens<'a> {
         self.folded.clear();
-        each_folded(text, |c, _| self.folded.push(c));
+        let options = self.options;
+        each_folded(text, |c, _| self.folded.push(options.fold_char(c)));
         self.units.clear();
         self.units.extend(units(&self.folded));
         self.token.reset();
@@ -142,7 +161,7 @@ pub(super) struct UnitTokens<'a> {
 
 impl TokenStream for UnitTokens<'_> {
     fn advance(&mut self) -> bool {
-        let UnitTokenizer { folded, units, token } = &mut *self.tokenizer;
+        let UnitTokenizer { folded, units, token, .. } = &mut *self.tokenizer;
         let Some(unit) = units.get(self.next) else {
             return false;
         };
@@ -171,7 +190,7 @@ mod tests {
     use super::*;
 
     fn terms(text: &str) -> Vec<(usize, String)> {
-        let mut tokenizer = UnitTokenizer::default();
+        let mut tokenizer = UnitTokenizer::new(IndexOptions { han_variants: false });
         let mut stream = tokenizer.token_stream(text);
         let mut terms = Vec::new();
         stream.process(&mut |token| terms.push((token.position, token.text.clone())));
@@ -200,6 +219,15 @@ mod tests {
     fn a_pair_never_spans_a_gap() {
         let expected = [(0, "你"), (1, " "), (2, "好"), (3, ","), (4, "嗎")];
         assert_eq!(terms("你 好，嗎"), expected.map(|(at, text)| (at, text.to_owned())));
+    }
+
+    #[test]
+    fn variants_are_one_term_if_the_index_is_so() {
+        let mut tokenizer = UnitTokenizer::new(IndexOptions { han_variants: true });
+        let mut stream = tokenizer.token_stream("時間");
+        let mut terms = Vec::new();
+        stream.process(&mut |token| terms.push(token.text.clone()));
+        assert_eq!(terms, ["时间", "时", "间"]);
     }
 
     #[test]

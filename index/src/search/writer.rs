@@ -1,11 +1,17 @@
 //! Writing: changes in batches, progress in the commit, merging in the background.
 
 use std::collections::HashSet;
+use std::fs::File;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use tantivy::directory::error::LockError;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::{IndexWriter, Searcher, TantivyError, Term};
 
+use super::generation::{self, Generation};
+use super::journal::{self, Touched};
 use super::{IndexChange, IndexError, MessageIndex, schema};
 
 /// The least memory that tantivy works with, in bytes a thread.
@@ -13,6 +19,10 @@ const MIN_MEMORY: usize = 15_000_000;
 
 /// The share of erased messages from which on a segment is rewritten without them.
 const MAX_ERASED: f32 = 0.1;
+
+/// How often, and with what pause, a purge looks again after a merge in the background.
+const PURGE_ATTEMPTS: u32 = 6_000;
+const PURGE_PAUSE: Duration = Duration::from_millis(10);
 
 /// How a writer works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,60 +40,118 @@ impl Default for WriterOptions {
     }
 }
 
+/// When a batch of changes is committed: at the first limit that is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchLimits {
+    /// Changes in a batch.
+    pub changes: usize,
+    /// Bytes of text and ids in a batch.
+    pub bytes: usize,
+    /// How long a change waits to be found.
+    pub wait: Duration,
+}
+
+impl Default for BatchLimits {
+    /// A commit costs about as much as indexing a thousand messages.
+    fn default() -> Self {
+        Self { changes: 50_000, bytes: 16_000_000, wait: Duration::from_millis(500) }
+    }
+}
+
 /// The one writer of an index. What it is given counts from the next commit on; what is not
 /// committed when it is dropped is lost.
 pub struct MessageWriter {
     writer: IndexWriter,
     index: MessageIndex,
+    generation: Arc<Generation>,
+    /// Whether the generation is the one in use, and not one that is being built beside it.
+    in_use: bool,
     /// Hashes of the keys put since the last commit, which no reader sees yet.
     pending: HashSet<u64>,
+    /// What changed since the last commit, for a rebuild that goes on meanwhile.
+    touched: Vec<Touched>,
+    /// What changed since the last commit, in bytes.
+    bytes: usize,
 }
 
 impl MessageWriter {
-    pub(super) fn new(index: MessageIndex, options: WriterOptions) -> Result<Self, IndexError> {
-        let threads = options.threads.max(1);
-        let engine_options = IndexWriterOptions::builder()
-            .memory_budget_per_thread((options.memory / threads).max(MIN_MEMORY))
-            .num_worker_threads(threads)
-            .num_merge_threads(1)
-            .build();
-        let writer =
-            index.index.writer_with_options(engine_options).map_err(|error| match error {
-                TantivyError::LockFailure(lock, _) => lock_error(lock),
-                error => error.into(),
-            })?;
-        let mut policy = LogMergePolicy::default();
-        policy.set_del_docs_ratio_before_merge(MAX_ERASED);
-        writer.set_merge_policy(Box::new(policy));
+    /// A writer of the generation in use.
+    pub(super) fn new(
+        index: MessageIndex,
+        generation: Arc<Generation>,
+        options: WriterOptions,
+    ) -> Result<Self, IndexError> {
+        let writer = engine(&generation, options)?;
         // What another writer committed must be seen, or it would be put twice.
-        index.refresh()?;
-        Ok(Self { writer, index, pending: HashSet::new() })
+        generation.reader.reload()?;
+        let (pending, touched) = (HashSet::new(), Vec::new());
+        Ok(Self { writer, index, generation, in_use: true, pending, touched, bytes: 0 })
+    }
+
+    /// A writer of a generation that is built beside the one in use.
+    pub(super) fn aside(
+        index: MessageIndex,
+        generation: Arc<Generation>,
+        options: WriterOptions,
+    ) -> Result<Self, IndexError> {
+        Ok(Self { in_use: false, ..Self::new(index, generation, options)? })
+    }
+
+    /// The generation of this writer is in use from now on.
+    pub(super) fn enter_use(&mut self) -> Arc<Generation> {
+        self.in_use = true;
+        Arc::clone(&self.generation)
     }
 
     /// Takes changes, in order. A change that comes again changes nothing.
     pub fn apply(&mut self, changes: &[IndexChange]) -> Result<(), IndexError> {
-        let fields = self.index.fields;
-        let committed = self.index.reader.searcher();
-        for change in changes {
-            match change {
-                IndexChange::Put(message) => {
-                    let key = schema::key(&message.channel_id, &message.message_id);
-                    self.erase(&committed, &key)?;
-                    self.writer.add_document(fields.document(message, &key))?;
-                    self.pending.insert(schema::hash(&key));
-                }
-                IndexChange::Erase { channel_id, message_id } => {
-                    self.erase(&committed, &schema::key(channel_id, message_id))?;
-                }
+        let committed = self.generation.reader.searcher();
+        changes.iter().try_for_each(|change| self.apply_one(&committed, change))
+    }
+
+    fn apply_one(&mut self, committed: &Searcher, change: &IndexChange) -> Result<(), IndexError> {
+        let fields = self.index.fields();
+        match change {
+            IndexChange::Put(message) => {
+                let key = schema::key(&message.channel_id, &message.message_id);
+                self.erase(committed, &key)?;
+                self.writer.add_document(fields.document(message, &key))?;
+                self.pending.insert(schema::hash(&key));
+                self.touch(&message.channel_id, Some(&message.message_id), message.text.len());
+            }
+            IndexChange::Erase { channel_id, message_id } => {
+                self.erase(committed, &schema::key(channel_id, message_id))?;
+                self.touch(channel_id, Some(message_id), 0);
+            }
+            IndexChange::EraseChannel { channel_id } => {
+                self.writer.delete_term(Term::from_field_text(fields.channel, channel_id));
+                self.touch(channel_id, None, 0);
             }
         }
         Ok(())
     }
 
+    fn touch(&mut self, channel_id: &str, message_id: Option<&str>, text: usize) {
+        self.bytes += text + channel_id.len() + message_id.map_or(0, str::len);
+        self.touched.push(Touched {
+            channel_id: channel_id.to_owned(),
+            message_id: message_id.map(str::to_owned),
+        });
+    }
+
+    /// Whether what was applied since the last commit should be committed now, the first of it
+    /// having come `waited` ago.
+    pub fn is_due(&self, limits: BatchLimits, waited: Duration) -> bool {
+        let changes = self.touched.len();
+        changes >= limits.changes
+            || self.bytes >= limits.bytes
+            || (changes > 0 && waited >= limits.wait)
+    }
+
     /// Erases a message if there may be one: tantivy would look for each in every segment, and most
     /// messages are new.
     fn erase(&self, committed: &Searcher, key: &str) -> Result<(), IndexError> {
-        let term = Term::from_field_text(self.index.fields.key, key);
+        let term = Term::from_field_text(self.index.fields().key, key);
         if self.pending.contains(&schema::hash(key)) || committed.doc_freq(&term)? > 0 {
             self.writer.delete_term(term);
         }
@@ -92,38 +160,73 @@ impl MessageWriter {
 
     /// Makes all changes so far durable, together with `progress`, and visible to every clone of
     /// the index.
+    ///
+    /// # Errors
+    /// [`IndexError::Superseded`] if a rebuilt index is in use: nothing was committed.
     pub fn commit(&mut self, progress: &str) -> Result<(), IndexError> {
+        let _switch = self.claim()?;
         let mut commit = self.writer.prepare_commit()?;
         commit.set_payload(progress);
         commit.commit()?;
-        self.index.refresh()?;
-        self.pending.clear();
+        self.generation.reader.reload()?;
+        self.forget();
         Ok(())
+    }
+
+    /// Makes sure that this writer's generation is in use and stays so, and notes for a rebuild
+    /// what is about to be committed.
+    fn claim(&self) -> Result<Option<File>, IndexError> {
+        let Some(dir) = self.index.folder().filter(|_| self.in_use) else {
+            return Ok(None);
+        };
+        let lock = generation::lock_shared(dir)?;
+        if generation::current(dir)? != Some(self.generation.number) {
+            return Err(IndexError::Superseded);
+        }
+        journal::note(dir, &self.touched)?;
+        Ok(Some(lock))
+    }
+
+    fn forget(&mut self) {
+        self.pending.clear();
+        self.touched.clear();
+        self.bytes = 0;
     }
 
     /// Forgets all changes since the last commit.
     pub fn rollback(&mut self) -> Result<(), IndexError> {
         self.writer.rollback()?;
-        self.pending.clear();
+        self.forget();
         Ok(())
     }
 
     /// Empties the index, changes not yet committed included, and forgets its progress.
     pub fn wipe(&mut self) -> Result<(), IndexError> {
         self.rollback()?;
+        let _switch = self.claim()?;
         self.writer.delete_all_documents()?;
         self.writer.commit()?;
-        self.index.refresh()
+        Ok(self.generation.reader.reload()?)
     }
 
     /// Rewrites every segment that still holds words of erased messages, so that nothing of them is
     /// left on disk. Merging does the same in time; this is for who must not wait.
+    #[expect(clippy::disallowed_methods, reason = "all calls of this crate block their thread")]
     pub fn purge(&mut self) -> Result<(), IndexError> {
-        let segments = self.index.index.searchable_segment_metas()?;
-        for segment in segments.iter().filter(|segment| segment.has_deletes()) {
-            self.writer.merge(&[segment.id()]).wait()?;
+        for attempt in 0.. {
+            let segments = self.generation.index.searchable_segment_metas()?;
+            let mut erased = segments.iter().filter(|segment| segment.has_deletes());
+            let Some(segment) = erased.next() else { break };
+            match self.writer.merge(&[segment.id()]).wait() {
+                Ok(_) => {}
+                // A merge in the background has it, and will leave nothing of it.
+                Err(TantivyError::InvalidArgument(_)) if attempt < PURGE_ATTEMPTS => {
+                    thread::sleep(PURGE_PAUSE);
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
-        self.index.refresh()?;
+        self.generation.reader.reload()?;
         self.writer.garbage_collect_files().wait()?;
         Ok(())
     }
@@ -131,8 +234,26 @@ impl MessageWriter {
     /// Waits for merges in the background and ends the writer.
     pub fn close(self) -> Result<(), IndexError> {
         self.writer.wait_merging_threads()?;
-        self.index.refresh()
+        Ok(self.generation.reader.reload()?)
     }
+}
+
+fn engine(generation: &Generation, options: WriterOptions) -> Result<IndexWriter, IndexError> {
+    let threads = options.threads.max(1);
+    let engine_options = IndexWriterOptions::builder()
+        .memory_budget_per_thread((options.memory / threads).max(MIN_MEMORY))
+        .num_worker_threads(threads)
+        .num_merge_threads(1)
+        .build();
+    let writer = generation.index.writer_with_options(engine_options);
+    let writer = writer.map_err(|error| match error {
+        TantivyError::LockFailure(lock, _) => lock_error(lock),
+        error => error.into(),
+    })?;
+    let mut policy = LogMergePolicy::default();
+    policy.set_del_docs_ratio_before_merge(MAX_ERASED);
+    writer.set_merge_policy(Box::new(policy));
+    Ok(writer)
 }
 
 /// A lock that somebody holds is no failure of the engine.

@@ -118,6 +118,7 @@ pub(in crate::api) async fn change(
     };
     let changed =
         api.store.change_assistant_config(&access.channel, access.user(), now, change).await?;
+    api.assistant_changed(&access.channel).await;
     Ok(changed?.into())
 }
 

@@ -1,16 +1,19 @@
 //! `…/assistant/qa`: the question-and-answer rules.
 
+use std::collections::BTreeSet;
+
 use axum::Json;
 use axum::extract::State;
 use chatkeep_core::assistant::{Revision, Rule, RuleDraft, limits};
 use chatkeep_core::id::{ChannelId, RuleId};
 use chatkeep_core::store::{RuleChange, RuleChanged};
+use chatkeep_index::{duplicates, fold_phrase};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::Settings;
 use crate::api::error::ApiError;
-use crate::api::etag::{IfMatch, Versioned};
+use crate::api::etag::{IfMatch, Noted, Versioned};
 use crate::api::extract::{Body, Path};
 use crate::api::input::{Keyword, keywords, text};
 use crate::api::subscriptions::Success;
@@ -23,6 +26,36 @@ pub(in crate::api) struct RuleListView {
     #[serde(flatten)]
     revision: Revision,
     items: Vec<Rule>,
+}
+
+/// The rule list after a rule was saved.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SavedRuleList)]
+pub(in crate::api) struct SavedView {
+    #[serde(flatten)]
+    list: RuleListView,
+    /// What the rule's editor should know.
+    warnings: Vec<RuleWarning>,
+}
+
+/// A keyword that will not do what its editor thinks.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct RuleWarning {
+    code: WarningCode,
+    /// The keyword, in the form that is compared.
+    keyword: String,
+    /// The rules that have it, the one that answers first.
+    rule_ids: Vec<RuleId>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum WarningCode {
+    /// Another rule has it, too: the oldest answers.
+    KeywordShared,
+    /// It is a trigger of the group rules, which answer first.
+    KeywordIsTrigger,
 }
 
 /// What an editor writes.
@@ -59,11 +92,11 @@ pub(in crate::api) async fn add(
     access: Settings,
     IfMatch(if_match): IfMatch,
     Body(body): Body<RuleBody>,
-) -> Result<Versioned<RuleListView>, ApiError> {
+) -> Result<Noted<SavedView>, ApiError> {
     let draft = body.checked()?;
     let id = RuleId::new(format!("qa_{}_{}", api.clock.now().millis(), random::text(6)));
     change(&api, &access, RuleChange::Add(&id, &draft), if_match).await?;
-    full_list(&api, &access.channel).await
+    saved(&api, &access.channel, &id).await
 }
 
 pub(in crate::api) async fn replace(
@@ -72,10 +105,10 @@ pub(in crate::api) async fn replace(
     IfMatch(if_match): IfMatch,
     Path(path): Path<RulePath>,
     Body(body): Body<RuleBody>,
-) -> Result<Versioned<RuleListView>, ApiError> {
+) -> Result<Noted<SavedView>, ApiError> {
     let draft = body.checked()?;
     change(&api, &access, RuleChange::Replace(&path.rule, &draft), if_match).await?;
-    full_list(&api, &access.channel).await
+    saved(&api, &access.channel, &path.rule).await
 }
 
 pub(in crate::api) async fn remove(
@@ -96,7 +129,10 @@ async fn change(
 ) -> Result<(), ApiError> {
     let (now, if_match) = (api.clock.now(), if_match.as_deref());
     match api.store.change_rule(&access.channel, change, if_match, access.user(), now).await? {
-        RuleChanged::Done => Ok(()),
+        RuleChanged::Done => {
+            api.assistant_changed(&access.channel).await;
+            Ok(())
+        }
         RuleChanged::Stale => Err(ApiError::Stale),
         RuleChanged::NoRule => Err(ApiError::NotFound),
         RuleChanged::TooMany => Err(ApiError::Conflict("The channel has as many rules as it may")),
@@ -105,8 +141,46 @@ async fn change(
 
 async fn full_list(api: &Api, channel: &ChannelId) -> Result<Versioned<RuleListView>, ApiError> {
     let list = api.store.rules(channel).await?;
-    let body = RuleListView { revision: list.value.revision, items: list.value.items };
-    Ok(Versioned { version: list.version, body })
+    let (revision, items) = (list.value.revision, list.value.items);
+    Ok(Versioned { version: list.version, body: RuleListView { revision, items } })
+}
+
+/// The list after `rule` was saved, and what its editor should know.
+async fn saved(
+    api: &Api,
+    channel: &ChannelId,
+    rule: &RuleId,
+) -> Result<Noted<SavedView>, ApiError> {
+    let Versioned { version, body: list } = full_list(api, channel).await?;
+    let triggers = api.store.assistant_config(channel).await?.rules.trigger_keywords;
+    let warnings = warnings(&list.items, &triggers, rule);
+    let content = serde_json::to_vec(&list).unwrap_or_default();
+    Ok(Noted { version, body: SavedView { list, warnings }, content })
+}
+
+/// Keywords of `rule` that will not do what its editor thinks.
+fn warnings(rules: &[Rule], triggers: &[String], rule: &RuleId) -> Vec<RuleWarning> {
+    let words = rules.iter().zip(0_u32..).flat_map(|(rule, ordinal)| {
+        rule.keywords.iter().map(move |keyword| (ordinal, keyword.as_str()))
+    });
+    let id = |ordinal: u32| rules.get(ordinal as usize).map(|rule| rule.id.clone());
+    let shared = duplicates(words).into_iter().filter_map(|shared| {
+        let rule_ids: Vec<_> = shared.rules.into_iter().filter_map(id).collect();
+        rule_ids.contains(rule).then_some(RuleWarning {
+            code: WarningCode::KeywordShared,
+            keyword: shared.keyword,
+            rule_ids,
+        })
+    });
+    let triggers: BTreeSet<_> = triggers.iter().map(|trigger| fold_phrase(trigger)).collect();
+    let own = rules.iter().filter(|saved| saved.id == *rule).flat_map(|rule| &rule.keywords);
+    let shadowed = own.map(|keyword| fold_phrase(keyword)).filter(|word| triggers.contains(word));
+    let shadowed = shadowed.map(|keyword| RuleWarning {
+        code: WarningCode::KeywordIsTrigger,
+        keyword,
+        rule_ids: vec![rule.clone()],
+    });
+    shared.chain(shadowed).collect()
 }
 
 impl RuleBody {

@@ -76,6 +76,7 @@ pub(in crate::api) async fn set_welcome(
     };
     let now = api.clock.now();
     api.store.change_assistant_config(&access.channel, access.user(), now, change).await??;
+    api.assistant_changed(&access.channel).await;
     Ok(versioned(api.store.welcome(&access.channel).await?))
 }
 
@@ -98,6 +99,7 @@ pub(in crate::api) async fn set_rules(
     if !api.store.set_group_rules(channel, &content, if_match, access.user(), now).await? {
         return Err(ApiError::Stale);
     }
+    api.assistant_changed(&access.channel).await;
     Ok(versioned(api.store.group_rules(&access.channel).await?))
 }
 

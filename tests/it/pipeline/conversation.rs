@@ -109,6 +109,12 @@ async fn talk(line: &Emulator, channel: &str, people: &[User]) -> Said {
     line.unsend(&regret).await.unwrap();
     let typo = id(line.say(channel, ming, "teh").await.unwrap());
     line.edit(&typo, "the").await.unwrap();
+    // LINE does not name people who have left.
+    until("Lee is welcomed", DEADLINE, async || {
+        let said = line.transcript(channel).into_iter().filter_map(|entry| entry.text);
+        said.into_iter().any(|text| text.starts_with("歡迎"))
+    })
+    .await;
     line.members_leave(channel, &[&lee.user_id]).await.unwrap();
     Said { greeting, quoting, file, place, odd, regret, typo }
 }

@@ -4,6 +4,7 @@
 pub(crate) mod conversation;
 mod crash;
 mod dead;
+mod modes;
 mod outage;
 mod picture;
 mod shuffle;

@@ -1,6 +1,7 @@
 //! The whole REST contract through the real program: what every answer carries, keys, people,
 //! messages, events, the documentation.
 
+mod answers;
 mod docs;
 mod events;
 mod headers;

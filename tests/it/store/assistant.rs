@@ -24,7 +24,10 @@ async fn defaults_until_something_is_set(fixture: Fixture) {
     fixture.group("C1", &["U1"]).await;
     let store = &fixture.store;
     assert_eq!(store.assistant_config(&"C1".into()).await.unwrap(), AssistantConfig::default());
-    assert_eq!(store.assistant_version(&"C1".into()).await.unwrap(), 0);
+    assert_eq!(
+        store.assistant_state(&"C1".into()).await.unwrap().map_or(0, |state| state.version),
+        0
+    );
     assert!(store.rules(&"C1".into()).await.unwrap().value.items.is_empty());
     assert_eq!(store.group_rules(&"C1".into()).await.unwrap().value.text, "");
 }
@@ -43,7 +46,10 @@ async fn welcome_is_one_value_in_two_places(fixture: Fixture) {
     assert_eq!(welcome.revision.updated_at, Some(at(9)));
     store.set_group_rules(&"C1".into(), "be kind\n別吵", None, &"U1".into(), at(10)).await.unwrap();
     assert_eq!(store.group_rules(&"C1".into()).await.unwrap().value.text, "be kind\n別吵");
-    assert_eq!(store.assistant_version(&"C1".into()).await.unwrap(), 2);
+    assert_eq!(
+        store.assistant_state(&"C1".into()).await.unwrap().map_or(0, |state| state.version),
+        2
+    );
 }
 
 async fn rules_are_added_replaced_and_removed(fixture: Fixture) {
@@ -64,7 +70,7 @@ async fn rules_are_added_replaced_and_removed(fixture: Fixture) {
     assert_eq!(list.revision.updated_at, Some(at(12)), "refused changes do not count");
     assert_eq!(apply(RuleChange::Remove(&a), 14).await, RuleChanged::Done);
     assert_eq!(store.rules(&channel).await.unwrap().value.items.len(), 1);
-    assert_eq!(store.assistant_version(&channel).await.unwrap(), 4);
+    assert_eq!(store.assistant_state(&channel).await.unwrap().map_or(0, |state| state.version), 4);
 }
 
 async fn a_refused_change_changes_nothing(fixture: Fixture) {
@@ -76,5 +82,8 @@ async fn a_refused_change_changes_nothing(fixture: Fixture) {
     let refused =
         fixture.store.change_assistant_config(&"C1".into(), &"U1".into(), at(9), change).await;
     assert_eq!(refused.unwrap().unwrap_err(), "no");
-    assert_eq!(fixture.store.assistant_version(&"C1".into()).await.unwrap(), 0);
+    assert_eq!(
+        fixture.store.assistant_state(&"C1".into()).await.unwrap().map_or(0, |state| state.version),
+        0
+    );
 }

@@ -10,6 +10,7 @@ on_both!(
     the_cooldown_suppresses_and_counts,
     the_outcome_is_recorded_once,
     an_abandoned_reply_is_recorded,
+    replies_are_found_by_message,
 );
 
 async fn prepared(fixture: &Fixture) {
@@ -26,12 +27,14 @@ async fn prepared(fixture: &Fixture) {
 }
 
 async fn claim(fixture: &Fixture, event: &str, time: i64, cooldown_ms: i64) -> Claim {
+    let message = format!("to-{event}").into();
     let (event, channel, rule) = (event.into(), "C1".into(), "qa_1_a".into());
     let intent = ReplyIntent {
         event: &event,
         channel: &channel,
         source: ReplySource::Qa,
         rule: Some(&rule),
+        message: Some(&message),
         cooldown_ms,
         at: at(time),
     };
@@ -85,4 +88,19 @@ async fn an_abandoned_reply_is_recorded(fixture: Fixture) {
     let one = replies.iter().find(|reply| reply.event.as_str() == "E1").unwrap();
     assert_eq!((one.status, one.reason.as_deref()), (ReplyStatus::Failed, Some("interrupted")));
     assert_eq!(claim(&fixture, "E1", 10, 0).await, Claim::Taken(ReplyStatus::Failed));
+}
+
+async fn replies_are_found_by_message(fixture: Fixture) {
+    prepared(&fixture).await;
+    for event in ["E1", "E2", "E3"] {
+        claim(&fixture, event, 10, 0).await;
+    }
+    let messages = ["to-E3", "to-E1", "to-nobody"].map(Into::into);
+    let asked: Vec<_> = messages.iter().collect();
+    let mut found = fixture.store.replies_to(&"C1".into(), &asked).await.unwrap();
+    found.sort_by(|a, b| a.message.cmp(&b.message));
+    let found: Vec<_> = found.iter().map(|reply| reply.event.as_str()).collect();
+    assert_eq!(found, ["E1", "E3"]);
+    assert!(fixture.store.replies_to(&"C2".into(), &asked).await.unwrap().is_empty());
+    assert!(fixture.store.replies_to(&"C1".into(), &[]).await.unwrap().is_empty());
 }

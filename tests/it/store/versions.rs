@@ -77,7 +77,11 @@ async fn each_object_has_its_own_version(fixture: Fixture) {
     let done = store.change_rule(&channel, gone, None, &user, at(9)).await.unwrap();
     assert_eq!(done, RuleChanged::NoRule);
     assert_eq!(versions(store).await, [2, 1, 1, 3]);
-    assert_eq!(store.assistant_version(&channel).await.unwrap(), 6, "workers see every change");
+    assert_eq!(
+        store.assistant_state(&channel).await.unwrap().map_or(0, |state| state.version),
+        6,
+        "workers see every change"
+    );
 }
 
 async fn another_version_is_not_overwritten(fixture: Fixture) {

@@ -1,94 +1,97 @@
-//! A channel's settings compiled for matching, and the cache of them.
+//! A channel's settings compiled for deciding.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use chatkeep_core::assistant::{AssistantConfig, Rule};
-use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::Store;
+use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, QaMode, Rule};
+use chatkeep_core::plan::Plan;
+use chatkeep_core::store::AssistantState;
+use chatkeep_index::answer::{Mode, RuleMatcher, RuleText};
 use chatkeep_index::keyword::{KeywordError, KeywordMatcher};
-use moka::future::Cache;
-
-use crate::outcome::{Outcome, described};
-
-/// Compiled channels kept; the least recently used goes first.
-const CHANNELS: u64 = 2_000;
-/// A channel nobody talks in is forgotten after this long.
-const IDLE: Duration = Duration::from_hours(1);
+use chatkeep_index::semantic::SemanticSpace;
 
 /// A channel's settings, ready to decide.
 #[derive(Debug)]
 pub struct Compiled {
-    pub(super) version: i64,
     pub(super) config: AssistantConfig,
     pub(super) group_rules: String,
     pub(super) rules: Vec<Rule>,
     pub(super) triggers: KeywordMatcher,
-    pub(super) keywords: KeywordMatcher,
+    pub(super) matcher: RuleMatcher,
+    /// How rules are matched now, which the owner's plan may lower.
+    pub(super) mode: QaMode,
 }
 
-/// Compiled settings by channel. Cheap to clone; every event asks for the version, so a change is
-/// seen by the next message in every process.
-#[derive(Clone, Debug)]
-pub struct Assistants {
-    store: Store,
-    cache: Cache<ChannelId, Arc<Compiled>>,
+/// What an assistant is compiled from.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
+    /// The switches.
+    pub config: AssistantConfig,
+    /// The group rules.
+    pub group_rules: String,
+    /// The rules, oldest first.
+    pub rules: Vec<Rule>,
+    /// The plan of the channel's owner.
+    pub plan: Option<Plan>,
 }
 
-impl Assistants {
-    /// An empty cache over `store`.
-    pub fn new(store: Store) -> Self {
-        let cache = Cache::builder().max_capacity(CHANNELS).time_to_idle(IDLE).build();
-        Self { store, cache }
-    }
-
-    /// The channel's compiled settings; `None` while nothing was ever set.
-    ///
-    /// # Errors
-    /// What to do about a store that fails.
-    pub async fn of(&self, channel: &ChannelId) -> Result<Option<Arc<Compiled>>, Outcome> {
-        let version = self.store.assistant_version(channel).await?;
-        if version == 0 {
-            return Ok(None);
+impl Source {
+    /// The mode that holds: semantic needs the plan, and is fuzzy without it (contract section 6).
+    pub fn mode(&self) -> QaMode {
+        match self.config.qa.mode {
+            QaMode::Semantic if self.plan != Some(Plan::Pro) => QaMode::Fuzzy,
+            mode => mode,
         }
-        if let Some(known) = self.cache.get(channel).await
-            && known.version == version
-        {
-            return Ok(Some(known));
-        }
-        let compiled = Arc::new(self.compile(channel, version).await?);
-        self.cache.insert(channel.clone(), Arc::clone(&compiled)).await;
-        Ok(Some(compiled))
-    }
-
-    /// Reads everything after the version: what changes meanwhile has a newer version and is
-    /// compiled again with the next event.
-    async fn compile(&self, channel: &ChannelId, version: i64) -> Result<Compiled, Outcome> {
-        let config = self.store.assistant_config(channel).await?;
-        let group_rules = self.store.group_rules(channel).await?.value.text;
-        let rules = self.store.rules(channel).await?.value.items;
-        Compiled::new(version, config, group_rules, rules)
-            .map_err(|error| Outcome::Retry(described(&error)))
     }
 }
 
 impl Compiled {
-    /// Compiles settings; `rules` oldest first.
+    /// Compiles settings. Takes long for many rules: call it where blocking does no harm. What
+    /// `before`, the same channel's settings until now, knows of the same phrases is kept.
     ///
     /// # Errors
     /// When the keywords cannot be compiled.
     pub fn new(
-        version: i64,
-        config: AssistantConfig,
-        group_rules: String,
-        rules: Vec<Rule>,
+        source: Source,
+        space: &Arc<SemanticSpace>,
+        before: Option<&Self>,
     ) -> Result<Self, KeywordError> {
-        let keywords = rules.iter().zip(0_u32..).flat_map(|(rule, ordinal)| {
-            rule.keywords.iter().map(move |keyword| (ordinal, keyword.as_str()))
-        });
-        let keywords = KeywordMatcher::build(keywords)?;
+        let mode = source.mode();
+        let Source { config, group_rules, rules, .. } = source;
+        let texts: Vec<_> = rules
+            .iter()
+            .map(|rule| RuleText {
+                keywords: &rule.keywords,
+                question: &rule.question,
+                answer: &rule.answer,
+            })
+            .collect();
+        let by = match mode {
+            QaMode::Keyword => Mode::Keyword,
+            QaMode::Fuzzy => Mode::Fuzzy,
+            QaMode::Semantic => Mode::Semantic(Arc::clone(space)),
+        };
+        let contains = config.qa.keyword_match == KeywordMatch::Contains;
+        let matcher =
+            RuleMatcher::build(&texts, &by, contains, before.map(|before| &before.matcher))?;
         let triggers = config.rules.trigger_keywords.iter().map(|keyword| (0, keyword.as_str()));
         let triggers = KeywordMatcher::build(triggers)?;
-        Ok(Self { version, config, group_rules, rules, triggers, keywords })
+        Ok(Self { config, group_rules, rules, triggers, matcher, mode })
     }
+
+    /// About what it holds in memory, in bytes.
+    pub(super) fn size(&self) -> usize {
+        let texts: usize = self.rules.iter().map(size_of_rule).sum();
+        self.matcher.size() + self.triggers.size() + texts + self.group_rules.len()
+    }
+
+    /// The state that settings of this version have; what changes with neither of them is the
+    /// same assistant.
+    pub(super) const fn key(state: AssistantState) -> (i64, bool) {
+        (state.version, matches!(state.plan, Some(Plan::Pro)))
+    }
+}
+
+fn size_of_rule(rule: &Rule) -> usize {
+    let keywords: usize = rule.keywords.iter().map(|word| word.len() + size_of::<String>()).sum();
+    size_of::<Rule>() + keywords + rule.question.len() + rule.answer.len()
 }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode};
+use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode, Rule};
 use chatkeep_core::id::RuleId;
 use chatkeep_core::store::ReplySource;
-use chatkeep_index::keyword::KeywordMatcher;
+use chatkeep_index::answer::Rating;
 
 use super::compiled::Compiled;
 
@@ -31,49 +31,69 @@ pub struct Answer {
     pub text: String,
 }
 
+/// A decision, and what led to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Considered {
+    /// What is to be said.
+    pub decision: Decision,
+    /// How the rules were rated; nothing when they were not asked.
+    pub rating: Rating,
+}
+
 impl Compiled {
     /// Decides on a text: rules trigger, then questions and answers (contract section 6).
     pub fn decide(&self, text: &str) -> Decision {
+        self.consider(text).decision
+    }
+
+    /// Decides on a text, and says how near which rules were.
+    pub fn consider(&self, text: &str) -> Considered {
+        let without_rules = |decision| Considered { decision, rating: Rating::default() };
         if !self.config.enabled {
-            return Decision::Silent;
+            return without_rules(Decision::Silent);
         }
         if let Some(rules) = self.group_rules_for(text) {
-            return Decision::Answer(rules);
+            return without_rules(Decision::Answer(rules));
         }
         if !self.config.qa.enabled {
-            return Decision::Silent;
+            return without_rules(Decision::Silent);
         }
-        match self.find(&self.keywords, text).and_then(|ordinal| self.rules.get(ordinal as usize)) {
-            Some(rule) => Decision::Answer(Answer {
-                source: ReplySource::Qa,
-                rule: Some(rule.id.clone()),
-                text: rule.answer.clone(),
-            }),
-            None => Decision::NoMatch,
-        }
+        let rating = self.matcher.rate(text);
+        let rule = rating.answer.and_then(|ordinal| self.rule(ordinal));
+        let answer = rule.map(|rule| Answer {
+            source: ReplySource::Qa,
+            rule: Some(rule.id.clone()),
+            text: rule.answer.clone(),
+        });
+        Considered { decision: answer.map_or(Decision::NoMatch, Decision::Answer), rating }
+    }
+
+    /// The rule of that ordinal.
+    pub fn rule(&self, ordinal: u32) -> Option<&Rule> {
+        self.rules.get(ordinal as usize)
+    }
+
+    /// How rules are matched now, which the owner's plan may lower.
+    pub const fn mode(&self) -> QaMode {
+        self.mode
     }
 
     fn group_rules_for(&self, text: &str) -> Option<Answer> {
         if !self.config.rules.enabled || self.group_rules.trim().is_empty() {
             return None;
         }
-        self.find(&self.triggers, text)?;
+        if !self.triggered(text) {
+            return None;
+        }
         Some(Answer { source: ReplySource::Rules, rule: None, text: self.group_rules.clone() })
     }
 
-    /// The rule whose keyword the text is or, where the setting says so, contains.
-    fn find(&self, matcher: &KeywordMatcher, text: &str) -> Option<u32> {
-        let exact = matcher.exact(text);
-        let hit =
-            if self.looks_inside() { exact.or_else(|| matcher.contains(text)) } else { exact };
-        hit.map(|hit| hit.rule)
-    }
-
-    /// Whether a keyword may stand anywhere in a text. The tolerant modes look at least that far:
-    /// whoever chose them does not expect messages to be keywords.
-    fn looks_inside(&self) -> bool {
+    /// Whether the text is a trigger or, where the setting says so, contains one. The tolerant
+    /// modes look inside, too: whoever chose them does not expect messages to be keywords.
+    fn triggered(&self, text: &str) -> bool {
         let qa = &self.config.qa;
-        qa.keyword_match == KeywordMatch::Contains || qa.mode != QaMode::Keyword
+        let inside = qa.keyword_match == KeywordMatch::Contains || qa.mode != QaMode::Keyword;
+        self.triggers.exact(text).is_some() || (inside && self.triggers.contains(text).is_some())
     }
 
     /// The no-match reply, if one is set.
@@ -101,9 +121,12 @@ impl Compiled {
 
 #[cfg(test)]
 mod tests {
-    use chatkeep_core::assistant::{AssistantConfig, Rule};
+    use chatkeep_core::assistant::AssistantConfig;
+    use chatkeep_core::plan::Plan;
     use chatkeep_core::time::Timestamp;
+    use chatkeep_index::semantic::SemanticSpace;
 
+    use super::super::compiled::Source;
     use super::*;
 
     fn rule(id: &str, keywords: &[&str], answer: &str) -> Rule {
@@ -120,6 +143,10 @@ mod tests {
     }
 
     fn compiled(change: impl FnOnce(&mut AssistantConfig)) -> Compiled {
+        on_plan(Some(Plan::Free), change)
+    }
+
+    fn on_plan(plan: Option<Plan>, change: impl FnOnce(&mut AssistantConfig)) -> Compiled {
         let mut config = AssistantConfig::default();
         config.rules.enabled = true;
         config.rules.trigger_keywords = vec!["版規".to_owned(), "rules".to_owned()];
@@ -128,7 +155,9 @@ mod tests {
             rule("qa_1_a", &["營業時間", "hours"], "9-18"),
             rule("qa_2_b", &["rules"], "never reached"),
         ];
-        Compiled::new(1, config, "Be kind".to_owned(), rules).unwrap()
+        let group_rules = "Be kind".to_owned();
+        let source = Source { config, group_rules, rules, plan };
+        Compiled::new(source, &SemanticSpace::built_in(), None).unwrap()
     }
 
     fn said(decision: Decision) -> Option<String> {
@@ -152,6 +181,24 @@ mod tests {
         assert_eq!(exact.decide("請問營業時間"), Decision::NoMatch);
         let contains = compiled(|c| c.qa.keyword_match = KeywordMatch::Contains);
         assert_eq!(said(contains.decide("請問營業時間")), Some("9-18".to_owned()));
+    }
+
+    #[test]
+    fn semantic_needs_the_plan_and_is_fuzzy_without_it() {
+        let semantic = |config: &mut AssistantConfig| config.qa.mode = QaMode::Semantic;
+        assert_eq!(on_plan(Some(Plan::Pro), semantic).mode(), QaMode::Semantic);
+        assert_eq!(on_plan(Some(Plan::Free), semantic).mode(), QaMode::Fuzzy);
+        assert_eq!(on_plan(None, semantic).mode(), QaMode::Fuzzy);
+    }
+
+    #[test]
+    fn tolerant_modes_say_how_near_rules_were() {
+        let fuzzy = compiled(|c| c.qa.mode = QaMode::Fuzzy);
+        let considered = fuzzy.consider("huors");
+        assert_eq!(said(considered.decision), Some("9-18".to_owned()));
+        let best = considered.rating.candidates[0];
+        assert!(best.rule == 0 && best.score < 1.0, "{best:?}");
+        assert_eq!(fuzzy.consider("RULES!").rating, Rating::default(), "rules were not asked");
     }
 
     #[test]

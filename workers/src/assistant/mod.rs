@@ -4,6 +4,7 @@
 //! the right to answer is claimed in the store before the platform is called, and a call of
 //! unknown outcome is not repeated.
 
+mod cache;
 mod compiled;
 mod decide;
 mod reply;
@@ -19,8 +20,9 @@ use chatkeep_core::platform::Directory;
 use chatkeep_core::store::{ReplySource, Store};
 use chatkeep_core::time::SharedClock;
 
-pub use compiled::{Assistants, Compiled};
-pub use decide::{Answer, Decision};
+pub use cache::{Assistants, CompileError};
+pub use compiled::{Compiled, Source};
+pub use decide::{Answer, Considered, Decision};
 
 use crate::backup::decode_event;
 use crate::outcome::Outcome;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chatkeep_core::event::{ChannelRef, Event, ReplyToken};
+use chatkeep_core::event::{ChannelRef, Event, EventKind, ReplyToken};
 use chatkeep_core::id::{EventId, MessageId};
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
 use chatkeep_core::platform::PlatformError;
@@ -18,6 +18,14 @@ use crate::outcome::{Outcome, described};
 /// First pause before a call that never reached the platform is made again.
 const AGAIN: Duration = Duration::from_millis(250);
 
+/// The message that a reply to this event answers.
+fn answered(event: &Event) -> Option<&MessageId> {
+    match &event.kind {
+        EventKind::Message(message) => Some(&message.id),
+        _ => None,
+    }
+}
+
 impl Assistant {
     /// Gives the planned reply unless somebody else did or is doing so.
     pub(super) async fn give(
@@ -31,6 +39,7 @@ impl Assistant {
             channel: &channel.id,
             source: planned.source,
             rule: planned.rule.as_ref(),
+            message: answered(event),
             cooldown_ms: i64::try_from(planned.cooldown.as_millis()).unwrap_or(i64::MAX),
             at: event.at,
         };

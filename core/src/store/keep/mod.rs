@@ -16,9 +16,9 @@ pub use import::{Imported, ImportedMedia, ImportedMessage, ImportedPerson};
 pub use removal::Removed;
 pub(super) use sql::Key;
 use sql::{
-    ADD_NOTICE, ADD_TO_BASELINES, ADD_TO_CHANNELS, ADD_TO_USERS, ALL_MESSAGES, CLOSE_GAPS, Delta,
-    KNOWN_MESSAGES, LOCK_CHANNELS, LOCK_SUBSCRIBERS, OPEN_GAP, SAVE_MEDIA, SAVE_MESSAGES,
-    WIDEN_GAP, pending, saved,
+    ADD_NOTICE, ADD_TO_BASELINES, ADD_TO_CHANNELS, ADD_TO_USERS, ALL_MESSAGES, CLOSE_GAPS,
+    COUNT_MESSAGES, Delta, KNOWN_MESSAGES, LOCK_CHANNELS, LOCK_SUBSCRIBERS, OPEN_GAP, SAVE_MEDIA,
+    SAVE_MESSAGES, WIDEN_GAP, pending, saved,
 };
 
 use bars::Bars;
@@ -116,6 +116,15 @@ impl Store {
         let rows: Vec<MessageRow> = read!(self, c => query_as(ALL_MESSAGES)
             .bind(channel).bind(message).bind(i64::from(limit)).fetch_all(c))?;
         rows.into_iter().map(keyed_state).collect()
+    }
+
+    /// How many messages there are in all channels, tombstones included.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn count_messages(&self) -> Result<i64, StoreError> {
+        let (count,): (i64,) = read!(self, c => query_as(COUNT_MESSAGES).fetch_one(c))?;
+        Ok(count)
     }
 
     /// Keeps a batch of changes in one transaction: messages, media records, counters, usage

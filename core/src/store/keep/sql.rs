@@ -22,6 +22,8 @@ pub(super) const LOCK_SUBSCRIBERS: Sql = locking!(
     " FOR UPDATE OF u"
 );
 
+pub(super) const COUNT_MESSAGES: &str = "SELECT COUNT(*) FROM messages";
+
 pub(super) const ALL_MESSAGES: &str = "
     SELECT channel_id, message_id, sent_at, backed_up_at, sender_id, type, content, quoted_id,
            edited_at, unsent_at, skipped, is_bot

@@ -4,6 +4,8 @@
 //! job is handled. So late, repeated and disordered jobs end the same, and a job is acknowledged
 //! only after the index has committed it.
 
+mod rebuild;
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
@@ -16,6 +18,8 @@ use chatkeep_index::search::{
     IndexChange, IndexDoc, IndexError, MessageIndex, MessageWriter, WriterOptions,
 };
 use tracing::info;
+
+pub use rebuild::rebuild;
 
 use crate::jobs::IndexJob;
 use crate::outcome::{Outcome, described};
@@ -47,7 +51,9 @@ pub enum IndexerError {
 pub struct Indexer {
     store: Store,
     index: MessageIndex,
-    writer: Arc<Mutex<MessageWriter>>,
+    /// `None` from when a rebuilt index has taken the place of the one that it wrote, until it can
+    /// be opened.
+    writer: Arc<Mutex<Option<MessageWriter>>>,
 }
 
 impl fmt::Debug for Indexer {
@@ -70,7 +76,7 @@ impl Indexer {
         })
         .await??;
         let filled = index.progress()?.is_some();
-        let indexer = Self { store, index, writer: Arc::new(Mutex::new(writer)) };
+        let indexer = Self { store, index, writer: Arc::new(Mutex::new(Some(writer))) };
         if !filled {
             indexer.fill().await?;
         }
@@ -105,31 +111,70 @@ impl Indexer {
     }
 
     async fn write(&self, changes: Vec<IndexChange>, commit: bool) -> Result<(), IndexerError> {
-        let writer = Arc::clone(&self.writer);
+        let (index, writer) = (self.index.clone(), Arc::clone(&self.writer));
         let written = tokio::task::spawn_blocking(move || {
             // A panic in the index leaves it as its last commit was, so going on is safe.
             let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
-            writer.apply(&changes)?;
-            if commit { writer.commit(FILLED) } else { Ok(()) }
+            match write_now(&index, &mut writer, &changes, commit) {
+                Err(IndexError::Superseded) => {
+                    *writer = None;
+                    write_now(&index, &mut writer, &changes, commit)
+                }
+                written => written,
+            }
         });
         Ok(written.await??)
     }
 
-    async fn index_jobs(&self, jobs: &[IndexJob]) -> Result<(), Outcome> {
+    async fn index_jobs(&self, jobs: &[IndexJob]) -> Result<(), IndexerError> {
         let wanted: BTreeSet<_> =
             jobs.iter().flat_map(|job| job.messages.iter().cloned()).collect();
-        let known = self.store.message_states(&wanted).await?;
-        let found: BTreeSet<_> =
-            known.iter().map(|(channel, message, _)| (channel.clone(), message.clone())).collect();
-        // What the store no longer knows must not be found either.
-        let gone = wanted.difference(&found).cloned();
-        let changes = known
-            .into_iter()
-            .map(|(channel, message, state)| change_of(channel, message, state))
-            .chain(gone.map(|(channel, message)| erase(channel, message)))
-            .collect();
-        self.write(changes, true).await.map_err(|error| Outcome::Retry(described(&error)))
+        let channels: BTreeSet<_> =
+            jobs.iter().flat_map(|job| job.channels.iter().cloned()).collect();
+        let mut changes = Vec::new();
+        for channel in channels {
+            changes.extend(rebuild::whole_channel(&self.store, channel).await?);
+        }
+        changes.extend(changes_to(&self.store, &wanted).await?);
+        self.write(changes, true).await
     }
+
+    /// Makes what another process committed, or built anew, visible to searches here.
+    ///
+    /// # Errors
+    /// When the index' folder fails.
+    pub async fn refresh(index: MessageIndex) -> Result<(), IndexerError> {
+        Ok(tokio::task::spawn_blocking(move || index.refresh()).await??)
+    }
+}
+
+/// Writes with the writer that there is, or opens one.
+fn write_now(
+    index: &MessageIndex,
+    writer: &mut Option<MessageWriter>,
+    changes: &[IndexChange],
+    commit: bool,
+) -> Result<(), IndexError> {
+    let writer = match writer {
+        Some(writer) => writer,
+        None => writer.insert(index.writer(WriterOptions::default())?),
+    };
+    writer.apply(changes)?;
+    if commit { writer.commit(FILLED) } else { Ok(()) }
+}
+
+/// What the store has of these messages. What it no longer knows must not be found either.
+async fn changes_to(
+    store: &Store,
+    wanted: &BTreeSet<(ChannelId, MessageId)>,
+) -> Result<Vec<IndexChange>, StoreError> {
+    let known = store.message_states(wanted).await?;
+    let found: BTreeSet<_> =
+        known.iter().map(|(channel, message, _)| (channel.clone(), message.clone())).collect();
+    let gone = wanted.difference(&found).cloned();
+    let changes =
+        known.into_iter().map(|(channel, message, state)| change_of(channel, message, state));
+    Ok(changes.chain(gone.map(|(channel, message)| erase(channel, message))).collect())
 }
 
 impl Stage for Indexer {
@@ -155,7 +200,12 @@ impl Stage for Indexer {
     async fn handle(&self, jobs: &[IndexJob]) -> Vec<Outcome> {
         let outcome = match self.index_jobs(jobs).await {
             Ok(()) => Outcome::Done,
-            Err(outcome) => outcome,
+            Err(IndexerError::Store(error)) => error.into(),
+            // Whoever built it anew is about to let go of it.
+            Err(error @ IndexerError::Index(IndexError::WriterBusy)) => {
+                Outcome::Wait(described(&error))
+            }
+            Err(error) => Outcome::Retry(described(&error)),
         };
         vec![outcome; jobs.len()]
     }

@@ -2,8 +2,10 @@
 //! folder that another process fills.
 //!
 //! The index holds no text and no names. So whoever searches looks up whom `from:` names
-//! ([`Asked::names`]) before, loads the messages that were found afterwards, and marks the words
-//! in them ([`Asked::snippet`]).
+//! ([`Asked::people`]) before, and loads the messages that were found afterwards
+//! ([`Asked::look_up`]).
+
+mod lookup;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -21,6 +23,8 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
+
+pub use lookup::FoundMessage;
 
 /// What searches are asked under.
 const TOPIC: &str = "search";
@@ -41,7 +45,7 @@ pub struct Find {
     /// Only these channels: all that the caller may read, or some of them. Without any, nothing is
     /// found.
     pub channels: Vec<ChannelId>,
-    /// Whom the names in `from:` mean (see [`Asked::names`]); a name that is not here is taken for
+    /// Whom the names in `from:` mean (see [`Asked::people`]); a name that is not here is taken for
     /// an id.
     pub people: BTreeMap<String, Vec<UserId>>,
     /// Sent then or later.
@@ -187,12 +191,12 @@ impl Finder {
         match self {
             Self::Local(index) => {
                 let index = index.clone();
-                blocking(move || search(&index, &find, asked, cursor)).await
+                blocking(move || search(&index, &find, asked, cursor.as_ref())).await
             }
             Self::Remote(bus) => ask(bus, &find).await,
             Self::Folder(folder) => {
                 let folder = folder.clone();
-                blocking(move || search(&open(&folder)?, &find, asked, cursor)).await
+                blocking(move || search(&open(&folder)?, &find, asked, cursor.as_ref())).await
             }
         }
     }
@@ -250,7 +254,7 @@ fn search(
     index: &MessageIndex,
     find: &Find,
     Asked(mut query): Asked,
-    cursor: Option<Cursor>,
+    cursor: Option<&Cursor>,
 ) -> Result<Found, FindError> {
     query.resolve_senders(|name| {
         let ids = find.people.get(name).into_iter().flatten();
@@ -333,7 +337,7 @@ mod tests {
         let bad = finder.find(find("type:song", None)).await;
         assert!(matches!(bad, Err(FindError::Query(why)) if why.contains("song")));
         assert_eq!(finder.find(find("word", Some("x"))).await, Err(FindError::Cursor));
-        let none = finder.find(find("word", Some("0.5.5"))).await;
+        let none = finder.find(find("word", Some("e.0.5.5."))).await;
         assert!(matches!(none, Err(FindError::Unavailable(_))), "{none:?}");
         assert!(!folder.path().join("index").exists(), "only looked at");
     }

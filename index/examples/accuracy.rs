@@ -1,0 +1,108 @@
+//! How many messages the semantic matcher answers rightly, and how many it should not have answered.
+//!
+//! ```text
+//! cargo run --release -p chatkeep-index --example accuracy -- SET...
+//! ```
+//!
+//! A set is `KIND:PATH`, of one of these kinds:
+//! - `clinc`: JSON of `train`, `val`, `test` and `oos_*` lists of `[text, intent]`. A rule is K
+//!   texts of `train`; messages are those of `test` (`clinc-val`: of `val`);
+//! - `intents`: CSV of texts and their intents. A rule is K texts of an intent, every third intent
+//!   (and every one called "other") is out of scope;
+//! - `squad`: JSON of questions on articles. A rule is a question of the first half of the
+//!   articles, a message the same question with characters lost and its halves swapped; questions
+//!   of the other half are out of scope;
+//! - `paraphrases`: JSON of rules with messages, and of messages out of scope, by language.
+//!
+//! With `CHATKEEP_MODEL` naming what the full model can be installed from, that is measured too. Each
+//! line gives mode, set, K, rules, the share of messages in scope that were answered rightly and of
+//! those out of scope that were answered, both in percent; then the same at the score that would
+//! have let 5 % of the latter pass.
+
+#![expect(clippy::expect_used, reason = "a measurement fails by panicking")]
+#![expect(clippy::disallowed_methods, reason = "a setting of the measurement")]
+#![expect(clippy::print_stdout, reason = "the table is what it is for")]
+
+#[path = "support/sets.rs"]
+mod sets;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use chatkeep_index::answer::{Rating, RuleText, thresholds};
+use chatkeep_index::embed::{Embedder, FullModel, built_in, install};
+use chatkeep_index::semantic::{NoVectors, SemanticMatcher, SemanticSpace};
+use sets::Trial;
+
+/// A mode: makes a matcher of rules, each a list of phrases.
+type Mode = (&'static str, Box<dyn Fn(&[Vec<String>]) -> Box<dyn Fn(&str) -> Rating>>);
+
+fn main() {
+    let modes = modes();
+    println!("mode set K rules right false right@5%");
+    for set in std::env::args().skip(1) {
+        for trial in sets::read(&set) {
+            for (name, build) in &modes {
+                measure(name, build(&trial.rules).as_ref(), &trial);
+            }
+        }
+    }
+}
+
+fn modes() -> Vec<Mode> {
+    let mut all = vec![semantic("built-in", built_in(), thresholds::SEMANTIC_BUILTIN)];
+    if let Some(source) = std::env::var_os("CHATKEEP_MODEL") {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let target = folder.path().join("model");
+        install(Path::new(&source), &target).expect("the model");
+        let model = FullModel::open(&target).expect("an installed model");
+        all.push(semantic("full", Arc::new(model), thresholds::SEMANTIC_FULL));
+    }
+    all
+}
+
+fn semantic(
+    name: &'static str,
+    embedder: Arc<dyn Embedder>,
+    calibration: chatkeep_index::semantic::Calibration,
+) -> Mode {
+    let space = Arc::new(SemanticSpace::new(embedder, calibration));
+    let build = move |rules: &[Vec<String>]| {
+        let rules: Vec<RuleText<'_>> =
+            rules.iter().map(|keywords| RuleText { keywords, question: "", answer: "" }).collect();
+        let matcher = SemanticMatcher::build(&rules, &space, &NoVectors).expect("builds");
+        Box::new(move |message: &str| matcher.rate(message)) as Box<dyn Fn(&str) -> Rating>
+    };
+    (name, Box::new(build))
+}
+
+/// Prints the line of one mode and trial.
+fn measure(mode: &str, rate: &dyn Fn(&str) -> Rating, trial: &Trial) {
+    let best = |rating: &Rating| rating.candidates.first().map_or((0, 0.0), |c| (c.rule, c.score));
+    let inside: Vec<(Rating, u32)> =
+        trial.inside.iter().map(|(message, rule)| (rate(message), *rule)).collect();
+    let outside: Vec<Rating> = trial.outside.iter().map(|message| rate(message)).collect();
+    let right = inside.iter().filter(|(rating, rule)| rating.answer == Some(*rule)).count();
+    let wrong = outside.iter().filter(|rating| rating.answer.is_some()).count();
+    let mut scores: Vec<f32> = outside.iter().map(|rating| best(rating).1).collect();
+    scores.sort_unstable_by(|left, right| right.total_cmp(left));
+    let least = scores.get(scores.len() / 20).copied().unwrap_or(0.0);
+    let swept = inside.iter().filter(|(rating, rule)| {
+        let (first, score) = best(rating);
+        first == *rule && score > least
+    });
+    println!(
+        "{mode} {} {} {} {:.1} {:.1} {:.1}",
+        trial.name,
+        trial.phrases,
+        trial.rules.len(),
+        percent(right, inside.len()),
+        percent(wrong, outside.len()),
+        percent(swept.count(), inside.len()),
+    );
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of messages")]
+fn percent(part: usize, whole: usize) -> f64 {
+    100.0 * part as f64 / whole.max(1) as f64
+}

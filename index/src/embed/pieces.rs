@@ -1,0 +1,87 @@
+//! The unigram tokenizer: cuts a text into those known pieces whose scores add up to the most
+//! (Kudo 2018, the decoding of `SentencePiece`'s unigram models).
+
+use tantivy::directory::OwnedBytes;
+use yada::DoubleArray;
+use yada::builder::DoubleArrayBuilder;
+
+use super::ModelError;
+
+/// How much worse than the worst piece a character is that no piece has; `SentencePiece`'s value.
+const UNKNOWN_PENALTY: f32 = 10.0;
+
+/// A vocabulary with the score of every piece (the logarithm of how frequent it is).
+pub(super) struct Pieces {
+    trie: DoubleArray<OwnedBytes>,
+    /// Four bytes each, little-endian.
+    scores: OwnedBytes,
+    unknown: f32,
+}
+
+/// The best way to arrive at a place of the text.
+#[derive(Clone, Copy)]
+struct Arrival {
+    score: f64,
+    from: usize,
+    piece: Option<u32>,
+}
+
+const NOWHERE: Arrival = Arrival { score: f64::NEG_INFINITY, from: 0, piece: None };
+
+impl Pieces {
+    /// The vocabulary with a trie made by [`trie`] and one score a piece.
+    pub(super) fn new(trie: OwnedBytes, scores: OwnedBytes) -> Result<Self, ModelError> {
+        let trie = DoubleArray::new(trie)
+            .map_err(|_| ModelError::damaged("pieces", "it is no valid trie"))?;
+        let worst =
+            scores.as_chunks().0.iter().copied().map(f32::from_le_bytes).fold(0.0, f32::min);
+        let unknown = worst - UNKNOWN_PENALTY;
+        Ok(Self { trie, scores, unknown })
+    }
+
+    /// The pieces of `text` in order; `None` for a character that no piece has.
+    pub(super) fn cut(&self, text: &str) -> Vec<Option<u32>> {
+        let mut arrivals = vec![NOWHERE; text.len() + 1];
+        arrivals[0].score = 0.0;
+        for (place, c) in text.char_indices() {
+            self.leave(&mut arrivals, text, place, c.len_utf8());
+        }
+        let mut cut = Vec::new();
+        let mut place = text.len();
+        while place > 0 {
+            cut.push(arrivals[place].piece);
+            place = arrivals[place].from;
+        }
+        cut.reverse();
+        cut
+    }
+
+    /// Goes on from `place`, where a character of `width` bytes is, by every piece that is there.
+    fn leave(&self, arrivals: &mut [Arrival], text: &str, place: usize, width: usize) {
+        let here = arrivals[place].score;
+        let mut known = false;
+        for (piece, length) in self.trie.common_prefix_search(&text[place..]) {
+            let score = self.scores.as_chunks().0.get(piece as usize).copied();
+            let score = score.map_or(self.unknown, f32::from_le_bytes);
+            arrive(arrivals, place, place + length, here + f64::from(score), Some(piece));
+            known |= length == width;
+        }
+        if !known {
+            arrive(arrivals, place, place + width, here + f64::from(self.unknown), None);
+        }
+    }
+}
+
+/// Notes the way to `to` if it is better than what is known; of equals, the longest piece stays.
+fn arrive(arrivals: &mut [Arrival], from: usize, to: usize, score: f64, piece: Option<u32>) {
+    if score > arrivals[to].score {
+        arrivals[to] = Arrival { score, from, piece };
+    }
+}
+
+/// A trie of `pieces`, each with its number, as [`Pieces::new`] takes it. `None` if it would be
+/// too large, or if a piece is empty, there twice or has a zero byte.
+pub(super) fn trie(mut pieces: Vec<(&str, u32)>) -> Option<Vec<u8>> {
+    pieces.sort_unstable();
+    DoubleArrayBuilder::build(&pieces).ok()
+}

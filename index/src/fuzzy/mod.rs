@@ -1,0 +1,166 @@
+//! Fuzzy rules: which rule does a message ask for, however it is typed?
+//!
+//! The phrases of a channel (keywords and questions) are sets of words and short runs of
+//! characters with weights by rarity (`phrases`). A message finds the few rules it shares the
+//! most with through an index, never by a scan; only those are compared closely (`score`):
+//! by what they share, by edit distance, and by whether the phrase stands inside the message.
+//! Mistyped words are read as the nearest word of the phrases first (`words`).
+
+mod common;
+pub(crate) mod features;
+pub(crate) mod hash;
+mod phrases;
+mod query;
+mod score;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::fmt;
+
+use crate::answer::{Candidate, Rating, RuleText, thresholds};
+use crate::fold::{fold_cow, strip_marks};
+use crate::keyword::{KeywordHit, KeywordMatcher};
+use features::Extractor;
+use phrases::Phrases;
+use query::{Members, Query};
+use score::Evidence;
+
+/// How many phrases the index proposes.
+const PROPOSED: usize = 64;
+/// How many rules, of those that the proposed phrases belong to, are compared.
+const COMPARED: usize = 32;
+/// How many of them, those with the most in common, are compared character by character.
+const COMPARED_CLOSELY: usize = 8;
+/// How many candidates a rating has at most.
+const RATED: usize = 5;
+
+/// The phrases of a set of rules, ready for matching. Built once, shared, replaced as a whole.
+pub struct FuzzyMatcher {
+    keywords: KeywordMatcher,
+    phrases: Phrases,
+}
+
+impl FuzzyMatcher {
+    /// Compiles rules; the place of a rule in the list is its ordinal.
+    ///
+    /// # Panics
+    ///
+    /// Never: the map of phrases fails on keys out of order alone, and these are sorted.
+    #[expect(clippy::expect_used, reason = "see above")]
+    pub fn build(rules: &[RuleText<'_>]) -> Self {
+        let phrases = (0..).zip(rules);
+        let phrases = phrases.flat_map(|(rule, text)| text.phrases().map(move |p| (rule, p)));
+        let keywords = KeywordMatcher::build(phrases).expect("sorted keys make a map");
+        Self { keywords, phrases: Phrases::build(rules) }
+    }
+
+    /// What the matcher holds in memory, in bytes: about 0.7 kB a phrase of 25 characters.
+    pub fn size(&self) -> usize {
+        self.keywords.size() + self.phrases.size()
+    }
+
+    /// The rules that a message may ask for, and the one that answers it. A message that equals a
+    /// phrase, but for width, case, white space and sentence marks at its end, scores 1.
+    pub fn rate(&self, message: &str) -> Rating {
+        let folded = fold_cow(message);
+        let mut message = Message::new(self, strip_marks(&folded));
+        let mut candidates = self.candidates(&mut message);
+        candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.rule.cmp(&b.rule)));
+        candidates.truncate(RATED);
+        let same = candidates.first().filter(|best| best.score >= 1.0).map(|best| best.rule);
+        let rating = thresholds::FUZZY.rate(candidates);
+        // Of rules with the very same phrase, the older one answers: no lead is needed.
+        Rating { answer: same.or(rating.answer), ..rating }
+    }
+
+    /// The rules worth a look, with their scores.
+    fn candidates(&self, message: &mut Message) -> Vec<Candidate> {
+        let found = message.equal.iter().chain(&message.contained);
+        let mut rules: Vec<u32> = found.map(|hit| hit.rule).collect();
+        rules.dedup();
+        for phrase in self.phrases.candidates(&message.query, PROPOSED) {
+            let rule = self.phrases.rule(phrase);
+            if rules.len() < COMPARED && !rules.contains(&rule) {
+                rules.push(rule);
+            }
+        }
+        let mut evidence: Vec<(Evidence, Option<u32>)> =
+            rules.iter().map(|&rule| self.evidence(message, rule)).collect();
+        evidence.sort_by(|(a, _), (b, _)| b.likeness().total_cmp(&a.likeness()));
+        for (evidence, phrase) in evidence.iter_mut().take(COMPARED_CLOSELY) {
+            if let Some(phrase) = *phrase {
+                evidence.compare(&message.text, self.phrases.text(phrase));
+            }
+        }
+        evidence.iter().map(|(e, _)| Candidate { rule: e.rule, score: e.score() }).collect()
+    }
+
+    /// What the message and a rule share, and the rule's best phrase if any shares something.
+    fn evidence(&self, message: &Message, rule: u32) -> (Evidence, Option<u32>) {
+        let is_rule = |hit: Option<KeywordHit>| hit.is_some_and(|hit| hit.rule == rule);
+        let mut evidence = Evidence {
+            rule,
+            phrases: phrases::to_f32(self.phrases.of_rule(rule).len()),
+            unspaced: message.unspaced,
+            equal: is_rule(message.equal),
+            contained: is_rule(message.contained),
+            ..Evidence::default()
+        };
+        let mut best = None;
+        let mut sum = 0.0;
+        for phrase in self.phrases.of_rule(rule) {
+            let shared = self.phrases.shared(&message.members, phrase);
+            let norm = self.phrases.norm(phrase);
+            let cosine = shared / (norm * message.query.norm);
+            sum += cosine;
+            if cosine > evidence.cosine {
+                (evidence.cosine, evidence.cover) = (cosine, shared / (norm * norm));
+                best = Some(phrase);
+            }
+        }
+        if best.is_some() {
+            evidence.centroid = sum / self.phrases.centroid_norm(rule);
+        }
+        (evidence, best)
+    }
+}
+
+impl fmt::Debug for FuzzyMatcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FuzzyMatcher").field("keywords", &self.keywords).finish_non_exhaustive()
+    }
+}
+
+/// A message, taken apart for matching.
+struct Message {
+    /// Its characters without spaces and punctuation.
+    text: String,
+    /// The share of them in scripts without spaces.
+    unspaced: f32,
+    query: Query,
+    members: Members,
+    /// The phrase that it is.
+    equal: Option<KeywordHit>,
+    /// The longest phrase that occurs in it word for word, mistyped words corrected.
+    contained: Option<KeywordHit>,
+}
+
+impl Message {
+    fn new(matcher: &FuzzyMatcher, folded: &str) -> Self {
+        let mut extractor = Extractor::default();
+        extractor.split(folded);
+        let text = extractor.chars.iter().collect();
+        let unspaced = extractor.unspaced_share();
+        let vocabulary = &matcher.phrases.vocabulary;
+        let corrected = extractor.respell(|word| vocabulary.correct(word));
+        extractor.name();
+        let query = matcher.phrases.query(&extractor.features);
+        let members = matcher.phrases.members(&query);
+        let spelled = if corrected { &extractor.spelled() } else { folded };
+        let contained = matcher.keywords.contains(spelled);
+        let contained = contained.filter(|hit| score::may_stand_inside(spelled, *hit));
+        let equal = matcher.keywords.exact(folded);
+        Self { text, unspaced, query, members, equal, contained }
+    }
+}

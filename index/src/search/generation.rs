@@ -1,0 +1,112 @@
+//! Generations: an index is rebuilt beside the one in use and then takes its place.
+//!
+//! The folder of an index holds one folder a generation (`g1`, `g2`, …), the file `current` that
+//! names the one in use, and two locks that end with the process that holds them: `switch.lock` is
+//! shared by a writer while it commits and exclusive while `current` changes; `rebuild.lock` is
+//! held as long as a rebuild goes on.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tantivy::directory::{Directory, INDEX_WRITER_LOCK, MmapDirectory};
+use tantivy::{Index, IndexReader, ReloadPolicy};
+
+use super::IndexError;
+
+const CURRENT: &str = "current";
+const SWITCH_LOCK: &str = "switch.lock";
+const REBUILD_LOCK: &str = "rebuild.lock";
+
+/// One generation, opened.
+pub(super) struct Generation {
+    pub(super) number: u64,
+    pub(super) index: Index,
+    pub(super) reader: IndexReader,
+}
+
+impl Generation {
+    pub(super) fn new(number: u64, index: Index) -> Result<Self, IndexError> {
+        // By hand: the writer here knows when, and a watching thread would only guess.
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        Ok(Self { number, index, reader })
+    }
+}
+
+/// The folder of a generation.
+pub(super) fn folder(dir: &Path, number: u64) -> PathBuf {
+    dir.join(format!("g{number}"))
+}
+
+/// The generation in use; `None` if there has never been one.
+pub(super) fn current(dir: &Path) -> io::Result<Option<u64>> {
+    match fs::read_to_string(dir.join(CURRENT)) {
+        Ok(number) => Ok(number.trim().parse().ok()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Puts a generation in use. Whoever reads the file sees the one before or this one.
+pub(super) fn set_current(dir: &Path, number: u64) -> io::Result<()> {
+    let passing = dir.join("current.new");
+    let mut file = File::create(&passing)?;
+    file.write_all(number.to_string().as_bytes())?;
+    file.sync_all()?;
+    fs::rename(passing, dir.join(CURRENT))?;
+    // The rename is durable once the folder is.
+    File::open(dir)?.sync_all()
+}
+
+/// Held while a writer commits: `current` does not change meanwhile.
+pub(super) fn lock_shared(dir: &Path) -> io::Result<File> {
+    let file = File::create(dir.join(SWITCH_LOCK))?;
+    file.lock_shared()?;
+    Ok(file)
+}
+
+/// Held while `current` changes: nobody commits meanwhile.
+pub(super) fn lock_exclusive(dir: &Path) -> io::Result<File> {
+    let file = File::create(dir.join(SWITCH_LOCK))?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// The lock of the one rebuild; `None` if another one has it.
+pub(super) fn lock_rebuild(dir: &Path) -> io::Result<Option<File>> {
+    let file = File::create(dir.join(REBUILD_LOCK))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// The numbers of all generations in the folder.
+pub(super) fn all(dir: &Path) -> io::Result<Vec<u64>> {
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let name = entry?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix('g'));
+        numbers.extend(number.and_then(|number| number.parse::<u64>().ok()));
+    }
+    Ok(numbers)
+}
+
+/// Removes generations that nobody uses: neither the current one nor one that somebody writes.
+/// Who still searches one keeps its files until then. Nothing is removed while a rebuild goes on.
+pub(super) fn sweep(dir: &Path) -> io::Result<()> {
+    let Some(_rebuild) = lock_rebuild(dir)? else {
+        return Ok(());
+    };
+    let _switch = lock_exclusive(dir)?;
+    let current = current(dir)?;
+    for number in all(dir)?.into_iter().filter(|number| Some(*number) != current) {
+        let old = folder(dir, number);
+        let lock = MmapDirectory::open(&old).map(|old| old.acquire_lock(&INDEX_WRITER_LOCK));
+        if !matches!(lock, Ok(Err(_))) {
+            fs::remove_dir_all(old)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! The handle to an index: opened, refreshed, shared.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use tantivy::Index;
+
+use super::directory::{self, Opened};
+use super::generation::{self, Generation};
+use super::schema::{self, Fields};
+use super::writer::MessageWriter;
+use super::{IndexError, IndexOptions, WriterOptions};
+
+/// An index of chat messages. Clones share one index; when a rebuilt one takes its place, all of
+/// them search that.
+#[derive(Clone)]
+pub struct MessageIndex {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    folder: Option<PathBuf>,
+    opened: Opened,
+    options: IndexOptions,
+    fields: Fields,
+    generation: ArcSwap<Generation>,
+}
+
+impl MessageIndex {
+    /// Opens the index in the folder `dir`, which is made if it is not there. An index of another
+    /// version, or one that cannot be read, is thrown away: [`MessageIndex::opened`] tells.
+    pub fn open(dir: &Path) -> Result<Self, IndexError> {
+        Self::open_with(dir, IndexOptions::default())
+    }
+
+    /// [`MessageIndex::open`] with options.
+    pub fn open_with(dir: &Path, options: IndexOptions) -> Result<Self, IndexError> {
+        let (number, index, opened) = directory::open(dir, options)?;
+        Ok(Self::new(Some(dir), Generation::new(number, index)?, opened, options))
+    }
+
+    /// Opens the index in the folder `dir` to search it, while another process writes it. `None`
+    /// if there is none, if another version wrote it, or if it has never been committed; nothing
+    /// is made or thrown away.
+    pub fn open_existing(dir: &Path) -> Result<Option<Self>, IndexError> {
+        let Some((number, index, options)) = directory::open_existing(dir)? else {
+            return Ok(None);
+        };
+        let index = Self::new(Some(dir), Generation::new(number, index)?, Opened::Kept, options);
+        Ok(index.progress()?.is_some().then_some(index))
+    }
+
+    /// An empty index that lives in memory only.
+    pub fn in_memory() -> Result<Self, IndexError> {
+        Self::in_memory_with(IndexOptions::default())
+    }
+
+    /// [`MessageIndex::in_memory`] with options.
+    pub fn in_memory_with(options: IndexOptions) -> Result<Self, IndexError> {
+        let index = Index::builder()
+            .schema(schema::schema().0)
+            .tokenizers(schema::tokenizers(options))
+            .create_in_ram()?;
+        Ok(Self::new(None, Generation::new(0, index)?, Opened::Created, options))
+    }
+
+    fn new(
+        folder: Option<&Path>,
+        generation: Generation,
+        opened: Opened,
+        options: IndexOptions,
+    ) -> Self {
+        let folder = folder.map(Path::to_path_buf);
+        let generation = ArcSwap::from_pointee(generation);
+        let fields = schema::schema().1;
+        Self { shared: Arc::new(Shared { folder, opened, options, fields, generation }) }
+    }
+
+    pub(super) fn folder(&self) -> Option<&Path> {
+        self.shared.folder.as_deref()
+    }
+
+    pub(super) fn fields(&self) -> Fields {
+        self.shared.fields
+    }
+
+    pub(super) fn generation(&self) -> Arc<Generation> {
+        self.shared.generation.load_full()
+    }
+
+    pub(super) fn use_generation(&self, generation: Arc<Generation>) {
+        self.shared.generation.store(generation);
+    }
+
+    /// What the index makes of text.
+    pub fn options(&self) -> IndexOptions {
+        self.shared.options
+    }
+
+    /// What was found when the index was opened; anything but [`Opened::Kept`] means that it is
+    /// empty and wants to be built.
+    pub fn opened(&self) -> Opened {
+        self.shared.opened
+    }
+
+    /// The one writer of the index. Generations that nobody uses any more are removed.
+    pub fn writer(&self, options: WriterOptions) -> Result<MessageWriter, IndexError> {
+        // What another process put in use must be written, or what it committed would be put twice.
+        self.refresh()?;
+        let writer = MessageWriter::new(self.clone(), self.generation(), options)?;
+        if let Some(dir) = self.folder() {
+            generation::sweep(dir)?;
+        }
+        Ok(writer)
+    }
+
+    /// Makes visible here what another process committed, or put in the index' place. A writer's
+    /// and a rebuild's own process sees it at once.
+    pub fn refresh(&self) -> Result<(), IndexError> {
+        let generation = self.generation();
+        let Some(dir) = self.folder() else {
+            return Ok(generation.reader.reload()?);
+        };
+        if generation::current(dir)?.is_none_or(|current| current == generation.number) {
+            return Ok(generation.reader.reload()?);
+        }
+        // Of another version? Then this process goes on with what it has.
+        if let Some((number, index, options)) = directory::open_existing(dir)?
+            && options == self.options()
+        {
+            self.use_generation(Arc::new(Generation::new(number, index)?));
+        }
+        Ok(())
+    }
+
+    /// What the last commit said about its progress; `None` if the index was never committed.
+    pub fn progress(&self) -> Result<Option<String>, IndexError> {
+        Ok(self.generation().index.load_metas()?.payload)
+    }
+
+    /// The number of messages in the index.
+    pub fn doc_count(&self) -> u64 {
+        self.generation().reader.searcher().num_docs()
+    }
+}

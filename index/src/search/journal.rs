@@ -1,0 +1,89 @@
+//! What changed while an index was rebuilt: the writer of the one in use notes it, the rebuild
+//! makes up for it before it takes over.
+//!
+//! The file is there exactly while a rebuild goes on. Each commit appends what it touched before it
+//! commits, so that nothing committed is ever missing; a note too many costs nothing.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::generation;
+
+const JOURNAL: &str = "touched";
+
+/// A message, or a whole channel, that changed while the index was rebuilt.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Touched {
+    /// The channel's id.
+    pub channel_id: String,
+    /// The message's id; `None` if the whole channel was erased.
+    pub message_id: Option<String>,
+}
+
+fn path(dir: &Path) -> PathBuf {
+    dir.join(JOURNAL)
+}
+
+/// Begins an empty journal.
+pub(super) fn begin(dir: &Path) -> io::Result<()> {
+    File::create(path(dir)).map(drop)
+}
+
+/// Ends the journal.
+pub(super) fn end(dir: &Path) -> io::Result<()> {
+    match fs::remove_file(path(dir)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Notes what a commit touches, if a rebuild goes on. The journal of a rebuild that died is removed.
+pub(super) fn note(dir: &Path, touched: &[Touched]) -> io::Result<()> {
+    if touched.is_empty() || !path(dir).try_exists()? {
+        return Ok(());
+    }
+    if generation::lock_rebuild(dir)?.is_some() {
+        return end(dir);
+    }
+    let mut lines = String::new();
+    for Touched { channel_id, message_id } in touched {
+        lines.push_str(channel_id);
+        if let Some(message_id) = message_id {
+            lines.push('\0');
+            lines.push_str(message_id);
+        }
+        lines.push('\n');
+    }
+    let mut file = OpenOptions::new().append(true).open(path(dir))?;
+    file.write_all(lines.as_bytes())?;
+    file.sync_data()
+}
+
+/// The length of the journal in bytes.
+pub(super) fn len(dir: &Path) -> io::Result<u64> {
+    Ok(fs::metadata(path(dir))?.len())
+}
+
+/// What was noted from byte `from` on, without repetitions, and where to read on.
+pub(super) fn read(dir: &Path, from: u64) -> io::Result<(Vec<Touched>, u64)> {
+    let mut file = File::open(path(dir))?;
+    file.seek(SeekFrom::Start(from))?;
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    // A line that is still being written is for the next time.
+    let whole = text.rfind('\n').map_or(0, |end| end + 1);
+    let mut touched: Vec<Touched> = text[..whole].lines().map(touched_of).collect();
+    touched.sort_unstable();
+    touched.dedup();
+    Ok((touched, from + whole as u64))
+}
+
+fn touched_of(line: &str) -> Touched {
+    match line.split_once('\0') {
+        None => Touched { channel_id: line.to_owned(), message_id: None },
+        Some((channel, message)) => {
+            Touched { channel_id: channel.to_owned(), message_id: Some(message.to_owned()) }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Building an index anew beside the one in use, and putting it in its place without a pause.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::directory;
+use super::generation::{self, Generation};
+use super::journal::{self, Touched};
+use super::writer::{MessageWriter, WriterOptions};
+use super::{IndexChange, IndexError, MessageIndex};
+
+/// A new index beside the one in use, of the same options. It can be built in the process that
+/// writes the index or in another one; searches go on in the one in use, and so does its writer.
+///
+/// ```no_run
+/// # use chatkeep_index::search::{IndexChange, MessageIndex, Rebuild, Touched, WriterOptions};
+/// # fn all_of_the_store() -> Vec<Vec<IndexChange>> { vec![] }
+/// # fn from_the_store(touched: &[Touched]) -> Vec<IndexChange> { vec![] }
+/// # fn main() -> Result<(), chatkeep_index::search::IndexError> {
+/// # let index = MessageIndex::open(std::path::Path::new("search"))?;
+/// let mut rebuild = Rebuild::start(&index, WriterOptions::default())?;
+/// for page in all_of_the_store() {
+///     rebuild.apply(&page)?;
+/// }
+/// // What the writer of the index in use committed meanwhile is read from the store again.
+/// while !rebuild.swap("filled")? {
+///     let touched = rebuild.missed()?;
+///     rebuild.apply(&from_the_store(&touched))?;
+/// }
+/// # Ok(()) }
+/// ```
+///
+/// After the swap the writer of the index before gets [`IndexError::Superseded`] from its next
+/// commit. It is dropped, [`MessageIndex::writer`] opens the new index, and the changes that were
+/// not committed are applied again. Dropped before the swap, a rebuild leaves nothing behind; after
+/// a crash the next [`Rebuild::start`] or [`MessageIndex::writer`] clears up.
+pub struct Rebuild {
+    index: MessageIndex,
+    dir: PathBuf,
+    number: u64,
+    /// `None` only while it is dropped.
+    writer: Option<MessageWriter>,
+    /// How far the journal was read.
+    journal: u64,
+    swapped: bool,
+    _lock: File,
+}
+
+impl Rebuild {
+    /// Begins: from here on, the writer of the index in use notes what it changes. Read the store
+    /// only afterwards.
+    ///
+    /// # Errors
+    /// [`IndexError::RebuildBusy`] if there is another rebuild, here or in another process.
+    pub fn start(index: &MessageIndex, options: WriterOptions) -> Result<Self, IndexError> {
+        let dir = index.folder().ok_or(IndexError::NoFolder)?.to_path_buf();
+        generation::sweep(&dir)?;
+        let lock = generation::lock_rebuild(&dir)?.ok_or(IndexError::RebuildBusy)?;
+        let number = generation::all(&dir)?.into_iter().max().unwrap_or_default() + 1;
+        let new = directory::create(&generation::folder(&dir, number), index.options())?;
+        let new = Arc::new(Generation::new(number, new)?);
+        let writer = MessageWriter::aside(index.clone(), new, options)?;
+        // No commit is between noting nothing and noting what it touched.
+        let _switch = generation::lock_exclusive(&dir)?;
+        journal::begin(&dir)?;
+        let (index, writer) = (index.clone(), Some(writer));
+        Ok(Self { index, dir, number, writer, journal: 0, swapped: false, _lock: lock })
+    }
+
+    /// Takes changes, in order, as [`MessageWriter::apply`] does.
+    pub fn apply(&mut self, changes: &[IndexChange]) -> Result<(), IndexError> {
+        self.writer()?.apply(changes)
+    }
+
+    /// Makes what was applied durable. Needed only to bound what a very long rebuild holds in
+    /// memory: a rebuild that dies begins anew.
+    pub fn commit(&mut self, progress: &str) -> Result<(), IndexError> {
+        self.writer()?.commit(progress)
+    }
+
+    /// What was committed to the index in use since the rebuild began, or since the last call: it
+    /// must be read from the store and applied before the swap can succeed.
+    pub fn missed(&mut self) -> Result<Vec<Touched>, IndexError> {
+        let (touched, journal) = journal::read(&self.dir, self.journal)?;
+        self.journal = journal;
+        Ok(touched)
+    }
+
+    /// Commits and puts the new index in the place of the one in use, in every clone here at once
+    /// and elsewhere with the next [`MessageIndex::refresh`]. `false`, and nothing done, if there
+    /// is something [`missed`](Self::missed).
+    pub fn swap(&mut self, progress: &str) -> Result<bool, IndexError> {
+        if self.swapped {
+            return Ok(true);
+        }
+        self.commit(progress)?;
+        {
+            let _switch = generation::lock_exclusive(&self.dir)?;
+            if journal::len(&self.dir)? > self.journal {
+                return Ok(false);
+            }
+            generation::set_current(&self.dir, self.number)?;
+            journal::end(&self.dir)?;
+        }
+        self.swapped = true;
+        let generation = self.writer()?.enter_use();
+        self.index.use_generation(generation);
+        Ok(true)
+    }
+
+    /// The writer of the new index, after the swap, for the process that goes on writing it;
+    /// otherwise dropping the rebuild lets another process write. `None` before the swap.
+    pub fn into_writer(mut self) -> Option<MessageWriter> {
+        if self.swapped { self.writer.take() } else { None }
+    }
+
+    fn writer(&mut self) -> Result<&mut MessageWriter, IndexError> {
+        self.writer.as_mut().ok_or(IndexError::Superseded)
+    }
+}
+
+impl Drop for Rebuild {
+    fn drop(&mut self) {
+        self.writer = None;
+        if !self.swapped {
+            give_up(&self.dir, self.number);
+        }
+    }
+}
+
+/// Removes what a rebuild left. What cannot be removed now is removed by the next writer or rebuild.
+fn give_up(dir: &Path, number: u64) {
+    let removed =
+        journal::end(dir).and_then(|()| fs::remove_dir_all(generation::folder(dir, number)));
+    drop(removed);
+}

@@ -1,0 +1,245 @@
+//! Semantic rules: which rule, if any, means the same as a message?
+//!
+//! A rule is rated by four similarities with the message: to the nearest of its phrases, to their
+//! centroid, to its row of a classifier that is solved for each channel, and by
+//! shared n-grams. A logistic function of their weighted sum is the score. The
+//! weights are data: [`Calibration`].
+//!
+//! Rating reads one short vector a phrase and one long vector a rule, all at one byte a number,
+//! and looks at the best few hundred rules again in full. Memory: the embedder's dimensions + 68
+//! bytes a phrase, dimensions + 8 bytes a rule, 4 bytes a different n-gram of each text.
+
+mod classifier;
+mod lexical;
+mod ngrams;
+mod rows;
+mod space;
+mod vectors;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::answer::{Acceptance, Candidate, Rating, RuleText};
+use crate::fold::fold_phrase;
+use crate::keyword::{KeywordError, KeywordMatcher};
+use lexical::{LexicalBuilder, LexicalIndex};
+use rows::{Factor, Rows};
+pub use space::SemanticSpace;
+use vectors::RuleVectors;
+
+/// Candidates in a rating.
+const CANDIDATES: usize = 5;
+/// Rules that are looked at again in full.
+const SECOND_PASS: usize = 256;
+/// The greatest score of a message that is not one of the rule's phrases.
+const BELOW_EQUAL: f32 = 0.99;
+/// The least lexical score that says by itself that two texts are the same but for a slip.
+const NEARLY_EQUAL: f32 = 0.75;
+/// Phrases that are embedded at a time.
+const BATCH: usize = 256;
+
+/// How a score is made of similarities, and when the best rule answers. Measured for one embedder.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Calibration {
+    /// Weight of the similarity to the nearest phrase.
+    pub nearest: f32,
+    /// Weight of the similarity to the centroid.
+    pub centroid: f32,
+    /// Weight of the classifier.
+    pub classifier: f32,
+    /// Weight of shared n-grams.
+    pub lexical: f32,
+    /// What is added to the weighted sum.
+    pub bias: f32,
+    /// When the best rule answers.
+    pub acceptance: Acceptance,
+}
+
+/// Vectors of phrases that are known already.
+pub trait PhraseVectors {
+    /// Copies the vector of a folded phrase in `space` to `vector`, if it is known.
+    fn copy(&self, space: &SemanticSpace, phrase: &str, vector: &mut [f32]) -> bool;
+}
+
+/// No vectors are known.
+#[derive(Clone, Copy, Debug)]
+pub struct NoVectors;
+
+impl PhraseVectors for NoVectors {
+    fn copy(&self, _space: &SemanticSpace, _phrase: &str, _vector: &mut [f32]) -> bool {
+        false
+    }
+}
+
+/// The rules of a channel, ready for rating. Built once, shared, replaced as a whole; the matcher
+/// replaced is the [`PhraseVectors`] for the next one.
+pub struct SemanticMatcher {
+    space: Arc<SemanticSpace>,
+    /// Folded phrases; their ordinals are those of `vectors`.
+    phrases: KeywordMatcher,
+    lexical: LexicalIndex,
+    vectors: RuleVectors,
+    rules: usize,
+}
+
+impl SemanticMatcher {
+    /// Compiles `rules` in `space`. Phrases that `known` does not have are embedded.
+    pub fn build(
+        rules: &[RuleText<'_>],
+        space: &Arc<SemanticSpace>,
+        known: &dyn PhraseVectors,
+    ) -> Result<Self, KeywordError> {
+        let mut phrases: Vec<String> = Vec::new();
+        let mut starts = vec![0];
+        let mut lexical = LexicalBuilder::new();
+        for rule in rules {
+            for phrase in rule.phrases().map(fold_phrase).filter(|phrase| !phrase.is_empty()) {
+                lexical.phrase(&phrase);
+                phrases.push(phrase);
+            }
+            lexical.answer(&fold_phrase(rule.answer));
+            lexical.end_rule();
+            starts.push(u32::try_from(phrases.len()).unwrap_or(u32::MAX));
+        }
+        let rows = embed(&phrases, space, known);
+        Ok(Self {
+            space: Arc::clone(space),
+            phrases: KeywordMatcher::build((0..).zip(phrases.iter().map(String::as_str)))?,
+            lexical: lexical.build(),
+            vectors: RuleVectors::build(rows, starts, space),
+            rules: rules.len(),
+        })
+    }
+
+    /// The rules that fit `message` best, and the one that answers, if any. A message that is one
+    /// of a rule's phrases has score 1 and is answered. One with next to no letters is answered
+    /// in no other way.
+    pub fn rate(&self, message: &str) -> Rating {
+        let folded = fold_phrase(message);
+        let equal = self.phrases.exact(&folded).map(|hit| self.vectors.rule_of(hit.rule));
+        let mut candidates =
+            if ngrams::has_content(&folded) { self.candidates(&folded) } else { Vec::new() };
+        let Some(rule) = equal else {
+            return self.space.calibration().acceptance.rate(candidates);
+        };
+        candidates.retain(|candidate| candidate.rule != rule);
+        candidates.insert(0, Candidate { rule, score: 1.0 });
+        candidates.truncate(CANDIDATES);
+        Rating { answer: Some(rule), candidates }
+    }
+
+    /// The best rules for a folded message, the best first.
+    fn candidates(&self, folded: &str) -> Vec<Candidate> {
+        let calibration = self.space.calibration();
+        let message = Factor::new(&self.space.embed(&[folded]));
+        let lexical = self.lexical_scores(folded);
+        let mut sums = self.vectors.first_pass(&message, calibration.nearest);
+        sums.iter_mut().zip(&lexical).for_each(|(sum, score)| *sum += calibration.lexical * score);
+        let mut best: Vec<(u32, f32)> = (0..).zip(sums).collect();
+        keep_best(&mut best, SECOND_PASS);
+        let mut candidates: Vec<Candidate> = best
+            .into_iter()
+            .map(|(rule, _)| {
+                let at = rule as usize;
+                let sum = self.vectors.score(&message, at, calibration.nearest);
+                Candidate { rule, score: score(sum, lexical[at], calibration) }
+            })
+            .collect();
+        candidates.sort_unstable_by(|left, right| {
+            right.score.total_cmp(&left.score).then(left.rule.cmp(&right.rule))
+        });
+        candidates.truncate(CANDIDATES);
+        candidates
+    }
+
+    /// The lexical score of each rule. A phrase that occurs in the message as it is counts by how
+    /// much of the message it is.
+    fn lexical_scores(&self, folded: &str) -> Vec<f32> {
+        let mut scores = self.lexical.scores(folded);
+        if let Some(hit) = self.phrases.contains(folded) {
+            let letters = folded.chars().filter(|c| !c.is_whitespace()).count();
+            #[expect(clippy::cast_precision_loss, reason = "characters of a message")]
+            let share = (hit.len as f32 / letters.max(1) as f32).min(1.0);
+            let rule = self.vectors.rule_of(hit.rule) as usize;
+            scores[rule] = scores[rule].max(share);
+        }
+        scores
+    }
+
+    /// The number of rules.
+    pub fn len(&self) -> usize {
+        self.rules
+    }
+
+    /// Whether there is no rule at all.
+    pub fn is_empty(&self) -> bool {
+        self.rules == 0
+    }
+
+    /// What the matcher holds in memory, in bytes, the space not counted.
+    pub fn size(&self) -> usize {
+        self.phrases.size() + self.lexical.size() + self.vectors.size()
+    }
+}
+
+impl PhraseVectors for SemanticMatcher {
+    fn copy(&self, space: &SemanticSpace, phrase: &str, vector: &mut [f32]) -> bool {
+        let hit = std::ptr::eq(space, &raw const *self.space)
+            .then(|| self.phrases.exact(phrase))
+            .flatten();
+        if let Some(hit) = hit {
+            self.vectors.copy_phrase(hit.rule as usize, vector);
+        }
+        hit.is_some()
+    }
+}
+
+impl fmt::Debug for SemanticMatcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SemanticMatcher")
+            .field("space", &self.space)
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The vectors of `phrases`, in order.
+fn embed(phrases: &[String], space: &SemanticSpace, known: &dyn PhraseVectors) -> Rows {
+    let dimensions = space.dimensions();
+    let mut rows = Rows::new(dimensions);
+    for batch in phrases.chunks(BATCH) {
+        let mut vectors = vec![0.0; batch.len() * dimensions];
+        let places = vectors.chunks_exact_mut(dimensions).zip(batch);
+        let unknown: Vec<_> = places
+            .filter_map(|(place, phrase)| {
+                (!known.copy(space, phrase, place)).then_some((place, phrase.as_str()))
+            })
+            .collect();
+        let (places, texts): (Vec<_>, Vec<_>) = unknown.into_iter().unzip();
+        let embedded = if texts.is_empty() { Vec::new() } else { space.embed(&texts) };
+        for (place, vector) in places.into_iter().zip(embedded.chunks_exact(dimensions)) {
+            place.copy_from_slice(vector);
+        }
+        vectors.chunks_exact(dimensions).for_each(|vector| rows.push(vector));
+    }
+    rows
+}
+
+/// The score that follows from the weighted sum of the vectors' part and from the lexical score.
+fn score(sum: f32, lexical: f32, calibration: &Calibration) -> f32 {
+    let sum = sum + calibration.lexical * lexical + calibration.bias;
+    let score = 1.0 / (1.0 + (-sum).exp());
+    let score = if lexical >= NEARLY_EQUAL { score.max(lexical) } else { score };
+    score.min(BELOW_EQUAL)
+}
+
+/// Keeps the `count` rules of the highest sums, in no order.
+fn keep_best(rules: &mut Vec<(u32, f32)>, count: usize) {
+    if rules.len() > count {
+        rules.select_nth_unstable_by(count, |left, right| right.1.total_cmp(&left.1));
+        rules.truncate(count);
+    }
+}
+
+#[cfg(test)]
+mod tests;

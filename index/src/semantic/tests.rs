@@ -1,0 +1,176 @@
+//! The matcher over an embedder whose vectors are made of words.
+
+use super::*;
+use crate::embed::Embedder;
+
+/// Texts mean the words that they have, whatever their order; words of one group mean the same.
+#[derive(Debug)]
+struct Words;
+
+const GROUPS: [&[&str]; 6] = [
+    &["open", "hours", "closing"],
+    &["where", "address", "street"],
+    &["pay", "card", "cash"],
+    &["dog", "cat", "pets"],
+    &["morning", "everyone", "tired", "cute"],
+    &["know", "yet", "weekend"],
+];
+
+impl Embedder for Words {
+    fn name(&self) -> &'static str {
+        "words"
+    }
+
+    fn dimensions(&self) -> usize {
+        GROUPS.len() + 2
+    }
+
+    fn embed(&self, texts: &[&str]) -> Vec<f32> {
+        texts.iter().flat_map(|text| vector(text)).collect()
+    }
+}
+
+fn vector(text: &str) -> Vec<f32> {
+    let mut vector = vec![0.0; GROUPS.len() + 2];
+    for word in text.split(' ') {
+        match GROUPS.iter().position(|group| group.contains(&word)) {
+            Some(group) => vector[group] += 1.0,
+            None => vector[GROUPS.len() + word.len() % 2] += 0.2,
+        }
+    }
+    space::normalize(&mut vector);
+    vector
+}
+
+const CALIBRATION: Calibration = Calibration {
+    nearest: 4.0,
+    centroid: 4.0,
+    classifier: 4.0,
+    lexical: 1.0,
+    bias: -6.0,
+    acceptance: Acceptance { least_score: 0.7, least_lead: 0.1 },
+};
+
+fn space() -> Arc<SemanticSpace> {
+    Arc::new(SemanticSpace::new(Arc::new(Words), CALIBRATION))
+}
+
+fn build(rules: &[(&[&str], &str)], known: &dyn PhraseVectors) -> SemanticMatcher {
+    build_in(&space(), rules, known)
+}
+
+fn build_in(
+    space: &Arc<SemanticSpace>,
+    rules: &[(&[&str], &str)],
+    known: &dyn PhraseVectors,
+) -> SemanticMatcher {
+    let owned: Vec<(Vec<String>, &str)> = rules
+        .iter()
+        .map(|(keywords, question)| (keywords.iter().map(ToString::to_string).collect(), *question))
+        .collect();
+    let rules: Vec<RuleText<'_>> = owned
+        .iter()
+        .map(|(keywords, question)| RuleText { keywords, question, answer: "" })
+        .collect();
+    SemanticMatcher::build(&rules, space, known).expect("builds")
+}
+
+const RULES: [(&[&str], &str); 4] = [
+    (&["open"], "which hours"),
+    (&["address"], ""),
+    (&["card", "wifi 密碼"], "how to pay"),
+    (&["👍", "ok"], ""),
+];
+
+#[test]
+fn the_rule_that_means_the_same_answers() {
+    let matcher = build(&RULES, &NoVectors);
+    assert_eq!(matcher.rate("closing").answer, Some(0));
+    assert_eq!(matcher.rate("street").answer, Some(1));
+    assert_eq!(matcher.rate("with cash").answer, Some(2));
+    assert_eq!(matcher.rate("my cute dog").answer, None);
+    let both = matcher.rate("street cash");
+    assert_eq!(both.answer, None, "two rules fit: {both:?}");
+}
+
+#[test]
+fn a_phrase_itself_scores_1_and_always_answers() {
+    let matcher = build(&[RULES[0], RULES[1], RULES[1]], &NoVectors);
+    let rating = matcher.rate("Address？");
+    assert_eq!(rating.answer, Some(1), "the older of two");
+    assert_eq!(rating.candidates[0], Candidate { rule: 1, score: 1.0 });
+    assert!(rating.candidates[1].score < 1.0);
+}
+
+#[test]
+fn messages_of_no_letters_answer_only_what_they_are() {
+    let matcher = build(&RULES, &NoVectors);
+    assert_eq!(matcher.rate("👍").answer, Some(3));
+    assert_eq!(matcher.rate("OK!").answer, Some(3));
+    for message in ["", "👌", "555", "k", "哈哈哈"] {
+        assert_eq!(matcher.rate(message), Rating::default(), "{message}");
+    }
+}
+
+#[test]
+fn a_phrase_within_a_message_counts_by_its_share() {
+    let matcher = build(&RULES, &NoVectors);
+    let rating = matcher.rate("wifi 密碼呢");
+    assert_eq!(rating.answer, Some(2), "{rating:?}");
+    let lost = matcher.rate("blah blah blah wifi 密碼 blah blah blah blah blah");
+    assert!(lost.candidates[0].score < rating.candidates[0].score);
+}
+
+#[test]
+fn a_rebuilt_matcher_embeds_only_what_is_new() {
+    #[derive(Debug)]
+    struct Once(std::sync::Mutex<Vec<String>>);
+    impl Embedder for Once {
+        fn name(&self) -> &'static str {
+            "once"
+        }
+        fn dimensions(&self) -> usize {
+            Words.dimensions()
+        }
+        fn embed(&self, texts: &[&str]) -> Vec<f32> {
+            self.0.lock().expect("unpoisoned").extend(texts.iter().map(ToString::to_string));
+            Words.embed(texts)
+        }
+    }
+    let embedder = Arc::new(Once(std::sync::Mutex::default()));
+    let space = Arc::new(SemanticSpace::new(Arc::clone(&embedder) as _, CALIBRATION));
+    let first = build_in(&space, &RULES, &NoVectors);
+    embedder.0.lock().expect("unpoisoned").clear();
+    let mut changed = RULES.to_vec();
+    changed.insert(0, (&["pets"], ""));
+    let second = build_in(&space, &changed, &first);
+    assert_eq!(*embedder.0.lock().expect("unpoisoned"), ["pets"]);
+    let fresh = build_in(&space, &changed, &NoVectors);
+    for message in ["closing", "street", "my dog", "cash"] {
+        assert_eq!(second.rate(message), fresh.rate(message), "{message}");
+    }
+    assert!(!first.copy(&self::space(), "open", &mut [0.0; 8]), "another space");
+}
+
+#[test]
+fn no_rules_and_rules_without_phrases_are_silent() {
+    let none = build(&[], &NoVectors);
+    assert!(none.is_empty());
+    assert_eq!(none.rate("opening hours"), Rating::default());
+    let empty = build(&[(&[], ""), (&[" "], " ")], &NoVectors);
+    assert_eq!(empty.len(), 2);
+    assert_eq!(empty.rate("opening hours").answer, None);
+}
+
+#[test]
+fn many_rules_are_told_apart_in_the_second_pass() {
+    let names: Vec<String> = (0..2_000).map(|at| format!("number {at} {}", at * 7_919)).collect();
+    let keywords: Vec<[String; 1]> = names.iter().map(|name| [name.clone()]).collect();
+    let rules: Vec<RuleText<'_>> =
+        keywords.iter().map(|keywords| RuleText { keywords, question: "", answer: "" }).collect();
+    let matcher = SemanticMatcher::build(&rules, &space(), &NoVectors).expect("builds");
+    let rating = matcher.rate(&format!("number 1234 {}", 1_234 * 7_919 + 1));
+    assert_eq!(rating.candidates[0].rule, 1_234);
+    assert_eq!(rating.candidates.len(), CANDIDATES);
+    assert!(matcher.size() > 2_000 * 8);
+}

@@ -1,0 +1,63 @@
+//! Semantic matching with the built-in table answers what we would say in other words, in every
+//! language, and stays silent on small talk. Rules and messages are ours; most messages share few
+//! words with their rule.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chatkeep_index::answer::{RuleText, thresholds};
+use chatkeep_index::embed::built_in;
+use chatkeep_index::semantic::{NoVectors, SemanticMatcher, SemanticSpace};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Set {
+    rules: Vec<Rule>,
+    outside: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Rule {
+    keywords: Vec<String>,
+    question: String,
+    messages: Vec<String>,
+}
+
+/// Of a language, in percent: messages whose rule was rated best, messages that it answered, and
+/// small talk that was answered.
+fn measure(space: &Arc<SemanticSpace>, set: &Set) -> [usize; 3] {
+    let rules = set.rules.iter();
+    let texts: Vec<RuleText<'_>> = rules
+        .map(|rule| RuleText { keywords: &rule.keywords, question: &rule.question, answer: "" })
+        .collect();
+    let matcher = SemanticMatcher::build(&texts, space, &NoVectors).unwrap();
+    let (mut best, mut answered, mut messages) = (0, 0, 0);
+    for (ordinal, rule) in (0..).zip(&set.rules) {
+        for message in &rule.messages {
+            let rating = matcher.rate(message);
+            messages += 1;
+            best += usize::from(rating.candidates.first().is_some_and(|c| c.rule == ordinal));
+            answered += usize::from(rating.answer == Some(ordinal));
+        }
+    }
+    let wrong = set.outside.iter().filter(|message| matcher.rate(message).answer.is_some());
+    [100 * best / messages, 100 * answered / messages, 100 * wrong.count() / set.outside.len()]
+}
+
+#[test]
+fn other_words_find_the_rule_and_small_talk_does_not() {
+    let sets: BTreeMap<String, Set> =
+        serde_json::from_str(include_str!("fixtures/paraphrases.json")).unwrap();
+    let space = Arc::new(SemanticSpace::new(built_in(), thresholds::SEMANTIC_BUILTIN));
+    for (language, bounds) in
+        [("zh-Hant", [55, 20, 8]), ("ja", [50, 10, 6]), ("ko", [40, 10, 6]), ("th", [50, 15, 8])]
+    {
+        let found = measure(&space, &sets[language]);
+        println!("{language}: {found:?}");
+        assert!(found[0] >= bounds[0], "{language}: best {found:?}");
+        assert!(found[1] >= bounds[1], "{language}: answered {found:?}");
+        assert!(found[2] <= bounds[2], "{language}: wrong {found:?}");
+    }
+}

@@ -1,0 +1,344 @@
+//! An index over its life: paged while it is written, killed while it writes, rebuilt while it is
+//! used.
+
+#![expect(clippy::disallowed_methods, reason = "a child process, killed at a random moment")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use chatkeep_index::search::{
+    Cursor, IndexChange, IndexDoc, IndexError, MessageIndex, MessageWriter, Query, Rebuild,
+    SearchRequest, Sort, Touched, WriterOptions,
+};
+
+/// `SplitMix64`: the same numbers in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+}
+
+fn put(id: u64, text: &str) -> IndexChange {
+    IndexChange::Put(IndexDoc {
+        channel_id: format!("c{}", id % 3),
+        message_id: id.to_string(),
+        sender_id: None,
+        kind: "text".to_owned(),
+        sent_at: i64::try_from(id * 17 % 1_009).unwrap(),
+        text: text.to_owned(),
+    })
+}
+
+fn erase(id: u64) -> IndexChange {
+    IndexChange::Erase { channel_id: format!("c{}", id % 3), message_id: id.to_string() }
+}
+
+fn writer(index: &MessageIndex) -> MessageWriter {
+    index.writer(WriterOptions::default()).unwrap()
+}
+
+/// The ids that a query finds; no message may be found twice.
+fn find(index: &MessageIndex, query: &str) -> BTreeSet<u64> {
+    let query = Query::parse(query).unwrap();
+    let request =
+        SearchRequest { limit: 100_000, sort: Sort::Newest, ..SearchRequest::new(&query) };
+    let page = index.search(&request).unwrap();
+    let ids: BTreeSet<u64> = page.hits.iter().map(|hit| hit.message_id.parse().unwrap()).collect();
+    assert_eq!((ids.len(), page.total), (page.hits.len(), page.hits.len()));
+    ids
+}
+
+/// Pages through a query, with `between` after each page.
+fn page_through(
+    index: &MessageIndex,
+    query: &str,
+    sort: Sort,
+    mut between: impl FnMut(usize),
+) -> Vec<u64> {
+    let query = Query::parse(query).unwrap();
+    let (mut seen, mut cursor) = (Vec::new(), None::<Cursor>);
+    for page_number in 0.. {
+        let cursor_text = cursor.as_ref().map(ToString::to_string);
+        let cursor_back: Option<Cursor> = cursor_text.map(|text| text.parse().unwrap());
+        let request = SearchRequest {
+            sort,
+            limit: 9,
+            cursor: cursor_back.as_ref(),
+            ..SearchRequest::new(&query)
+        };
+        let page = index.search(&request).unwrap();
+        seen.extend(page.hits.iter().map(|hit| hit.message_id.parse::<u64>().unwrap()));
+        match page.next {
+            None => break,
+            next => cursor = next,
+        }
+        between(page_number);
+    }
+    seen
+}
+
+/// Texts that differ in length and in how often they hold the words.
+fn text_of(id: u64) -> String {
+    let times = usize::try_from(id % 4).unwrap();
+    let filler = usize::try_from(id * 31 % 11).unwrap();
+    format!("tea{} {}明天下午見面", " tea".repeat(times), "and so on ".repeat(filler))
+}
+
+/// Messages to page through.
+const MESSAGES: u64 = 100;
+
+#[test]
+fn pages_hold_still_while_a_writer_adds_replaces_erases_and_merges() {
+    // Exact ones only, exact ones and then related ones, related ones only.
+    for query in ["下午 tea", "tea 明天見面?", "後天下午見面嗎"] {
+        for sort in [Sort::Relevance, Sort::Newest] {
+            let index = MessageIndex::in_memory().unwrap();
+            let mut writer = writer(&index);
+            for id in 0..MESSAGES {
+                writer.apply(&[put(id, &text_of(id))]).unwrap();
+                if id % 41 == 0 {
+                    writer.commit("").unwrap();
+                }
+            }
+            writer.commit("").unwrap();
+            let before = page_through(&index, query, sort, |_| {});
+            assert_eq!(before.len() as u64, MESSAGES, "{query}");
+            let mut erased = BTreeSet::new();
+            let seen = page_through(&index, query, sort, |page| {
+                let page = u64::try_from(page).unwrap();
+                // New ones that match, and make the words rarer or more frequent; a replacement
+                // that changes nothing; an erased one; and now and then one segment of all.
+                for new in 0..40 {
+                    let text = if new % 2 == 0 { text_of(new) } else { "下午好".repeat(9) };
+                    writer.apply(&[put(10_000 + page * 100 + new, &text)]).unwrap();
+                }
+                writer.apply(&[put(page * 5 % MESSAGES, &text_of(page * 5 % MESSAGES))]).unwrap();
+                let victim = (page * 37 + 11) % MESSAGES;
+                erased.insert(victim);
+                writer.apply(&[erase(victim)]).unwrap();
+                writer.commit("").unwrap();
+                if page % 4 == 3 {
+                    writer.purge().unwrap();
+                }
+            });
+            let old = |ids: &[u64]| -> Vec<u64> {
+                let lasting = |id: &u64| *id < MESSAGES && !erased.contains(id);
+                ids.iter().copied().filter(lasting).collect()
+            };
+            assert_eq!(old(&seen), old(&before), "{query} {sort:?}");
+            let distinct: BTreeSet<u64> = seen.iter().copied().collect();
+            assert_eq!(distinct.len(), seen.len(), "{query} {sort:?}");
+        }
+    }
+}
+
+/// The changes of one step of the child's work: what the index holds after `n` steps follows from
+/// `n` alone.
+fn step(n: u64) -> Vec<IndexChange> {
+    let mut numbers = Numbers(n);
+    let mut changes = Vec::new();
+    for _ in 0..20 {
+        let id = numbers.below(300);
+        match numbers.below(4) {
+            0 => changes.push(erase(id)),
+            _ => changes.push(put(id, &format!("word version{n}"))),
+        }
+    }
+    changes
+}
+
+/// Which version of each message there is after `n` steps.
+fn state_after(steps: u64) -> BTreeMap<u64, u64> {
+    let mut state = BTreeMap::new();
+    for n in 0..steps {
+        for change in step(n) {
+            match change {
+                IndexChange::Put(message) => {
+                    state.insert(message.message_id.parse().unwrap(), n);
+                }
+                IndexChange::Erase { message_id, .. } => {
+                    state.remove(&message_id.parse().unwrap());
+                }
+                IndexChange::EraseChannel { .. } => {}
+            }
+        }
+    }
+    state
+}
+
+const CHILD_FOLDER: &str = "CHATKEEP_TEST_INDEX";
+
+#[test]
+#[ignore = "run by the test below, in a process of its own"]
+fn child_that_indexes_until_it_is_killed() {
+    let Ok(folder) = std::env::var(CHILD_FOLDER) else { return };
+    let index = MessageIndex::open(Path::new(&folder)).unwrap();
+    let mut writer = writer(&index);
+    let done = index.progress().unwrap().map_or(0, |progress| progress.parse().unwrap());
+    for n in done.. {
+        writer.apply(&step(n)).unwrap();
+        if n % 3 == 2 {
+            writer.commit(&(n + 1).to_string()).unwrap();
+        }
+        if n % 40 == 39 {
+            writer.purge().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_writer_killed_at_any_moment_loses_nothing_and_doubles_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut numbers = Numbers(5);
+    let mut before = 0;
+    for _ in 0..12 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "child_that_indexes_until_it_is_killed", "--ignored"])
+            .env(CHILD_FOLDER, folder.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        wait_for_progress(folder.path(), before);
+        thread::sleep(Duration::from_micros(numbers.below(60_000)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+
+        let index = MessageIndex::open(folder.path()).unwrap();
+        let progress: u64 = index.progress().unwrap().unwrap().parse().unwrap();
+        assert!(progress > before);
+        before = progress;
+        let expected = state_after(progress);
+        assert_eq!(find(&index, "word"), expected.keys().copied().collect());
+        let (id, version) = expected.iter().next_back().unwrap();
+        assert!(find(&index, &format!("version{version}")).contains(id));
+        assert_eq!(index.doc_count(), expected.len() as u64);
+    }
+}
+
+/// Waits until a process has committed more than `before`.
+fn wait_for_progress(folder: &Path, before: u64) {
+    let begun = Instant::now();
+    loop {
+        let index = MessageIndex::open_existing(folder).unwrap_or(None);
+        let progress = index.and_then(|index| index.progress().unwrap_or(None));
+        if progress.is_some_and(|progress| progress.parse::<u64>().unwrap() > before) {
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_mins(1), "the child does not index");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// What a store says of the messages that a rebuild missed.
+fn from_store(store: &BTreeMap<u64, String>, touched: &[Touched]) -> Vec<IndexChange> {
+    let change = |touched: &Touched| {
+        let id = touched.message_id.as_ref().unwrap().parse().unwrap();
+        store.get(&id).map_or_else(|| erase(id), |text| put(id, text))
+    };
+    touched.iter().map(change).collect()
+}
+
+#[test]
+fn a_rebuilt_index_takes_over_without_missing_what_changed_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = MessageIndex::open(folder.path()).unwrap();
+    // Another process that searches, and one that writes: handles of their own.
+    let reader = |folder: &Path| MessageIndex::open_existing(folder).unwrap().unwrap();
+    let mut service = writer(&index);
+    let mut store: BTreeMap<u64, String> =
+        (0..50).map(|id| (id, format!("tea number{id}"))).collect();
+    let puts: Vec<_> = store.iter().map(|(&id, text)| put(id, text)).collect();
+    service.apply(&puts).unwrap();
+    // What no store knows: a rebuild is to make it vanish.
+    service.apply(&[put(900, "tea of a lost message")]).unwrap();
+    service.commit("1").unwrap();
+    let other = reader(folder.path());
+
+    let mut rebuild = Rebuild::start(&index, WriterOptions::default()).unwrap();
+    assert!(matches!(
+        Rebuild::start(&index, WriterOptions::default()),
+        Err(IndexError::RebuildBusy)
+    ));
+    let scanned: Vec<_> = store.iter().map(|(&id, text)| put(id, text)).collect();
+    rebuild.apply(&scanned).unwrap();
+    // Meanwhile one is new, one is edited, one is unsent.
+    store.insert(60, "tea new".to_owned());
+    store.insert(7, "coffee".to_owned());
+    store.remove(&8);
+    service.apply(&[put(60, "tea new"), put(7, "coffee"), erase(8)]).unwrap();
+    service.commit("2").unwrap();
+    assert!(find(&index, "tea").contains(&900), "the index in use is searched until the swap");
+
+    assert!(!rebuild.swap("filled").unwrap(), "three changes were missed");
+    let missed = rebuild.missed().unwrap();
+    assert_eq!(missed.len(), 3);
+    rebuild.apply(&from_store(&store, &missed)).unwrap();
+    service.apply(&[put(61, "too late")]).unwrap();
+    assert!(rebuild.swap("filled").unwrap());
+
+    let tea: BTreeSet<u64> = (0..50).filter(|id| ![7, 8].contains(id)).chain([60]).collect();
+    assert_eq!(find(&index, "tea"), tea);
+    assert!(find(&other, "tea").contains(&900));
+    other.refresh().unwrap();
+    assert_eq!(find(&other, "tea"), tea);
+    assert_eq!(find(&reader(folder.path()), "tea"), tea);
+    assert_eq!(index.progress().unwrap().as_deref(), Some("filled"));
+
+    // The old writer is told, and what it did not commit is applied to the new index.
+    assert!(matches!(service.commit("3"), Err(IndexError::Superseded)));
+    drop(service);
+    assert!(matches!(index.writer(WriterOptions::default()), Err(IndexError::WriterBusy)));
+    drop(rebuild);
+    let mut service = writer(&index);
+    service.apply(&[put(61, "too late")]).unwrap();
+    service.commit("3").unwrap();
+    assert_eq!(find(&index, "late"), BTreeSet::from([61]));
+    assert!(!folder.path().join("g1").exists() && folder.path().join("g2").exists());
+}
+
+#[test]
+fn the_process_that_rebuilds_can_go_on_writing() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = MessageIndex::open(folder.path()).unwrap();
+    let mut rebuild = Rebuild::start(&index, WriterOptions::default()).unwrap();
+    rebuild.apply(&[put(1, "tea")]).unwrap();
+    assert!(rebuild.swap("1").unwrap());
+    let mut writer = rebuild.into_writer().unwrap();
+    writer.apply(&[put(2, "tea")]).unwrap();
+    writer.commit("2").unwrap();
+    assert_eq!(find(&index, "tea"), BTreeSet::from([1, 2]));
+}
+
+#[test]
+fn a_rebuild_that_is_given_up_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = MessageIndex::open(folder.path()).unwrap();
+    let mut service = writer(&index);
+    service.apply(&[put(1, "tea")]).unwrap();
+    service.commit("1").unwrap();
+    let files = || std::fs::read_dir(folder.path()).unwrap().count();
+    let mut rebuild = Rebuild::start(&index, WriterOptions::default()).unwrap();
+    let during = files();
+    rebuild.apply(&[put(2, "tea")]).unwrap();
+    rebuild.commit("").unwrap();
+    drop(rebuild);
+    assert_eq!(files(), during - 2, "neither the generation nor the journal");
+    service.apply(&[put(3, "tea")]).unwrap();
+    service.commit("2").unwrap();
+    assert_eq!(find(&index, "tea"), BTreeSet::from([1, 3]));
+    assert!(MessageIndex::in_memory().is_ok_and(|index| matches!(
+        Rebuild::start(&index, WriterOptions::default()),
+        Err(IndexError::NoFolder)
+    )));
+}

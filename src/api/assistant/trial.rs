@@ -1,0 +1,127 @@
+//! `POST …/assistant/try`: what the assistant would say, without saying or counting it.
+
+use axum::Json;
+use axum::extract::State;
+use chatkeep_core::assistant::QaMode;
+use chatkeep_core::event::ChannelKind;
+use chatkeep_core::id::RuleId;
+use chatkeep_index::answer;
+use chatkeep_workers::assistant::{Answer, Compiled, Considered, Decision};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Settings;
+use crate::api::Api;
+use crate::api::error::ApiError;
+use crate::api::extract::Body;
+use crate::api::input::text;
+
+/// Characters of a text to try, at most: what LINE lets people send.
+const MAX_TEXT: usize = 5_000;
+
+/// A text, as somebody would say it in the channel.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::api) struct TryBody {
+    #[schema(min_length = 1, max_length = 5000, pattern = r"[^\s\u0000\u0085]")]
+    text: String,
+}
+
+/// What the assistant would say.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Trial)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::api) struct TrialView {
+    /// The reply; null when there is none.
+    reply: Option<String>,
+    source: SourceView,
+    /// The rule that answers.
+    rule_id: Option<RuleId>,
+    /// How rules are matched now: `semantic` is `fuzzy` while the owner's plan has no semantic mode.
+    mode: QaMode,
+    /// How well the best rule fits, from 0 to 1.
+    score: f32,
+    /// The best rules, the best first.
+    candidates: Vec<CandidateView>,
+}
+
+/// Where a reply comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = ReplySource)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum SourceView {
+    /// A trigger of the group rules.
+    Rules,
+    /// A question-and-answer rule.
+    Qa,
+    /// No rule matched.
+    NoMatch,
+    /// Nothing is said.
+    None,
+}
+
+/// How well a rule fits.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Candidate)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CandidateView {
+    rule_id: RuleId,
+    /// From 0 to 1.
+    score: f32,
+}
+
+pub(in crate::api) async fn attempt(
+    State(api): State<Api>,
+    access: Settings,
+    Body(body): Body<TryBody>,
+) -> Result<Json<TrialView>, ApiError> {
+    let text = text("text", body.text, 1, MAX_TEXT)?;
+    let compiled = api.assistant(&access.channel).await?;
+    let channel = api.store.channel(&access.channel).await?;
+    let alone = channel.is_some_and(|channel| channel.kind == ChannelKind::User);
+    let considered = compiled.consider(&text);
+    Ok(Json(TrialView::new(&compiled, considered, alone)))
+}
+
+impl TrialView {
+    /// `alone`: in a chat with the bot alone, where everything is meant for it.
+    fn new(compiled: &Compiled, considered: Considered, alone: bool) -> Self {
+        let best = considered.rating.candidates.first();
+        let (score, mode) = (best.map_or(0.0, |best| best.score), compiled.mode());
+        let candidates = candidates(compiled, &considered.rating.candidates);
+        let (source, rule_id, reply) = match considered.decision {
+            Decision::Answer(Answer { source, rule, text }) => {
+                (SourceView::of(source), rule, Some(text))
+            }
+            Decision::NoMatch if alone || compiled.answers_everything() => {
+                let reply = compiled.no_match();
+                let source = reply.as_ref().map_or(SourceView::None, |_| SourceView::NoMatch);
+                (source, None, reply)
+            }
+            Decision::NoMatch | Decision::Silent => (SourceView::None, None, None),
+        };
+        // A trigger is always hit as a whole.
+        let score = if source == SourceView::Rules { 1.0 } else { score };
+        Self { reply, source, rule_id, mode, score, candidates }
+    }
+}
+
+fn candidates(compiled: &Compiled, candidates: &[answer::Candidate]) -> Vec<CandidateView> {
+    let named = candidates.iter().filter_map(|candidate| {
+        let rule_id = compiled.rule(candidate.rule)?.id.clone();
+        Some(CandidateView { rule_id, score: candidate.score })
+    });
+    named.collect()
+}
+
+impl SourceView {
+    pub(super) const fn of(source: chatkeep_core::store::ReplySource) -> Self {
+        use chatkeep_core::store::ReplySource;
+        match source {
+            ReplySource::Rules => Self::Rules,
+            ReplySource::Qa => Self::Qa,
+            ReplySource::NoMatch => Self::NoMatch,
+            ReplySource::Welcome => Self::None,
+        }
+    }
+}

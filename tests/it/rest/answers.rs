@@ -1,0 +1,170 @@
+//! Trying the assistant: on a text, on what was said, and the warnings on saving a rule.
+
+use chatkeep_core::plan::Plan;
+use chatkeep_core::store::{ReplyIntent, ReplySource};
+use serde_json::{Value, json};
+
+use super::{CHANNEL, MEMBER, Rest, message, now, send, texts, under};
+
+impl Rest {
+    async fn rule(&self, keywords: &[&str], answer: &str) -> Value {
+        let rule = json!({"keywords": keywords, "answer": answer});
+        send(self.post(&under("/assistant/qa"), &rule)).await.ok()
+    }
+
+    async fn configure(&self, assistant: Value) {
+        let body = json!({ "assistant": assistant });
+        send(self.put(&under("/assistant/config"), &body)).await.ok();
+    }
+
+    async fn attempt(&self, text: &str) -> Value {
+        send(self.post(&under("/assistant/try"), &json!({ "text": text }))).await.ok()
+    }
+
+    /// Somebody said that today.
+    async fn said(&self, id: &str, text: &str) {
+        self.keep(&[message(id, MEMBER, &now().to_string(), text)]).await;
+    }
+
+    async fn backtest(&self, body: &Value) -> Value {
+        send(self.post(&under("/assistant/backtest"), body)).await.ok()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_text_is_tried_without_a_trace() {
+    let rest = Rest::start(&[]).await;
+    let nothing = rest.attempt("hello?").await;
+    assert_eq!((&nothing["reply"], &nothing["source"]), (&Value::Null, &json!("none")));
+
+    let rules = rest.rule(&["營業時間", "opening hours"], "9-18").await;
+    let id = rules["items"][0]["id"].clone();
+    rest.configure(json!({"rules": {"enabled": true, "triggerKeywords": ["rules"]}})).await;
+    let body = json!({"content": "be kind"});
+    send(rest.put(&under("/assistant/rules"), &body)).await.ok();
+
+    let exact = rest.attempt("Opening HOURS?").await;
+    let expected = json!({
+        "reply": "9-18", "source": "qa", "ruleId": id, "mode": "keyword", "score": 1.0,
+        "candidates": [{"ruleId": id, "score": 1.0}],
+    });
+    assert_eq!(exact, expected, "a change holds at once");
+    let trigger = rest.attempt("rules").await;
+    assert_eq!((&trigger["reply"], &trigger["source"]), (&json!("be kind"), &json!("rules")));
+    assert_eq!(rest.attempt("opning huors").await["source"], "none");
+
+    rest.configure(json!({"qa": {"mode": "fuzzy", "noMatchReply": "?"}})).await;
+    let typo = rest.attempt("opning huors").await;
+    assert_eq!((&typo["ruleId"], &typo["mode"]), (&id, &json!("fuzzy")));
+    let score = typo["score"].as_f64().unwrap();
+    assert!(score > 0.3 && score < 1.0, "{typo}");
+    let other = rest.attempt("see you tomorrow").await;
+    assert_eq!((&other["reply"], &other["source"]), (&json!("?"), &json!("noMatch")));
+    rest.configure(json!({"qa": {"noMatchScope": "addressed"}})).await;
+    assert_eq!(rest.attempt("see you tomorrow").await["source"], "none", "in a group");
+
+    let listed = send(rest.get(&under("/assistant/qa"))).await.ok();
+    assert_eq!(listed["items"][0]["hitCount"], 0);
+    assert!(listed.get("warnings").is_none());
+    assert!(rest.store.replies(&CHANNEL.into(), 10).await.unwrap().is_empty());
+    for bad in [json!({"text": " "}), json!({"text": "x".repeat(5_001)}), json!({})] {
+        send(rest.post(&under("/assistant/try"), &bad)).await.refused(400, "invalid_request");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_saves_a_rule_is_warned() {
+    let rest = Rest::start(&[]).await;
+    rest.configure(json!({"rules": {"triggerKeywords": ["版規"]}})).await;
+    let first = rest.rule(&["Hours", "open"], "9-18").await;
+    assert_eq!(first["warnings"], json!([]));
+    let second = rest.rule(&["ｈｏｕｒｓ?", "版規", "new"], "10-19").await;
+    let ids = texts(&second["items"], "id");
+    let expected = json!([
+        {"code": "keyword_shared", "keyword": "hours", "ruleIds": ids},
+        {"code": "keyword_is_trigger", "keyword": "版規", "ruleIds": [ids[1]]},
+    ]);
+    assert_eq!(second["warnings"], expected);
+    let path = under(&format!("/assistant/qa/{}", ids[1]));
+    let mended = json!({"keywords": ["new"], "answer": "10-19"});
+    assert_eq!(send(rest.put(&path, &mended)).await.ok()["warnings"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unanswered_questions_are_grouped() {
+    let rest = Rest::start(&[]).await;
+    rest.configure(json!({"qa": {"mode": "fuzzy"}})).await;
+    rest.rule(&["opening hours"], "9-18").await;
+    rest.said("q1", "Where can I park my car?").await;
+    rest.said("q2", "where can i park the car??").await;
+    rest.said("q3", "請問停車場在哪裡？").await;
+    rest.said("q4", "opening hours?").await;
+    rest.said("q5", "see you tomorrow").await;
+    let path = under("/assistant/unanswered");
+    let told = send(rest.get(&path)).await.ok();
+    assert_eq!(told["scanned"], 5);
+    let questions = told["questions"].as_array().unwrap();
+    assert_eq!(questions.len(), 2, "{told}");
+    assert_eq!(questions[0]["count"], 2);
+    assert_eq!(questions[0]["messageIds"].as_array().unwrap().len(), 2);
+    assert_eq!(questions[1]["text"], "請問停車場在哪裡？");
+    assert_eq!(send(rest.get(&format!("{path}?limit=1"))).await.ok()["questions"][0]["count"], 2);
+
+    rest.rule(&["where can I park my car"], "behind the house").await;
+    let told = send(rest.get(&path)).await.ok();
+    assert_eq!(texts(&told["questions"], "text"), ["請問停車場在哪裡？"], "now there is a rule");
+    for bad in ["days=0", "days=366", "days=x", "limit=0"] {
+        send(rest.get(&format!("{path}?{bad}"))).await.refused(400, "invalid_request");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_draft_is_tried_on_what_was_said() {
+    let rest = Rest::start(&[]).await;
+    let rules = rest.rule(&["hours"], "9-18").await;
+    let hours = rules["items"][0]["id"].as_str().unwrap().to_owned();
+    for (id, text) in [("m1", "hours"), ("m2", "parking"), ("m3", "good night")] {
+        rest.said(id, text).await;
+    }
+    let (event, channel, rule) = ("E1".into(), CHANNEL.into(), hours.as_str().into());
+    let given = ReplyIntent {
+        event: &event,
+        channel: &channel,
+        source: ReplySource::Qa,
+        rule: Some(&rule),
+        message: Some(&"m1".into()),
+        cooldown_ms: 0,
+        at: now(),
+    };
+    rest.store.claim_reply(&given, now()).await.unwrap();
+
+    let same = rest.backtest(&json!({})).await;
+    assert_eq!((&same["scanned"], &same["answered"]), (&json!(3), &json!(1)));
+    assert_eq!((&same["wasAnswered"], &same["changed"]), (&json!(1), &json!(0)));
+
+    let drafts = json!([
+        {"id": hours, "keywords": ["opening times"], "answer": "9-18"},
+        {"keywords": ["parking"], "answer": "behind the house"},
+    ]);
+    let tried = rest.backtest(&json!({"rules": drafts, "days": 7})).await;
+    assert_eq!((&tried["answered"], &tried["changed"]), (&json!(1), &json!(2)));
+    let changes = tried["changes"].as_array().unwrap();
+    let of = |id: &str| changes.iter().find(|change| change["message"]["id"] == id).unwrap();
+    assert_eq!(of("m1")["was"], json!({"source": "qa", "ruleId": hours}));
+    assert_eq!(of("m1")["draft"], json!({"source": "none", "ruleId": null}));
+    assert_eq!(of("m2")["draft"], json!({"source": "qa", "ruleId": "draft_2"}));
+
+    let semantic = json!({"mode": "semantic"});
+    let path = under("/assistant/backtest");
+    send(rest.post(&path, &semantic)).await.refused(403, "plan_required");
+    rest.store.set_plan(&super::OWNER.into(), Plan::Pro, now()).await.unwrap();
+    assert_eq!(rest.backtest(&semantic).await["mode"], "semantic");
+    for bad in [
+        json!({"days": 0}),
+        json!({"rules": [{"keywords": [], "answer": "a"}]}),
+        json!({"rules": [{"keywords": ["k"]}]}),
+        json!({"mode": "magic"}),
+    ] {
+        send(rest.post(&path, &bad)).await.refused(400, "invalid_request");
+    }
+}
