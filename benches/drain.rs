@@ -17,7 +17,7 @@ use chatkeep_core::bus::nats::NatsBus;
 use chatkeep_core::bus::{Bus, BusLimits};
 use chatkeep_core::config::Database;
 use chatkeep_core::event::{ChannelKind, ChannelRef, Envelope, PlatformKind};
-use chatkeep_core::platform::line::{LineApi, LineClient, WebhookBody};
+use chatkeep_core::platform::line::WebhookBody;
 use chatkeep_core::store::{Sighting, SightingKind, Store};
 use chatkeep_core::time::{Clock as _, SharedClock, SystemClock, Timestamp};
 use chatkeep_workers::backup::Backup;
@@ -74,7 +74,7 @@ async fn drain(what: &str, store: Store, bus: Bus) -> Result<()> {
     }
     let stop = CancellationToken::new();
     let runner = Runner::new(
-        stage(&store, &bus)?,
+        stage(&store, &bus),
         bus.clone(),
         RunnerSettings { lease: LEASE, max_attempts: 8 },
         Tap::default(),
@@ -94,12 +94,8 @@ async fn drain(what: &str, store: Store, bus: Bus) -> Result<()> {
     Ok(())
 }
 
-fn stage(store: &Store, bus: &Bus) -> Result<Backup> {
-    let access_token = "none".to_owned().into();
-    let api = LineApi { api_base: "http://127.0.0.1:9".to_owned(), access_token };
-    let platform = Arc::new(LineClient::new(api, chatkeep_core::http::client()?));
-    let (store, bus) = (store.clone(), bus.clone());
-    Ok(Backup { store, bus, platform, clock: clock(), batch: BATCH })
+fn stage(store: &Store, bus: &Bus) -> Backup {
+    Backup { store: store.clone(), bus: bus.clone(), clock: clock(), batch: BATCH }
 }
 
 async fn subscribe(store: &Store) -> Result<()> {

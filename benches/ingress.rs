@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use chatkeep::ingress::Ingress;
+use chatkeep::ingress::{Ingress, IngressBot, IngressBots};
 use chatkeep::limit::Limiter;
 use chatkeep_core::bus::embedded::EmbeddedBus;
 use chatkeep_core::bus::{Bus, BusLimits};
@@ -114,7 +114,8 @@ async fn embedded_ingress(folder: &Path) -> Result<SocketAddr> {
     let key = SignatureKey::new(&SECRET.to_owned().into()).context("the secret is not empty")?;
     let rejected = RateLimitConfig { per_minute: 600, burst: 600 };
     let rejected = Limiter::alone(rejected, Arc::clone(&clock));
-    let ingress = Ingress { bus, key, clock, tap: Tap::default(), rejected, proxies: 0 };
+    let bots = IngressBots::new([IngressBot::new("main", key, None)]);
+    let ingress = Ingress { bus, bots, clock, tap: Tap::default(), rejected, proxies: 0 };
     let router = chatkeep::ingress::router(ingress, 1024 * 1024);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;

@@ -4,20 +4,22 @@
 #[path = "../tests/it/harness/mod.rs"]
 #[expect(dead_code, clippy::unwrap_used, reason = "the benches use a part of the test bench")]
 mod harness;
+#[path = "support/people.rs"]
+mod people;
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use chatkeep_core::config::Database;
 use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
-use chatkeep_core::role::Scope;
-use chatkeep_core::store::{ChannelChange, NewKey, Sighting, SightingKind, Store};
+use chatkeep_core::store::{ChannelChange, Sighting, SightingKind, Store};
 use chatkeep_core::time::{Clock as _, SystemClock, Timestamp};
 use harness::postgres::Postgres;
 use harness::process::{Process, Program};
 use harness::{http, ports, scratch};
+use people::{KEY, add_key, latency};
 use reqwest::Client;
 use serde_json::Value;
 
@@ -27,7 +29,6 @@ const PAGE: usize = 50;
 const DEEP: usize = 10_000;
 /// Times that each page is asked for.
 const ROUNDS: usize = 2_000;
-const KEY: &str = "ck_bench";
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -60,17 +61,7 @@ async fn fill(store: &Store) -> Result<()> {
     let (platform, bot) = (PlatformKind::Line, "main".to_owned());
     store.sight(&[Sighting { channel, platform, bot, at: now, kind }], now).await?;
     store.subscribe(&"C1".into(), &user, now).await?;
-    let key = NewKey {
-        id: &"key_bench".into(),
-        secret: KEY,
-        user: &user,
-        name: "bench",
-        scopes: &Scope::ALL,
-        channels: None,
-        not_before: None,
-        expires_at: None,
-    };
-    store.add_key(&key, now).await?;
+    add_key(store, &user, now).await?;
     for first in (0..MESSAGES).step_by(1_000) {
         let batch: Result<Vec<_>> = (first..first + 1_000).map(message).collect();
         store.keep(&batch?, now).await?;
@@ -106,14 +97,7 @@ async fn measure(what: &str, program: Program) -> Result<()> {
         deep = format!("{first}&cursor={cursor}");
     }
     for (page, url) in [(1, &first), (DEEP, &deep)] {
-        let mut times = Vec::with_capacity(ROUNDS);
-        for _ in 0..ROUNDS {
-            let start = Instant::now();
-            get(&client, url).await?;
-            times.push(start.elapsed());
-        }
-        times.sort_unstable();
-        let (half, most) = (times[ROUNDS / 2], times[ROUNDS * 99 / 100]);
+        let (half, most) = latency(ROUNDS, async || get(&client, url).await.map(drop)).await?;
         println!("{what:<11} page {page:>6}: p50 {half:>9.2?}  p99 {most:>9.2?}");
     }
     process.kill().await;

@@ -7,15 +7,21 @@
 //! without anything like a signature is answered before its body is read; a well-formed signature
 //! costs one HMAC, less than receiving the body did; and once the budget is used up, neither is
 //! logged any more, and the answer says when to come again.
+//!
+//! Every bot has a path of its own, `/webhook/line/<bot>`, and a webhook there must be signed with
+//! that bot's secret. Where only one bot is configured, `/webhook/line` is its path too.
+
+mod answer;
+mod bots;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, FromRequest as _, Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::extract::{DefaultBodyLimit, FromRequest as _, Path, Request, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use chatkeep_core::bus::{Bus, BusError, Outgoing};
 use chatkeep_core::event::Envelope;
@@ -26,9 +32,8 @@ use metrics::{counter, histogram};
 use tracing::{debug, error, warn};
 
 use crate::limit::{Address, Limiter};
-
-/// The name of the one bot that the `[line]` section configures.
-pub const BOT: &str = "main";
+use answer::Answer;
+pub use bots::{IngressBot, IngressBots};
 
 /// LINE's header with the body's signature.
 const SIGNATURE: &str = "x-line-signature";
@@ -38,8 +43,8 @@ const SIGNATURE: &str = "x-line-signature";
 pub struct Ingress {
     /// Where events go.
     pub bus: Bus,
-    /// Checks that a body is LINE's.
-    pub key: SignatureKey,
+    /// Whose webhooks are taken.
+    pub bots: IngressBots,
     /// Tells when an event was received.
     pub clock: SharedClock,
     /// Who watches.
@@ -50,43 +55,46 @@ pub struct Ingress {
     pub proxies: usize,
 }
 
-/// The ingress' route, with bodies up to `max_body` bytes.
+/// The ingress' routes, with bodies up to `max_body` bytes.
 pub fn router(ingress: Ingress, max_body: usize) -> Router {
     Router::new()
         .route("/webhook/line", post(receive))
+        .route("/webhook/line/{bot}", post(receive))
         .layer(DefaultBodyLimit::max(max_body))
         .with_state(Arc::new(ingress))
 }
 
-async fn receive(State(ingress): State<Arc<Ingress>>, request: Request) -> Response {
+async fn receive(
+    State(ingress): State<Arc<Ingress>>,
+    path: Option<Path<String>>,
+    request: Request,
+) -> Response {
     let started = Instant::now();
-    let answer = ingress.answer(request).await;
+    let (answer, bot) = match path {
+        Some(Path(name)) => match ingress.bots.get(&name) {
+            Some(bot) => (ingress.answer(bot, request).await, Some(bot)),
+            None => (Answer::NotFound, None),
+        },
+        None => match ingress.bots.only() {
+            Some(bot) => (ingress.answer(bot, request).await, Some(bot)),
+            None => (Answer::Several(ingress.bots.paths()), None),
+        },
+    };
     histogram!("chatkeep_ingress_seconds").record(started.elapsed());
-    counter!("chatkeep_webhooks_total", "result" => answer.name()).increment(1);
+    let bot = bot.map_or("", IngressBot::name).to_owned();
+    counter!("chatkeep_webhooks_total", "bot" => bot, "result" => answer.name()).increment(1);
     answer.into_response()
 }
 
-/// What a webhook is answered.
-#[derive(Clone, Copy, Debug)]
-enum Answer {
-    Accepted,
-    BadSignature,
-    /// Another one with a bad signature, and the seconds until it would be looked at again.
-    Limited(u32),
-    NotAWebhook,
-    TooLarge,
-    Unavailable,
-}
-
 impl Ingress {
-    async fn answer(&self, request: Request) -> Answer {
+    async fn answer(&self, bot: &IngressBot, request: Request) -> Answer {
         let address = Address::of(request.extensions(), request.headers(), self.proxies);
         let Some(signature) = signature(request.headers()) else {
-            return self.reject(address);
+            return self.reject(bot, address);
         };
         match Bytes::from_request(request, &()).await {
-            Ok(body) if self.key.verify(&body, &signature) => self.take(&body).await,
-            Ok(_) => self.reject(address),
+            Ok(body) if bot.signed(&body, &signature) => self.take(bot, &body).await,
+            Ok(_) => self.reject(bot, address),
             Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
                 Answer::TooLarge
             }
@@ -95,12 +103,12 @@ impl Ingress {
     }
 
     /// Counts a webhook that is not LINE's.
-    fn reject(&self, address: Address) -> Answer {
+    fn reject(&self, bot: &IngressBot, address: Address) -> Answer {
         let verdict = self.rejected.take(&address.to_string());
         if !verdict.allowed {
             return Answer::Limited(verdict.retry_after);
         }
-        warn!(%address, "webhook with a wrong or missing signature");
+        warn!(bot = bot.name(), %address, "webhook with a wrong or missing signature");
         if verdict.remaining == 0 {
             warn!(%address, "more of these from there are not logged for now");
         }
@@ -108,13 +116,14 @@ impl Ingress {
     }
 
     /// Takes a webhook that LINE signed.
-    async fn take(&self, body: &[u8]) -> Answer {
+    async fn take(&self, bot: &IngressBot, body: &[u8]) -> Answer {
         let Ok(webhook) = WebhookBody::parse(body) else {
             // Signed by LINE and yet not its form: worth a look, and nothing to keep.
-            error!(bytes = body.len(), "signed body is not a webhook");
+            error!(bot = bot.name(), bytes = body.len(), "signed body is not a webhook");
             return Answer::NotAWebhook;
         };
-        let envelopes = webhook.envelopes(BOT, self.clock.now());
+        let envelopes = webhook.envelopes(bot.name(), self.clock.now());
+        bot.check(webhook.destination());
         if envelopes.is_empty() {
             debug!("connection check");
             return Answer::Accepted;
@@ -129,7 +138,7 @@ impl Ingress {
                 Answer::Accepted
             }
             Err(error) => {
-                warn!(error = %error, events = envelopes.len(), "events refused: no bus");
+                warn!(bot = bot.name(), error = %error, events = envelopes.len(), "events refused: no bus");
                 Answer::Unavailable
             }
         }
@@ -147,59 +156,4 @@ impl Ingress {
 fn signature(headers: &HeaderMap) -> Option<String> {
     let signature = headers.get(SIGNATURE)?.to_str().ok()?;
     SignatureKey::is_signature(signature).then(|| signature.to_owned())
-}
-
-impl Answer {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Accepted => "accepted",
-            Self::BadSignature => "bad_signature",
-            Self::Limited(_) => "rate_limited",
-            Self::NotAWebhook => "not_a_webhook",
-            Self::TooLarge => "too_large",
-            Self::Unavailable => "unavailable",
-        }
-    }
-}
-
-impl IntoResponse for Answer {
-    fn into_response(self) -> Response {
-        let (status, body) = match self {
-            Self::Accepted => (StatusCode::OK, "{}".to_owned()),
-            Self::BadSignature => {
-                (StatusCode::UNAUTHORIZED, refusal("Invalid signature", "invalid_signature"))
-            }
-            Self::Limited(seconds) => (
-                StatusCode::TOO_MANY_REQUESTS,
-                format!(
-                    r#"{{"error":"Rate limit exceeded","code":"rate_limited","retryAfter":{seconds}}}"#
-                ),
-            ),
-            Self::NotAWebhook => (
-                StatusCode::BAD_REQUEST,
-                refusal("The body is not a webhook of LINE", "invalid_body"),
-            ),
-            Self::TooLarge => {
-                (StatusCode::PAYLOAD_TOO_LARGE, refusal("The body is too large", "body_too_large"))
-            }
-            Self::Unavailable => {
-                (StatusCode::SERVICE_UNAVAILABLE, refusal("Service unavailable", "unavailable"))
-            }
-        };
-        let json = HeaderValue::from_static("application/json");
-        let mut response = (status, [(header::CONTENT_TYPE, json)], body).into_response();
-        let retry_after = match self {
-            Self::Limited(seconds) => Some(seconds),
-            Self::Unavailable => Some(5),
-            _ => None,
-        };
-        if let Some(seconds) = retry_after {
-            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
-        }
-        response
-    }
-}
-
-fn refusal(sentence: &str, code: &str) -> String {
-    format!(r#"{{"error":"{sentence}","code":"{code}"}}"#)
 }

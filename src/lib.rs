@@ -1,9 +1,11 @@
 //! Chatkeep: keeps what chat groups say, and answers them.
 //!
 //! The binary's parts: [`app`] puts a process together, [`ingress`] takes webhooks, [`api`] is the
-//! REST surface, `login` the way in with a browser, [`limit`] how much a caller may ask, [`finder`]
-//! search, `view` the form in which things are shown, `upkeep` what runs on the side, [`ops`] health
-//! and metrics, [`cli`] the command line, [`demo`] the demonstration with its LINE emulator.
+//! REST surface, `login` the way in with a browser, `mcp` the surface for models, `oauth` the way
+//! in for their programs, [`limit`] how much a caller may ask, [`finder`] search, [`doctor`] what
+//! checks that records are true, `view` the form in which things are shown, `teller` what is told
+//! of what happened, `upkeep` what runs on the side, [`ops`] health and metrics, [`cli`] the command
+//! line, [`demo`] the demonstration with its LINE emulator.
 
 #![expect(missing_docs, reason = "the binary's own parts; the libraries are documented in full")]
 
@@ -11,12 +13,17 @@ pub mod api;
 pub mod app;
 pub mod cli;
 pub mod demo;
+pub mod doctor;
 pub mod finder;
 pub mod ingress;
 pub mod limit;
 mod login;
+mod mcp;
+mod oauth;
 pub mod ops;
+mod retention;
 mod sweep;
+mod teller;
 mod transfer;
 mod upkeep;
 mod view;

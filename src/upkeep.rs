@@ -62,6 +62,13 @@ impl Upkeep<'_> {
         });
     }
 
+    /// What was taken back, in the files of an embedded database.
+    pub(crate) fn scrub(&self) {
+        self.every(SWEEP, "cannot scrub the database's files", |store, _| async move {
+            store.scrub().await
+        });
+    }
+
     fn every<Work, Done>(&self, period: Duration, failed: &'static str, work: Work)
     where
         Work: Fn(Store, Timestamp) -> Done + Send + 'static,

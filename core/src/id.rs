@@ -87,6 +87,10 @@ id! {
     /// A session's public identifier (never the cookie's value).
     SessionId
 }
+id! {
+    /// A place that outgoing webhooks go to: `wh_…`.
+    WebhookId
+}
 
 impl ChannelId {
     /// The shard that this channel's subjects carry, below [`SHARDS`]. The same in every process

@@ -11,6 +11,7 @@ pub mod message;
 pub mod plan;
 pub mod platform;
 pub mod role;
+pub mod signing;
 pub mod store;
 pub mod telemetry;
 pub mod time;

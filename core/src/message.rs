@@ -373,9 +373,11 @@ impl MessageState {
         Effect::Changed
     }
 
-    /// What the message counts for, in bytes: the UTF-8 length of its stored content.
+    /// What the message counts for, in bytes: the UTF-8 length of its stored content. An edit that
+    /// waits for its message counts for nothing, for the message may never come.
     pub fn bytes(&self) -> i64 {
-        self.content.as_ref().map_or(0, |content| i64::try_from(content.len()).unwrap_or(i64::MAX))
+        let content = self.content.as_ref().filter(|_| self.sent_at.is_some());
+        content.map_or(0, |content| i64::try_from(content.len()).unwrap_or(i64::MAX))
     }
 
     /// Whether it counts as a kept message: it was received and not taken back.

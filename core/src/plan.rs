@@ -79,6 +79,13 @@ impl UsageStatus {
             Self::Exceeded => "EXCEEDED",
         }
     }
+
+    /// The status of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Ok, Self::Warning, Self::Critical, Self::Exceeded]
+            .into_iter()
+            .find(|status| status.name() == name)
+    }
 }
 
 /// What a user has used of a quota.

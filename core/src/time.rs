@@ -48,6 +48,13 @@ impl Timestamp {
     }
 }
 
+impl Timestamp {
+    /// Reads the date of an HTTP header (`Wed, 21 Oct 2015 07:28:00 GMT`); `None` when it is none.
+    pub fn parse_http(text: &str) -> Option<Self> {
+        DateTime::parse_from_rfc2822(text.trim()).ok().map(|t| Self(t.timestamp_millis()))
+    }
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match DateTime::<Utc>::from_timestamp_millis(self.0) {
@@ -137,6 +144,9 @@ mod tests {
         assert_eq!(time.to_string(), "2026-01-02T03:04:05.678Z");
         assert_eq!(Timestamp::parse("2026-01-02T05:04:05.678+02:00"), Some(time));
         assert_eq!(Timestamp::parse("yesterday"), None);
+        let http = Timestamp::parse_http("Fri, 02 Jan 2026 03:04:05 GMT");
+        assert_eq!(http, Some(Timestamp::from_millis(1_767_323_045_000)));
+        assert_eq!(Timestamp::parse_http("120"), None);
     }
 
     #[test]

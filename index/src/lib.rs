@@ -16,6 +16,7 @@ pub mod embed;
 pub mod fold;
 pub mod fuzzy;
 pub mod keyword;
+mod matrix;
 pub mod script;
 pub mod search;
 pub mod semantic;

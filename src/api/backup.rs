@@ -49,6 +49,10 @@ pub(super) struct CoverageView {
     gaps: Vec<GapView>,
     /// Media files of which nothing is kept, by reason.
     missing_media: Vec<MissingMedia>,
+    /// Days after which messages are removed; null keeps them.
+    retention_days: Option<i64>,
+    /// Messages sent before this were removed because of their age; null when none was.
+    removed_before: Option<Timestamp>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -131,6 +135,8 @@ impl CoverageView {
             first_message_at: coverage.messages.map(|(first, _)| first),
             last_message_at: coverage.messages.map(|(_, last)| last),
             gaps: coverage.gaps.into_iter().map(GapView::from).collect(),
+            retention_days: coverage.retention_days,
+            removed_before: coverage.retained_from,
             missing_media: media
                 .map(|lost| MissingMedia {
                     status: lost.status,

@@ -8,7 +8,7 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
 use chatkeep_core::store::{Channel, ChannelStatus};
 use chatkeep_core::time::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use super::Api;
@@ -16,6 +16,10 @@ use super::auth::{Admin, Caller, ChannelAccess, Member, ReadMembers, WriteBackup
 use super::cursor::{Page, Window};
 use super::error::ApiError;
 use super::extract::{Body, Paging, Query};
+use super::input;
+
+/// A hundred years.
+const MOST_DAYS: u32 = 36_500;
 
 /// `GET /api/channels`.
 #[derive(Serialize, ToSchema)]
@@ -52,6 +56,8 @@ struct Meta {
     channel_id: ChannelId,
     #[serde(rename = "type")]
     kind: ChannelKind,
+    /// The bot that is in the channel, by its name in the settings; empty before any was.
+    bot: String,
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -78,15 +84,34 @@ struct Backup {
     paused: bool,
     /// IANA name of the zone in which the channel's days begin.
     time_zone: String,
+    /// Days after which messages and their files are removed; null keeps them.
+    retention_days: Option<i64>,
 }
 
-/// How a channel is kept.
+/// How a channel is kept; what is absent stays as it is.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct BackupBody {
     /// IANA name of the zone in which the channel's days begin, such as `Asia/Taipei`.
-    #[schema(max_length = 64)]
-    time_zone: String,
+    #[serde(default, deserialize_with = "input::present")]
+    #[schema(max_length = 64, nullable = false)]
+    time_zone: Option<String>,
+    /// Days after which messages and their files are removed; null keeps them. For the owner.
+    #[serde(default, deserialize_with = "days")]
+    #[schema(value_type = Option<u32>, minimum = 1, maximum = 36500)]
+    retention_days: Retention,
+}
+
+/// What is there and null is not what is absent.
+#[derive(Clone, Copy, Default)]
+enum Retention {
+    #[default]
+    AsItIs,
+    Days(Option<u32>),
+}
+
+fn days<'de, D: Deserializer<'de>>(value: D) -> Result<Retention, D::Error> {
+    input::whole(value).map(Retention::Days)
 }
 
 pub(super) async fn list(
@@ -94,13 +119,23 @@ pub(super) async fn list(
     caller: Caller,
     Query(paging): Query<Paging>,
 ) -> Result<Page<Channels>, ApiError> {
+    let (channels, next) = page(&api, &caller, &paging).await?;
+    let channels = channels.into_iter().map(ChannelItem::from).collect();
+    Ok(Page { body: Channels { channels, next_cursor: next.clone() }, next })
+}
+
+/// The channels that a caller may see, and the cursor of the next page.
+pub(crate) async fn page(
+    api: &Api,
+    caller: &Caller,
+    paging: &Paging,
+) -> Result<(Vec<Channel>, Option<String>), ApiError> {
     let window = Window::open("channels", paging.limit, paging.cursor.as_deref())?;
     let (after, wanted) = (window.after.as_ref(), window.wanted());
     let mut channels =
         api.store.channels_of(&caller.user, caller.channels(), after, wanted).await?;
     let next = window.cut(&mut channels, |channel| channel.id.clone());
-    let channels = channels.into_iter().map(ChannelItem::from).collect();
-    Ok(Page { body: Channels { channels, next_cursor: next.clone() }, next })
+    Ok((channels, next))
 }
 
 pub(super) async fn detail(
@@ -115,11 +150,24 @@ pub(super) async fn set_backup(
     access: ChannelAccess<Admin, WriteBackup>,
     Body(body): Body<BackupBody>,
 ) -> Result<Json<Detail>, ApiError> {
-    if body.time_zone.parse::<chrono_tz::Tz>().is_err() {
+    if body.time_zone.as_deref().is_some_and(|zone| zone.parse::<chrono_tz::Tz>().is_err()) {
         let why = "timeZone must be an IANA time zone, such as Asia/Taipei";
         return Err(ApiError::invalid("timeZone", why));
     }
-    api.store.set_time_zone(&access.channel, &body.time_zone).await?;
+    if let Retention::Days(days) = body.retention_days {
+        if days.is_some_and(|days| !(1..=MOST_DAYS).contains(&days)) {
+            let why = "retentionDays must be null or a whole number from 1 to 36500";
+            return Err(ApiError::invalid("retentionDays", why));
+        }
+        // It deletes, and that is the owner's.
+        if access.role != Role::Owner {
+            return Err(ApiError::PermissionDenied);
+        }
+        api.store.set_retention(&access.channel, days).await?;
+    }
+    if let Some(zone) = &body.time_zone {
+        api.store.set_time_zone(&access.channel, zone).await?;
+    }
     Ok(Json(detail_of(&api, &access.channel, access.role).await?))
 }
 
@@ -130,13 +178,19 @@ async fn detail_of(api: &Api, id: &ChannelId, role: Role) -> Result<Detail, ApiE
     let meta = Meta {
         channel_id: channel.id,
         kind: channel.kind,
+        bot: channel.bot,
         name: channel.name.unwrap_or_default(),
         picture: channel.picture_url,
         created_at: channel.created_at,
         created_by: channel.created_by,
         member_count: channel.member_count,
     };
-    let backup = Backup { enabled, paused, time_zone: channel.time_zone };
+    let backup = Backup {
+        enabled,
+        paused,
+        time_zone: channel.time_zone,
+        retention_days: channel.retention_days,
+    };
     Ok(Detail { meta, config: Config { assistant, backup }, role })
 }
 

@@ -18,7 +18,7 @@ use super::error::ApiError;
 use super::route::{Describe, Input};
 
 /// Elements of a list when the caller does not say, and at most.
-const LIMIT: (u32, u32) = (50, 100);
+pub(crate) const LIMIT: (u32, u32) = (50, 100);
 
 /// A JSON body of exactly the form `T`.
 pub(super) struct Body<T>(pub(super) T);
@@ -171,7 +171,7 @@ impl<T: IntoParams> Input for Path<T> {
 
 /// How many elements a caller wants: 50 unless they say, 1 to 100.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limit(pub(super) u32);
+pub(crate) struct Limit(pub(crate) u32);
 
 impl Default for Limit {
     fn default() -> Self {
@@ -205,11 +205,11 @@ impl ToSchema for Limit {}
 /// The query of a list without filters.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Paging {
+pub(crate) struct Paging {
     /// Elements of the page.
     #[serde(default)]
     #[param(inline)]
-    pub(super) limit: Limit,
+    pub(crate) limit: Limit,
     /// The `nextCursor` of the page before.
-    pub(super) cursor: Option<String>,
+    pub(crate) cursor: Option<String>,
 }

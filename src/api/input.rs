@@ -18,7 +18,7 @@ pub(super) struct Keyword(#[expect(dead_code, reason = "only its form is used")]
 pub(super) struct ChannelName(#[expect(dead_code, reason = "only its form is used")] String);
 
 /// Reads a whole number. In JSON, `3.0` is one too, as JSON Schema says.
-pub(super) fn whole<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u32>, D::Error> {
+pub(crate) fn whole<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u32>, D::Error> {
     let Some(number) = Option::<serde_json::Number>::deserialize(value)? else {
         return Ok(None);
     };
@@ -28,7 +28,17 @@ pub(super) fn whole<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u32>, 
     whole.map(Some).map_err(|_| D::Error::custom("not a whole number from 0"))
 }
 
-/// Checks a text's length in characters (Unicode scalar values after NFC, contract section 1), after taking U+0000 out, which no database keeps.
+/// Reads what may be absent and must not be null.
+pub(super) fn present<'de, T, D>(value: D) -> Result<Option<T>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    T::deserialize(value).map(Some)
+}
+
+/// Checks a text's length in characters (Unicode scalar values after NFC, contract section 1),
+/// after taking U+0000 out, which no database keeps.
 pub(super) fn text(
     field: &'static str,
     given: String,

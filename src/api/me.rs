@@ -8,13 +8,14 @@ use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::plan::{Plan, Usage, UsageStatus};
 use chatkeep_core::store::User;
 use chatkeep_core::time::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Api;
-use super::auth::Caller;
+use super::auth::{Caller, Scoped, WriteBackup};
 use super::error::ApiError;
 use super::etag::Timed;
+use super::extract::Body;
 
 /// `GET /api/me`.
 #[derive(Serialize, ToSchema)]
@@ -97,6 +98,33 @@ pub(super) async fn usage(
         synced_at: api.clock.now(),
     };
     Ok(Timed { body, content })
+}
+
+/// `GET` and `PUT /api/me/notices`.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoticesView {
+    /// Whether the bot tells the caller in their own chat when their quota fills up.
+    usage: bool,
+}
+
+pub(super) async fn notices(
+    State(api): State<Api>,
+    caller: Caller,
+) -> Result<Json<NoticesView>, ApiError> {
+    let usage = api.store.wants_notices(&caller.user).await?;
+    Ok(Json(NoticesView { usage: usage.ok_or(ApiError::InvalidKey)? }))
+}
+
+pub(super) async fn set_notices(
+    State(api): State<Api>,
+    access: Scoped<WriteBackup>,
+    Body(notices): Body<NoticesView>,
+) -> Result<Json<NoticesView>, ApiError> {
+    if !api.store.want_notices(&access.caller.user, notices.usage).await? {
+        return Err(ApiError::InvalidKey);
+    }
+    Ok(Json(notices))
 }
 
 /// The key's user; a key without one is as good as deleted.

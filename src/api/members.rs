@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Role;
-use chatkeep_core::store::{MemberStatus, RoleSet};
+use chatkeep_core::store::{Member as StoredMember, MemberStatus, RoleSet};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -24,20 +24,20 @@ pub(super) struct Members {
     next_cursor: Option<String>,
 }
 
-#[derive(Deserialize, IntoParams)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-pub(super) struct MemberQuery {
+pub(crate) struct MemberQuery {
     /// Only people of this role; guests are listed only when asked for.
     #[param(inline)]
-    role: Option<Role>,
+    pub(crate) role: Option<Role>,
     /// Only people who are in the channel, or who left it.
     #[param(inline)]
-    status: Option<MemberStatus>,
+    pub(crate) status: Option<MemberStatus>,
     #[serde(default)]
     #[param(inline)]
-    limit: Limit,
+    pub(crate) limit: Limit,
     /// The `nextCursor` of the page before.
-    cursor: Option<String>,
+    pub(crate) cursor: Option<String>,
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -77,14 +77,24 @@ pub(super) async fn list(
     access: ChannelAccess<Member, ReadMembers>,
     Query(query): Query<MemberQuery>,
 ) -> Result<Page<Members>, ApiError> {
+    let (members, next) = page(&api, &access, &query).await?;
+    let members = members.into_iter().map(MemberView::from).collect();
+    Ok(Page { body: Members { members, next_cursor: next.clone() }, next })
+}
+
+/// The people in a channel, and the cursor of the next page.
+pub(crate) async fn page(
+    api: &Api,
+    access: &ChannelAccess<Member, ReadMembers>,
+    query: &MemberQuery,
+) -> Result<(Vec<StoredMember>, Option<String>), ApiError> {
     let (role, status) = (query.role, query.status);
     let binding = format!("members:{}:{role:?}:{status:?}", access.channel);
     let window = Window::open(binding, query.limit, query.cursor.as_deref())?;
     let (after, wanted) = (window.after.as_ref(), window.wanted());
     let mut members = api.store.members(&access.channel, role, status, after, wanted).await?;
     let next = window.cut(&mut members, |member| member.user.clone());
-    let members = members.into_iter().map(MemberView::from).collect();
-    Ok(Page { body: Members { members, next_cursor: next.clone() }, next })
+    Ok((members, next))
 }
 
 pub(super) async fn set_role(

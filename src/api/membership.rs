@@ -12,7 +12,6 @@ use tracing::warn;
 
 use super::Api;
 use super::error::ApiError;
-use crate::ingress::BOT;
 
 /// Somebody who was not in the channel is asked about again after this.
 const ASK_AGAIN: Duration = Duration::from_hours(24);
@@ -25,10 +24,10 @@ impl Api {
         channel: &ChannelId,
         user: &UserId,
     ) -> Result<Option<Member>, ApiError> {
-        let Some(directory) = &self.directory else {
+        let Some(known) = self.store.channel(channel).await? else {
             return Ok(None);
         };
-        let Some(known) = self.store.channel(channel).await? else {
+        let Ok(directory) = self.bots.of_channel(&known.bot) else {
             return Ok(None);
         };
         let foreign = known.kind == ChannelKind::User && channel.as_str() != user.as_str();
@@ -42,7 +41,7 @@ impl Api {
                 let sighting = Sighting {
                     channel: channel.clone(),
                     platform: PlatformKind::Line,
-                    bot: BOT.to_owned(),
+                    bot: known.bot,
                     at: now,
                     kind: SightingKind::Present(user.clone()),
                 };

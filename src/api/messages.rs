@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageType;
-use chatkeep_core::store::{MessageFilter, Order, StoredMessage};
+use chatkeep_core::store::{Gap, MessageFilter, Order, StoredMessage};
 use chatkeep_core::time::Timestamp;
 use chrono::{Days, NaiveDate, TimeZone as _};
 use serde::{Deserialize, Serialize};
@@ -33,43 +33,43 @@ pub(super) struct MessageList {
 /// Newest or oldest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum OrderParam {
+pub(crate) enum OrderParam {
     #[default]
     Desc,
     Asc,
 }
 
-#[derive(Deserialize, IntoParams)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct ListQuery {
+pub(crate) struct ListQuery {
     #[serde(default)]
     #[param(inline)]
-    limit: Limit,
+    pub(crate) limit: Limit,
     /// The `nextCursor` of the page before.
-    cursor: Option<String>,
+    pub(crate) cursor: Option<String>,
     /// Newest first unless it says `asc`.
     #[serde(default)]
     #[param(inline)]
-    order: OrderParam,
+    pub(crate) order: OrderParam,
     /// Only messages of that day in the channel's time zone.
     #[param(value_type = Option<String>, format = Date)]
-    date: Option<NaiveDate>,
+    pub(crate) date: Option<NaiveDate>,
     /// Not sent before this.
     #[param(inline)]
-    from: Option<Timestamp>,
+    pub(crate) from: Option<Timestamp>,
     /// Sent before this.
     #[param(inline)]
-    to: Option<Timestamp>,
+    pub(crate) to: Option<Timestamp>,
     /// A message's id or a time: the page is the messages on both sides of it.
     #[param(max_length = 200)]
-    around: Option<String>,
+    pub(crate) around: Option<String>,
     /// Only messages of that person.
     #[param(value_type = Option<String>)]
-    sender_id: Option<UserId>,
+    pub(crate) sender_id: Option<UserId>,
     /// Only messages of that type.
     #[serde(rename = "type")]
     #[param(inline)]
-    kind: Option<MessageType>,
+    pub(crate) kind: Option<MessageType>,
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -78,6 +78,15 @@ pub(super) struct MessagePath {
     #[serde(rename = "messageId")]
     #[param(value_type = String)]
     pub(super) message: MessageId,
+}
+
+/// What a page of a list is made of, on every surface.
+#[derive(Debug)]
+pub(crate) struct MessagePage {
+    pub(crate) messages: Vec<StoredMessage>,
+    pub(crate) gaps: Vec<Gap>,
+    /// The cursor of the next page.
+    pub(crate) next: Option<String>,
 }
 
 /// A page; 404 when there is no message that `around` names.
@@ -91,6 +100,21 @@ pub(super) async fn list(
     access: ChannelAccess<Member, ReadMessages>,
     Query(query): Query<ListQuery>,
 ) -> Result<Found, ApiError> {
+    let MessagePage { messages, gaps, next } = page(&api, &access, &query).await?;
+    let body = MessageList {
+        messages: messages.into_iter().map(MessageView::from).collect(),
+        gaps: gaps.into_iter().map(GapView::from).collect(),
+        next_cursor: next.clone(),
+    };
+    Ok(Found(Page { body, next }))
+}
+
+/// A page of a channel's messages, with the times that are missing in what was asked for.
+pub(crate) async fn page(
+    api: &Api,
+    access: &ChannelAccess<Member, ReadMessages>,
+    query: &ListQuery,
+) -> Result<MessagePage, ApiError> {
     let binding = query.binding(&access.channel);
     let mut filter = query.filter(&binding)?;
     filter.from = filter.from.max(access.not_before());
@@ -111,12 +135,7 @@ pub(super) async fn list(
     };
     let gaps = api.store.gaps(&access.channel, filter.from, filter.to).await?;
     let next = next.and_then(|(at, id)| cursor::encode(&binding, &(at.millis(), id)));
-    let body = MessageList {
-        messages: messages.into_iter().map(MessageView::from).collect(),
-        gaps: gaps.into_iter().map(GapView::from).collect(),
-        next_cursor: next.clone(),
-    };
-    Ok(Found(Page { body, next }))
+    Ok(MessagePage { messages, gaps, next })
 }
 
 pub(super) async fn one(
@@ -131,7 +150,7 @@ pub(super) async fn one(
 
 impl Api {
     /// The times between which a day lies in the channel's zone.
-    async fn day(
+    pub(crate) async fn day(
         &self,
         channel: &ChannelId,
         date: NaiveDate,
@@ -212,6 +231,11 @@ fn midnight(zone: chrono_tz::Tz, date: NaiveDate) -> Option<Timestamp> {
 }
 
 impl ListQuery {
+    /// The cursor of a page that goes on after that message of the list.
+    pub(crate) fn cursor_after(&self, message: &StoredMessage) -> Option<String> {
+        cursor::encode(&self.binding(&message.channel), &(message.sent_at.millis(), &message.id))
+    }
+
     /// What a cursor of this list is bound to.
     fn binding(&self, channel: &ChannelId) -> String {
         format!(

@@ -6,9 +6,9 @@
 //! form in one place.
 
 mod assistant;
-mod auth;
+pub(crate) mod auth;
 mod backup;
-mod channels;
+pub(crate) mod channels;
 mod cursor;
 mod deprecation;
 mod docs;
@@ -16,21 +16,22 @@ mod error;
 mod etag;
 mod events;
 mod export;
-mod extract;
+pub(crate) mod extract;
 mod idempotency;
-mod input;
+pub(crate) mod input;
 mod keys;
 mod me;
 mod media;
-mod members;
+pub(crate) mod members;
 mod membership;
-mod messages;
+pub(crate) mod messages;
 pub(crate) mod random;
 mod respond;
 mod route;
-mod search;
+pub(crate) mod search;
 mod subscriptions;
 mod table;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use chatkeep_core::blobs::Blobs;
 use chatkeep_core::bus::Bus;
-use chatkeep_core::platform::Directory;
+use chatkeep_core::platform::Bots;
 use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
 use chatkeep_workers::assistant::Assistants;
@@ -55,6 +56,9 @@ pub use route::{Need, RouteInfo, Tag};
 use crate::finder::Finder;
 use crate::limit::Limiter;
 use crate::login::{self, Login};
+use crate::mcp;
+use crate::oauth::{self, OAuth};
+use crate::teller::Teller;
 
 /// Request bodies, at most (contract section 1).
 const MAX_BODY: usize = 1024 * 1024;
@@ -68,8 +72,8 @@ pub struct Api {
     pub bus: Bus,
     pub blobs: Blobs,
     pub clock: SharedClock,
-    /// Asks the platform about people; `None` in a process without the platform's token.
-    pub directory: Option<Directory>,
+    /// Ask the platform about people; none in a process without access tokens.
+    pub bots: Bots,
     pub finder: Finder,
     /// Compiled assistants, the same ones as the stage's in this process.
     pub assistants: Assistants,
@@ -78,8 +82,19 @@ pub struct Api {
     pub limiter: Limiter,
     /// Proxies in front, for telling a caller's address.
     pub proxies: usize,
+    /// Whether webhooks may go to private addresses.
+    pub(crate) webhooks_private: bool,
     /// Knows who is signed in.
     pub(crate) login: Login,
+    /// Lets programs in for people.
+    pub(crate) oauth: OAuth,
+}
+
+impl Api {
+    /// Tells what happened.
+    fn teller(&self) -> Teller {
+        Teller { store: self.store.clone() }
+    }
 }
 
 /// The API's routes, under `/api` and `/api/v1` alike, with their documentation. Pages of
@@ -95,6 +110,8 @@ pub(crate) fn router(api: Api, origins: &[String]) -> Router {
         .layer(from_fn_with_state(api.clone(), idempotency::layer))
         .layer(from_fn(respond::negotiate))
         .merge(login::router(api.login.clone()))
+        .merge(mcp::router(&api, origins))
+        .merge(oauth::router(api.oauth.clone()))
         .layer(from_fn_with_state(api, auth::identify));
     let whole = api_routes
         .merge(docs)
@@ -147,9 +164,13 @@ fn cors(origins: &[String]) -> Option<CorsLayer> {
             header::RANGE,
             named("idempotency-key"),
             named("x-request-id"),
+            named("mcp-protocol-version"),
+            named("mcp-method"),
+            named("mcp-name"),
         ])
         .expose_headers([
             header::ETAG,
+            header::WWW_AUTHENTICATE,
             header::LINK,
             header::RETRY_AFTER,
             header::CONTENT_RANGE,

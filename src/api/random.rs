@@ -1,5 +1,7 @@
 //! Random text from the operating system: keys, ids, suffixes.
 
+use chatkeep_core::id::WebhookId;
+
 /// Letters of every random text.
 const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
@@ -28,6 +30,11 @@ pub(crate) fn bytes<const N: usize>() -> [u8; N] {
 /// A new API key: `ck_` and 40 letters (contract section 2).
 pub fn api_key() -> String {
     format!("ck_{}", text(40))
+}
+
+/// A new webhook's id.
+pub(crate) fn webhook_id() -> WebhookId {
+    WebhookId::new(format!("wh_{}", text(16)))
 }
 
 /// A new key's public id.

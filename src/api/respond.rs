@@ -131,7 +131,8 @@ fn error_response(bare: &Response, body: &ErrorBody, request_id: &str) -> Respon
     };
     match status {
         StatusCode::UNAUTHORIZED => {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            let challenge = headers.entry(header::WWW_AUTHENTICATE);
+            challenge.or_insert(HeaderValue::from_static("Bearer"));
         }
         StatusCode::SERVICE_UNAVAILABLE => {
             headers.entry(header::RETRY_AFTER).or_insert(HeaderValue::from_static("5"));

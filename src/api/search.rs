@@ -25,12 +25,22 @@ const SNIPPET: usize = 160;
 /// Channels that are searched at once, at most.
 const CHANNELS: u32 = 10_000;
 
+/// What a page of hits is made of, on every surface.
+#[derive(Debug)]
+pub(crate) struct FoundPage {
+    pub(crate) hits: Vec<FoundMessage>,
+    /// Messages on all pages together.
+    pub(crate) total: usize,
+    /// The cursor of the next page.
+    pub(crate) next: Option<String>,
+}
+
 /// What was found.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FoundView {
     hits: Vec<HitView>,
-    /// Messages that match, on all pages together.
+    /// Messages on all pages together, related ones included.
     total: usize,
     next_cursor: Option<String>,
 }
@@ -60,7 +70,7 @@ struct HighlightView {
 /// The order of hits.
 #[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum SortParam {
+pub(crate) enum SortParam {
     #[default]
     Relevance,
     Newest,
@@ -101,9 +111,9 @@ pub(super) struct SearchQuery {
     cursor: Option<String>,
 }
 
-#[derive(Deserialize, IntoParams)]
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct EverywhereQuery {
+pub(crate) struct EverywhereQuery {
     /// Words, `"a phrase"`, `-without`, `from:name`, `type:image`, `has:link`, `before:2026-01-31`,
     /// `after:2026-01-01`.
     #[param(
@@ -111,32 +121,32 @@ pub(super) struct EverywhereQuery {
         max_length = 200,
         pattern = r"^[^\u0000]*[^\s\u0000\u0085][^\u0000]*$"
     )]
-    q: String,
+    pub(crate) q: String,
     /// Only in that channel.
     #[param(value_type = Option<String>)]
-    channel_id: Option<ChannelId>,
+    pub(crate) channel_id: Option<ChannelId>,
     /// Not sent before this.
     #[param(inline)]
-    from: Option<Timestamp>,
+    pub(crate) from: Option<Timestamp>,
     /// Sent before this.
     #[param(inline)]
-    to: Option<Timestamp>,
+    pub(crate) to: Option<Timestamp>,
     /// Only messages of that person.
     #[param(value_type = Option<String>)]
-    sender_id: Option<UserId>,
+    pub(crate) sender_id: Option<UserId>,
     /// Only messages of that type.
     #[serde(rename = "type")]
     #[param(inline)]
-    kind: Option<MessageType>,
+    pub(crate) kind: Option<MessageType>,
     /// The best first unless it says `newest`.
     #[serde(default)]
     #[param(inline)]
-    sort: SortParam,
+    pub(crate) sort: SortParam,
     #[serde(default)]
     #[param(inline)]
-    limit: Limit,
+    pub(crate) limit: Limit,
     /// The `nextCursor` of the page before.
-    cursor: Option<String>,
+    pub(crate) cursor: Option<String>,
 }
 
 pub(super) async fn in_channel(
@@ -145,7 +155,8 @@ pub(super) async fn in_channel(
     Query(query): Query<SearchQuery>,
 ) -> Result<Page<FoundView>, ApiError> {
     let offset = api.utc_offset(&access.channel).await?;
-    api.search(&access.caller, vec![access.channel], offset, query).await
+    let channels = vec![access.channel];
+    Ok(api.search(&access.caller, channels, offset, query, SNIPPET).await?.into())
 }
 
 pub(super) async fn everywhere(
@@ -153,16 +164,27 @@ pub(super) async fn everywhere(
     access: Scoped<ReadMessages>,
     Query(query): Query<EverywhereQuery>,
 ) -> Result<Page<FoundView>, ApiError> {
+    Ok(find(&api, access, query, SNIPPET).await?.into())
+}
+
+/// A page of what is found in the channel of the query, or in all that the caller may read.
+/// Snippets have at most so many characters.
+pub(crate) async fn find(
+    api: &Api,
+    access: Scoped<ReadMessages>,
+    query: EverywhereQuery,
+    snippet: usize,
+) -> Result<FoundPage, ApiError> {
     let caller = access.caller;
     let (only, query) = query.split();
     if let Some(channel) = only {
         api.access(&caller, &channel).await?;
         let offset = api.utc_offset(&channel).await?;
-        return api.search(&caller, vec![channel], offset, query).await;
+        return api.search(&caller, vec![channel], offset, query, snippet).await;
     }
     let channels = api.store.channels_of(&caller.user, caller.channels(), None, CHANNELS).await?;
     let channels = channels.into_iter().map(|channel| channel.id).collect();
-    api.search(&caller, channels, 0, query).await
+    api.search(&caller, channels, 0, query, snippet).await
 }
 
 impl EverywhereQuery {
@@ -196,7 +218,8 @@ impl Api {
         channels: Vec<ChannelId>,
         utc_offset: i32,
         query: SearchQuery,
-    ) -> Result<Page<FoundView>, ApiError> {
+        snippet: usize,
+    ) -> Result<FoundPage, ApiError> {
         query.checked()?;
         let binding = query.binding(&channels);
         let asked = Asked::parse(&query.q, utc_offset)?;
@@ -220,11 +243,9 @@ impl Api {
             cursor,
         };
         let found = self.finder.find(find).await?;
-        let hits = asked.look_up(&self.store, found.hits, SNIPPET).await?;
-        let hits = hits.into_iter().map(HitView::from).collect();
+        let hits = asked.look_up(&self.store, found.hits, snippet).await?;
         let next = found.next.and_then(|next| cursor::encode(&binding, &next));
-        let body = FoundView { hits, total: found.total, next_cursor: next.clone() };
-        Ok(Page { body, next })
+        Ok(FoundPage { hits, total: found.total, next })
     }
 
     /// Minutes east of UTC in the channel's zone now.
@@ -234,6 +255,14 @@ impl Api {
         let now = chrono::DateTime::from_timestamp_millis(self.clock.now().millis());
         let now = now.unwrap_or_default().naive_utc();
         Ok(zone.offset_from_utc_datetime(&now).fix().local_minus_utc() / 60)
+    }
+}
+
+impl From<FoundPage> for Page<FoundView> {
+    fn from(page: FoundPage) -> Self {
+        let FoundPage { hits, total, next } = page;
+        let hits = hits.into_iter().map(HitView::from).collect();
+        Self { body: FoundView { hits, total, next_cursor: next.clone() }, next }
     }
 }
 

@@ -7,20 +7,35 @@ use super::route::Tag::{
 use super::route::{Routes, text};
 use super::{
     assistant, backup, channels, events, export, keys, me, media, members, messages, search,
-    subscriptions,
+    subscriptions, webhooks,
 };
+
+/// What searches find beside what was typed.
+const RELATED: &str = "A question, and words that no message holds all of, also find related \
+                       messages: those that hold some of them, behind those that hold all. \
+                       `total` counts everything that is listed.";
 
 /// All routes under `/api`.
 pub(super) fn routes() -> Routes {
     let routes = account(Routes::default());
     let routes = assistant_routes(channel_routes(routes));
-    key_routes(media_routes(backup_routes(routes)))
+    key_routes(webhooks::routes(media_routes(backup_routes(routes))))
 }
 
 fn account(routes: Routes) -> Routes {
     routes
         .get("/me", me::me, text("get_me", Account, "The caller"))
         .get("/usage", me::usage, text("get_usage", Account, "What the caller's channels use"))
+        .get(
+            "/me/notices",
+            me::notices,
+            text("get_notices", Account, "What the bot tells the caller in their own chat"),
+        )
+        .put(
+            "/me/notices",
+            me::set_notices,
+            text("set_notices", Account, "Sets what the bot tells the caller in their own chat"),
+        )
         .get("/channels", channels::list, text("list_channels", Channels, "The caller's channels"))
         .get(
             "/subscriptions",
@@ -30,7 +45,8 @@ fn account(routes: Routes) -> Routes {
         .get(
             "/search",
             search::everywhere,
-            text("search", Messages, "Searches every channel that the caller may read"),
+            text("search", Messages, "Searches every channel that the caller may read")
+                .more(RELATED),
         )
         .get(
             "/events",
@@ -178,7 +194,8 @@ fn backup_routes(routes: Routes) -> Routes {
         .get(
             "/channels/{channelId}/backup/search",
             search::in_channel,
-            text("search_channel", Messages, "Searches the kept messages of a channel"),
+            text("search_channel", Messages, "Searches the kept messages of a channel")
+                .more(RELATED),
         )
         .delete(
             "/channels/{channelId}/backup/messages",

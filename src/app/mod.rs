@@ -1,30 +1,29 @@
 //! A process put together: adapters by configuration, roles by choice, one way to stop.
 
+mod fit;
 mod open;
+mod stages;
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context as _;
 use axum::Router;
 use chatkeep_core::blobs::Blobs;
 use chatkeep_core::bus::Bus;
-use chatkeep_core::config::{BusKind, Config, RateLimitConfig};
+use chatkeep_core::config::{BusKind, Config, LineConfig, RateLimitConfig};
+use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_core::platform::Bots;
 use chatkeep_core::platform::line::SignatureKey;
-use chatkeep_core::platform::{Directory, SharedPlatform};
 use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
 use chatkeep_index::search::MessageIndex;
-use chatkeep_workers::assistant::{Assistant, Assistants, ReplyPolicy};
-use chatkeep_workers::backup::Backup;
-use chatkeep_workers::indexer::Indexer;
-use chatkeep_workers::members::Members;
+use chatkeep_workers::StageName;
+use chatkeep_workers::assistant::Assistants;
 use chatkeep_workers::tap::Tap;
-use chatkeep_workers::{Runner, RunnerSettings, Stage, StageName};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -32,18 +31,19 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{error, info, warn};
 
-use open::platform;
+pub use fit::Unfit;
+use fit::check;
+use open::bots;
 pub use open::{attach_bus, index_folder, model_folder, open_bus, open_space, open_store};
+use stages::{Starter, follow};
 
 use crate::finder::Finder;
+use crate::ingress::{IngressBot, IngressBots};
 use crate::limit::Limiter;
 use crate::login::Login;
-use crate::sweep::Sweeper;
+use crate::oauth::OAuth;
 use crate::upkeep::Upkeep;
 use crate::{api, finder, ingress, ops};
-
-/// How often the search index is looked after.
-const FOLLOW: Duration = Duration::from_secs(1);
 
 /// What a process does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,11 +99,6 @@ impl Duties {
     }
 }
 
-/// A setting that is missing for what the process is to do. Ends it with exit code 2.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Unfit(pub String);
-
 /// A process' parts, opened and ready to run.
 pub struct App {
     config: Config,
@@ -113,7 +108,7 @@ pub struct App {
     bus: Bus,
     store: Store,
     blobs: Blobs,
-    platform: Option<SharedPlatform>,
+    bots: Bots,
     assistants: Assistants,
     metrics: Option<(TcpListener, PrometheusHandle)>,
     /// The index that this process fills, once it does.
@@ -139,7 +134,7 @@ impl App {
         let store = open_store(&config).await?;
         let blobs = Blobs::open(&config.blobs, &config.s3)
             .context("cannot open the place of media files (CHATKEEP_BLOBS)")?;
-        let platform = platform(&config)?;
+        let bots = bots(&config, &clock)?;
         let space = open_space(&config).await?;
         info!(model = space.name(), "semantic answers");
         let assistants = Assistants::new(store.clone(), space);
@@ -160,7 +155,7 @@ impl App {
             bus,
             store,
             blobs,
-            platform,
+            bots,
             assistants,
             metrics,
             index: None,
@@ -240,11 +235,11 @@ impl App {
         let ready = ops::Ready { bus: self.bus.clone(), store: self.store.clone() };
         let mut router = ops::router(ready);
         if self.duties.roles.contains(&Role::Ingress) {
-            let secret = self.config.line.channel_secret.as_ref();
-            let key = secret.and_then(SignatureKey::new).context("no channel secret")?;
+            let bots: Option<Vec<_>> =
+                self.config.line.iter().map(|bot| self.ingress_bot(bot)).collect();
             let ingress = ingress::Ingress {
                 bus: self.bus.clone(),
-                key,
+                bots: IngressBots::new(bots.context("no channel secret")?),
                 clock: Arc::clone(&self.clock),
                 tap: self.tap.clone(),
                 rejected: self.rejected(),
@@ -256,12 +251,15 @@ impl App {
         if self.duties.roles.contains(&Role::Api) {
             let login = Login::new(&self.config, self.store.clone(), Arc::clone(&self.clock))?;
             tasks.spawn(login.clone().purge(stop.clone()));
+            let http = GuardedClient::new(self.config.login.allow_private_clients)?;
+            let (store, clock) = (self.store.clone(), Arc::clone(&self.clock));
+            let oauth = OAuth::new(login.clone(), store, clock, http);
             let api = api::Api {
                 store: self.store.clone(),
                 bus: self.bus.clone(),
                 blobs: self.blobs.clone(),
                 clock: Arc::clone(&self.clock),
-                directory: self.platform.clone().map(Directory::new),
+                bots: self.bots.clone(),
                 finder: self.finder(),
                 assistants: self.assistants.clone(),
                 thoughts: Arc::new(Semaphore::new(1)),
@@ -273,11 +271,18 @@ impl App {
                     stop.clone(),
                 ),
                 proxies: self.config.api.proxies,
+                webhooks_private: self.config.webhooks.allow_private,
                 login,
+                oauth,
             };
             router = router.merge(api::router(api, &self.config.api.cors_origins));
         }
         Ok(router)
+    }
+
+    fn ingress_bot(&self, bot: &LineConfig) -> Option<IngressBot> {
+        let key = SignatureKey::new(bot.channel_secret.as_ref()?)?;
+        Some(IngressBot::new(&bot.name, key, self.bots.get(&bot.name).ok().cloned()))
     }
 
     /// What one address may send the ingress in vain. Each process has its own: a wrong signature
@@ -294,39 +299,10 @@ impl App {
         tasks: &TaskTracker,
         stop: &CancellationToken,
     ) -> anyhow::Result<Option<MessageIndex>> {
-        let platform = self.platform.as_ref();
-        let Some(platform) = platform.filter(|_| self.duties.roles.contains(&Role::Worker)) else {
+        if !self.duties.roles.contains(&Role::Worker) {
             return Ok(None);
-        };
-        let directory = Directory::new(Arc::clone(platform));
-        let batch = self.config.workers.batch;
-        let mut index = None;
-        for stage in &self.duties.stages {
-            let (store, bus) = (self.store.clone(), self.bus.clone());
-            let (clock, directory) = (Arc::clone(&self.clock), directory.clone());
-            match stage {
-                StageName::Backup => {
-                    let platform = Arc::clone(platform);
-                    let backup = Backup { store, bus, platform, clock, batch };
-                    self.start(backup, tasks, stop);
-                }
-                StageName::Members => {
-                    self.start(Members::new(store, directory, clock, batch), tasks, stop);
-                }
-                StageName::Assistant => {
-                    self.start(self.assistant(directory), tasks, stop);
-                }
-                StageName::Indexer => {
-                    let indexer = self.indexer().await?;
-                    index = Some(indexer.index());
-                    self.start(indexer, tasks, stop);
-                }
-            }
         }
-        let (store, blobs) = (self.store.clone(), self.blobs.clone());
-        let sweeper = Sweeper { store, blobs, clock: Arc::clone(&self.clock) };
-        tasks.spawn(sweeper.run(stop.clone()));
-        Ok(index)
+        Starter { app: self, tasks, stop }.start().await
     }
 
     fn keep_up(&self, tasks: &TaskTracker, stop: &CancellationToken) {
@@ -340,63 +316,9 @@ impl App {
         if self.duties.roles.contains(&Role::Worker) {
             upkeep.purge_happenings(self.config.api.keep_events);
             upkeep.sweep_replies();
+            upkeep.scrub();
         }
     }
-
-    fn assistant(&self, directory: Directory) -> Assistant {
-        Assistant {
-            store: self.store.clone(),
-            bus: self.bus.clone(),
-            directory,
-            assistants: self.assistants.clone(),
-            clock: Arc::clone(&self.clock),
-            policy: ReplyPolicy {
-                deadline: self.config.reply.deadline,
-                push_fallback: self.config.reply.push_fallback,
-            },
-            concurrency: self.config.workers.concurrency,
-        }
-    }
-
-    /// The indexer and its index, which is filled from the store when it is new or of another
-    /// version.
-    async fn indexer(&self) -> anyhow::Result<Indexer> {
-        let folder = index_folder(&self.config);
-        Indexer::open(self.store.clone(), folder).await.context("cannot open the search index")
-    }
-
-    fn start<S: Stage>(&self, stage: S, tasks: &TaskTracker, stop: &CancellationToken) {
-        let settings = RunnerSettings {
-            lease: self.config.workers.lease,
-            max_attempts: self.config.workers.max_attempts,
-        };
-        let (bus, tap) = (self.bus.clone(), self.tap.clone());
-        tasks.spawn(Runner::new(stage, bus, settings, tap, stop.clone()).run());
-    }
-}
-
-fn check(config: &Config, duties: &Duties) -> Result<(), Unfit> {
-    let has = |role| duties.roles.contains(&role);
-    let missing = |name: &str, role: &str| {
-        Unfit(format!(
-            "{name} is not set: the {role} role needs it (environment {name} or {name}_FILE, or \
-             the [line] section of chatkeep.toml); the LINE Developers console shows it"
-        ))
-    };
-    if has(Role::Ingress) && config.line.channel_secret.is_none() {
-        return Err(missing("CHATKEEP_LINE_CHANNEL_SECRET", "ingress"));
-    }
-    if has(Role::Worker) && config.line.access_token.is_none() {
-        return Err(missing("CHATKEEP_LINE_ACCESS_TOKEN", "worker"));
-    }
-    if matches!(config.bus, BusKind::Embedded) && has(Role::Ingress) != has(Role::Worker) {
-        return Err(Unfit(
-            "the embedded bus lives in one process: ingress and worker must be together \
-             (--roles), or CHATKEEP_BUS must be nats://…"
-                .to_owned(),
-        ));
-    }
-    Ok(())
 }
 
 async fn serve(
@@ -409,17 +331,6 @@ async fn serve(
         .with_graceful_shutdown(async move { stop.cancelled().await })
         .await
         .context("the HTTP server failed")
-}
-
-/// Makes an index that `chatkeep reindex` built anew the one that is searched here.
-async fn follow(index: MessageIndex, stop: CancellationToken) {
-    let mut looks = tokio::time::interval(FOLLOW);
-    while stop.run_until_cancelled(looks.tick()).await.is_some() {
-        if let Err(error) = Indexer::refresh(index.clone()).await {
-            let error: &dyn std::error::Error = &error;
-            warn!(error, "cannot look after the search index");
-        }
-    }
 }
 
 async fn logged(part: &'static str, task: impl Future<Output = anyhow::Result<()>>) {

@@ -7,9 +7,9 @@ use anyhow::Context as _;
 use chatkeep_core::bus::embedded::EmbeddedBus;
 use chatkeep_core::bus::nats::NatsBus;
 use chatkeep_core::bus::{Bus, BusLimits};
-use chatkeep_core::config::{BusKind, Config};
-use chatkeep_core::platform::SharedPlatform;
+use chatkeep_core::config::{BusKind, Config, LineConfig};
 use chatkeep_core::platform::line::{LineApi, LineClient};
+use chatkeep_core::platform::{Bots, SharedPlatform};
 use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
 use chatkeep_index::answer::thresholds;
@@ -92,11 +92,26 @@ pub async fn open_space(config: &Config) -> anyhow::Result<Arc<SemanticSpace>> {
     tokio::task::spawn_blocking(open).await?
 }
 
-pub(super) fn platform(config: &Config) -> anyhow::Result<Option<SharedPlatform>> {
-    let Some(access_token) = config.line.access_token.clone() else {
+/// The bots whose access token this process has.
+pub(super) fn bots(config: &Config, clock: &SharedClock) -> anyhow::Result<Bots> {
+    let bots = config.line.iter().filter_map(|bot| platform(bot, clock).transpose());
+    Ok(Bots::new(bots.collect::<anyhow::Result<Vec<_>>>()?))
+}
+
+fn platform(
+    bot: &LineConfig,
+    clock: &SharedClock,
+) -> anyhow::Result<Option<(String, SharedPlatform)>> {
+    let Some(access_token) = bot.access_token.clone() else {
         return Ok(None);
     };
-    let api = LineApi { api_base: config.line.api_base.clone(), access_token };
-    let client = LineClient::new(api, chatkeep_core::http::client()?);
-    Ok(Some(Arc::new(client)))
+    let api = LineApi {
+        bot: bot.name.clone(),
+        api_base: bot.api_base.clone(),
+        data_api_base: bot.data_api_base.clone(),
+        access_token,
+    };
+    let (http, files) = (chatkeep_core::http::client()?, chatkeep_core::http::download_client()?);
+    let client = LineClient::new(api, http, files, clock);
+    Ok(Some((bot.name.clone(), Arc::new(client))))
 }

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod dead;
+mod doctor;
 mod export;
 mod import;
 mod key;
@@ -86,6 +87,9 @@ enum Command {
     Search(search::Args),
     /// Builds the search index anew, while the service runs or not.
     Reindex(reindex::Args),
+    /// Compares counters, files and the search index with what is kept, while the service runs or
+    /// not.
+    Doctor(doctor::Args),
     /// Questions and answers.
     #[command(subcommand)]
     Qa(qa::Command),
@@ -131,6 +135,7 @@ pub fn main() -> ExitCode {
         Err(error) => {
             eprintln!("chatkeep: {error:#}");
             let usage = error.downcast_ref::<ConfigError>().is_some()
+                || error.downcast_ref::<doctor::NotChecked>().is_some()
                 || error.downcast_ref::<Unfit>().is_some();
             if error.downcast_ref::<import::NotUnderstood>().is_some() {
                 return ExitCode::from(import::NotUnderstood::CODE);
@@ -166,6 +171,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
             Command::Import(args) => Box::pin(import::run(&context, &args)).await,
             Command::Search(args) => search::run(&context, &args).await,
             Command::Reindex(args) => Box::pin(reindex::run(&context, &args)).await,
+            Command::Doctor(args) => Box::pin(doctor::run(&context, &args)).await,
             Command::Qa(command) => qa::run(&context, command).await,
             Command::Model(command) => model::run(&context, command).await,
             Command::Dead(command) => dead::run(&context, command).await,

@@ -18,7 +18,7 @@ pub(super) struct Args {
     /// What this process does: ingress, api, worker [default: all].
     #[arg(long, value_delimiter = ',', value_name = "ROLES")]
     roles: Vec<String>,
-    /// The stages its worker role runs: backup, members, assistant, indexer [default: all].
+    /// The stages its worker role runs: backup, members, assistant, media, indexer [default: all].
     #[arg(long, value_delimiter = ',', value_name = "STAGES")]
     stages: Vec<String>,
 }

@@ -8,7 +8,7 @@ mod sample;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use chatkeep_core::config::{BusKind, Config, Database, Sources};
+use chatkeep_core::config::{BlobsKind, BusKind, Config, Database, Sources};
 use chatkeep_core::telemetry;
 use chatkeep_core::time::{Clock as _, SharedClock, SystemClock};
 use tokio::net::TcpListener;
@@ -35,8 +35,10 @@ pub async fn run(_: Args, sources: Sources) -> anyhow::Result<()> {
     options.access_token = api::api_key();
     embed(&mut config, &options);
     let line = Emulator::start(options).await?;
-    config.line.api_base = line.api_base();
-    config.line.data_api_base = line.api_base();
+    for bot in &mut config.line {
+        bot.api_base = line.api_base();
+        bot.data_api_base = line.api_base();
+    }
     let (address, folder) = (config.listen, config.data.clone());
     let listener = TcpListener::bind(address)
         .await
@@ -72,9 +74,13 @@ fn embed(config: &mut Config, line: &Options) {
     config.data = config.data.join("demo");
     config.database = Database::Sqlite;
     config.bus = BusKind::Embedded;
+    config.blobs = BlobsKind::Folder(config.data.join("blobs"));
     config.metrics.listen = None;
     // The page asks often, and nobody else is there.
     config.rate_limit.per_minute = 0;
-    config.line.channel_secret = Some(line.channel_secret.clone().into());
-    config.line.access_token = Some(line.access_token.clone().into());
+    config.line.truncate(1);
+    for bot in &mut config.line {
+        bot.channel_secret = Some(line.channel_secret.clone().into());
+        bot.access_token = Some(line.access_token.clone().into());
+    }
 }

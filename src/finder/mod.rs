@@ -80,7 +80,7 @@ pub enum Sort {
 pub struct Found {
     /// In order.
     pub hits: Vec<Hit>,
-    /// Messages that match, on all pages together.
+    /// Messages on all pages together, related ones included.
     pub total: usize,
     /// Where the next page begins; `None` on the last one.
     pub next: Option<String>,
@@ -256,6 +256,10 @@ fn search(
     Asked(mut query): Asked,
     cursor: Option<&Cursor>,
 ) -> Result<Found, FindError> {
+    // Its writer commits when it holds everything.
+    if index.progress().is_none() {
+        return Err(FindError::Unavailable("the index is being filled".to_owned()));
+    }
     query.resolve_senders(|name| {
         let ids = find.people.get(name).into_iter().flatten();
         ids.map(|id| id.as_str().to_owned()).collect()

@@ -10,6 +10,8 @@ const MAX_PATH: usize = 2000;
 /// Where browsers reach this service.
 #[derive(Clone, Debug)]
 pub(super) struct Base {
+    /// The whole address, without a slash at its end.
+    pub(super) url: String,
     /// Where the provider sends them back to.
     pub(super) callback: String,
     /// Scheme, host and port, as browsers write it into `Origin`.
@@ -30,6 +32,7 @@ impl Base {
             callback: format!("{base}/auth/callback"),
             origin: url.origin().ascii_serialization(),
             secure: url.scheme() != "http" || !is_this_machine(&url),
+            url: base,
         })
     }
 }

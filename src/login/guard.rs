@@ -93,6 +93,17 @@ pub(crate) fn csrf_allows(
     ours && headers.get("sec-fetch-site").is_some_and(|site| site == "same-origin")
 }
 
+/// Whether a form of ours was sent: it carries the session's token, and comes from no other page.
+pub(crate) fn form_allows(
+    headers: &HeaderMap,
+    session: &Session,
+    token: &str,
+    origin: &str,
+) -> bool {
+    let ours = headers.get(header::ORIGIN).is_none_or(|from| from == origin);
+    ours && same(token.as_bytes(), session.csrf.as_bytes())
+}
+
 /// Compares hashes: how long that takes says nothing about the texts.
 fn same(one: &[u8], other: &[u8]) -> bool {
     Sha256::digest(one) == Sha256::digest(other)

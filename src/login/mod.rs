@@ -26,7 +26,7 @@ use guard::Cookies;
 use provider::Provider;
 
 pub(crate) use error::LoginError;
-pub(crate) use guard::csrf_allows;
+pub(crate) use guard::{csrf_allows, form_allows};
 pub(crate) use routes::router;
 
 /// How often old sessions and logins are looked for.
@@ -96,6 +96,16 @@ impl Login {
         &self.0.base.origin
     }
 
+    /// Whether there is a provider to sign in at.
+    pub(crate) fn is_set_up(&self) -> bool {
+        self.0.provider.is_some()
+    }
+
+    /// The address under which people reach this service, without a slash at its end.
+    pub(crate) fn base_url(&self) -> &str {
+        &self.0.base.url
+    }
+
     /// Removes old sessions and logins, now and then until `stop` is cancelled.
     pub(crate) async fn purge(self, stop: CancellationToken) {
         let mut due = tokio::time::interval(PURGE);
@@ -119,6 +129,7 @@ impl Login {
         let Inner { store, clock, idle, .. } = &*self.0;
         let sessions = store.purge_sessions(*idle, BATCH, clock.now()).await?;
         let logins = store.purge_logins(BATCH, clock.now()).await?;
-        Ok(sessions || logins)
+        let grants = store.purge_grants(BATCH, clock.now()).await?;
+        Ok(sessions || logins || grants)
     }
 }

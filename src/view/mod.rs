@@ -1,7 +1,9 @@
 //! What chatkeep shows of its things, in one form on every surface: REST, exports, events.
 
+mod event;
 mod member;
 mod message;
 
+pub(crate) use event::{EventData, EventView, WebhookBody};
 pub(crate) use member::MemberView;
 pub(crate) use message::{GapView, MessageView};

@@ -40,6 +40,10 @@ async fn a_person_chats_on_the_page() {
     assert_eq!(json!(browser.errors().await), json!([]), "the console is clean");
     browser.close().await;
     assert!(demo.terminate().await.success());
+    // Everything of it, pictures included, is in its own folder.
+    let own = folder.path().join("demo").display().to_string();
+    let mut doctor = Program::chatkeep().args(["--data", &own, "doctor"]).start();
+    assert!(doctor.finish().await.success(), "{:?}", doctor.stdout());
 }
 
 async fn shows(browser: &Browser, script: &str, text: &str) {

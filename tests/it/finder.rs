@@ -6,15 +6,20 @@ use std::sync::Arc;
 use chatkeep::finder::{Asked, Find, FindError, Finder, Found, Sort};
 use chatkeep_core::bus::nats::NatsBus;
 use chatkeep_core::bus::{Bus, BusLimits};
+use chatkeep_core::config::Database;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::MessageType;
+use chatkeep_core::role::Scope;
+use chatkeep_core::store::{NewKey, SightingKind, Store};
 use chatkeep_core::time::SystemClock;
+use reqwest::{Method, StatusCode};
 
 use crate::harness::wait::until;
 use crate::harness::{http, ports};
 use crate::pipeline::conversation::{emulator, group};
 use crate::pipeline::on_both;
-use crate::stack::{DEADLINE, Parts, Stack};
+use crate::stack::{DEADLINE, Ground, Parts, Stack};
+use crate::store::{at, said, sighting};
 
 on_both!(what_one_process_indexes_another_finds);
 
@@ -153,4 +158,43 @@ async fn beside(stack: &Stack) {
     assert!(answer.status().is_success(), "{}", answer.status());
     assert!(api.terminate().await.success());
     assert!(stack.ready().await, "the other one does not mind");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_is_filled_while_the_rest_goes_on() {
+    const MESSAGES: usize = 5_000;
+    let ground = Ground::new(Parts::Embedded).await;
+    let store = Store::open(&Database::Sqlite, ground.folder.path(), 2).await.unwrap();
+    let there =
+        [SightingKind::BotJoined, SightingKind::Present("U1".into())].map(|k| sighting("C1", 1, k));
+    store.sight(&there, at(1)).await.unwrap();
+    store.subscribe(&"C1".into(), &"U1".into(), at(1)).await.unwrap();
+    let messages: Vec<_> =
+        (0..MESSAGES).map(|n| said("C1", &format!("m{n}"), 2, "hello")).collect();
+    for batch in messages.chunks(1_000) {
+        store.keep(batch, at(2)).await.unwrap();
+    }
+    let key = NewKey {
+        id: &"key_1".into(),
+        secret: "ck_1",
+        user: &"U1".into(),
+        name: "test",
+        scopes: &Scope::ALL,
+        channels: None,
+        not_before: None,
+        expires_at: None,
+    };
+    store.add_key(&key, at(2)).await.unwrap();
+    let mut stack = Stack::on(ground, emulator().await).await;
+    stack.use_key("ck_1");
+    until("everything can be found", DEADLINE, async || {
+        let path = "/channels/C1/backup/search?q=hello";
+        let (status, body) = stack.call(Method::GET, path, None).await;
+        assert!(
+            status == StatusCode::SERVICE_UNAVAILABLE || body["total"] == MESSAGES,
+            "part of what there is was found: {body}"
+        );
+        status == StatusCode::OK
+    })
+    .await;
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::Request;
 use chatkeep::demo::emulator::{Signed, signature};
-use chatkeep::ingress::{Ingress, router};
+use chatkeep::ingress::{Ingress, IngressBot, IngressBots, router};
 use chatkeep::limit::Limiter;
 use chatkeep_core::bus::embedded::EmbeddedBus;
 use chatkeep_core::bus::{Bus, BusLimits};
@@ -127,9 +127,10 @@ async fn the_budget_for_garbage_comes_back() {
     let clock: SharedClock = manual.clone();
     let bus = EmbeddedBus::open(folder.path(), BusLimits::default(), clock.clone()).await.unwrap();
     let rejected = RateLimitConfig { per_minute: 6, burst: 6 };
+    let key = SignatureKey::new(&SECRET.to_owned().into()).unwrap();
     let ingress = Ingress {
         bus: Bus::Embedded(bus.clone()),
-        key: SignatureKey::new(&SECRET.to_owned().into()).unwrap(),
+        bots: IngressBots::new([IngressBot::new("main", key, None)]),
         clock: clock.clone(),
         tap: Tap::default(),
         rejected: Limiter::alone(rejected, clock),

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use bytes::Bytes;
-use chatkeep::demo::emulator::{Media, Post};
+use chatkeep::demo::emulator::{Media, MediaState, Post};
 use chatkeep_core::blobs::{BlobError, Blobs};
 use chatkeep_core::config::{BlobsKind, Database, S3Config};
 use chatkeep_core::id::{ChannelId, MessageId};
@@ -12,7 +12,6 @@ use chatkeep_core::time::{Clock as _, SystemClock, Timestamp};
 use futures_util::stream;
 use reqwest::{Method, Response, StatusCode, header};
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqliteConnection};
 
 use crate::harness::http;
 use crate::harness::s3::S3;
@@ -46,19 +45,9 @@ impl Scene {
 
     async fn servers() -> Self {
         let (s3, mut ground) = (S3::start(), Ground::new(Parts::Servers).await);
-        let (kind, settings) = s3.settings();
-        let BlobsKind::S3 { bucket, prefix } = &kind else { unreachable!() };
-        let secret = |secret: Option<secrecy::SecretString>| {
-            secrecy::ExposeSecret::expose_secret(&secret.unwrap()).to_owned()
-        };
-        ground.settings = vec![
-            ("CHATKEEP_BLOBS", format!("s3://{bucket}/{prefix}")),
-            ("CHATKEEP_S3_ENDPOINT", settings.endpoint.clone().unwrap()),
-            ("CHATKEEP_S3_ACCESS_KEY_ID", secret(settings.access_key_id.clone())),
-            ("CHATKEEP_S3_SECRET_ACCESS_KEY", secret(settings.secret_access_key.clone())),
-        ];
+        ground.settings = s3.environment();
         let url = ground.database.as_ref().unwrap().url();
-        let blobs = Blobs::open(&kind, &settings).unwrap();
+        let blobs = s3.blobs();
         Self::on(ground, Database::Postgres(url.into()), blobs, Some(s3)).await
     }
 
@@ -70,9 +59,12 @@ impl Scene {
         Self { stack, channel, person, store, blobs, _s3: s3 }
     }
 
-    /// Sends a file of that name into the group and waits until its message is kept.
+    /// Sends a file of that name into the group and waits until its message is kept. LINE never
+    /// has the file ready, so that what becomes of it is up to the test.
     pub(crate) async fn send(&self, name: &str) -> String {
-        let post = Post::File(Media::new("application/octet-stream", vec![1]), name.to_owned());
+        let never = MediaState::ReadyAfter(i64::from(u32::MAX));
+        let media = Media { state: never, ..Media::new("application/octet-stream", vec![1]) };
+        let post = Post::File(media, name.to_owned());
         let told = self.stack.line.post_message(&self.channel, &self.person, post).await.unwrap();
         let id = told.message_id().unwrap().to_owned();
         until("the file's message is kept", DEADLINE, async || {
@@ -338,11 +330,7 @@ async fn check_access(scene: &mut Scene, list: &str, id: &str) {
     assert_eq!(status(scene, list).await, StatusCode::OK);
     assert_eq!(status(scene, &file).await, StatusCode::OK);
     // From now on nothing older than the far future may be read with any key.
-    let database = scene.stack.ground.folder.path().join("chatkeep.db");
-    let mut connection =
-        SqliteConnection::connect(&format!("sqlite://{}", database.display())).await.unwrap();
-    let late = AssertSqlSafe("UPDATE api_keys SET not_before = 9000000000000".to_owned());
-    connection.execute(late).await.unwrap();
+    scene.stack.sql("UPDATE api_keys SET not_before = 9000000000000".to_owned()).await;
     assert_eq!(status(scene, &file).await, StatusCode::NOT_FOUND);
     assert_eq!(scene.stack.get(list).await["media"], json!([]));
     scene.stack.act_as("U00000000000000000000000000stranger").await;

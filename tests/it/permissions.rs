@@ -4,12 +4,15 @@
 
 use std::collections::BTreeSet;
 
-use chatkeep::api::{Need, RouteInfo, catalogue};
+use chatkeep::api::{Need, RouteInfo, Tag, catalogue};
 use chatkeep_core::assistant::RuleDraft;
 use chatkeep_core::config::Database;
-use chatkeep_core::id::{ChannelId, KeyId, RuleId, UserId};
+use chatkeep_core::id::{ChannelId, KeyId, RuleId, UserId, WebhookId};
 use chatkeep_core::role::{Role, Scope};
-use chatkeep_core::store::{NewKey, RuleChange, SightingKind, Store};
+use chatkeep_core::signing;
+use chatkeep_core::store::{
+    HappeningKind, NewKey, NewWebhook, RuleChange, SightingKind, Store, WebhookChange,
+};
 use chatkeep_core::time::Timestamp;
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
@@ -74,6 +77,8 @@ fn operation(id: &str) -> Option<Operation> {
     let rule = || json!({"keywords": ["k"], "question": "", "answer": "a"});
     let (query, body, has) = match id {
         "get_me" => ("", Value::Null, "/userId"),
+        "get_notices" => ("", Value::Null, "/usage"),
+        "set_notices" => ("", json!({"usage": true}), "/usage"),
         "get_usage" => ("", Value::Null, "/totalBytes"),
         "list_channels" => ("", Value::Null, "/channels"),
         "list_subscriptions" => ("", Value::Null, "/subscriptions"),
@@ -110,6 +115,24 @@ fn operation(id: &str) -> Option<Operation> {
         "list_keys" => ("", Value::Null, "/keys"),
         "create_key" => ("", json!({"name": "n", "scopes": ["manage:keys"]}), "/key"),
         "rotate_key" => ("", json!({}), "/key"),
+        _ => return webhook_operation(id),
+    };
+    Some(Operation { query, body, has })
+}
+
+fn webhook_operation(id: &str) -> Option<Operation> {
+    let webhook = || json!({"url": "https://example.org/", "events": ["member.left"]});
+    let (query, body, has) = match id {
+        "list_webhooks" => ("", Value::Null, "/webhooks"),
+        "create_webhook" => ("", webhook(), "/secret"),
+        "list_event_types" => ("", Value::Null, "/events/0/schema"),
+        "get_webhook" => ("", Value::Null, "/webhookId"),
+        "replace_webhook" => ("", webhook(), "/webhookId"),
+        "delete_webhook" => ("", Value::Null, "/success"),
+        "rotate_webhook_secret" => ("", json!({}), "/secret"),
+        "test_webhook" | "get_delivery" | "redeliver" => ("", Value::Null, "/deliveryId"),
+        "list_deliveries" => ("?status=pending", Value::Null, "/deliveries"),
+        "redeliver_failed" => ("", json!({"since": "2026-01-02T03:04:05Z"}), "/count"),
         _ => return None,
     };
     Some(Operation { query, body, has })
@@ -343,11 +366,41 @@ impl Cast {
         caller.key.clone()
     }
 
+    /// A webhook of the caller within what their key may see, the only one of its user; the id of
+    /// a delivery to it.
+    async fn webhook(&self, caller: &Caller) -> String {
+        for webhook in self.store.webhooks(&caller.user).await.unwrap() {
+            assert!(self.store.drop_webhook(&caller.user, &webhook.id).await.unwrap());
+        }
+        let id = WebhookId::from(format!("wh_{}", caller.name));
+        let channels = [CHANNEL.into()];
+        let elsewhere = [OTHER.into()];
+        let change = WebhookChange {
+            // Nobody is called in this test.
+            url: "https://hooks.invalid/",
+            description: "",
+            events: &[HappeningKind::MemberLeft],
+            channels: Some(if caller.sees { &channels } else { &elsewhere }),
+            enabled: true,
+        };
+        let secret = signing::secret([1; 32]);
+        let (user, not_before) = (&caller.user, None);
+        let new = NewWebhook { id: &id, user, secret: &secret, change, not_before };
+        assert!(self.store.add_webhook(&new, now()).await.unwrap());
+        let event = format!("evt_test_{id}");
+        let number = self.store.test_webhook(&id, &event, now()).await.unwrap();
+        format!("dlv_{}", number.unwrap())
+    }
+
     /// One cell of the table.
     async fn check(&mut self, route: &RouteInfo, caller: &Caller, own: bool) {
         let operation = operation(route.id)
             .unwrap_or_else(|| panic!("{}: a new route needs an entry in operation()", route.id));
         let key = self.prepare(route, caller).await;
+        let delivery = match (route.tag, caller.valid) {
+            (Tag::Webhooks, true) => self.webhook(caller).await,
+            _ => "dlv_1".to_owned(),
+        };
         let user = if own { caller.user.as_str() } else { TARGET };
         let rule = if route.id == "remove_rule" { "qa_gone" } else { "qa_kept" };
         let path = route
@@ -356,7 +409,9 @@ impl Cast {
             .replace("{userId}", user)
             .replace("{qaId}", rule)
             .replace("{messageId}", "m1")
-            .replace("{keyId}", key.as_str());
+            .replace("{keyId}", key.as_str())
+            .replace("{webhookId}", &format!("wh_{}", caller.name))
+            .replace("{deliveryId}", &delivery);
         assert!(!path.contains('{'), "{path}: say what the parameter is");
         let address = self.stack.ground.address;
         let url = format!("http://{address}{}{path}{}", caller.prefix, operation.query);

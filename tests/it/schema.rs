@@ -21,6 +21,7 @@ const PATIENCE: Duration = Duration::from_mins(8);
 /// More than the run deletes.
 const SPARE_KEYS: usize = 60;
 const RULES: usize = 30;
+const WEBHOOKS: usize = 14;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_answer_is_as_documented() {
@@ -104,6 +105,22 @@ async fn prepare(stack: &Stack, folder: &Path, channel: &str, spare: &str) {
     write(folder, "rule", "id", &rules(stack, channel).await);
     write(folder, "spare-rule", "id", &rules(stack, spare).await);
     write(folder, "spare-key", "keyId", &json!(keys));
+    webhooks(stack, folder).await;
+}
+
+/// One with a delivery, and some that may be deleted; there is room for what the run makes.
+async fn webhooks(stack: &Stack, folder: &Path) {
+    let mut made = Vec::new();
+    for _ in 0..WEBHOOKS {
+        let webhook = json!({"url": "https://hooks.invalid/", "events": ["member.left"]});
+        made.push(stack.post("/webhooks", webhook).await);
+    }
+    let (kept, spare) = made.split_at(1);
+    let path = format!("/webhooks/{}/test", kept[0]["webhookId"].as_str().unwrap());
+    let delivery = stack.post(&path, json!({})).await;
+    write(folder, "webhook", "webhookId", &json!(kept));
+    write(folder, "spare-webhook", "webhookId", &json!(spare));
+    write(folder, "delivery", "deliveryId", &json!([delivery]));
 }
 
 async fn rules(stack: &Stack, channel: &str) -> Value {

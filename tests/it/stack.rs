@@ -5,8 +5,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use chatkeep::demo::emulator::Emulator;
+use chatkeep_workers::StageName;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqliteConnection};
 use tempfile::TempDir;
 
 use crate::harness::nats::Nats;
@@ -20,7 +22,7 @@ pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
 /// The emulator's own secrets.
 pub(crate) const SECRET: &str = "emulator-channel-secret";
-const TOKEN: &str = "emulator-access-token";
+pub(crate) const TOKEN: &str = "emulator-access-token";
 
 /// The two ways to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,6 +197,26 @@ impl Stack {
         .await;
     }
 
+    /// The doctor finds no difference, while the service runs.
+    pub(crate) async fn is_well(&self) {
+        let mut doctor = self.ground.program(&self.line, &["doctor", "--deep"]).start();
+        let status = doctor.finish_within(DEADLINE).await;
+        let found = [doctor.stdout(), doctor.stderr()].concat().join("\n");
+        assert!(status.success(), "{found}");
+    }
+
+    /// Changes the database behind the program's back.
+    pub(crate) async fn sql(&self, sql: String) {
+        if let Some(database) = &self.ground.database {
+            database.query(&sql).await;
+            return;
+        }
+        let file = self.ground.folder.path().join("chatkeep.db");
+        let address = format!("sqlite://{}", file.display());
+        let mut connection = SqliteConnection::connect(&address).await.unwrap();
+        connection.execute(AssertSqlSafe(sql)).await.unwrap();
+    }
+
     /// Whether bus and store answer.
     pub(crate) async fn ready(&self) -> bool {
         let url = format!("http://{}/readyz", self.ground.address);
@@ -203,17 +225,27 @@ impl Stack {
 
     /// Waits until no event waits for any stage.
     pub(crate) async fn drained(&self) {
+        self.drained_within(DEADLINE).await;
+    }
+
+    pub(crate) async fn drained_within(&self, deadline: Duration) {
         let url = format!("http://{}/metrics", self.ground.metrics);
-        until("every stage is through", DEADLINE, async || {
+        until("every stage is through", deadline, async || {
             let Ok(answer) = self.http.get(&url).send().await else {
                 return false;
             };
             let text = answer.text().await.unwrap_or_default();
             let backlog: Vec<_> =
                 text.lines().filter(|line| line.starts_with("chatkeep_backlog{")).collect();
-            backlog.len() == 4 && backlog.iter().all(|line| line.ends_with(" 0"))
+            backlog.len() == StageName::ALL.len() && backlog.iter().all(|line| line.ends_with(" 0"))
         })
         .await;
+    }
+
+    /// What `/metrics` shows.
+    pub(crate) async fn metrics(&self) -> String {
+        let url = format!("http://{}/metrics", self.ground.metrics);
+        self.http.get(url).send().await.unwrap().text().await.unwrap()
     }
 
     /// Waits until the channel and the person in it are known, which subscribing needs.

@@ -5,13 +5,13 @@ use chatkeep_core::bus::Bus;
 use chatkeep_core::event::{Event, EventKind, IncomingMessage};
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{MessageChange, Received};
-use chatkeep_core::platform::SharedPlatform;
+use chatkeep_core::platform;
 use chatkeep_core::store::{ChannelChange, Kept, Store};
 use chatkeep_core::time::SharedClock;
 use metrics::counter;
 use tracing::debug;
 
-use crate::jobs::index_jobs;
+use crate::jobs::{index_jobs, media_job};
 use crate::outcome::Outcome;
 use crate::runner::Stage;
 use crate::stages::StageName;
@@ -23,8 +23,6 @@ pub struct Backup {
     pub store: Store,
     /// Where the indexer's jobs go.
     pub bus: Bus,
-    /// Reads the platform's events.
-    pub platform: SharedPlatform,
     /// Tells when something was stored.
     pub clock: SharedClock,
     /// Messages in one transaction, at most.
@@ -48,7 +46,7 @@ impl Stage for Backup {
     }
 
     fn decode(&self, payload: &[u8]) -> Result<Event, String> {
-        decode_event(&self.platform, payload)
+        decode_event(payload)
     }
 
     async fn handle(&self, events: &[Event]) -> Vec<Outcome> {
@@ -61,26 +59,45 @@ impl Stage for Backup {
 }
 
 /// Reads an event off the bus, for every stage that takes platform events.
-pub(crate) fn decode_event(platform: &SharedPlatform, payload: &[u8]) -> Result<Event, String> {
+pub(crate) fn decode_event(payload: &[u8]) -> Result<Event, String> {
     let unreadable = |error: serde_json::Error| {
         // The category and place say enough; the text could quote a message.
         format!("unreadable envelope: {:?} at byte {}", error.classify(), error.column())
     };
     let envelope = serde_json::from_slice(payload).map_err(unreadable)?;
-    platform.decode(envelope).map_err(|error| unreadable(error.0))
+    platform::decode(envelope).map_err(|error| unreadable(error.0))
 }
 
 impl Backup {
     async fn keep(&self, events: &[Event]) -> Result<(), Outcome> {
-        let changes: Vec<_> = events.iter().filter_map(change_of).collect();
+        let (sources, changes): (Vec<_>, Vec<_>) =
+            events.iter().filter_map(|event| Some((event, change_of(event)?))).unzip();
         let others: Vec<_> = events.iter().filter_map(other_of).collect();
         self.store.keep_other(&others).await?;
         let kept = self.store.keep(&changes, self.clock.now()).await?;
         count(&kept);
         // What was known already is told again: the process may have died right after storing it.
-        let stored = changes.iter().zip(&kept).filter(|(_, kept)| told(**kept));
-        let stored = stored.map(|(change, _)| (change.channel.clone(), change.message.clone()));
-        self.tell_indexer(stored, events).await
+        let stored = sources.iter().zip(&changes).zip(&kept).filter(|(_, kept)| told(**kept));
+        let stored: Vec<(&Event, &ChannelChange)> =
+            stored.map(|((event, change), _)| (*event, change)).collect();
+        let key =
+            |(_, change): &(_, &ChannelChange)| (change.channel.clone(), change.message.clone());
+        self.tell_indexer(stored.iter().map(key), events).await?;
+        self.tell_media(&stored).await
+    }
+
+    async fn tell_media(&self, stored: &[(&Event, &ChannelChange)]) -> Result<(), Outcome> {
+        let job = |(event, change): &(&Event, &ChannelChange)| {
+            let (channel, message) = (change.channel.clone(), change.message.clone());
+            media_job(channel, message, Some(event.bot.clone()), "new")
+        };
+        let files = stored.iter().filter(|(_, change)| has_file(change));
+        let jobs: Result<Vec<_>, _> = files.map(job).collect();
+        let jobs = jobs.map_err(|error| Outcome::Drop(error.to_string()))?;
+        if !jobs.is_empty() {
+            self.bus.publish(jobs).await?;
+        }
+        Ok(())
     }
 
     async fn tell_indexer(
@@ -95,6 +112,10 @@ impl Backup {
         }
         Ok(())
     }
+}
+
+fn has_file(change: &ChannelChange) -> bool {
+    matches!(&change.change, MessageChange::Received(received) if received.kind.is_media())
 }
 
 fn told(kept: Kept) -> bool {

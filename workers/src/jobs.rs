@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 /// The queue of the indexer.
 pub const INDEX: &str = "index";
 
+/// The queue of the media stage.
+pub const MEDIA: &str = "media";
+
 /// Messages in one job, at most.
 const MESSAGES: usize = 1_000;
 
@@ -60,6 +63,49 @@ pub fn reindex_job(channel: &ChannelId, cause: &str) -> Result<Outgoing, serde_j
     })
 }
 
+/// A message whose file is to be fetched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MediaJob {
+    /// Version of this form: 1.
+    pub v: u8,
+    /// The channel.
+    pub channel: ChannelId,
+    /// The message.
+    pub message: MessageId,
+    /// The bot that received it, where that is known; otherwise it is the channel's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bot: Option<String>,
+}
+
+/// The jobs that have files fetched. `cause` tells apart why, so that what is to be fetched once
+/// more is not taken for a repetition.
+///
+/// # Errors
+/// Never in practice: a job is always valid JSON.
+pub fn media_jobs(
+    messages: impl IntoIterator<Item = (ChannelId, MessageId)>,
+    cause: &str,
+) -> Result<Vec<Outgoing>, serde_json::Error> {
+    let job = |(channel, message)| media_job(channel, message, None, cause);
+    messages.into_iter().map(job).collect()
+}
+
+/// The job that has one file fetched, by the bot that received its message where that is known.
+///
+/// # Errors
+/// Never in practice: a job is always valid JSON.
+pub fn media_job(
+    channel: ChannelId,
+    message: MessageId,
+    bot: Option<String>,
+    cause: &str,
+) -> Result<Outgoing, serde_json::Error> {
+    let subject = format!("{}.{MEDIA}.{}", Stream::Jobs.prefix(), channel.shard());
+    let id = format!("{MEDIA}:{cause}:{channel}:{message}");
+    let job = MediaJob { v: 1, channel, message, bot };
+    Ok(Outgoing { subject, id, payload: serde_json::to_vec(&job)?.into() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,5 +121,15 @@ mod tests {
         let job: IndexJob = serde_json::from_slice(&jobs[0].payload).unwrap();
         assert_eq!((job.v, job.messages.len()), (1, 3));
         assert!(index_jobs([], "E").unwrap().is_empty());
+    }
+
+    #[test]
+    fn media_jobs_name_their_bot_and_old_ones_need_not() {
+        let job = media_job("C1".into(), "1".into(), Some("shop".to_owned()), "new").unwrap();
+        let named: MediaJob = serde_json::from_slice(&job.payload).unwrap();
+        assert_eq!(named.bot.as_deref(), Some("shop"));
+        let old = r#"{"v":1,"channel":"C1","message":"1"}"#;
+        let old: MediaJob = serde_json::from_str(old).unwrap();
+        assert_eq!(old, MediaJob { bot: None, ..named });
     }
 }

@@ -6,10 +6,15 @@
 
 pub mod assistant;
 pub mod backup;
+pub mod graves;
 pub mod indexer;
 pub mod jobs;
+pub mod media;
 pub mod members;
+pub mod notices;
+pub mod notifier;
 mod outcome;
+mod own_chat;
 mod runner;
 mod stages;
 pub mod tap;

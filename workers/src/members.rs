@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chatkeep_core::event::{ChannelRef, Event, EventKind};
 use chatkeep_core::id::UserId;
-use chatkeep_core::platform::{Directory, PlatformError, Profile};
+use chatkeep_core::platform::{Bots, Directory, PlatformError, Profile};
 use chatkeep_core::store::{Sighting, SightingKind, Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use futures_util::StreamExt as _;
@@ -28,7 +28,7 @@ const CALLS: usize = 8;
 #[derive(Debug)]
 pub struct Members {
     store: Store,
-    directory: Directory,
+    bots: Bots,
     clock: SharedClock,
     batch: usize,
     /// People and channels the platform could not tell about just now.
@@ -37,9 +37,9 @@ pub struct Members {
 
 impl Members {
     /// A members stage that handles up to `batch` events at once.
-    pub fn new(store: Store, directory: Directory, clock: SharedClock, batch: usize) -> Self {
+    pub fn new(store: Store, bots: Bots, clock: SharedClock, batch: usize) -> Self {
         let failed = Cache::builder().max_capacity(10_000).time_to_live(PATIENCE).build();
-        Self { store, directory, clock, batch, failed }
+        Self { store, bots, clock, batch, failed }
     }
 
     /// When something asked for before it is asked for again.
@@ -57,8 +57,8 @@ impl Members {
             let unknown = self.store.without_profile(&users, self.stale()).await?;
             let mut asked = Vec::with_capacity(unknown.len());
             for user in unknown {
-                if let Some(channel) = people.get(&user) {
-                    asked.push(self.profile(user, (*channel).clone()));
+                if let Some((bot, channel)) = people.get(&user) {
+                    asked.push(self.profile(bot, user, (*channel).clone()));
                 }
             }
             let answers: Vec<_> =
@@ -66,52 +66,64 @@ impl Members {
             let profiles: BTreeMap<_, _> = answers.into_iter().flatten().collect();
             self.store.save_profiles(&profiles, self.clock.now()).await?;
         }
-        for (channel, changed) in channels_of(events) {
-            self.summary(channel, changed).await?;
+        for (bot, channel, changed) in channels_of(events) {
+            self.summary(bot, channel, changed).await?;
         }
         Ok(())
     }
 
     async fn profile(
         &self,
+        bot: &str,
         user: UserId,
         channel: ChannelRef,
     ) -> Option<(UserId, Option<Profile>)> {
-        if self.failed.contains_key(user.as_str()) {
-            return None;
-        }
-        match self.directory.profile(&channel, &user).await {
+        let directory = self.asked(bot, user.as_str())?;
+        match directory.profile(&channel, &user).await {
             Ok(profile) => Some((user, profile)),
             Err(error) => {
-                self.gave_up(user.as_str(), &error).await;
+                self.gave_up(bot, user.as_str(), &error).await;
                 None
             }
         }
     }
 
-    async fn summary(&self, channel: &ChannelRef, changed: bool) -> Result<(), StoreError> {
-        let key = channel.id.as_str();
-        if self.failed.contains_key(key) {
-            return Ok(());
+    /// The bot to ask about somebody or some chat; `None` when it failed just now, or is not
+    /// configured any more: what it saw counts all the same.
+    fn asked(&self, bot: &str, key: &str) -> Option<&Directory> {
+        if self.failed.contains_key(&told_apart(bot, key)) {
+            return None;
         }
+        self.bots.get(bot).inspect_err(|error| debug!(code = error.code(), bot, "not asked")).ok()
+    }
+
+    async fn summary(
+        &self,
+        bot: &str,
+        channel: &ChannelRef,
+        changed: bool,
+    ) -> Result<(), StoreError> {
+        let Some(directory) = self.asked(bot, channel.id.as_str()) else {
+            return Ok(());
+        };
         if changed {
-            self.directory.forget_summary(&channel.id).await;
+            directory.forget_summary(&channel.id).await;
         } else if !self.store.lacks_summary(&channel.id, self.stale()).await? {
             return Ok(());
         }
-        match self.directory.summary(channel).await {
+        match directory.summary(channel).await {
             Ok(summary) => {
                 let summary = summary.unwrap_or_default();
                 self.store.save_summary(&channel.id, &summary, self.clock.now()).await?;
             }
-            Err(error) => self.gave_up(key, &error).await,
+            Err(error) => self.gave_up(bot, channel.id.as_str(), &error).await,
         }
         Ok(())
     }
 
-    async fn gave_up(&self, key: &str, error: &PlatformError) {
-        debug!(code = error.code(), "the platform did not tell a name");
-        self.failed.insert(key.to_owned(), ()).await;
+    async fn gave_up(&self, bot: &str, key: &str, error: &PlatformError) {
+        debug!(code = error.code(), bot, "the platform did not tell a name");
+        self.failed.insert(told_apart(bot, key), ()).await;
     }
 }
 
@@ -131,7 +143,7 @@ impl Stage for Members {
     }
 
     fn decode(&self, payload: &[u8]) -> Result<Event, String> {
-        decode_event(self.directory.platform(), payload)
+        decode_event(payload)
     }
 
     async fn handle(&self, events: &[Event]) -> Vec<Outcome> {
@@ -144,6 +156,11 @@ impl Stage for Members {
         let outcome = learnt.map_or_else(Outcome::from, |()| Outcome::Done);
         vec![outcome; events.len()]
     }
+}
+
+/// What one bot could not tell, another may.
+fn told_apart(bot: &str, key: &str) -> String {
+    format!("{bot}:{key}")
 }
 
 /// What an event shows about who is where.
@@ -179,8 +196,8 @@ fn sightings_of(event: &Event) -> Vec<Sighting> {
         .collect()
 }
 
-/// The people whose names matter, each with a channel where the bot can see them.
-fn people_of(events: &[Event]) -> BTreeMap<UserId, &ChannelRef> {
+/// The people whose names matter, each with a bot and a channel where it can see them.
+fn people_of(events: &[Event]) -> BTreeMap<UserId, (&str, &ChannelRef)> {
     let mut people = BTreeMap::new();
     for event in events {
         let Some(channel) = &event.channel else {
@@ -192,14 +209,14 @@ fn people_of(events: &[Event]) -> BTreeMap<UserId, &ChannelRef> {
             _ => &[],
         };
         for user in joined.iter().chain(&event.sender) {
-            people.insert(user.clone(), channel);
+            people.insert(user.clone(), (event.bot.as_str(), channel));
         }
     }
     people
 }
 
-/// The channels of a batch, and whether their size changed in it.
-fn channels_of(events: &[Event]) -> Vec<(&ChannelRef, bool)> {
+/// The channels of a batch with the bot in them, and whether their size changed in it.
+fn channels_of(events: &[Event]) -> Vec<(&str, &ChannelRef, bool)> {
     let mut seen = BTreeSet::new();
     let mut channels = Vec::new();
     for event in events.iter().filter(|e| !matches!(e.kind, EventKind::BotLeft)) {
@@ -211,7 +228,7 @@ fn channels_of(events: &[Event]) -> Vec<(&ChannelRef, bool)> {
             EventKind::BotJoined | EventKind::MembersJoined(_) | EventKind::MembersLeft(_)
         );
         if seen.insert((channel.id.as_str(), changed)) {
-            channels.push((channel, changed));
+            channels.push((event.bot.as_str(), channel, changed));
         }
     }
     channels

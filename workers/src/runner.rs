@@ -19,12 +19,16 @@ use crate::tap::Tap;
 
 /// How long a pull waits for messages before it is made again.
 const PULL: Duration = Duration::from_secs(5);
-/// A stage that takes longer than this for one call has failed.
+/// A stage that takes longer than this for one call has failed, unless it says otherwise.
 const HANDLE: Duration = Duration::from_mins(2);
 /// First and longest pause while something a stage needs is down.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
 /// First and longest delay before a failed event is delivered again.
 const DELAY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
+
+/// Times as many deliveries may end without any outcome. Processes die for reasons of their own,
+/// and often in a row, with whatever they had leased at that moment.
+const DEATHS: u32 = 3;
 
 /// A stage: what it reads and what it does.
 pub trait Stage: Send + Sync + 'static {
@@ -40,6 +44,20 @@ pub trait Stage: Send + Sync + 'static {
     /// Most calls at once.
     fn parallel(&self) -> usize;
 
+    /// How long one call of [`Stage::handle`] may take; one that takes longer has failed.
+    fn patience(&self) -> Duration {
+        HANDLE
+    }
+
+    /// What has to be done before the first message, in a process that does other work meanwhile;
+    /// begun again until it is done.
+    ///
+    /// # Errors
+    /// The reason, for the log.
+    fn prepare(&self) -> impl Future<Output = Result<(), String>> + Send + '_ {
+        std::future::ready(Ok(()))
+    }
+
     /// Reads a message; `Err` says why it can never be read.
     ///
     /// # Errors
@@ -52,6 +70,15 @@ pub trait Stage: Send + Sync + 'static {
         &'a self,
         items: &'a [Self::Item],
     ) -> impl Future<Output = Vec<Outcome>> + Send + 'a;
+
+    /// Hears that a message goes to the dead letters after its last attempt.
+    fn gave_up<'a>(
+        &'a self,
+        _item: &'a Self::Item,
+        _reason: &'a str,
+    ) -> impl Future<Output = ()> + Send + 'a {
+        std::future::ready(())
+    }
 }
 
 /// What the runner is told by the configuration.
@@ -59,7 +86,8 @@ pub trait Stage: Send + Sync + 'static {
 pub struct RunnerSettings {
     /// How long a message is leased; it is extended while its stage works on it.
     pub lease: Duration,
-    /// Deliveries after which a message goes to the dead letters.
+    /// Deliveries after which a message that fails goes to the dead letters; three times as many
+    /// when its process died each time.
     pub max_attempts: u32,
 }
 
@@ -95,6 +123,7 @@ impl<S: Stage> Runner<S> {
         let tasks = TaskTracker::new();
         let permits = Arc::new(Semaphore::new(runner.stage.parallel()));
         info!(stage = %name, "stage started");
+        runner.prepare().await;
         while let Some(consumer) = runner.join_consumer().await {
             runner.pull(consumer, &permits, &tasks).await;
             if runner.stop.is_cancelled() {
@@ -104,6 +133,15 @@ impl<S: Stage> Runner<S> {
         tasks.close();
         tasks.wait().await;
         info!(stage = %name, "stage stopped");
+    }
+
+    /// Prepares the stage, or is told to stop.
+    async fn prepare(&self) {
+        let stage = self.stage.name();
+        while let Some(Err(reason)) = self.stop.run_until_cancelled(self.stage.prepare()).await {
+            warn!(%stage, reason, "the stage cannot begin yet");
+            let _ = self.rest(PAUSE.1).await;
+        }
     }
 
     /// Joins the consumer, however long the bus takes to come back; `None` when told to stop.
@@ -216,8 +254,11 @@ impl<S: Stage> Runner<S> {
 
     /// Reads a message; one that cannot be read, or that was delivered too often, is buried.
     async fn admit(&self, delivery: Delivery) -> Option<(Delivery, S::Item)> {
-        if delivery.attempt > self.settings.max_attempts {
+        if delivery.attempt > self.settings.max_attempts.saturating_mul(DEATHS) {
             let reason = format!("no outcome after {} deliveries", delivery.attempt - 1);
+            if let Ok(item) = self.stage.decode(&delivery.payload) {
+                self.stage.gave_up(&item, "no_outcome").await;
+            }
             self.bury(delivery, &reason).await;
             return None;
         }
@@ -245,7 +286,7 @@ impl<S: Stage> Runner<S> {
                     waiting.0.push(delivery);
                     waiting.1.push(item);
                 } else {
-                    self.settle(delivery, outcome).await;
+                    self.settle(delivery, &item, outcome).await;
                 }
             }
             (deliveries, items) = waiting;
@@ -272,7 +313,7 @@ impl<S: Stage> Runner<S> {
             many => tracing::debug_span!("events", count = many.len(), stage = %stage),
         };
         let call = AssertUnwindSafe(self.stage.handle(items)).catch_unwind().instrument(span);
-        let mut call = std::pin::pin!(tokio::time::timeout(HANDLE, call));
+        let mut call = std::pin::pin!(tokio::time::timeout(self.stage.patience(), call));
         let mut extend = tokio::time::interval(self.settings.lease / 3);
         extend.tick().await;
         let done = loop {
@@ -296,7 +337,7 @@ impl<S: Stage> Runner<S> {
     }
 
     /// Does to a message what the stage said.
-    async fn settle(&self, delivery: Delivery, outcome: Outcome) {
+    async fn settle(&self, delivery: Delivery, item: &S::Item, outcome: Outcome) {
         let (stage, id) = (self.stage.name(), delivery.id.clone());
         counter!("chatkeep_events_total", "stage" => stage.name(), "outcome" => outcome.name())
             .increment(1);
@@ -307,6 +348,7 @@ impl<S: Stage> Runner<S> {
                 delivery.ack().await
             }
             Outcome::Retry(reason) if delivery.attempt >= self.settings.max_attempts => {
+                self.stage.gave_up(item, &reason).await;
                 self.bury(delivery, &reason).await;
                 Ok(())
             }

@@ -14,13 +14,16 @@ pub enum StageName {
     Members,
     /// Answers.
     Assistant,
+    /// Fetches files.
+    Media,
     /// Makes kept messages searchable.
     Indexer,
 }
 
 impl StageName {
     /// Every stage there is.
-    pub const ALL: [Self; 4] = [Self::Backup, Self::Members, Self::Assistant, Self::Indexer];
+    pub const ALL: [Self; 5] =
+        [Self::Backup, Self::Members, Self::Assistant, Self::Media, Self::Indexer];
 
     /// Its name on the command line, on the bus, in metrics and logs.
     pub const fn name(self) -> &'static str {
@@ -28,6 +31,7 @@ impl StageName {
             Self::Backup => "backup",
             Self::Members => "members",
             Self::Assistant => "assistant",
+            Self::Media => "media",
             Self::Indexer => "indexer",
         }
     }
@@ -42,6 +46,7 @@ impl StageName {
     pub const fn consumer(self, lease: Duration) -> ConsumerSpec {
         let (stream, queue) = match self {
             Self::Backup | Self::Members | Self::Assistant => (Stream::Events, None),
+            Self::Media => (Stream::Jobs, Some(crate::jobs::MEDIA)),
             Self::Indexer => (Stream::Jobs, Some(crate::jobs::INDEX)),
         };
         ConsumerSpec { name: self.name(), stream, queue, lease, max_in_flight: 8_192 }

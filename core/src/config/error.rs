@@ -51,6 +51,14 @@ pub enum ConfigError {
         /// The variable.
         name: String,
     },
+    /// In a settings file, a secret and its `_file` are both set.
+    #[error("{origin}: {key} and {key}_file are both set; set one of them")]
+    Both {
+        /// File and line.
+        origin: String,
+        /// The secret.
+        key: String,
+    },
     /// A variable whose value is not UTF-8. Passing over it would silently mean the default.
     #[error("environment {name} is not UTF-8 text")]
     NotText {

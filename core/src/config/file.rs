@@ -4,6 +4,7 @@ use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
 use super::ConfigError;
+use super::line::SECTION;
 
 /// A value in a file.
 pub(super) struct Entry {
@@ -15,7 +16,8 @@ pub(super) struct Entry {
     pub(super) line: usize,
 }
 
-/// Every value of a file.
+/// Every value of a file. The tables of a list of sections are numbered from 1 (`line[2].name`),
+/// and each begins with an entry of its own (`line[2]`).
 pub(super) fn entries(path: &str, text: &str) -> Result<Vec<Entry>, ConfigError> {
     let bad = |error: toml::de::Error| ConfigError::Syntax {
         path: path.to_owned(),
@@ -41,6 +43,19 @@ fn walk(prefix: &str, places: &DeTable<'_>, values: &Table, text: &str, found: &
         match (place.get_ref(), value) {
             (DeValue::Table(places), Value::Table(values)) if !values.is_empty() => {
                 walk(&key, places, values, text, found);
+            }
+            (DeValue::Array(places), Value::Array(values))
+                if key == SECTION && values.iter().all(Value::is_table) =>
+            {
+                for (index, (place, value)) in places.iter().zip(values).enumerate() {
+                    let key = format!("{key}[{}]", index + 1);
+                    let line = line(text, place.span().start);
+                    found.push(Entry { key: key.clone(), value: Table::new().into(), line });
+                    if let (DeValue::Table(places), Value::Table(values)) = (place.get_ref(), value)
+                    {
+                        walk(&key, places, values, text, found);
+                    }
+                }
             }
             _ => {
                 let line = line(text, name.span().start);

@@ -1,11 +1,11 @@
 //! The layers merged into one tree, remembering for each value where it came from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use toml::Value;
 
-use super::file::entries;
+use super::file::{Entry, entries};
 use super::redact::{is_secret, shown};
 use super::sources::FILE_VARIABLE;
 use super::{ConfigError, DEFAULTS, Sources};
@@ -18,6 +18,8 @@ pub(super) struct Layers {
     values: BTreeMap<String, (Value, String)>,
     /// Things that look like a mistake but are none for sure.
     pub(super) warnings: Vec<String>,
+    /// The bots of `[[line]]`, in order; none where there is the one of `[line]`.
+    pub(super) bots: Vec<String>,
 }
 
 impl Layers {
@@ -27,11 +29,9 @@ impl Layers {
             .into_iter()
             .map(|entry| (entry.key, (entry.value, defaults.to_owned())))
             .collect();
-        let mut layers = Self { values, warnings: Vec::new() };
+        let mut layers = Self { values, warnings: Vec::new(), bots: Vec::new() };
         if let Some((path, text)) = &sources.file {
-            for entry in entries(path, text)? {
-                layers.set(&entry.key, entry.value, format!("{path}, line {}", entry.line))?;
-            }
+            layers.read_file(path, entries(path, text)?, &sources.folder)?;
         }
         layers.read_environment(sources.environment, &sources.folder)?;
         for given in sources.overrides {
@@ -52,6 +52,43 @@ impl Layers {
     #[cfg(test)]
     pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.values.iter().map(|(key, (value, _))| (key.as_str(), value))
+    }
+
+    fn read_file(
+        &mut self,
+        path: &str,
+        entries: Vec<Entry>,
+        folder: &Path,
+    ) -> Result<(), ConfigError> {
+        let entries = self.name_bots(path, entries)?;
+        let given: BTreeSet<String> = entries.iter().map(|entry| entry.key.clone()).collect();
+        for Entry { key, value, line } in entries {
+            let origin = format!("{path}, line {line}");
+            let plain = key.strip_suffix("_file").filter(|plain| is_secret(plain));
+            match (plain, &value) {
+                (Some(plain), _) if given.contains(plain) => {
+                    return Err(ConfigError::Both { origin, key: plain.to_owned() });
+                }
+                (Some(plain), Value::String(file)) => {
+                    let text = secret_file(&folder.join(file), &origin)?;
+                    self.set_text(plain, text, origin)?;
+                }
+                _ => self.set(&key, value, origin)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces the settings under one name by copies under others.
+    pub(super) fn copy_section(&mut self, section: &str, copies: &[String]) {
+        let inside = format!("{section}.");
+        let is_inside = |key: &String| key.starts_with(&inside);
+        let originals: Vec<_> = self.values.extract_if(.., |key, _| is_inside(key)).collect();
+        for (key, value) in originals {
+            for copy in copies {
+                self.values.insert(key.replacen(section, copy, 1), value.clone());
+            }
+        }
     }
 
     fn read_environment(
@@ -139,7 +176,7 @@ impl Layers {
 
 /// The environment's name of a setting.
 pub(super) fn variable(key: &str) -> String {
-    format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())
+    format!("{PREFIX}{}", key.replace(['.', '-'], "_").to_uppercase())
 }
 
 /// What a file holds that a variable names, without the line break that editors leave behind it.

@@ -8,23 +8,31 @@
 mod error;
 mod file;
 mod layers;
+mod line;
+mod media;
 mod reader;
 mod redact;
+mod retention;
 mod s3;
 mod sections;
 mod sources;
 mod values;
 mod web;
+mod webhooks;
 
 pub use error::ConfigError;
+pub use line::LineConfig;
+pub use media::MediaConfig;
+pub use retention::RetentionConfig;
 pub use s3::S3Config;
 pub use sections::{
-    BusLimitsConfig, Config, IngressConfig, LineConfig, LogConfig, LogFormat, MetricsConfig,
-    PoolConfig, ReplyConfig, ShutdownConfig, WorkersConfig,
+    BusLimitsConfig, Config, IngressConfig, LogConfig, LogFormat, MetricsConfig, PoolConfig,
+    ReplyConfig, ShutdownConfig, UsageConfig, WorkersConfig,
 };
 pub use sources::{Override, Sources};
 pub use values::{BlobsKind, BusKind, Database};
 pub use web::{ApiConfig, LoginConfig, RateLimitConfig};
+pub use webhooks::WebhooksConfig;
 
 /// The commented defaults.
 pub const DEFAULTS: &str = include_str!("../../../deploy/chatkeep.toml");

@@ -1,5 +1,7 @@
 //! What may be shown of a value in logs and errors.
 
+use super::line::single;
+
 /// Settings that are secrets, or addresses that may hold a password. Only these can be taken from
 /// a file with `…_FILE`, and they are never shown in an error.
 const SECRETS: [&str; 7] = [
@@ -14,7 +16,7 @@ const SECRETS: [&str; 7] = [
 
 /// Whether a setting may hold a secret.
 pub(super) fn is_secret(key: &str) -> bool {
-    SECRETS.contains(&key)
+    SECRETS.contains(&key) || single(key).is_some_and(|key| SECRETS.contains(&&*key))
 }
 
 /// A bad value, for an error.

@@ -4,13 +4,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use secrecy::SecretString;
-
 use super::layers::Layers;
+use super::line::LineConfig;
+use super::media::MediaConfig;
 use super::reader::Reader;
+use super::retention::RetentionConfig;
 use super::s3::S3Config;
-use super::values::web_address;
 use super::web::{ApiConfig, LoginConfig, RateLimitConfig};
+use super::webhooks::WebhooksConfig;
 use super::{BlobsKind, BusKind, ConfigError, Database, Sources};
 use crate::telemetry;
 
@@ -29,8 +30,8 @@ pub struct Config {
     pub blobs: BlobsKind,
     /// The object store that they may go to.
     pub s3: S3Config,
-    /// The LINE bot.
-    pub line: LineConfig,
+    /// The LINE bots; at least one.
+    pub line: Vec<LineConfig>,
     /// The ingress.
     pub ingress: IngressConfig,
     /// The API.
@@ -43,8 +44,16 @@ pub struct Config {
     pub bus_limits: BusLimitsConfig,
     /// The stages.
     pub workers: WorkersConfig,
+    /// Files of messages.
+    pub media: MediaConfig,
+    /// Outgoing webhooks.
+    pub webhooks: WebhooksConfig,
+    /// How long things are kept.
+    pub retention: RetentionConfig,
     /// Replies.
     pub reply: ReplyConfig,
+    /// Usage of quotas.
+    pub usage: UsageConfig,
     /// Database connections.
     pub database_pool: PoolConfig,
     /// Metrics.
@@ -55,19 +64,6 @@ pub struct Config {
     pub shutdown: ShutdownConfig,
     /// Things that look like a mistake but are none for sure; to be logged.
     pub warnings: Vec<String>,
-}
-
-/// The LINE bot.
-#[derive(Clone, Debug)]
-pub struct LineConfig {
-    /// Signs the webhooks.
-    pub channel_secret: Option<SecretString>,
-    /// Authorises calls.
-    pub access_token: Option<SecretString>,
-    /// Address of the Messaging API.
-    pub api_base: String,
-    /// Address of the Messaging API's content.
-    pub data_api_base: String,
 }
 
 /// The ingress.
@@ -110,6 +106,13 @@ pub struct ReplyConfig {
     pub push_fallback: bool,
     /// From an event to its reply, at most.
     pub deadline: Duration,
+}
+
+/// Usage of quotas.
+#[derive(Clone, Debug)]
+pub struct UsageConfig {
+    /// Whether users are told when theirs crosses a threshold.
+    pub tell_users: bool,
 }
 
 /// Database connections.
@@ -169,12 +172,7 @@ impl Config {
             blobs: read.parsed("blobs", BlobsKind::ALLOWED, |t| BlobsKind::parse(t, &data))?,
             data,
             s3: S3Config::read(&read)?,
-            line: LineConfig {
-                channel_secret: read.secret("line.channel_secret")?,
-                access_token: read.secret("line.access_token")?,
-                api_base: read.parsed("line.api_base", WEB_ADDRESS, web_address)?,
-                data_api_base: read.parsed("line.data_api_base", WEB_ADDRESS, web_address)?,
-            },
+            line: LineConfig::read_all(&read, &layers.bots)?,
             ingress: IngressConfig {
                 max_body_bytes: read.number("ingress.max_body_bytes", 1_024, 16_777_216)?,
                 rejected_per_minute: read.number("ingress.rejected_per_minute", 1, 1_000_000)?,
@@ -194,10 +192,14 @@ impl Config {
                 lease: read.seconds("workers.lease_seconds", 5, 3_600)?,
                 max_attempts: read.number("workers.max_attempts", 1, 100)?,
             },
+            media: MediaConfig::read(&read)?,
+            webhooks: WebhooksConfig::read(&read)?,
+            retention: RetentionConfig::read(&read)?,
             reply: ReplyConfig {
                 push_fallback: read.switch("reply.push_fallback")?,
                 deadline: read.seconds("reply.deadline_seconds", 1, 60)?,
             },
+            usage: UsageConfig { tell_users: read.switch("usage.tell_users")? },
             database_pool: PoolConfig {
                 max_connections: read.number("database_pool.max_connections", 1, 200)?,
             },
@@ -215,7 +217,6 @@ impl Config {
 }
 
 const ADDRESS: &str = "an address and port, such as \"127.0.0.1:8080\"";
-const WEB_ADDRESS: &str = "an address such as \"https://chat.example.org\", without user or query";
 const FILTER: &str = "a level (off, error, warn, info, debug, trace) or tracing directives such as \
                       \"info,chatkeep_workers=debug\"";
 

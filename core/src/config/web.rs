@@ -46,6 +46,9 @@ pub struct LoginConfig {
     pub user_prefix: String,
     /// How long a session lives without being used.
     pub idle: Duration,
+    /// Whether programs that ask for consent may be described at private addresses and over plain
+    /// HTTP.
+    pub allow_private_clients: bool,
 }
 
 const WEB_ADDRESS: &str = "an address such as \"https://chat.example.org\", without user or query";
@@ -87,6 +90,7 @@ impl LoginConfig {
             scopes: read.parsed("login.scopes", "names with spaces between", words)?,
             user_prefix: read.parsed("login.user_prefix", "a text", text)?,
             idle: read.days("login.session_days", 1, 365)?,
+            allow_private_clients: read.switch("login.allow_private_clients")?,
         })
     }
 }

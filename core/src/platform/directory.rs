@@ -1,8 +1,13 @@
 //! What the platform told about people and chats, remembered for a while so that it is not asked
 //! again for every message.
+//!
+//! Every cache is bounded and forgets; that the platform does not know somebody is remembered for a
+//! short while only. Who asks about the same one at the same time waits for one call.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use moka::Expiry;
 use moka::future::Cache;
 
 use super::{BotInfo, ChannelSummary, PlatformError, Profile, SharedPlatform};
@@ -13,6 +18,10 @@ use crate::id::{ChannelId, UserId};
 const PROFILE_AGE: Duration = Duration::from_hours(1);
 /// A chat's name and size may be this old.
 const SUMMARY_AGE: Duration = Duration::from_mins(10);
+/// That the platform does not know somebody may be this old: they may come in any moment.
+const UNKNOWN_AGE: Duration = Duration::from_mins(1);
+/// The bot's own name and picture may be this old.
+const BOT_AGE: Duration = Duration::from_mins(10);
 /// People remembered at most; about 200 bytes each.
 const PEOPLE: u64 = 50_000;
 /// Chats remembered at most.
@@ -27,15 +36,27 @@ pub struct Directory {
     bot: Cache<(), BotInfo>,
 }
 
+/// How long an answer is remembered.
+#[derive(Clone, Copy, Debug)]
+struct Age(Duration);
+
+impl<K, V> Expiry<K, Option<V>> for Age {
+    fn expire_after_create(&self, _: &K, answer: &Option<V>, _: Instant) -> Option<Duration> {
+        Some(if answer.is_some() { self.0 } else { UNKNOWN_AGE })
+    }
+}
+
 impl Directory {
     /// An empty directory over `platform`.
     pub fn new(platform: SharedPlatform) -> Self {
-        let cache = |capacity, age| Cache::builder().max_capacity(capacity).time_to_live(age);
         Self {
             platform,
-            profiles: cache(PEOPLE, PROFILE_AGE).build(),
-            summaries: Cache::builder().max_capacity(CHANNELS).time_to_live(SUMMARY_AGE).build(),
-            bot: Cache::builder().max_capacity(1).time_to_live(SUMMARY_AGE).build(),
+            profiles: Cache::builder().max_capacity(PEOPLE).expire_after(Age(PROFILE_AGE)).build(),
+            summaries: Cache::builder()
+                .max_capacity(CHANNELS)
+                .expire_after(Age(SUMMARY_AGE))
+                .build(),
+            bot: Cache::builder().max_capacity(1).time_to_live(BOT_AGE).build(),
         }
     }
 
@@ -52,14 +73,10 @@ impl Directory {
         &self,
         channel: &ChannelRef,
         user: &UserId,
-    ) -> Result<Option<Profile>, PlatformError> {
+    ) -> Result<Option<Profile>, Arc<PlatformError>> {
         let key = (channel.id.clone(), user.clone());
-        if let Some(known) = self.profiles.get(&key).await {
-            return Ok(known);
-        }
-        let profile = known(self.platform.profile(channel, user).await)?;
-        self.profiles.insert(key, profile.clone()).await;
-        Ok(profile)
+        let asked = async { known(self.platform.profile(channel, user).await) };
+        self.profiles.try_get_with(key, asked).await
     }
 
     /// A chat's name, picture and size; `None` when the platform does not know it.
@@ -69,13 +86,9 @@ impl Directory {
     pub async fn summary(
         &self,
         channel: &ChannelRef,
-    ) -> Result<Option<ChannelSummary>, PlatformError> {
-        if let Some(known) = self.summaries.get(&channel.id).await {
-            return Ok(known);
-        }
-        let summary = known(self.platform.summary(channel).await)?;
-        self.summaries.insert(channel.id.clone(), summary.clone()).await;
-        Ok(summary)
+    ) -> Result<Option<ChannelSummary>, Arc<PlatformError>> {
+        let asked = async { known(self.platform.summary(channel).await) };
+        self.summaries.try_get_with_by_ref(&channel.id, asked).await
     }
 
     /// Forgets a chat's summary, because its size changed.
@@ -87,13 +100,8 @@ impl Directory {
     ///
     /// # Errors
     /// When the platform cannot tell now.
-    pub async fn bot(&self) -> Result<BotInfo, PlatformError> {
-        if let Some(known) = self.bot.get(&()).await {
-            return Ok(known);
-        }
-        let bot = self.platform.bot().await?;
-        self.bot.insert((), bot.clone()).await;
-        Ok(bot)
+    pub async fn bot(&self) -> Result<BotInfo, Arc<PlatformError>> {
+        self.bot.try_get_with((), self.platform.bot()).await
     }
 }
 
@@ -104,3 +112,7 @@ fn known<T>(answer: Result<T, PlatformError>) -> Result<Option<T>, PlatformError
         Err(error) => Err(error),
     }
 }
+
+#[cfg(test)]
+#[path = "directory_tests.rs"]
+mod tests;

@@ -1,17 +1,24 @@
 //! The platform port: what chatkeep asks of a chat platform, and what it may answer.
 
+mod bots;
+mod circuit;
 mod directory;
+mod error;
 pub mod line;
+mod pace;
 
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
+pub use bots::Bots;
+use bytes::Bytes;
 pub use directory::Directory;
+pub use error::{DecodeError, PlatformError};
+use futures_util::stream::BoxStream;
 
-use crate::event::{ChannelRef, Envelope, Event, ReplyToken};
+use crate::event::{ChannelRef, Envelope, Event, PlatformKind, ReplyToken};
 use crate::id::{MessageId, UserId};
 
 /// A boxed future, so that platforms can be kept as trait objects.
@@ -20,23 +27,29 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// A platform that many parts share.
 pub type SharedPlatform = Arc<dyn Platform>;
 
+/// Turns an envelope's raw JSON into an event. Never fails on a type it does not know, and needs no
+/// bot: what was taken can be kept even when its bot is not configured any more.
+///
+/// # Errors
+/// When the JSON is not an event of its platform at all.
+pub fn decode(envelope: Envelope) -> Result<Event, DecodeError> {
+    match envelope.platform {
+        PlatformKind::Line => line::decode(envelope),
+    }
+}
+
 /// A chat platform, as one configured bot sees it.
 pub trait Platform: fmt::Debug + Send + Sync {
-    /// Turns an envelope's raw JSON into an event. Never fails on a type it does not know.
-    ///
-    /// # Errors
-    /// When the JSON is not an event of this platform at all.
-    fn decode(&self, envelope: Envelope) -> Result<Event, DecodeError>;
-
-    /// Answers an event with one call. At most [`Platform::max_texts`] texts, each within
-    /// [`Platform::max_units`].
+    /// Answers an event with one call, which is never repeated here: its outcome may be unknown.
+    /// At most [`Platform::max_texts`] texts, each within [`Platform::max_units`].
     fn reply<'a>(
         &'a self,
         token: &'a ReplyToken,
         texts: &'a [String],
     ) -> BoxFuture<'a, Result<Vec<MessageId>, PlatformError>>;
 
-    /// Sends texts without an event to answer. `retry_key` (a UUID) makes repeating it harmless.
+    /// Sends texts without an event to answer. `retry_key` (a UUID) makes repeating it harmless,
+    /// and so a call that may not have come through is repeated a few times before it fails.
     fn push<'a>(
         &'a self,
         channel: &'a ChannelRef,
@@ -57,6 +70,19 @@ pub trait Platform: fmt::Debug + Send + Sync {
         channel: &'a ChannelRef,
     ) -> BoxFuture<'a, Result<ChannelSummary, PlatformError>>;
 
+    /// The bytes of a media message, as they come.
+    fn content<'a>(
+        &'a self,
+        message: &'a MessageId,
+        part: Part,
+    ) -> BoxFuture<'a, Result<Download, PlatformError>>;
+
+    /// Whether the platform has a video or sound ready to be had.
+    fn preparation<'a>(
+        &'a self,
+        message: &'a MessageId,
+    ) -> BoxFuture<'a, Result<Preparation, PlatformError>>;
+
     /// The bot's own profile.
     fn bot(&self) -> BoxFuture<'_, Result<BotInfo, PlatformError>>;
 
@@ -67,6 +93,40 @@ pub trait Platform: fmt::Debug + Send + Sync {
     fn max_units(&self) -> usize;
 }
 
+/// Which bytes of a media message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// What was sent.
+    Original,
+    /// A small picture of it.
+    Preview,
+}
+
+/// Bytes on their way from the platform.
+pub struct Download {
+    /// How many there will be, where it says.
+    pub length: Option<u64>,
+    /// The bytes; breaks off with an error, never silently.
+    pub bytes: BoxStream<'static, Result<Bytes, PlatformError>>,
+}
+
+impl fmt::Debug for Download {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Download").field("length", &self.length).finish_non_exhaustive()
+    }
+}
+
+/// Whether a file can be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preparation {
+    /// It can.
+    Ready,
+    /// Soon.
+    Pending,
+    /// It never will.
+    Failed,
+}
+
 /// A person as the platform shows them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
@@ -74,6 +134,8 @@ pub struct Profile {
     pub display_name: String,
     /// Their picture.
     pub picture_url: Option<String>,
+    /// Their language as a BCP 47 tag, where the platform tells it.
+    pub language: Option<String>,
 }
 
 /// A chat as the platform shows it.
@@ -96,56 +158,4 @@ pub struct BotInfo {
     pub display_name: String,
     /// Its picture.
     pub picture_url: Option<String>,
-}
-
-/// An envelope that holds no event.
-#[derive(Debug, thiserror::Error)]
-#[error("not an event of the platform: {0}")]
-pub struct DecodeError(#[from] pub serde_json::Error);
-
-/// Why a call to the platform gave nothing.
-#[derive(Debug, thiserror::Error)]
-pub enum PlatformError {
-    /// The reply token is used up, expired or unknown.
-    #[error("the reply token is no longer valid")]
-    InvalidReplyToken,
-    /// There is no such person or chat, or the bot may not see them.
-    #[error("the platform does not know it")]
-    NotFound,
-    /// The channel access token is wrong or expired.
-    #[error("the platform refused the access token")]
-    Unauthorized,
-    /// Too many calls; try again later.
-    #[error("the platform asks to slow down")]
-    RateLimited {
-        /// How long to wait, where it says.
-        retry_after: Option<Duration>,
-    },
-    /// Any other refusal.
-    #[error("the platform refused with status {status}")]
-    Refused {
-        /// Its HTTP status.
-        status: u16,
-    },
-    /// It never got there: trying again is safe.
-    #[error("the platform cannot be reached")]
-    Unreachable(#[source] reqwest::Error),
-    /// It may or may not have happened: no answer, a broken answer or a server error.
-    #[error("the outcome of the platform call is unknown")]
-    Unknown(#[source] Option<reqwest::Error>),
-}
-
-impl PlatformError {
-    /// A short stable name for records and metrics; never holds text of the platform.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::InvalidReplyToken => "expired_token",
-            Self::NotFound => "not_found",
-            Self::Unauthorized => "unauthorized",
-            Self::RateLimited { .. } => "rate_limited",
-            Self::Refused { .. } => "platform_error",
-            Self::Unreachable(_) => "unreachable",
-            Self::Unknown(_) => "unknown_outcome",
-        }
-    }
 }

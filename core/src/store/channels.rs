@@ -28,6 +28,8 @@ pub struct Channel {
     pub id: ChannelId,
     /// Its kind.
     pub kind: ChannelKind,
+    /// The bot that is in it, or was last; empty while none was heard of.
+    pub bot: String,
     /// Its name, once known.
     pub name: Option<String>,
     /// Its picture, once known.
@@ -48,12 +50,15 @@ pub struct Channel {
     pub message_count: i64,
     /// IANA name of the zone in which its days begin.
     pub time_zone: String,
+    /// Days after which its messages are removed; `None`: never.
+    pub retention_days: Option<i64>,
 }
 
 #[derive(Debug, sqlx::FromRow)]
 struct ChannelRow {
     channel_id: String,
     r#type: String,
+    bot: String,
     name: Option<String>,
     picture_url: Option<String>,
     member_count: i64,
@@ -64,18 +69,19 @@ struct ChannelRow {
     bytes: i64,
     message_count: i64,
     time_zone: String,
+    retention_days: Option<i64>,
 }
 
 macro_rules! channels {
     ($rest:literal) => {
         concat!(
-            "SELECT c.channel_id, c.type, c.name, c.picture_url,
+            "SELECT c.channel_id, c.type, c.bot, c.name, c.picture_url,
                     COALESCE(c.member_count, (SELECT COUNT(*) FROM members n
                         WHERE n.channel_id = c.channel_id AND NOT (n.left_at > 0
                           AND n.left_at >= n.joined_at AND n.left_at >= n.last_seen_at))
                     ) AS member_count,
                     c.created_at, c.created_by, c.enabled_at, c.disabled_at, c.bytes,
-                    c.message_count, c.time_zone
+                    c.message_count, c.time_zone, c.retention_days
              FROM channels c ",
             $rest
         )
@@ -211,6 +217,7 @@ impl TryFrom<ChannelRow> for Channel {
         Ok(Self {
             id: row.channel_id.into(),
             kind,
+            bot: row.bot,
             name: row.name,
             picture_url: row.picture_url,
             member_count: row.member_count,
@@ -221,6 +228,7 @@ impl TryFrom<ChannelRow> for Channel {
             bytes: row.bytes,
             message_count: row.message_count,
             time_zone: row.time_zone,
+            retention_days: row.retention_days,
         })
     }
 }

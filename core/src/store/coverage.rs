@@ -24,6 +24,10 @@ pub struct Coverage {
     pub gaps: Vec<Gap>,
     /// Media files that are missing.
     pub media: Vec<LostMedia>,
+    /// Days after which messages are removed; `None`: never.
+    pub retention_days: Option<i64>,
+    /// Messages sent before this were removed because of their age.
+    pub retained_from: Option<Timestamp>,
 }
 
 /// Media files of which nothing is kept, for one reason.
@@ -105,6 +109,7 @@ impl Store {
             read!(self, conn => query_as(BOUNDS).bind(c).fetch_one(conn))?;
         let lost: Vec<(String, Option<String>, i64)> =
             read!(self, conn => query_as(LOST).bind(c).fetch_all(conn))?;
+        let (retention_days, retained_from) = self.retention(channel).await?;
         let media = |(status, reason, count)| LostMedia { status, reason, count };
         Ok(Coverage {
             since: since(&self.presence(channel).await?),
@@ -113,6 +118,8 @@ impl Store {
                 .map(|(from, to)| (Timestamp::from_millis(from), Timestamp::from_millis(to))),
             gaps: self.gaps(channel, None, None).await?,
             media: lost.into_iter().map(media).collect(),
+            retention_days,
+            retained_from,
         })
     }
 

@@ -17,6 +17,9 @@ use super::StoreError;
 /// Waiting for a free connection longer than this means the database is down or overloaded.
 const ACQUIRE: Duration = Duration::from_secs(5);
 
+/// SQLite waits this long for another process that writes.
+const BUSY: Duration = Duration::from_secs(10);
+
 /// Bytes of the SQLite file that each connection of a service maps into memory.
 pub(super) const MAPPED: &str = "268435456";
 /// The same for a command that reads everything once: mapping would only fill the memory.
@@ -51,7 +54,7 @@ pub(super) enum Db {
     Postgres(PgPool),
 }
 
-/// A write transaction. Dropped without [`Tx::commit`], it is rolled back.
+/// A transaction. Dropped without [`Tx::commit`], it is rolled back.
 #[derive(Debug)]
 pub(super) enum Tx {
     Sqlite(Transaction<'static, Sqlite>),
@@ -127,11 +130,13 @@ impl Db {
             .journal_mode(SqliteJournalMode::Wal)
             // The bus forgets an event once it is stored, so storing must outlive a power cut.
             .synchronous(SqliteSynchronous::Full)
-            .busy_timeout(Duration::from_secs(10))
+            .busy_timeout(BUSY)
             .foreign_keys(true)
             .pragma("cache_size", "-16000")
             .pragma("mmap_size", mapped)
             .pragma("temp_store", "memory")
+            // What was taken back is not left lying in pages that are free.
+            .pragma("secure_delete", "on")
             .disable_statement_logging();
         let pool = |size| SqlitePoolOptions::new().max_connections(size).acquire_timeout(ACQUIRE);
         let write = pool(1).connect_with(options.clone()).await?;
@@ -162,6 +167,15 @@ impl Db {
         })
     }
 
+    /// Starts a transaction that reads one state of everything.
+    pub(super) async fn snapshot(&self) -> Result<Tx, StoreError> {
+        const POSTGRES: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        Ok(match self {
+            Self::Sqlite { read, .. } => Tx::Sqlite(read.begin_with("BEGIN DEFERRED").await?),
+            Self::Postgres(pool) => Tx::Postgres(pool.begin_with(POSTGRES).await?),
+        })
+    }
+
     /// Brings the schema up to date. Many processes may do so at once.
     pub(super) async fn migrate(&self) -> Result<(), StoreError> {
         match self {
@@ -169,6 +183,22 @@ impl Db {
             Self::Postgres(pool) => sqlx::migrate!("../migrations/postgres").run(pool).await,
         }
         .map_err(StoreError::from)
+    }
+
+    /// Moves what SQLite's log holds into the file and empties it, unless somebody reads: what was
+    /// taken back stays in the log until then. PostgreSQL looks after itself.
+    pub(super) async fn scrub(&self) -> Result<(), StoreError> {
+        let Self::Sqlite { write, .. } = self else {
+            return Ok(());
+        };
+        let mut conn = write.acquire().await?;
+        // A reader may take long, and everybody who writes would wait for it.
+        sqlx::query("PRAGMA busy_timeout = 0").execute(&mut *conn).await?;
+        let done = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut *conn).await;
+        let wait = format!("PRAGMA busy_timeout = {}", BUSY.as_millis());
+        sqlx::query(sqlx::AssertSqlSafe(wait)).execute(&mut *conn).await?;
+        done?;
+        Ok(())
     }
 
     pub(super) async fn close(&self) {

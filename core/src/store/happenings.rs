@@ -8,9 +8,9 @@ use sqlx::{query, query_as};
 
 use super::channels::channel_keys;
 use super::db::{Db, Sql, Tx, exec, read};
+use super::happening_kind::HappeningKind;
 use super::{Store, StoreError, parsed};
 use crate::id::{ChannelId, UserId};
-use crate::plan::UsageStatus;
 use crate::time::Timestamp;
 
 /// Rows looked at in one read, at most: what bounds the work for a caller whose channels are quiet
@@ -18,87 +18,6 @@ use crate::time::Timestamp;
 const WINDOW: i64 = 20_000;
 /// Old rows deleted at a time.
 const SWEEP: i64 = 5_000;
-
-/// The kinds of what happens (contract section 7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, utoipa::ToSchema, serde::Serialize)]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum HappeningKind {
-    #[serde(rename = "message.received")]
-    MessageReceived,
-    #[serde(rename = "message.edited")]
-    MessageEdited,
-    #[serde(rename = "message.unsent")]
-    MessageUnsent,
-    #[serde(rename = "member.joined")]
-    MemberJoined,
-    #[serde(rename = "member.left")]
-    MemberLeft,
-    #[serde(rename = "file.uploaded")]
-    FileUploaded,
-    #[serde(rename = "media.failed")]
-    MediaFailed,
-    #[serde(rename = "backup.paused")]
-    BackupPaused,
-    #[serde(rename = "backup.resumed")]
-    BackupResumed,
-    #[serde(rename = "usage.warning")]
-    UsageWarning,
-    #[serde(rename = "usage.critical")]
-    UsageCritical,
-    #[serde(rename = "usage.exceeded")]
-    UsageExceeded,
-}
-
-impl HappeningKind {
-    /// Every kind there is.
-    pub const ALL: [Self; 12] = [
-        Self::MessageReceived,
-        Self::MessageEdited,
-        Self::MessageUnsent,
-        Self::MemberJoined,
-        Self::MemberLeft,
-        Self::FileUploaded,
-        Self::MediaFailed,
-        Self::BackupPaused,
-        Self::BackupResumed,
-        Self::UsageWarning,
-        Self::UsageCritical,
-        Self::UsageExceeded,
-    ];
-
-    /// Its name on every surface.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::MessageReceived => "message.received",
-            Self::MessageEdited => "message.edited",
-            Self::MessageUnsent => "message.unsent",
-            Self::MemberJoined => "member.joined",
-            Self::MemberLeft => "member.left",
-            Self::FileUploaded => "file.uploaded",
-            Self::MediaFailed => "media.failed",
-            Self::BackupPaused => "backup.paused",
-            Self::BackupResumed => "backup.resumed",
-            Self::UsageWarning => "usage.warning",
-            Self::UsageCritical => "usage.critical",
-            Self::UsageExceeded => "usage.exceeded",
-        }
-    }
-
-    /// The kind of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
-    /// What reaching that usage is called; nothing for going back to OK.
-    pub(super) const fn of_usage(status: UsageStatus) -> Option<Self> {
-        match status {
-            UsageStatus::Ok => None,
-            UsageStatus::Warning => Some(Self::UsageWarning),
-            UsageStatus::Critical => Some(Self::UsageCritical),
-            UsageStatus::Exceeded => Some(Self::UsageExceeded),
-        }
-    }
-}
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,6 +32,8 @@ pub struct Happening {
     pub channel: Option<ChannelId>,
     /// The message, or the person.
     pub subject: Option<String>,
+    /// What else it is about: the webhook that was disabled.
+    pub detail: Option<String>,
 }
 
 /// A place in the order of what happened.
@@ -134,6 +55,13 @@ pub struct Place(
     /// Its number.
     pub i64,
 );
+
+impl Place {
+    /// The name by which what stands here is told on every surface.
+    pub fn event_id(self) -> String {
+        format!("evt_{}_{}", self.0, self.1)
+    }
+}
 
 /// A part of what happened.
 #[derive(Debug, Default)]
@@ -175,7 +103,7 @@ const ADD: &str = "
 
 /// PostgreSQL commits transactions in another order than they take their numbers, so a reader
 /// goes by transaction, and only as far as none is running any more.
-const WINDOW_END: Sql = Sql {
+pub(super) const WINDOW_END: Sql = Sql {
     sqlite: "SELECT CAST(0 AS BIGINT), MAX(seq) FROM (
                  SELECT seq FROM happenings WHERE $1 = $1 AND seq > $2 ORDER BY seq LIMIT $3) w",
     postgres: "SELECT tx, seq FROM (
@@ -187,12 +115,13 @@ const WINDOW_END: Sql = Sql {
 };
 
 const ROWS: Sql = Sql {
-    sqlite: "SELECT CAST(0 AS BIGINT) AS tx, seq, type, at, channel_id, subject_id FROM happenings
+    sqlite: "SELECT CAST(0 AS BIGINT) AS tx, seq, type, at, channel_id, subject_id, detail_id
+             FROM happenings
              WHERE $1 = $1 AND seq > $2 AND $3 = $3 AND seq <= $4 AND at >= $7
                AND (channel_id IN (SELECT value ->> 'c' FROM json_each($5))
                     OR (channel_id IS NULL AND subject_id = $6))
              ORDER BY seq LIMIT $8",
-    postgres: "SELECT tx, seq, type, at, channel_id, subject_id FROM happenings
+    postgres: "SELECT tx, seq, type, at, channel_id, subject_id, detail_id FROM happenings
                WHERE (tx, seq) > ($1, $2) AND (tx, seq) <= ($3, $4) AND at >= $7
                  AND (channel_id IN (SELECT value ->> 'c' FROM json_each($5))
                       OR (channel_id IS NULL AND subject_id = $6))
@@ -215,6 +144,11 @@ const ADOPT: &str = "
     UPDATE happenings SET tx = 0
     WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
 
+/// Whoever makes deliveries of them has read as far in them as before.
+const ADOPT_READER: &str = "
+    UPDATE webhook_feed SET tx = 0
+    WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+
 #[derive(Debug, sqlx::FromRow)]
 struct Row {
     tx: i64,
@@ -223,6 +157,7 @@ struct Row {
     at: i64,
     channel_id: Option<String>,
     subject_id: Option<String>,
+    detail_id: Option<String>,
 }
 
 /// Writes down what happened.
@@ -291,6 +226,7 @@ impl Store {
     pub(super) async fn adopt_happenings(&self) -> Result<(), StoreError> {
         if let Db::Postgres(pool) = &self.db {
             query(ADOPT).execute(pool).await?;
+            query(ADOPT_READER).execute(pool).await?;
         }
         Ok(())
     }
@@ -307,6 +243,7 @@ impl TryFrom<Row> for Happening {
             at: Timestamp::from_millis(row.at),
             channel: row.channel_id.map(ChannelId::from),
             subject: row.subject_id,
+            detail: row.detail_id,
         })
     }
 }

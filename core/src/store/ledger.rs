@@ -153,12 +153,12 @@ impl Ledger {
             .filter(|(_, bytes)| *bytes != 0)
     }
 
-    /// Users whose usage status changed, with the new one.
-    pub(super) fn crossings(&self) -> impl Iterator<Item = (&UserId, UsageStatus)> {
+    /// Users whose usage status changed, with the old and the new one.
+    pub(super) fn crossings(&self) -> impl Iterator<Item = (&UserId, UsageStatus, UsageStatus)> {
         self.users.iter().filter_map(|(id, account)| {
             let before = Usage::new(account.before, account.plan).status();
             let after = account.usage().status();
-            (before != after).then_some((id, after))
+            (before != after).then_some((id, before, after))
         })
     }
 }

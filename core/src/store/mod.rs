@@ -11,6 +11,8 @@ mod assistant;
 mod channels;
 mod coverage;
 mod db;
+mod doctor;
+mod happening_kind;
 mod happenings;
 mod idempotency;
 mod keep;
@@ -20,6 +22,9 @@ mod logins;
 mod media;
 mod members;
 mod messages;
+mod notices;
+mod oauth;
+mod oauth_clients;
 mod other;
 mod replies;
 mod roles;
@@ -27,6 +32,7 @@ mod sessions;
 mod sightings;
 mod subscriptions;
 mod users;
+mod webhooks;
 
 use std::path::Path;
 
@@ -35,7 +41,9 @@ use db::{Db, MAPPED, Sql, UNMAPPED, read};
 pub use assistant::{AssistantState, IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
 pub use channels::{Channel, ChannelStatus};
 pub use coverage::{Coverage, LostMedia};
-pub use happenings::{Feed, FeedReader, Happening, HappeningKind, Place};
+pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaMend, UserAudit};
+pub use happening_kind::HappeningKind;
+pub use happenings::{Feed, FeedReader, Happening, Place};
 pub use idempotency::{IdempotencyKey, Repeated};
 pub use keep::{
     ChannelChange, Imported, ImportedMedia, ImportedMessage, ImportedPerson, Kept, Removed,
@@ -48,12 +56,19 @@ pub use media::{
 };
 pub use members::{Member, MemberStatus};
 pub use messages::{Gap, MessageFilter, MessagePage, Order, Sender, StoredMessage};
+pub use notices::UsageNotice;
+pub use oauth::{Grant, NewGrant, NewTokens, Once};
+pub use oauth_clients::{Consent, OAuthClient};
 pub use replies::{Claim, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus};
 pub use roles::RoleSet;
 pub use sessions::{NewSession, Session, SignedIn};
 pub use sightings::{Sighting, SightingKind};
 pub use subscriptions::{ChannelUsage, Subscribed, Subscription, UserUsage};
 pub use users::User;
+pub use webhooks::{
+    Attempt, ClaimRoom, ClaimedDelivery, Delivery, DeliveryStatus, DisabledReason, NewWebhook,
+    Next, TEST_EVENT, Told, UntoldWebhook, WEBHOOKS_OF_USER, Webhook, WebhookChange, WebhookQueue,
+};
 
 use crate::config::Database;
 use crate::message::MessageState;
@@ -151,6 +166,15 @@ impl Store {
             Db::Sqlite { .. } => sql.sqlite,
             Db::Postgres(_) => sql.postgres,
         }
+    }
+
+    /// Removes what was taken back from places that only the database's files show. Cheap; to be
+    /// called now and then.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn scrub(&self) -> Result<(), StoreError> {
+        self.db.scrub().await
     }
 
     /// Closes every connection.

@@ -1,11 +1,15 @@
 //! Events of types that this version does not know, kept as they came (contract section 9).
 
 use serde::Serialize;
-use sqlx::query;
+use sqlx::{query, query_as};
 
-use super::db::exec;
+use super::db::{exec, run};
 use super::{Store, StoreError};
 use crate::event::Event;
+use crate::time::Timestamp;
+
+/// Events removed in one transaction.
+const BATCH: i64 = 1_000;
 
 #[derive(Serialize)]
 struct OtherEvent<'a> {
@@ -24,7 +28,27 @@ const SAVE: &str = "
     FROM json_each($1) WHERE TRUE
     ON CONFLICT (event_id) DO NOTHING";
 
+/// Says which ones, so that they can be counted; the oldest go first.
+const PURGE: &str = "
+    DELETE FROM other_events WHERE event_id IN
+        (SELECT event_id FROM other_events WHERE at < $1 ORDER BY at, event_id LIMIT $2)
+    RETURNING event_id";
+
 impl Store {
+    /// Removes a batch of events of unknown type that happened before that time, and says how many
+    /// there were; 0 at the end.
+    ///
+    /// # Errors
+    /// When the database fails; nothing of the batch is gone then.
+    pub async fn purge_other_events(&self, before: Timestamp) -> Result<usize, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let gone: Vec<(String,)> =
+            run!(tx_ref, c => query_as(PURGE).bind(before.millis()).bind(BATCH).fetch_all(c))?;
+        tx.commit().await?;
+        Ok(gone.len())
+    }
+
     /// Keeps events of unknown type with the platform's name of each.
     ///
     /// # Errors

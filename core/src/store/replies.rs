@@ -145,8 +145,9 @@ const SUPPRESSED: &str = "
     UPDATE qa_rules SET hit_count = hit_count + 1, suppressed_count = suppressed_count + 1
     WHERE channel_id = $1 AND rule_id = $2";
 const FINISH: &str = "
-    UPDATE replies SET status = $2, reason = $3, finished_at = $4
+    UPDATE replies SET status = $2, reason = $3, finished_at = $4, sent_ids = $5
     WHERE event_id = $1 AND status = 'sending'";
+const SENT: &str = "SELECT sent_ids FROM replies WHERE event_id = $1 AND status = 'sent'";
 const INTERRUPT: &str = "
     UPDATE replies SET status = 'failed', reason = 'interrupted', finished_at = $2
     WHERE status = 'sending' AND created_at < $1";
@@ -198,11 +199,30 @@ impl Store {
         }
         let status = if outcome.is_ok() { ReplyStatus::Sent } else { ReplyStatus::Failed };
         let (status, reason) = (status.name(), outcome.err());
+        let ids: Vec<_> = own_messages.iter().map(|change| change.message.as_str()).collect();
+        let ids = serde_json::to_string(&ids)?;
         exec!(
             tx_ref,
-            query(FINISH).bind(event.as_str()).bind(status).bind(reason).bind(now.millis())
+            query(FINISH)
+                .bind(event.as_str())
+                .bind(status)
+                .bind(reason)
+                .bind(now.millis())
+                .bind(&ids)
         )?;
         tx.commit().await
+    }
+
+    /// The bot's own messages of a reply that was given; none for any other event.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn sent_messages(&self, event: &EventId) -> Result<Vec<MessageId>, StoreError> {
+        let row: Option<(Option<String>,)> =
+            read!(self, c => query_as(SENT).bind(event.as_str()).fetch_optional(c))?;
+        let ids: Option<Vec<String>> =
+            row.and_then(|(ids,)| ids).map(|ids| serde_json::from_str(&ids)).transpose()?;
+        Ok(ids.into_iter().flatten().map(MessageId::new).collect())
     }
 
     /// Records as failed what was being sent when its process died before `before`: nobody knows

@@ -8,7 +8,8 @@ use sqlx::{query, query_as};
 
 use super::coverage::{Presence, note};
 use super::db::{Sql, Tx, exec, locking, run};
-use super::happenings::{HappeningKind, NewHappening, log};
+use super::happening_kind::HappeningKind;
+use super::happenings::{NewHappening, log};
 use super::members::UserKey;
 use super::{Store, StoreError};
 use crate::event::{ChannelRef, PlatformKind};
@@ -22,7 +23,7 @@ pub struct Sighting {
     pub channel: ChannelRef,
     /// On which platform.
     pub platform: PlatformKind,
-    /// By which bot.
+    /// By which bot; empty for none, as where a channel is imported.
     pub bot: String,
     /// When, by the platform's clock.
     pub at: Timestamp,
@@ -54,6 +55,9 @@ const SAVE_CHANNELS: &str = "
            CAST(value ->> 'off' AS BIGINT)
     FROM json_each($1) WHERE TRUE
     ON CONFLICT (channel_id) DO UPDATE SET
+        bot = CASE WHEN excluded.bot <> ''
+                        AND (channels.bot = '' OR excluded.enabled_at > channels.enabled_at)
+                   THEN excluded.bot ELSE channels.bot END,
         created_at = CASE WHEN excluded.created_at < channels.created_at
                           THEN excluded.created_at ELSE channels.created_at END,
         enabled_at = CASE WHEN excluded.enabled_at > channels.enabled_at
@@ -61,7 +65,8 @@ const SAVE_CHANNELS: &str = "
         disabled_at = CASE WHEN excluded.disabled_at > channels.disabled_at
                            THEN excluded.disabled_at ELSE channels.disabled_at END
     WHERE excluded.created_at < channels.created_at OR excluded.enabled_at > channels.enabled_at
-       OR excluded.disabled_at > channels.disabled_at";
+       OR excluded.disabled_at > channels.disabled_at
+       OR (channels.bot = '' AND excluded.bot <> '')";
 
 const SAVE_USERS: &str = "
     INSERT INTO users (user_id, created_at)
@@ -213,7 +218,9 @@ fn merged(sightings: &[Sighting]) -> Merged<'_> {
         });
         channel.first = channel.first.min(at);
         match &sighting.kind {
-            SightingKind::BotJoined => channel.on = channel.on.max(at),
+            SightingKind::BotJoined if at > channel.on => {
+                (channel.on, channel.bot) = (at, &sighting.bot);
+            }
             SightingKind::BotLeft => channel.off = channel.off.max(at),
             _ => {}
         }

@@ -97,7 +97,7 @@ const CANCEL: &str =
 const OF_USER: &str =
     "SELECT channel_id FROM subscriptions WHERE user_id = $1 AND cancelled_at = 0";
 
-const SUBSCRIBERS: &str = "
+pub(super) const SUBSCRIBERS: &str = "
     SELECT s.channel_id, s.user_id, s.created_at, u.plan, u.used_bytes
     FROM subscriptions s JOIN users u ON u.user_id = s.user_id
     WHERE s.cancelled_at = 0 AND s.channel_id = $1";
@@ -269,8 +269,9 @@ async fn unsubscribe_in(
         return Ok(false);
     }
     ledger.release(user, bytes - known.bytes_at_subscribe);
-    save_ledger(tx, &ledger, now).await?;
+    // Before the room that this makes resumes the user's channels: this one is none any more.
     exec!(tx, query(CANCEL).bind(c).bind(u).bind(now.millis()))?;
+    save_ledger(tx, &ledger, now).await?;
     if !has_subscribers(tx, channel).await? {
         note(tx, channel, now, Presence::Unsubscribed).await?;
     }

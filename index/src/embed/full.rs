@@ -147,7 +147,7 @@ impl Vectors {
         let (scale, base) = (self.scales[token % PARTS], self.bases[token % PARTS]);
         let row = self.table.get(token * WIDTH..(token + 1) * WIDTH).unwrap_or_default();
         for (number, &byte) in vector.iter_mut().zip(row) {
-            *number = f32::from(byte).mul_add(scale, base);
+            *number = f32::from(byte) * scale + base;
         }
     }
 }

@@ -1,14 +1,13 @@
 //! Layers of a neural network, each over a batch of rows.
 
-use super::matrix::{Rows, Weights};
+use crate::matrix::{Rows, Weights};
 
 /// Under the root of a norm, so that it never divides by zero; the package's value.
 const EPSILON: f32 = 1e-12;
 
 /// A product with weights, plus a bias.
-pub(super) struct Linear {
-    inputs: usize,
-    weights: Weights,
+pub(super) struct Linear<W = i8> {
+    weights: Weights<W>,
     bias: Vec<f32>,
 }
 
@@ -20,10 +19,10 @@ impl Linear {
         outputs: usize,
         with_bias: bool,
     ) -> Option<Self> {
-        let weights = Weights::new(numbers.split_off(..inputs * outputs)?, outputs);
+        let weights = bytes(numbers.split_off(..inputs * outputs)?, outputs);
         let bias =
             if with_bias { numbers.split_off(..outputs)?.to_vec() } else { vec![0.0; outputs] };
-        Some(Self { inputs, weights, bias })
+        Some(Self { weights, bias })
     }
 
     /// Takes the weights of several layers that have the same inputs, then their biases; they
@@ -33,19 +32,22 @@ impl Linear {
         inputs: usize,
         outputs: [usize; N],
     ) -> Option<Self> {
-        let width = outputs.iter().sum();
-        let mut joined = vec![0.0; inputs * width];
-        let mut column = 0;
-        for outputs in outputs {
-            let weights = numbers.split_off(..inputs * outputs)?;
-            for (row, weights) in joined.chunks_exact_mut(width).zip(weights.chunks_exact(outputs))
-            {
-                row[column..column + outputs].copy_from_slice(weights);
-            }
-            column += outputs;
-        }
-        let bias = numbers.split_off(..width)?.to_vec();
-        Some(Self { inputs, weights: Weights::new(&joined, width), bias })
+        let layers: Option<Vec<Weights<i8>>> = outputs
+            .iter()
+            .map(|&outputs| Some(bytes(numbers.split_off(..inputs * outputs)?, outputs)))
+            .collect();
+        let bias = numbers.split_off(..outputs.iter().sum())?.to_vec();
+        Some(Self { weights: layers?.into_iter().reduce(Weights::beside)?, bias })
+    }
+}
+
+impl<W: Copy> Linear<W>
+where
+    f32: From<W>,
+{
+    /// A layer without a bias.
+    pub(super) fn without_bias(weights: Weights<W>) -> Self {
+        Self { bias: vec![0.0; weights.outputs()], weights }
     }
 
     /// What is added to every row.
@@ -62,16 +64,27 @@ impl Linear {
 
     /// The layer's outputs for `count` rows, one after another.
     pub(super) fn rows(&self, data: &[f32], count: usize) -> Vec<f32> {
-        let starts: Vec<usize> = (0..count).map(|row| row * self.inputs).collect();
+        let starts: Vec<usize> = (0..count).map(|row| row * self.weights.inputs()).collect();
         self.products(Rows { data, starts: &starts })
     }
 
     /// Adds the products of rows, one after another, to `sums`; the bias is not added.
     pub(super) fn add_rows(&self, data: &[f32], sums: &mut [f32]) {
-        let starts: Vec<usize> =
-            (0..sums.len() / self.weights.outputs()).map(|row| row * self.inputs).collect();
+        let count = sums.len() / self.weights.outputs();
+        let starts: Vec<usize> = (0..count).map(|row| row * self.weights.inputs()).collect();
         self.weights.add_product(Rows { data, starts: &starts }, sums);
     }
+}
+
+/// Weights at a byte each. The package's are whole steps of 1/127 of the greatest of their array, so
+/// nothing is lost.
+fn bytes(weights: &[f32], outputs: usize) -> Weights<i8> {
+    let greatest = weights.iter().fold(0.0_f32, |greatest, weight| greatest.max(weight.abs()));
+    let scale = greatest / f32::from(i8::MAX);
+    let inverse = if scale > 0.0 { 1.0 / scale } else { 0.0 };
+    #[expect(clippy::cast_possible_truncation, reason = "within ±127")]
+    let steps: Vec<i8> = weights.iter().map(|weight| (weight * inverse).round() as i8).collect();
+    Weights::new(&steps, outputs, scale)
 }
 
 /// Layer normalization: mean 0 and variance 1, then a factor and a summand a column.

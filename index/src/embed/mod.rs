@@ -9,7 +9,6 @@ mod files;
 mod full;
 mod install;
 mod layers;
-mod matrix;
 mod network;
 mod npy;
 mod pieces;
@@ -56,7 +55,7 @@ pub fn built_in() -> Arc<dyn Embedder> {
 }
 
 /// Makes the length of `vector` 1, unless it is 0.
-fn normalize(vector: &mut [f32]) {
+pub(crate) fn normalize(vector: &mut [f32]) {
     let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt();
     if length > 0.0 {
         for number in vector {

@@ -6,7 +6,7 @@
 
 use super::ModelError;
 use super::layers::{Linear, Norm, add, rectify};
-use super::matrix::Rows;
+use crate::matrix::{Rows, Weights};
 
 /// Numbers in a piece's vector and in a text's.
 pub(super) const WIDTH: usize = 512;
@@ -62,7 +62,7 @@ struct End {
     third: Linear,
     third_residual: Linear,
     fourth: Linear,
-    rotation: Linear,
+    rotation: Linear<i16>,
 }
 
 /// Texts of a batch: how many pieces each has.
@@ -197,7 +197,7 @@ impl End {
             third: Linear::take(rest, HIDDEN, WIDTH, false)?,
             third_residual: Linear::take(rest, HIDDEN, WIDTH, false)?,
             fourth: Linear::take(rest, WIDTH, WIDTH, false)?,
-            rotation: Linear::take(&mut rotation().as_slice(), WIDTH, WIDTH, false)?,
+            rotation: Linear::without_bias(rotation()),
         })
     }
 
@@ -222,14 +222,13 @@ impl End {
 }
 
 /// The weights of the layer that turns vectors into the basis of [`ROTATION`].
-fn rotation() -> Vec<f32> {
-    let mut weights = vec![0.0; WIDTH * WIDTH];
+fn rotation() -> Weights<i16> {
+    let mut weights = vec![0; WIDTH * WIDTH];
     for (place, &number) in ROTATION.as_chunks().0.iter().enumerate() {
         let (component, input) = (place / WIDTH, place % WIDTH);
-        let number = f32::from(i16::from_le_bytes(number)) / f32::from(i16::MAX);
-        weights[input * WIDTH + component] = number;
+        weights[input * WIDTH + component] = i16::from_le_bytes(number);
     }
-    weights
+    Weights::new(&weights, WIDTH, 1.0 / f32::from(i16::MAX))
 }
 
 /// Where each piece of each text is when every text has a margin before and after it.

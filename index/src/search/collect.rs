@@ -2,14 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 
 use tantivy::collector::{Collector, SegmentCollector};
-use tantivy::columnar::ColumnValues;
 use tantivy::{DocAddress, DocId, Score, SegmentOrdinal, SegmentReader};
 
 use super::cursor::Rank;
-use super::schema::{SENT_AT, TIE};
+use super::generation::Columns;
 
 /// What was collected.
 #[derive(Debug, Default)]
@@ -21,27 +19,29 @@ pub(super) struct Collected {
 }
 
 /// Collects the best `limit` results after `after`, and counts all.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Best {
+#[derive(Clone, Copy)]
+pub(super) struct Best<'a> {
+    /// Of each segment.
+    pub(super) columns: &'a [Columns],
     pub(super) by_score: bool,
     pub(super) after: Option<Rank>,
     pub(super) limit: usize,
 }
 
-impl Collector for Best {
+impl Collector for Best<'_> {
     type Fruit = Collected;
     type Child = BestInSegment;
 
     fn for_segment(
         &self,
         segment: SegmentOrdinal,
-        reader: &SegmentReader,
+        _reader: &SegmentReader,
     ) -> tantivy::Result<BestInSegment> {
         Ok(BestInSegment {
-            best: *self,
+            after: self.after,
+            limit: self.limit,
             segment,
-            sent_at: reader.fast_fields().column_first_or_default(SENT_AT)?,
-            tie: reader.fast_fields().column_first_or_default(TIE)?,
+            columns: self.columns[segment as usize].clone(),
             kept: BinaryHeap::with_capacity(self.limit + 1),
             total: 0,
         })
@@ -65,10 +65,10 @@ impl Collector for Best {
 
 /// [`Best`] of one segment.
 pub(super) struct BestInSegment {
-    best: Best,
+    after: Option<Rank>,
+    limit: usize,
     segment: SegmentOrdinal,
-    sent_at: Arc<dyn ColumnValues<i64>>,
-    tie: Arc<dyn ColumnValues<u64>>,
+    columns: Columns,
     /// The worst kept result on top.
     kept: BinaryHeap<Reverse<(Rank, DocId)>>,
     total: usize,
@@ -80,18 +80,18 @@ impl SegmentCollector for BestInSegment {
     fn collect(&mut self, doc: DocId, score: Score) {
         self.total += 1;
         let score = rounded(score);
-        let mut rank = Rank { score, sent_at: self.sent_at.get_val(doc), tie: u64::MAX };
-        let full = self.kept.len() >= self.best.limit;
+        let mut rank = Rank { score, sent_at: self.columns.sent_at.get_val(doc), tie: u64::MAX };
+        let full = self.kept.len() >= self.limit;
         // The common case first: worse than all that is kept, whatever the tie-breaker.
         if full && self.kept.peek().is_none_or(|Reverse((worst, _))| rank <= *worst) {
             return;
         }
-        rank.tie = self.tie.get_val(doc);
-        if self.best.after.is_some_and(|after| rank >= after) {
+        rank.tie = self.columns.tie.get_val(doc);
+        if self.after.is_some_and(|after| rank >= after) {
             return;
         }
         self.kept.push(Reverse((rank, doc)));
-        if self.kept.len() > self.best.limit {
+        if self.kept.len() > self.limit {
             self.kept.pop();
         }
     }

@@ -12,7 +12,7 @@ use tantivy::query::{
 };
 use tantivy::schema::{Field, IndexRecordOption};
 
-use super::phrase::OpenPhraseQuery;
+use super::phrase::{OpenPhraseQuery, PREFIX_SCORE};
 use super::query::{Has, Needle, Query, Sides};
 use super::related::{RelatedQuery, RelatedTerm};
 use super::schema::{Fields, HAS_LINK};
@@ -26,8 +26,8 @@ type Clause = (Occur, Box<dyn TantivyQuery>);
 /// The types that `has:media` means.
 const MEDIA: [&str; 4] = ["image", "video", "audio", "file"];
 
-/// What a word that begins as typed scores; the very word scores its BM25 on top.
-const PREFIX_SCORE: f32 = 0.5;
+/// So many channels are few: all that was said in them can be looked through.
+const FEW_CHANNELS: usize = 32;
 
 /// Compiles requests.
 #[derive(Clone, Copy)]
@@ -47,34 +47,49 @@ impl Compiler {
     }
 
     /// The query for messages that hold enough of the words, and all else, but not all of the
-    /// words.
+    /// words (which need not be asked unless there are `any_exact` ones).
     pub(super) fn related(
         &self,
         request: &SearchRequest<'_>,
         statistics: &Statistics,
+        any_exact: bool,
     ) -> Box<dyn TantivyQuery> {
         let mut clauses = self.strict(request, Needle::is_quoted);
         let words = RelatedQuery::new(&self.related_terms(request.query), statistics);
         clauses.push((Occur::Must, boxed(words)));
-        clauses.push(must_not(self.exact(request)));
+        if any_exact {
+            clauses.push(must_not(self.exact(request)));
+        }
         boxed(BooleanQuery::new(clauses))
     }
 
     /// What a message must and must not be, of the words only those that `counts`.
+    ///
+    /// A word that goes on may stand for thousands of words: in few channels these are looked for
+    /// in the messages that the rest leaves, one word of the query after the other.
     fn strict(&self, request: &SearchRequest<'_>, counts: impl Fn(&Needle) -> bool) -> Vec<Clause> {
+        let few = request.channels.filter(|channels| channels.len() <= FEW_CHANNELS);
         let text = &request.query.text;
         let wanted = text.wanted.iter().filter(|needle| counts(needle));
-        let wanted = wanted.map(|needle| (Occur::Must, self.needle(needle, request)));
-        let unwanted = text.unwanted.iter();
-        let unwanted = unwanted.map(|needle| must_not(self.needle(needle, request)));
-        let mut clauses: Vec<Clause> = wanted.chain(unwanted).collect();
+        let wanted = wanted.map(|needle| self.pieces(needle.as_str()));
+        let (open, closed): (Vec<Pieces>, Vec<Pieces>) = wanted.partition(|pieces| pieces.open);
+        let mut clauses = Vec::new();
         self.filters(request, &mut clauses);
+        clauses.extend(closed.into_iter().map(|pieces| (Occur::Must, occurs(pieces, None))));
+        for pieces in open {
+            let within = few.map(|_| boxed(BooleanQuery::new(std::mem::take(&mut clauses))));
+            clauses.push((Occur::Must, occurs(pieces, within)));
+        }
+        clauses.extend(text.unwanted.iter().map(|needle| {
+            let within = few.map(|channels| constant(any_of(self.fields.channel, channels)));
+            must_not(occurs(self.pieces(needle.as_str()), within))
+        }));
         clauses
     }
 
     /// The terms whose frequencies rank the results for `query`, in a fixed order.
     pub(super) fn ranking_terms(&self, query: &Query) -> Vec<Term> {
-        let strict = query.text.wanted.iter().flat_map(|needle| self.terms(needle.as_str()).0);
+        let strict = query.text.wanted.iter().flat_map(|needle| self.pieces(needle.as_str()).terms);
         let mut terms: Vec<Term> = strict.map(|(_, term)| term).collect();
         terms.extend(self.related_terms(query).into_iter().map(|related| related.term));
         let mut seen = HashSet::new();
@@ -130,32 +145,11 @@ impl Compiler {
         clauses.extend(query.has.unwanted.iter().map(|has_not| (Occur::MustNot, has(has_not))));
     }
 
-    /// Messages in which `needle` occurs: its terms one after another, the last word of it possibly
-    /// going on.
-    fn needle(&self, needle: &Needle, request: &SearchRequest<'_>) -> Box<dyn TantivyQuery> {
-        let (mut terms, open_end) = self.terms(needle.as_str());
-        match terms.pop() {
-            None => boxed(EmptyQuery),
-            Some(word) if open_end && !terms.is_empty() => {
-                let within = request.channels.map(|channels| any_of(self.fields.channel, channels));
-                boxed(OpenPhraseQuery::new(terms, word, within))
-            }
-            // A single word is the whole needle.
-            Some(_) if open_end => self.prefix(&self.folded(needle.as_str())),
-            Some((_, term)) if terms.is_empty() => scored(term),
-            Some(last) => {
-                terms.push(last);
-                boxed(PhraseQuery::new_with_offset(terms))
-            }
-        }
-    }
-
-    /// The terms of a needle with their positions, and whether the last one is a word that may go
-    /// on.
+    /// The terms of a needle.
     ///
     /// Of the overlapping pairs of a run every other one is enough, and the last one: positions
     /// next to each other are characters next to each other.
-    fn terms(&self, needle: &str) -> (Vec<(usize, Term)>, bool) {
+    fn pieces(&self, needle: &str) -> Pieces {
         let folded = self.folded(needle);
         let units: Vec<Unit> = units(&folded).collect();
         let term = |unit: &Unit, end| {
@@ -181,19 +175,46 @@ impl Compiler {
             }
             before = Some(unit);
         }
-        (terms, units.last().is_some_and(|unit| unit.kind == Kind::Word))
+        let open = units.last().is_some_and(|unit| unit.kind == Kind::Word);
+        Pieces { terms, open }
     }
+}
 
-    /// Messages with a word that begins with `word`, all worth the same but for those with the very
-    /// word: rare longer words would otherwise come first just because they are rare.
-    fn prefix(&self, word: &str) -> Box<dyn TantivyQuery> {
-        let term = |word: &str| Term::from_field_text(self.fields.text, word);
-        // No word holds the last code point: it is not a character.
-        let end = term(&format!("{word}{}", char::MAX));
-        let begun = boxed(RangeQuery::new(Bound::Included(term(word)), Bound::Excluded(end)));
-        let begun = boxed(ConstScoreQuery::new(begun, PREFIX_SCORE));
-        boxed(BooleanQuery::new(vec![(Occur::Must, begun), (Occur::Should, scored(term(word)))]))
+/// A needle in terms.
+struct Pieces {
+    /// With their positions, in order.
+    terms: Vec<(usize, Term)>,
+    /// Whether the last one stands for all terms that begin with it.
+    open: bool,
+}
+
+/// Messages in which a needle occurs: its pieces one after another. If the last may go on, only
+/// messages `within` are looked at.
+fn occurs(
+    Pieces { mut terms, open }: Pieces,
+    within: Option<Box<dyn TantivyQuery>>,
+) -> Box<dyn TantivyQuery> {
+    match (terms.pop(), within) {
+        (None, _) => boxed(EmptyQuery),
+        (Some((_, word)), None) if open && terms.is_empty() => prefix(&word),
+        (Some(word), within) if open => boxed(OpenPhraseQuery::new(terms, word, within)),
+        (Some((_, term)), _) if terms.is_empty() => scored(term),
+        (Some(last), _) => {
+            terms.push(last);
+            boxed(PhraseQuery::new_with_offset(terms))
+        }
     }
+}
+
+/// Messages with a term that begins with `word`, all worth the same but for those with the very
+/// word: rare longer words would otherwise come first just because they are rare.
+fn prefix(word: &Term) -> Box<dyn TantivyQuery> {
+    let text = word.value().as_str().unwrap_or_default().to_owned();
+    // No word holds the last code point: it is not a character.
+    let end = Term::from_field_text(word.field(), &format!("{text}{}", char::MAX));
+    let begun = boxed(RangeQuery::new(Bound::Included(word.clone()), Bound::Excluded(end)));
+    let begun = boxed(ConstScoreQuery::new(begun, PREFIX_SCORE));
+    boxed(BooleanQuery::new(vec![(Occur::Must, begun), (Occur::Should, scored(word.clone()))]))
 }
 
 /// The terms that one unit of a question gives, and whether each tells something by itself.
@@ -228,7 +249,11 @@ fn scored(term: Term) -> Box<dyn TantivyQuery> {
 
 /// A condition that every result meets and that ranks none of them.
 fn must(condition: Box<dyn TantivyQuery>) -> Clause {
-    (Occur::Must, boxed(ConstScoreQuery::new(condition, 0.0)))
+    (Occur::Must, constant(condition))
+}
+
+fn constant(condition: Box<dyn TantivyQuery>) -> Box<dyn TantivyQuery> {
+    boxed(ConstScoreQuery::new(condition, 0.0))
 }
 
 /// A text that no result may hold.

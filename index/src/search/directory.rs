@@ -19,11 +19,11 @@ const META_FILE: &str = "meta.json";
 /// The number of the first generation.
 const FIRST: u64 = 1;
 
-/// The version of what is written to an index: fields, folding, units. Raised whenever it changes;
+/// The version of what is written to an index: fields, order, folding, units. Raised whenever it changes;
 /// an index of another version is not read.
-const STAMP: &str = "2";
+const STAMP: &str = "3";
 /// The same without [`IndexOptions::han_variants`].
-const STAMP_APART: &str = "2 han apart";
+const STAMP_APART: &str = "3 han apart";
 
 /// What was found where an index was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ pub(super) fn create(dir: &Path, options: IndexOptions) -> Result<Index, IndexEr
     fs::write(dir.join(VERSION_FILE), stamp_of(options))?;
     let tokenizers = schema::tokenizers(options);
     let builder = Index::builder().schema(schema::schema().0).tokenizers(tokenizers);
-    Ok(builder.create_in_dir(dir)?)
+    Ok(builder.settings(schema::settings()).create_in_dir(dir)?)
 }
 
 /// What the version file says of an index of this version.

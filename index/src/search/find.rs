@@ -1,11 +1,14 @@
 //! A search from request to page: what holds everything first, what holds some of it after.
 
+use std::sync::Arc;
+
 use tantivy::schema::Value;
 use tantivy::{DocAddress, Searcher, TantivyDocument};
 
 use super::collect::{Best, Collected};
 use super::compile::Compiler;
 use super::cursor::{Cursor, Rank, Tier};
+use super::generation::View;
 use super::schema::{self, Fields};
 use super::statistics::Statistics;
 use super::{IndexError, MessageIndex, SearchHit, SearchPage, SearchRequest, Sort};
@@ -13,21 +16,23 @@ use super::{IndexError, MessageIndex, SearchHit, SearchPage, SearchRequest, Sort
 impl MessageIndex {
     /// Searches.
     pub fn search(&self, request: &SearchRequest<'_>) -> Result<SearchPage, IndexError> {
-        let searcher = self.generation().reader.searcher();
+        let view = self.generation().view();
         let compiler = Compiler { fields: self.fields(), options: self.options() };
         let by_score = request.sort == Sort::Relevance && !request.query.text.wanted.is_empty();
-        Search { searcher, compiler, request, by_score, statistics: None }.page()
+        Search { view, compiler, request, by_score, statistics: None, exact: None }.page()
     }
 }
 
 /// One search.
 struct Search<'a> {
-    searcher: Searcher,
+    view: Arc<View>,
     compiler: Compiler,
     request: &'a SearchRequest<'a>,
     by_score: bool,
     /// Taken when they are first needed.
     statistics: Option<Statistics>,
+    /// How many messages hold everything, once they were counted.
+    exact: Option<usize>,
 }
 
 impl Search<'_> {
@@ -39,6 +44,7 @@ impl Search<'_> {
         // Which parts a result has is decided on its first page.
         if is_question || started_in != Some(Tier::Related) {
             total += self.collect(Tier::Exact, &mut hits)?;
+            self.exact = Some(total);
         }
         let wants_related = is_question || started_in == Some(Tier::Related);
         let found_nothing = started_in.is_none() && total == 0;
@@ -52,7 +58,7 @@ impl Search<'_> {
             Cursor { tier, rank, levels: levels.unwrap_or_default() }
         });
         let fields = self.compiler.fields;
-        let hits = hits.into_iter().map(|hit| read(&self.searcher, fields, hit));
+        let hits = hits.into_iter().map(|hit| read(&self.view.searcher, fields, hit));
         Ok(SearchPage { hits: hits.collect::<Result<_, _>>()?, total, next })
     }
 
@@ -70,7 +76,9 @@ impl Search<'_> {
         let after = self.request.cursor.filter(|cursor| cursor.tier == tier);
         let past = self.request.cursor.is_some_and(|cursor| cursor.tier == Tier::Related);
         let room = (self.request.limit.saturating_add(1)).saturating_sub(hits.len());
+        let view = Arc::clone(&self.view);
         let collector = Best {
+            columns: &view.columns,
             by_score: self.by_score,
             after: after.map(|cursor| cursor.rank),
             limit: if past && tier == Tier::Exact { 0 } else { room },
@@ -80,10 +88,10 @@ impl Search<'_> {
         Ok(found.total)
     }
 
-    fn run(&mut self, tier: Tier, collector: &Best) -> Result<Collected, IndexError> {
+    fn run(&mut self, tier: Tier, collector: &Best<'_>) -> Result<Collected, IndexError> {
         if tier == Tier::Exact && !self.by_score {
             let compiled = self.compiler.exact(self.request);
-            return Ok(self.searcher.search(compiled.as_ref(), collector)?);
+            return Ok(self.view.searcher.search(compiled.as_ref(), collector)?);
         }
         let statistics = match self.statistics.take() {
             Some(statistics) => statistics,
@@ -91,10 +99,13 @@ impl Search<'_> {
         };
         let compiled = match tier {
             Tier::Exact => self.compiler.exact(self.request),
-            Tier::Related => self.compiler.related(self.request, &statistics),
+            Tier::Related => {
+                self.compiler.related(self.request, &statistics, self.exact != Some(0))
+            }
         };
         let query = compiled.as_ref();
-        let found = self.searcher.search_with_statistics_provider(query, collector, &statistics);
+        let found =
+            self.view.searcher.search_with_statistics_provider(query, collector, &statistics);
         self.statistics = Some(statistics);
         Ok(found?)
     }
@@ -106,7 +117,7 @@ impl Search<'_> {
         if let Some(frozen) = levels.and_then(|levels| Statistics::frozen(terms.clone(), levels)) {
             return Ok(frozen);
         }
-        Statistics::now(&self.searcher, self.compiler.fields.text, terms)
+        Statistics::now(&self.view.searcher, self.compiler.fields.text, terms)
     }
 }
 

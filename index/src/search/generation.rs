@@ -8,11 +8,15 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use arc_swap::ArcSwap;
+use tantivy::columnar::ColumnValues;
 use tantivy::directory::{Directory, INDEX_WRITER_LOCK, MmapDirectory};
-use tantivy::{Index, IndexReader, ReloadPolicy};
+use tantivy::{Index, IndexReader, ReloadPolicy, Searcher, SegmentReader};
 
 use super::IndexError;
+use super::schema::{SENT_AT, TIE};
 
 const CURRENT: &str = "current";
 const SWITCH_LOCK: &str = "switch.lock";
@@ -22,14 +26,66 @@ const REBUILD_LOCK: &str = "rebuild.lock";
 pub(super) struct Generation {
     pub(super) number: u64,
     pub(super) index: Index,
-    pub(super) reader: IndexReader,
+    /// What the last reload found.
+    view: ArcSwap<View>,
+    reader: Mutex<IndexReader>,
 }
 
 impl Generation {
     pub(super) fn new(number: u64, index: Index) -> Result<Self, IndexError> {
         // By hand: the writer here knows when, and a watching thread would only guess.
-        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        Ok(Self { number, index, reader })
+        let reader: IndexReader =
+            index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        let view = ArcSwap::from_pointee(View::new(reader.searcher())?);
+        Ok(Self { number, index, view, reader: Mutex::new(reader) })
+    }
+
+    /// The index as of the last reload.
+    pub(super) fn view(&self) -> Arc<View> {
+        self.view.load_full()
+    }
+
+    /// Sees the last commit.
+    pub(super) fn reload(&self) -> Result<(), IndexError> {
+        let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        reader.reload()?;
+        self.view.store(Arc::new(View::new(reader.searcher())?));
+        Ok(())
+    }
+}
+
+/// A commit, opened for searches.
+pub(super) struct View {
+    pub(super) searcher: Searcher,
+    /// What the commit says about its progress.
+    pub(super) progress: Option<String>,
+    /// Of each segment.
+    pub(super) columns: Vec<Columns>,
+}
+
+/// The columns of a segment that results are ordered by. To open them takes longer than most
+/// searches.
+#[derive(Clone)]
+pub(super) struct Columns {
+    pub(super) sent_at: Arc<dyn ColumnValues<i64>>,
+    pub(super) tie: Arc<dyn ColumnValues<u64>>,
+}
+
+impl View {
+    fn new(searcher: Searcher) -> tantivy::Result<Self> {
+        let columns =
+            searcher.segment_readers().iter().map(Columns::open).collect::<Result<_, _>>();
+        let progress = searcher.index().load_metas()?.payload;
+        Ok(Self { columns: columns?, progress, searcher })
+    }
+}
+
+impl Columns {
+    fn open(segment: &SegmentReader) -> tantivy::Result<Self> {
+        Ok(Self {
+            sent_at: segment.fast_fields().column_first_or_default(SENT_AT)?,
+            tie: segment.fast_fields().column_first_or_default(TIE)?,
+        })
     }
 }
 

@@ -48,7 +48,7 @@ impl MessageIndex {
             return Ok(None);
         };
         let index = Self::new(Some(dir), Generation::new(number, index)?, Opened::Kept, options);
-        Ok(index.progress()?.is_some().then_some(index))
+        Ok(index.progress().is_some().then_some(index))
     }
 
     /// An empty index that lives in memory only.
@@ -60,6 +60,7 @@ impl MessageIndex {
     pub fn in_memory_with(options: IndexOptions) -> Result<Self, IndexError> {
         let index = Index::builder()
             .schema(schema::schema().0)
+            .settings(schema::settings())
             .tokenizers(schema::tokenizers(options))
             .create_in_ram()?;
         Ok(Self::new(None, Generation::new(0, index)?, Opened::Created, options))
@@ -120,10 +121,10 @@ impl MessageIndex {
     pub fn refresh(&self) -> Result<(), IndexError> {
         let generation = self.generation();
         let Some(dir) = self.folder() else {
-            return Ok(generation.reader.reload()?);
+            return generation.reload();
         };
         if generation::current(dir)?.is_none_or(|current| current == generation.number) {
-            return Ok(generation.reader.reload()?);
+            return generation.reload();
         }
         // Of another version? Then this process goes on with what it has.
         if let Some((number, index, options)) = directory::open_existing(dir)?
@@ -134,13 +135,14 @@ impl MessageIndex {
         Ok(())
     }
 
-    /// What the last commit said about its progress; `None` if the index was never committed.
-    pub fn progress(&self) -> Result<Option<String>, IndexError> {
-        Ok(self.generation().index.load_metas()?.payload)
+    /// What the commit that is searched says about its progress; `None` if the index was never
+    /// committed.
+    pub fn progress(&self) -> Option<String> {
+        self.generation().view().progress.clone()
     }
 
     /// The number of messages in the index.
     pub fn doc_count(&self) -> u64 {
-        self.generation().reader.searcher().num_docs()
+        self.generation().view().searcher.num_docs()
     }
 }

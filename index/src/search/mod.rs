@@ -1,9 +1,10 @@
 //! Finding messages: an index of chat messages on tantivy, its query language and highlights.
 //!
 //! What a person types is found where it occurs: as the beginning of words in scripts with spaces,
-//! as a substring in scripts without (see [`query`]); a question finds what holds much of it (see [`SearchPage`]). The index is a cache of the store: it holds
-//! no text to be read back, is thrown away when its version changes, and remembers in its own
-//! commit how far it has got. All calls block.
+//! as a substring in scripts without (see [`query`]); a question finds what holds much of it (see
+//! [`SearchPage`]). The index is a cache of the store: it holds no text to be read back, is thrown
+//! away when its version changes, and remembers in its own commit how far it has got. All calls
+//! block.
 
 mod collect;
 mod compile;
@@ -14,6 +15,7 @@ mod generation;
 mod highlight;
 mod index;
 mod journal;
+mod keys;
 mod phrase;
 pub mod query;
 mod rebuild;
@@ -29,6 +31,7 @@ pub use directory::Opened;
 pub use highlight::{Snippet, highlight, snippet};
 pub use index::MessageIndex;
 pub use journal::Touched;
+pub use keys::IndexedKey;
 pub use query::{Query, QueryError};
 pub use rebuild::Rebuild;
 pub use writer::{BatchLimits, MessageWriter, WriterOptions};

@@ -6,11 +6,15 @@
 
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::query::{
-    BooleanQuery, ConstScoreQuery, EmptyScorer, EnableScoring, Explanation, PhraseQuery, Query,
-    Scorer, TermQuery, Weight,
+    BooleanQuery, EmptyScorer, EnableScoring, Explanation, Occur, PhraseQuery, Query, Scorer,
+    TermQuery, Weight,
 };
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Score, SegmentReader, TERMINATED, Term};
+
+/// What a word that begins as typed scores where it stands alone; the very word scores its BM25 on
+/// top.
+pub(super) const PREFIX_SCORE: Score = 0.5;
 
 /// Messages with the exact terms at their places and, at its own, a word that begins with a prefix.
 #[derive(Debug)]
@@ -22,8 +26,9 @@ pub(super) struct OpenPhraseQuery {
 }
 
 impl OpenPhraseQuery {
-    /// A query for `exact` (not empty, at its positions, in order) and then `prefix`. Messages that
-    /// do not match `within` are not looked at, to spare the work; the score is that of `exact`.
+    /// A query for `exact` (at its positions, in order) and then `prefix` in the messages `within`
+    /// (all if `None`; then there must be something in `exact`). The score is that of `within` and
+    /// of `exact`, or of the prefix if it stands alone.
     pub(super) fn new(
         exact: Vec<(usize, Term)>,
         (prefix_position, prefix): (usize, Term),
@@ -42,24 +47,20 @@ impl Clone for OpenPhraseQuery {
 
 impl Query for OpenPhraseQuery {
     fn weight(&self, scoring: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
-        let exact: Box<dyn Query> = match &self.exact[..] {
-            [(_, term)] => Box::new(TermQuery::new(term.clone(), IndexRecordOption::WithFreqs)),
-            terms => Box::new(PhraseQuery::new_with_offset(terms.to_vec())),
-        };
-        let candidates = match &self.within {
-            None => exact,
-            Some(within) => {
-                let within = Box::new(ConstScoreQuery::new(within.box_clone(), 0.0));
-                Box::new(BooleanQuery::intersection(vec![exact, within]))
-            }
-        };
-        let candidates = candidates.weight(scoring)?;
+        let term = |term: &Term| TermQuery::new(term.clone(), IndexRecordOption::WithFreqs);
+        let mut clauses: Vec<(Occur, Box<dyn Query>)> = vec![match &self.exact[..] {
+            [] => (Occur::Should, Box::new(term(&self.prefix))),
+            [(_, only)] => (Occur::Must, Box::new(term(only))),
+            terms => (Occur::Must, Box::new(PhraseQuery::new_with_offset(terms.to_vec()))),
+        }];
+        clauses.extend(self.within.iter().map(|within| (Occur::Must, within.box_clone())));
+        let candidates = BooleanQuery::new(clauses).weight(scoring)?;
         Ok(Box::new(OpenPhraseWeight { candidates, query: self.clone() }))
     }
 }
 
 struct OpenPhraseWeight {
-    /// Finds and scores the exact part.
+    /// Finds and scores all but the prefix.
     candidates: Box<dyn Weight>,
     query: OpenPhraseQuery,
 }
@@ -81,35 +82,47 @@ impl Weight for OpenPhraseWeight {
     }
 }
 
-/// A message that holds the exact part, and where the word after it would stand.
+/// A message that holds the exact part.
 struct Candidate {
     doc: DocId,
     score: Score,
-    places: Vec<u32>,
+    /// Where the word after it would stand; `None` if anywhere.
+    places: Option<Vec<u32>>,
     is_match: bool,
 }
 
 impl OpenPhraseWeight {
     fn candidates(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Vec<Candidate>> {
-        let mut terms = Vec::with_capacity(self.query.exact.len());
-        for (position, term) in &self.query.exact {
-            let index = reader.inverted_index(term.field())?;
-            let positions = IndexRecordOption::WithFreqsAndPositions;
-            let Some(postings) = index.read_postings(term, positions)? else {
-                return Ok(Vec::new());
-            };
-            let distance = u32::try_from(self.query.prefix_position - position).unwrap_or(u32::MAX);
-            terms.push((distance, postings));
-        }
-        let mut candidates = Vec::new();
         let mut scorer = self.candidates.scorer(reader, boost)?;
+        if scorer.doc() == TERMINATED {
+            return Ok(Vec::new());
+        }
+        let mut terms = self.exact_postings(reader)?;
+        let is_alone = terms.is_empty();
+        let own_score = if is_alone { PREFIX_SCORE * boost } else { 0.0 };
+        let mut candidates = Vec::new();
         while scorer.doc() != TERMINATED {
-            let (doc, score) = (scorer.doc(), scorer.score());
-            let places = places_after(doc, &mut terms);
+            let (doc, score) = (scorer.doc(), scorer.score() + own_score);
+            let places = (!is_alone).then(|| places_after(doc, &mut terms));
             candidates.push(Candidate { doc, score, places, is_match: false });
             scorer.advance();
         }
         Ok(candidates)
+    }
+
+    /// Of each exact term in the segment, how far before the prefix it stands, and where it occurs.
+    fn exact_postings(
+        &self,
+        reader: &SegmentReader,
+    ) -> tantivy::Result<Vec<(u32, SegmentPostings)>> {
+        let mut terms = Vec::with_capacity(self.query.exact.len());
+        for (position, term) in &self.query.exact {
+            let index = reader.inverted_index(term.field())?;
+            let postings = index.read_postings(term, IndexRecordOption::WithFreqsAndPositions)?;
+            let distance = u32::try_from(self.query.prefix_position - position).unwrap_or(u32::MAX);
+            terms.extend(postings.map(|postings| (distance, postings)));
+        }
+        Ok(terms)
     }
 
     fn with_prefix(
@@ -120,8 +133,12 @@ impl OpenPhraseWeight {
         let prefix = self.query.prefix.serialized_value_bytes();
         let index = reader.inverted_index(self.query.prefix.field())?;
         let mut words = index.terms().range().ge(prefix).into_stream()?;
+        let positions = if self.query.exact.is_empty() {
+            IndexRecordOption::Basic
+        } else {
+            IndexRecordOption::WithFreqsAndPositions
+        };
         while words.advance() && words.key().starts_with(prefix) {
-            let positions = IndexRecordOption::WithFreqsAndPositions;
             let postings = index.read_postings_from_terminfo(words.value(), positions)?;
             mark_matches(postings, &mut candidates);
         }
@@ -166,10 +183,13 @@ fn mark_matches(mut word: SegmentPostings, candidates: &mut [Candidate]) {
             word.seek(candidate.doc);
             continue;
         }
-        if !candidate.is_match {
-            word.positions(&mut positions);
-            let hit = |place| positions.binary_search(place).is_ok();
-            candidate.is_match = candidate.places.iter().any(hit);
+        match &candidate.places {
+            _ if candidate.is_match => {}
+            None => candidate.is_match = true,
+            Some(places) => {
+                word.positions(&mut positions);
+                candidate.is_match = places.iter().any(|at| positions.binary_search(at).is_ok());
+            }
         }
         word.advance();
     }

@@ -1,10 +1,10 @@
 //! The fields of the message index.
 
-use tantivy::TantivyDocument;
 use tantivy::schema::{
-    FAST, Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
+    FAST, Field, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions,
 };
 use tantivy::tokenizer::TokenizerManager;
+use tantivy::{IndexSettings, IndexSortByField, Order, TantivyDocument};
 
 use super::units::UnitTokenizer;
 use super::{IndexDoc, IndexOptions};
@@ -25,7 +25,8 @@ pub(super) struct Fields {
     pub(super) has: Field,
     /// Milliseconds since 1970.
     pub(super) sent_at: Field,
-    /// A hash of the key: orders messages of the same millisecond, always in the same way.
+    /// A hash of the key: orders messages of the same millisecond, always in the same way, and in
+    /// the files those of one channel next to each other.
     pub(super) tie: Field,
     pub(super) text: Field,
 }
@@ -41,17 +42,33 @@ pub(super) fn schema() -> (Schema, Fields) {
     let text = TextFieldIndexing::default()
         .set_tokenizer(TOKENIZER)
         .set_index_option(IndexRecordOption::WithFreqsAndPositions);
+    // What only filters needs no lengths to score by.
+    let id = TextFieldIndexing::default().set_tokenizer("raw").set_fieldnorms(false);
+    let id = id.set_index_option(IndexRecordOption::Basic);
+    let id = TextOptions::default().set_indexing_options(id);
     let fields = Fields {
-        key: builder.add_text_field("key", STRING | STORED),
-        channel: builder.add_text_field("channel", STRING),
-        sender: builder.add_text_field("sender", STRING),
-        kind: builder.add_text_field("type", STRING),
-        has: builder.add_text_field("has", STRING),
+        key: builder.add_text_field("key", id.clone() | STORED),
+        channel: builder.add_text_field("channel", id.clone()),
+        sender: builder.add_text_field("sender", id.clone()),
+        kind: builder.add_text_field("type", id.clone()),
+        has: builder.add_text_field("has", id),
         sent_at: builder.add_i64_field(SENT_AT, FAST),
         tie: builder.add_u64_field(TIE, FAST),
         text: builder.add_text_field("text", TextOptions::default().set_indexing_options(text)),
     };
     (builder.build(), fields)
+}
+
+/// How the files are laid out: by channel, so that a search in one reads a few blocks of each list
+/// of messages and not one here and one there all over it.
+pub(super) fn settings() -> IndexSettings {
+    let by_channel = IndexSortByField { field: TIE.to_owned(), order: Order::Asc };
+    IndexSettings {
+        sort_by_field: Some(by_channel),
+        // Ids are not worth compressing: there is nothing for a thread to do.
+        docstore_compress_dedicated_thread: false,
+        ..IndexSettings::default()
+    }
 }
 
 /// The tokenizers that the schema names.
@@ -65,7 +82,7 @@ impl Fields {
     /// The document for a message with that key.
     pub(super) fn document(self, message: &IndexDoc, key: &str) -> TantivyDocument {
         let mut document = TantivyDocument::with_capacity(message.text.len() + 256);
-        document.add_u64(self.tie, hash(key));
+        document.add_u64(self.tie, tie(&message.channel_id, key));
         document.add_text(self.key, key);
         document.add_text(self.channel, &message.channel_id);
         document.add_text(self.kind, &message.kind);
@@ -84,6 +101,11 @@ impl Fields {
 /// What no two messages share. Ids hold no control characters: the pair can be told apart again.
 pub(super) fn key(channel_id: &str, message_id: &str) -> String {
     format!("{channel_id}\0{message_id}")
+}
+
+/// Half a hash of the channel, half of the key in it.
+fn tie(channel_id: &str, key: &str) -> u64 {
+    hash(channel_id) << 32 | hash(key) & u64::from(u32::MAX)
 }
 
 /// Channel id and message id of a key.

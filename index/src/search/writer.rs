@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 use std::fs::File;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use tantivy::directory::error::LockError;
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, UserOperation};
 use tantivy::{IndexWriter, Searcher, TantivyError, Term};
 
 use super::generation::{self, Generation};
@@ -16,6 +17,9 @@ use super::{IndexChange, IndexError, MessageIndex, schema};
 
 /// The least memory that tantivy works with, in bytes a thread.
 const MIN_MEMORY: usize = 15_000_000;
+
+/// So few changes wait for their commit and go to one thread, or each would make a small segment.
+const FEW: usize = 1_000;
 
 /// The share of erased messages from which on a segment is rewritten without them.
 const MAX_ERASED: f32 = 0.1;
@@ -35,8 +39,10 @@ pub struct WriterOptions {
 }
 
 impl Default for WriterOptions {
+    /// Two threads where there are two processors: the other work does not keep up with more.
     fn default() -> Self {
-        Self { memory: 64_000_000, threads: 1 }
+        let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(2);
+        Self { memory: 64_000_000, threads }
     }
 }
 
@@ -66,6 +72,8 @@ pub struct MessageWriter {
     generation: Arc<Generation>,
     /// Whether the generation is the one in use, and not one that is being built beside it.
     in_use: bool,
+    /// What tantivy has not been told yet.
+    waiting: Vec<UserOperation>,
     /// Hashes of the keys put since the last commit, which no reader sees yet.
     pending: HashSet<u64>,
     /// What changed since the last commit, for a rebuild that goes on meanwhile.
@@ -83,9 +91,9 @@ impl MessageWriter {
     ) -> Result<Self, IndexError> {
         let writer = engine(&generation, options)?;
         // What another writer committed must be seen, or it would be put twice.
-        generation.reader.reload()?;
-        let (pending, touched) = (HashSet::new(), Vec::new());
-        Ok(Self { writer, index, generation, in_use: true, pending, touched, bytes: 0 })
+        generation.reload()?;
+        let (waiting, pending, touched) = (Vec::new(), HashSet::new(), Vec::new());
+        Ok(Self { writer, index, generation, in_use: true, waiting, pending, touched, bytes: 0 })
     }
 
     /// A writer of a generation that is built beside the one in use.
@@ -105,8 +113,14 @@ impl MessageWriter {
 
     /// Takes changes, in order. A change that comes again changes nothing.
     pub fn apply(&mut self, changes: &[IndexChange]) -> Result<(), IndexError> {
-        let committed = self.generation.reader.searcher();
-        changes.iter().try_for_each(|change| self.apply_one(&committed, change))
+        let committed = self.generation.view();
+        for change in changes {
+            self.apply_one(&committed.searcher, change)?;
+            if self.waiting.len() > FEW {
+                self.waiting.drain(..).try_for_each(|one| self.writer.run([one]).map(drop))?;
+            }
+        }
+        Ok(())
     }
 
     fn apply_one(&mut self, committed: &Searcher, change: &IndexChange) -> Result<(), IndexError> {
@@ -115,7 +129,7 @@ impl MessageWriter {
             IndexChange::Put(message) => {
                 let key = schema::key(&message.channel_id, &message.message_id);
                 self.erase(committed, &key)?;
-                self.writer.add_document(fields.document(message, &key))?;
+                self.waiting.push(UserOperation::Add(fields.document(message, &key)));
                 self.pending.insert(schema::hash(&key));
                 self.touch(&message.channel_id, Some(&message.message_id), message.text.len());
             }
@@ -124,7 +138,8 @@ impl MessageWriter {
                 self.touch(channel_id, Some(message_id), 0);
             }
             IndexChange::EraseChannel { channel_id } => {
-                self.writer.delete_term(Term::from_field_text(fields.channel, channel_id));
+                let all = Term::from_field_text(fields.channel, channel_id);
+                self.waiting.push(UserOperation::Delete(all));
                 self.touch(channel_id, None, 0);
             }
         }
@@ -150,10 +165,10 @@ impl MessageWriter {
 
     /// Erases a message if there may be one: tantivy would look for each in every segment, and most
     /// messages are new.
-    fn erase(&self, committed: &Searcher, key: &str) -> Result<(), IndexError> {
+    fn erase(&mut self, committed: &Searcher, key: &str) -> tantivy::Result<()> {
         let term = Term::from_field_text(self.index.fields().key, key);
         if self.pending.contains(&schema::hash(key)) || committed.doc_freq(&term)? > 0 {
-            self.writer.delete_term(term);
+            self.waiting.push(UserOperation::Delete(term));
         }
         Ok(())
     }
@@ -165,10 +180,11 @@ impl MessageWriter {
     /// [`IndexError::Superseded`] if a rebuilt index is in use: nothing was committed.
     pub fn commit(&mut self, progress: &str) -> Result<(), IndexError> {
         let _switch = self.claim()?;
+        self.writer.run(self.waiting.drain(..))?;
         let mut commit = self.writer.prepare_commit()?;
         commit.set_payload(progress);
         commit.commit()?;
-        self.generation.reader.reload()?;
+        self.generation.reload()?;
         self.forget();
         Ok(())
     }
@@ -188,6 +204,7 @@ impl MessageWriter {
     }
 
     fn forget(&mut self) {
+        self.waiting.clear();
         self.pending.clear();
         self.touched.clear();
         self.bytes = 0;
@@ -196,6 +213,7 @@ impl MessageWriter {
     /// Forgets all changes since the last commit.
     pub fn rollback(&mut self) -> Result<(), IndexError> {
         self.writer.rollback()?;
+        step(&self.writer)?;
         self.forget();
         Ok(())
     }
@@ -206,7 +224,7 @@ impl MessageWriter {
         let _switch = self.claim()?;
         self.writer.delete_all_documents()?;
         self.writer.commit()?;
-        Ok(self.generation.reader.reload()?)
+        self.generation.reload()
     }
 
     /// Rewrites every segment that still holds words of erased messages, so that nothing of them is
@@ -226,7 +244,7 @@ impl MessageWriter {
                 Err(error) => return Err(error.into()),
             }
         }
-        self.generation.reader.reload()?;
+        self.generation.reload()?;
         self.writer.garbage_collect_files().wait()?;
         Ok(())
     }
@@ -234,10 +252,13 @@ impl MessageWriter {
     /// Waits for merges in the background and ends the writer.
     pub fn close(self) -> Result<(), IndexError> {
         self.writer.wait_merging_threads()?;
-        Ok(self.generation.reader.reload()?)
+        self.generation.reload()
     }
 }
 
+/// tantivy's writer, after the files are removed that a killed process wrote and did not commit:
+/// tantivy counts on from the last commit, names the same files again, and refuses to overwrite
+/// one.
 fn engine(generation: &Generation, options: WriterOptions) -> Result<IndexWriter, IndexError> {
     let threads = options.threads.max(1);
     let engine_options = IndexWriterOptions::builder()
@@ -253,7 +274,18 @@ fn engine(generation: &Generation, options: WriterOptions) -> Result<IndexWriter
     let mut policy = LogMergePolicy::default();
     policy.set_del_docs_ratio_before_merge(MAX_ERASED);
     writer.set_merge_policy(Box::new(policy));
+    writer.garbage_collect_files().wait()?;
+    step(&writer)?;
     Ok(writer)
+}
+
+/// Uses up a number. tantivy counts operations, and after opening and rolling back it gives the
+/// first one the number of the last commit. A merge takes everything up to that number for
+/// committed, and a part of the index that was changed by that very commit for up to date: an
+/// erasure that is first and meets a merge would be lost, and an edited message found twice.
+fn step(writer: &IndexWriter) -> Result<(), IndexError> {
+    writer.run(std::iter::empty())?;
+    Ok(())
 }
 
 /// A lock that somebody holds is no failure of the engine.

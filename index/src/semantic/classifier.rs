@@ -6,14 +6,23 @@
 //! people say all the time then counts little. The more alike the rules, the smaller what a row
 //! gives: this is what lets one threshold serve channels of three rules and of a thousand.
 
-use pulp::Arch;
+use crate::matrix::{PANEL, Rows, Weights};
 
 /// λ. Measured over the development sets: 1.5 to 6 are equally good.
 const RIDGE: f32 = 3.0;
 /// β. Measured in the same way: 0.1 to 1 are equally good.
 const BACKGROUND_SHARE: f32 = 0.3;
+/// Vectors whose products are summed at a time: enough to keep the sums busy, few enough for the
+/// processor's cache.
+const GROUP: usize = 256;
 
-/// The sums of products of vectors' numbers: a symmetric matrix, its upper triangle filled.
+/// The numbers that a vector of so many is padded to with zeros, here and in what is given to this
+/// room.
+pub(super) fn padded(dimensions: usize) -> usize {
+    dimensions.next_multiple_of(PANEL)
+}
+
+/// The sums of products of vectors' numbers: a symmetric matrix.
 #[derive(Clone)]
 pub(super) struct Gram {
     width: usize,
@@ -23,164 +32,153 @@ pub(super) struct Gram {
 impl Gram {
     /// Of the background, for vectors of `dimensions` numbers.
     pub(super) fn of_background(vectors: &[f32], dimensions: usize) -> Self {
-        let mut gram = Self { width: dimensions, sums: vec![0.0; dimensions * dimensions] };
-        gram.add(vectors);
+        let width = padded(dimensions);
+        let mut rows = vec![0.0; vectors.len() / dimensions * width];
+        for (row, vector) in rows.chunks_exact_mut(width).zip(vectors.chunks_exact(dimensions)) {
+            row[..dimensions].copy_from_slice(vector);
+        }
+        let mut gram = Self { width, sums: vec![0.0; width * width] };
+        gram.add(&rows);
         gram.sums.iter_mut().for_each(|sum| *sum *= BACKGROUND_SHARE);
         gram
     }
 
+    /// Adds the products of padded vectors.
     fn add(&mut self, vectors: &[f32]) {
-        let Self { width, sums } = self;
-        Arch::new().dispatch(
-            #[inline(always)]
-            || add_products(vectors, *width, sums),
-        );
+        for group in vectors.chunks(GROUP * self.width) {
+            let columns = transposed(group, self.width);
+            let starts = starts(self.width, group.len() / self.width);
+            let group = Weights::new(group, self.width, 1.0);
+            group.add_product(Rows { data: &columns, starts: &starts }, &mut self.sums);
+        }
     }
 
-    /// The classifier of rules with these `centroids`.
+    /// The classifier of rules with these `centroids`, padded.
     pub(super) fn classifier(&self, centroids: &[f32]) -> Classifier {
         let mut gram = self.clone();
         gram.add(centroids);
-        Arch::new().dispatch(
-            #[inline(always)]
-            || Classifier::factor(&gram),
-        )
+        let Self { width, mut sums } = gram;
+        sums.iter_mut().step_by(width + 1).for_each(|sum| *sum += RIDGE);
+        invert(&mut sums, width);
+        Classifier(Weights::new(&sums, width, RIDGE))
     }
 }
 
-/// Adds the products of the numbers of each of `vectors` to the upper triangle `sums`.
-#[inline(always)]
-#[expect(clippy::inline_always, reason = "what is not inlined is compiled without the features")]
-fn add_products(vectors: &[f32], width: usize, sums: &mut [f32]) {
-    let zeros = vec![0.0; width];
-    // Four at a time: a row of sums is read and written a quarter as often.
-    for group in vectors.chunks(4 * width.max(1)) {
-        let mut rows = group.chunks_exact(width);
-        let four: [&[f32]; 4] = std::array::from_fn(|_| rows.next().unwrap_or(&zeros));
-        for (at, sums) in sums.chunks_exact_mut(width).enumerate() {
-            let own = four.map(|row| row[at]);
-            let [first, second, third, fourth] = four.map(|row| &row[at..]);
-            let numbers = first.iter().zip(second).zip(third.iter().zip(fourth));
-            for (sum, ((first, second), (third, fourth))) in sums[at..].iter_mut().zip(numbers) {
-                *sum += (own[0] * first + own[1] * second) + (own[2] * third + own[3] * fourth);
-            }
-        }
-    }
-}
-
-/// The matrix of the least squares as the product of a triangle and its mirror image.
-pub(super) struct Classifier {
-    width: usize,
-    /// Cholesky's factor, row by row; its upper triangle is not read.
-    lower: Vec<f32>,
-    /// The same, column by column.
-    upper: Vec<f32>,
-}
+/// λ times the inverse of the matrix of the least squares.
+pub(super) struct Classifier(Weights<f32>);
 
 impl Classifier {
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "what is not inlined is compiled without the features"
-    )]
-    fn factor(gram: &Gram) -> Self {
-        let width = gram.width;
-        let mut lower = vec![0.0_f32; width * width];
-        for row in 0..width {
-            for column in 0..=row {
-                let known =
-                    dot(&lower[row * width..][..column], &lower[column * width..][..column]);
-                let sum = gram.sums[column * width + row] - known;
-                lower[row * width + column] = if row == column {
-                    // At least RIDGE but for rounding: the rest of the matrix has no negative part.
-                    (sum + RIDGE).max(RIDGE / 2.0).sqrt()
-                } else {
-                    sum / lower[column * width + column]
-                };
-            }
-        }
-        let mut upper = vec![0.0; width * width];
-        for row in 0..width {
-            for column in 0..=row {
-                upper[column * width + row] = lower[row * width + column];
-            }
-        }
-        Self { width, lower, upper }
-    }
-
-    /// Adds `share` of the row for a rule with this centroid to `sum`.
-    pub(super) fn add_row(&self, centroid: &[f32], share: f32, sum: &mut [f32]) {
-        let solved = Arch::new().dispatch(
-            #[inline(always)]
-            || self.solve(centroid),
-        );
-        sum.iter_mut().zip(solved).for_each(|(sum, number)| *sum += share * RIDGE * number);
-    }
-
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "what is not inlined is compiled without the features"
-    )]
-    fn solve(&self, centroid: &[f32]) -> Vec<f32> {
-        let width = self.width;
-        let mut solved = centroid.to_vec();
-        for row in 0..width {
-            let known = dot(&self.lower[row * width..][..row], &solved[..row]);
-            solved[row] = (solved[row] - known) / self.lower[row * width + row];
-        }
-        for row in (0..width).rev() {
-            let rest = row + 1..width;
-            let known = dot(&self.upper[row * width..][rest.clone()], &solved[rest]);
-            solved[row] = (solved[row] - known) / self.upper[row * width + row];
-        }
-        solved
+    /// The rows of rules with these centroids, padded as they are.
+    pub(super) fn rows(&self, centroids: &[f32]) -> Vec<f32> {
+        let width = self.0.outputs();
+        let mut rows = vec![0.0; centroids.len()];
+        let starts = starts(centroids.len() / width, width);
+        self.0.add_product(Rows { data: centroids, starts: &starts }, &mut rows);
+        rows
     }
 }
 
-/// The sum of products, in many parts, so that several registers of them are computed at a time.
-#[inline(always)]
-fn dot(left: &[f32], right: &[f32]) -> f32 {
-    const PARTS: usize = 32;
-    let (left, left_rest) = left.as_chunks::<PARTS>();
-    let (right, right_rest) = right.as_chunks::<PARTS>();
-    let mut sums = [0.0_f32; PARTS];
-    for (left, right) in left.iter().zip(right) {
-        for at in 0..PARTS {
-            sums[at] += left[at] * right[at];
+/// Where `count` rows of `width` numbers begin.
+fn starts(count: usize, width: usize) -> Vec<usize> {
+    (0..count).map(|row| row * width).collect()
+}
+
+/// The columns of rows of `width` numbers, one after another.
+fn transposed(rows: &[f32], width: usize) -> Vec<f32> {
+    let height = rows.len() / width;
+    let mut columns = vec![0.0; rows.len()];
+    for (at, row) in rows.chunks_exact(width).enumerate() {
+        for (place, &number) in columns[at..].iter_mut().step_by(height).zip(row) {
+            *place = number;
         }
     }
-    let rest: f32 = left_rest.iter().zip(right_rest).map(|(left, right)| left * right).sum();
-    sums.iter().sum::<f32>() + rest
+    columns
+}
+
+/// Inverts a symmetric matrix whose least eigenvalue is at least [`RIDGE`], by Gauss and Jordan:
+/// [`PANEL`] rows at a time are solved for their own unknowns, which are then replaced everywhere
+/// else. No search for pivots: such a matrix needs none.
+fn invert(matrix: &mut [f32], width: usize) {
+    for start in (0..width).step_by(PANEL) {
+        let mut columns: Vec<f32> = Vec::with_capacity(width * PANEL);
+        for row in matrix.chunks_exact(width) {
+            columns.extend_from_slice(&row[start..start + PANEL]);
+        }
+        let block = inverse_of_block(&columns[start * PANEL..][..PANEL * PANEL]);
+        let own = start * width..(start + PANEL) * width;
+        let mut solved = vec![0.0; PANEL * width];
+        Weights::new(&matrix[own.clone()], width, 1.0)
+            .add_product(Rows { data: &block, starts: &starts(PANEL, PANEL) }, &mut solved);
+        put(&mut solved, &block, width, start);
+        put(matrix, &vec![0.0; width * PANEL], width, start);
+        Weights::new(&solved, width, -1.0)
+            .add_product(Rows { data: &columns, starts: &starts(width, PANEL) }, matrix);
+        matrix[own].copy_from_slice(&solved);
+    }
+}
+
+/// Puts rows of [`PANEL`] numbers into the rows of `matrix`, from column `start` on.
+fn put(matrix: &mut [f32], rows: &[f32], width: usize, start: usize) {
+    for (row, numbers) in matrix.chunks_exact_mut(width).zip(rows.chunks_exact(PANEL)) {
+        row[start..start + PANEL].copy_from_slice(numbers);
+    }
+}
+
+/// The inverse of a block of [`PANEL`] rows and columns, row by row.
+fn inverse_of_block(block: &[f32]) -> Vec<f32> {
+    let mut rows: Vec<[f32; PANEL]> = block.as_chunks().0.to_vec();
+    for own in 0..rows.len() {
+        // At least RIDGE but for rounding: the rest of the matrix has no negative part.
+        let pivot = std::mem::replace(&mut rows[own][own], 1.0).max(RIDGE / 2.0);
+        rows[own].iter_mut().for_each(|number| *number /= pivot);
+        let solved = rows[own];
+        for (_, row) in rows.iter_mut().enumerate().filter(|(at, _)| *at != own) {
+            let share = std::mem::take(&mut row[own]);
+            row.iter_mut().zip(&solved).for_each(|(number, solved)| *number -= share * solved);
+        }
+    }
+    rows.concat()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn numbers(seed: usize, count: usize) -> Vec<f32> {
+        let angles = (0..count).map(|at| u16::try_from((at + 1) * (seed + 3) % 60_000).unwrap());
+        angles.map(|angle| f32::from(angle).sin()).collect()
+    }
+
     #[test]
     fn a_row_solves_the_equations() {
-        let dimensions = 12;
-        let numbers = |seed: usize, count: usize| -> Vec<f32> {
-            (0..count)
-                .map(|at| f32::from(u16::try_from((at + 1) * (seed + 3)).unwrap()).sin())
-                .collect()
-        };
-        let (background, centroids) = (numbers(1, 5 * 12), numbers(2, 7 * 12));
-        let classifier = Gram::of_background(&background, dimensions).classifier(&centroids);
-        let mut row = vec![0.0; dimensions];
-        let own = &centroids[..dimensions];
-        classifier.add_row(own, 1.0, &mut row);
-        // (CᵀC + βBᵀB + λI) w = λ c, computed vector by vector.
-        let mut product: Vec<f32> = row.iter().map(|number| RIDGE * number).collect();
-        for (vectors, share) in [(&centroids, 1.0), (&background, BACKGROUND_SHARE)] {
-            for vector in vectors.chunks_exact(dimensions) {
-                let along = share * dot(vector, &row);
-                product.iter_mut().zip(vector).for_each(|(sum, number)| *sum += along * number);
+        let width = 2 * PANEL;
+        let (background, centroids) = (numbers(1, 5 * width), numbers(2, 300 * width));
+        let rows = Gram::of_background(&background, width).classifier(&centroids).rows(&centroids);
+        for (row, own) in rows.chunks_exact(width).zip(centroids.chunks_exact(width)).step_by(40) {
+            // (CᵀC + βBᵀB + λI) w = λ c, computed vector by vector.
+            let mut product: Vec<f32> = row.iter().map(|number| RIDGE * number).collect();
+            for (vectors, share) in [(&centroids, 1.0), (&background, BACKGROUND_SHARE)] {
+                for vector in vectors.chunks_exact(width) {
+                    let along: f32 = vector.iter().zip(row).map(|(a, b)| share * a * b).sum();
+                    product.iter_mut().zip(vector).for_each(|(sum, number)| *sum += along * number);
+                }
+            }
+            for (product, number) in product.iter().zip(own) {
+                assert!((product - RIDGE * number).abs() < 1e-2, "{product} {number}");
             }
         }
-        for (product, number) in product.iter().zip(own) {
-            assert!((product - RIDGE * number).abs() < 1e-3, "{product} {number}");
+    }
+
+    #[test]
+    fn padding_changes_nothing() {
+        let (dimensions, width) = (PANEL - 5, PANEL);
+        let background = numbers(1, 5 * dimensions);
+        let mut centroids = numbers(2, 3 * width);
+        centroids.chunks_exact_mut(width).for_each(|row| row[dimensions..].fill(0.0));
+        let gram = Gram::of_background(&background, dimensions);
+        for row in gram.classifier(&centroids).rows(&centroids).chunks_exact(width) {
+            assert!(row[..dimensions].iter().any(|&number| number.abs() > 1e-3));
+            assert!(row[dimensions..].iter().all(|&number| number == 0.0));
         }
     }
 }

@@ -2,17 +2,19 @@
 //!
 //! A rule is rated by four similarities with the message: to the nearest of its phrases, to their
 //! centroid, to its row of a classifier that is solved for each channel, and by
-//! shared n-grams. A logistic function of their weighted sum is the score. The
-//! weights are data: [`Calibration`].
+//! shared n-grams. A logistic function of their weighted sum is the score, less what the rule's
+//! best rival has: a message that fits two rules is often about neither. The weights are data:
+//! [`Calibration`].
 //!
-//! Rating reads one short vector a phrase and one long vector a rule, all at one byte a number,
-//! and looks at the best few hundred rules again in full. Memory: the embedder's dimensions + 68
-//! bytes a phrase, dimensions + 8 bytes a rule, 4 bytes a different n-gram of each text.
+//! Rating reads the beginning of one vector a rule, at one byte a number, and looks at the best few
+//! hundred rules again in full. Memory: the embedder's dimensions + 4 bytes a phrase, dimensions +
+//! 136 bytes a rule, 4 bytes a different n-gram of each text.
 
 mod classifier;
 mod lexical;
 mod ngrams;
 mod rows;
+mod score;
 mod space;
 mod vectors;
 
@@ -24,6 +26,7 @@ use crate::fold::fold_phrase;
 use crate::keyword::{KeywordError, KeywordMatcher};
 use lexical::{LexicalBuilder, LexicalIndex};
 use rows::{Factor, Rows};
+use score::Scores;
 pub use space::SemanticSpace;
 use vectors::RuleVectors;
 
@@ -31,10 +34,6 @@ use vectors::RuleVectors;
 const CANDIDATES: usize = 5;
 /// Rules that are looked at again in full.
 const SECOND_PASS: usize = 256;
-/// The greatest score of a message that is not one of the rule's phrases.
-const BELOW_EQUAL: f32 = 0.99;
-/// The least lexical score that says by itself that two texts are the same but for a slip.
-const NEARLY_EQUAL: f32 = 0.75;
 /// Phrases that are embedded at a time.
 const BATCH: usize = 256;
 
@@ -49,8 +48,13 @@ pub struct Calibration {
     pub classifier: f32,
     /// Weight of shared n-grams.
     pub lexical: f32,
+    /// The share of the best other rule's weighted sum that is taken away.
+    pub rival: f32,
     /// What is added to the weighted sum.
     pub bias: f32,
+    /// What is added for each time that a channel has *e* times fewer rules than 150. Among fewer
+    /// rules it is less likely that one resembles a message by accident.
+    pub few_rules: f32,
     /// When the best rule answers.
     pub acceptance: Acceptance,
 }
@@ -133,17 +137,19 @@ impl SemanticMatcher {
         let calibration = self.space.calibration();
         let message = Factor::new(&self.space.embed(&[folded]));
         let lexical = self.lexical_scores(folded);
-        let mut sums = self.vectors.first_pass(&message, calibration.nearest);
+        let mut sums = self.vectors.first_pass(&message);
         sums.iter_mut().zip(&lexical).for_each(|(sum, score)| *sum += calibration.lexical * score);
         let mut best: Vec<(u32, f32)> = (0..).zip(sums).collect();
         keep_best(&mut best, SECOND_PASS);
+        for (rule, sum) in &mut best {
+            let at = *rule as usize;
+            *sum = self.vectors.score(&message, at, calibration.nearest);
+            *sum += calibration.lexical * lexical[at];
+        }
+        let scores = Scores::new(calibration, self.rules, best.iter().map(|&(_, sum)| sum));
         let mut candidates: Vec<Candidate> = best
             .into_iter()
-            .map(|(rule, _)| {
-                let at = rule as usize;
-                let sum = self.vectors.score(&message, at, calibration.nearest);
-                Candidate { rule, score: score(sum, lexical[at], calibration) }
-            })
+            .map(|(rule, sum)| Candidate { rule, score: scores.score(sum, lexical[rule as usize]) })
             .collect();
         candidates.sort_unstable_by(|left, right| {
             right.score.total_cmp(&left.score).then(left.rule.cmp(&right.rule))
@@ -206,7 +212,7 @@ impl fmt::Debug for SemanticMatcher {
 /// The vectors of `phrases`, in order.
 fn embed(phrases: &[String], space: &SemanticSpace, known: &dyn PhraseVectors) -> Rows {
     let dimensions = space.dimensions();
-    let mut rows = Rows::new(dimensions);
+    let mut rows = Rows::new(dimensions, 0);
     for batch in phrases.chunks(BATCH) {
         let mut vectors = vec![0.0; batch.len() * dimensions];
         let places = vectors.chunks_exact_mut(dimensions).zip(batch);
@@ -223,14 +229,6 @@ fn embed(phrases: &[String], space: &SemanticSpace, known: &dyn PhraseVectors) -
         vectors.chunks_exact(dimensions).for_each(|vector| rows.push(vector));
     }
     rows
-}
-
-/// The score that follows from the weighted sum of the vectors' part and from the lexical score.
-fn score(sum: f32, lexical: f32, calibration: &Calibration) -> f32 {
-    let sum = sum + calibration.lexical * lexical + calibration.bias;
-    let score = 1.0 / (1.0 + (-sum).exp());
-    let score = if lexical >= NEARLY_EQUAL { score.max(lexical) } else { score };
-    score.min(BELOW_EQUAL)
 }
 
 /// Keeps the `count` rules of the highest sums, in no order.

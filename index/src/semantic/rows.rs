@@ -2,15 +2,14 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Numbers of a row that [`Rows::prefix_products`] reads.
-const PREFIX: usize = 64;
-
 /// Rows of numbers, each with its own scale. A number is off by at most half a step of 1/127 of
 /// the greatest in its row.
 pub(super) struct Rows {
     dimensions: usize,
+    /// Numbers in a prefix.
+    prefix: usize,
     numbers: Vec<i8>,
-    /// The first [`PREFIX`] numbers of every row once more, side by side for a fast first pass.
+    /// The first numbers of every row once more, side by side for a fast first pass.
     prefixes: Vec<i8>,
     scales: Vec<f32>,
     arch: Arch,
@@ -36,27 +35,28 @@ impl Factor {
 }
 
 impl Rows {
-    pub(super) fn new(dimensions: usize) -> Self {
+    /// For vectors of `dimensions` numbers, of which [`Rows::prefix_products`] reads `prefix`.
+    pub(super) fn new(dimensions: usize, prefix: usize) -> Self {
+        let prefix = prefix.min(dimensions);
         let (numbers, prefixes, scales) = (Vec::new(), Vec::new(), Vec::new());
-        Self { dimensions, numbers, prefixes, scales, arch: Arch::new() }
+        Self { dimensions, prefix, numbers, prefixes, scales, arch: Arch::new() }
     }
 
     pub(super) fn push(&mut self, vector: &[f32]) {
         debug_assert_eq!(vector.len(), self.dimensions);
-        let scale = greatest(vector) / 127.0;
         let start = self.numbers.len();
-        #[expect(clippy::cast_possible_truncation, reason = "within ±127")]
-        self.numbers.extend(steps(vector, scale).map(|step| step as i8));
-        let prefix = start..start + PREFIX.min(self.dimensions);
-        self.prefixes.extend_from_slice(&self.numbers[prefix]);
+        let Self { numbers, arch, .. } = self;
+        let scale = arch.dispatch(
+            #[inline(always)]
+            || {
+                let scale = greatest(vector) / 127.0;
+                #[expect(clippy::cast_possible_truncation, reason = "within ±127")]
+                numbers.extend(steps(vector, scale).map(|step| step as i8));
+                scale
+            },
+        );
+        self.prefixes.extend_from_slice(&self.numbers[start..start + self.prefix]);
         self.scales.push(scale);
-    }
-
-    /// Drops what only [`Rows::push`] and [`Rows::prefix_products`] need; for rows that are always
-    /// read whole.
-    pub(super) fn without_prefixes(mut self) -> Self {
-        self.prefixes = Vec::new();
-        self.shrunk()
     }
 
     /// Gives back memory that is not needed any more.
@@ -88,22 +88,13 @@ impl Rows {
         scaled(product, self.scales[row] * factor.scale)
     }
 
-    /// The products of `factor` with every row.
-    pub(super) fn products(&self, factor: &Factor) -> Vec<f32> {
-        self.all(&self.numbers, self.dimensions, factor)
-    }
-
     /// The products of the beginnings of `factor` and of every row.
     pub(super) fn prefix_products(&self, factor: &Factor) -> Vec<f32> {
-        self.all(&self.prefixes, PREFIX.min(self.dimensions), factor)
-    }
-
-    fn all(&self, numbers: &[i8], width: usize, factor: &Factor) -> Vec<f32> {
         let mut products = vec![0.0; self.scales.len()];
         self.arch.dispatch(Products {
-            numbers,
+            numbers: &self.prefixes,
             scales: &self.scales,
-            factors: &factor.numbers[..width],
+            factors: &factor.numbers[..self.prefix],
             scale: factor.scale,
             out: &mut products,
         });
@@ -159,14 +150,25 @@ fn scaled(product: i32, scale: f32) -> f32 {
     product as f32 * scale
 }
 
+/// The greatest size of a number, in lanes so that it is vectorized.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "what is not inlined is compiled without the features")]
 fn greatest(vector: &[f32]) -> f32 {
-    vector.iter().fold(0.0, |greatest, number| number.abs().max(greatest))
+    let (chunks, rest) = vector.as_chunks::<16>();
+    let mut lanes = [0.0_f32; 16];
+    for chunk in chunks {
+        lanes.iter_mut().zip(chunk).for_each(|(lane, number)| *lane = lane.max(number.abs()));
+    }
+    lanes.iter().chain(rest).fold(0.0, |greatest, number| number.abs().max(greatest))
 }
 
 /// The numbers of `vector` in whole steps of `scale`.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "what is not inlined is compiled without the features")]
 fn steps(vector: &[f32], scale: f32) -> impl Iterator<Item = f32> {
     let inverse = if scale > 0.0 { 1.0 / scale } else { 0.0 };
-    vector.iter().map(move |number| (number * inverse).round())
+    // One instruction, unlike `round`.
+    vector.iter().map(move |number| (number * inverse).round_ties_even())
 }
 
 #[cfg(test)]
@@ -184,26 +186,39 @@ mod tests {
     #[test]
     fn products_are_nearly_those_of_the_numbers() {
         for dimensions in [16, 256, 512] {
-            let mut rows = Rows::new(dimensions);
+            let mut rows = Rows::new(dimensions, dimensions);
             (0..5).for_each(|row| rows.push(&vector(row, dimensions)));
             let other = vector(9, dimensions);
             let factor = Factor::new(&other);
-            let all = rows.products(&factor);
-            for (row, &product) in all.iter().enumerate() {
+            for (row, &all) in rows.prefix_products(&factor).iter().enumerate() {
                 let exact: f32 =
                     vector(row, dimensions).iter().zip(&other).map(|(a, b)| a * b).sum();
+                let product = rows.product(&factor, row);
                 assert!((product - exact).abs() < 0.3, "{dimensions}: {product} {exact}");
-                assert_eq!(rows.product(&factor, row).to_bits(), product.to_bits());
-            }
-            if dimensions <= PREFIX {
-                assert_eq!(rows.prefix_products(&factor), all);
+                assert_eq!(product.to_bits(), all.to_bits());
             }
         }
     }
 
     #[test]
+    fn a_prefix_is_the_beginning() {
+        let (mut rows, mut short) = (Rows::new(64, 16), Rows::new(16, 16));
+        let greatest = 2.0;
+        for mut vector in (0..3).map(|row| vector(row, 64)) {
+            // The greatest number decides on the steps.
+            vector[0] = greatest;
+            rows.push(&vector);
+            short.push(&vector[..16]);
+        }
+        let mut factor = vector(9, 64);
+        factor[0] = greatest;
+        let expected = short.prefix_products(&Factor::new(&factor[..16]));
+        assert_eq!(rows.prefix_products(&Factor::new(&factor)), expected);
+    }
+
+    #[test]
     fn a_row_read_and_kept_again_stays_the_same() {
-        let mut rows = Rows::new(64);
+        let mut rows = Rows::new(64, 0);
         rows.push(&vector(1, 64));
         let mut copy = vec![0.0; 64];
         rows.add_to(0, &mut copy);
@@ -213,9 +228,9 @@ mod tests {
 
     #[test]
     fn nothing_has_no_product() {
-        let mut rows = Rows::new(8);
+        let mut rows = Rows::new(8, 8);
         rows.push(&[0.0; 8]);
-        assert_eq!(rows.products(&Factor::new(&[1.0; 8])), [0.0]);
-        assert_eq!(rows.products(&Factor::new(&[0.0; 8])), [0.0]);
+        assert_eq!(rows.prefix_products(&Factor::new(&[1.0; 8])), [0.0]);
+        assert_eq!(rows.prefix_products(&Factor::new(&[0.0; 8])), [0.0]);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use super::Calibration;
 use super::classifier::Gram;
 use crate::answer::thresholds;
-use crate::embed::{self, Embedder};
+use crate::embed::{self, Embedder, normalize};
 
 /// Ordinary chat in our languages, written for this: it shows where the middle of an embedder's
 /// space is, and what no rule is asked for.
@@ -99,14 +99,4 @@ fn mean(vectors: &[f32], dimensions: usize) -> Vec<f32> {
 fn centre(vector: &mut [f32], mean: &[f32]) {
     vector.iter_mut().zip(mean).for_each(|(number, mean)| *number -= mean);
     normalize(vector);
-}
-
-/// Makes the length of `vector` 1, unless it is 0.
-pub(super) fn normalize(vector: &mut [f32]) {
-    let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt();
-    if length > 0.0 {
-        for number in vector {
-            *number /= length;
-        }
-    }
 }

@@ -38,7 +38,7 @@ fn vector(text: &str) -> Vec<f32> {
             None => vector[GROUPS.len() + word.len() % 2] += 0.2,
         }
     }
-    space::normalize(&mut vector);
+    crate::embed::normalize(&mut vector);
     vector
 }
 
@@ -47,7 +47,9 @@ const CALIBRATION: Calibration = Calibration {
     centroid: 4.0,
     classifier: 4.0,
     lexical: 1.0,
+    rival: 0.0,
     bias: -6.0,
+    few_rules: 0.0,
     acceptance: Acceptance { least_score: 0.7, least_lead: 0.1 },
 };
 

@@ -1,8 +1,15 @@
 //! The vectors of a channel's rules, and how near a message is to them.
 
 use super::Calibration;
+use super::classifier::padded;
 use super::rows::{Factor, Rows};
-use super::space::{SemanticSpace, normalize};
+use super::space::SemanticSpace;
+use crate::embed::normalize;
+
+/// Numbers of a rule's vector that the first pass reads.
+const PREFIX: usize = 128;
+/// Rules that are solved at a time.
+const BATCH: usize = 256;
 
 /// The vectors of all phrases and rules.
 pub(super) struct RuleVectors {
@@ -19,40 +26,36 @@ impl RuleVectors {
     /// From the vectors of phrases, the first ones those of the first rule up to `starts[1]`.
     pub(super) fn build(phrases: Rows, starts: Vec<u32>, space: &SemanticSpace) -> Self {
         let dimensions = space.dimensions();
-        let centroids = centroids(&phrases, &starts, dimensions);
+        let width = padded(dimensions);
+        let centroids = centroids(&phrases, &starts, width);
         let classifier = space.background().classifier(&centroids);
         let Calibration { centroid: share, classifier: row_share, .. } = *space.calibration();
-        let mut rules = Rows::new(dimensions);
-        let mut row = vec![0.0; dimensions];
-        for centroid in centroids.chunks_exact(dimensions) {
-            row.iter_mut().zip(centroid).for_each(|(row, number)| *row = share * number);
-            classifier.add_row(centroid, row_share, &mut row);
-            rules.push(&row);
+        let mut rules = Rows::new(dimensions, PREFIX);
+        for centroids in centroids.chunks(BATCH * width) {
+            let mut rows = classifier.rows(centroids);
+            for (number, centroid) in rows.iter_mut().zip(centroids) {
+                *number = share * centroid + row_share * *number;
+            }
+            rows.chunks_exact(width).for_each(|row| rules.push(&row[..dimensions]));
         }
-        Self { phrases: phrases.shrunk(), rules: rules.without_prefixes(), starts }
+        Self { phrases: phrases.shrunk(), rules: rules.shrunk(), starts }
     }
 
-    /// The weighted scores of a message's vector with each rule: exact but for `nearest`, which is
-    /// judged by the beginnings of the vectors.
-    pub(super) fn first_pass(&self, message: &Factor, nearest: f32) -> Vec<f32> {
-        let mut scores = self.rules.products(message);
-        if nearest == 0.0 {
-            return scores;
-        }
-        let similarities = self.phrases.prefix_products(message);
-        for (score, phrases) in scores.iter_mut().zip(self.starts.windows(2)) {
-            let similarities = &similarities[phrases[0] as usize..phrases[1] as usize];
-            *score += nearest * similarities.iter().copied().fold(0.0, f32::max);
-        }
-        scores
+    /// Roughly the weighted scores of a message's vector with each rule: by the beginnings of the
+    /// rules' vectors, and without the nearest phrases, which are near their centroids.
+    pub(super) fn first_pass(&self, message: &Factor) -> Vec<f32> {
+        self.rules.prefix_products(message)
     }
 
     /// The weighted score of a message's vector with one rule.
     pub(super) fn score(&self, message: &Factor, rule: usize, nearest: f32) -> f32 {
+        let score = self.rules.product(message, rule);
+        if nearest == 0.0 {
+            return score;
+        }
         let phrases = self.starts[rule] as usize..self.starts[rule + 1] as usize;
-        let similarity =
-            phrases.map(|phrase| self.phrases.product(message, phrase)).fold(0.0, f32::max);
-        self.rules.product(message, rule) + nearest * similarity
+        let similarities = phrases.map(|phrase| self.phrases.product(message, phrase));
+        score + nearest * similarities.fold(0.0, f32::max)
     }
 
     /// The rule that has a phrase.
@@ -73,11 +76,11 @@ impl RuleVectors {
     }
 }
 
-/// The mean of each rule's phrases, of length 1.
-fn centroids(phrases: &Rows, starts: &[u32], dimensions: usize) -> Vec<f32> {
+/// The mean of each rule's phrases, of length 1, padded to `width` numbers.
+fn centroids(phrases: &Rows, starts: &[u32], width: usize) -> Vec<f32> {
     let rules = starts.len().saturating_sub(1);
-    let mut centroids = vec![0.0; rules * dimensions];
-    for (centroid, own) in centroids.chunks_exact_mut(dimensions).zip(starts.windows(2)) {
+    let mut centroids = vec![0.0; rules * width];
+    for (centroid, own) in centroids.chunks_exact_mut(width).zip(starts.windows(2)) {
         (own[0]..own[1]).for_each(|phrase| phrases.add_to(phrase as usize, centroid));
         normalize(centroid);
     }

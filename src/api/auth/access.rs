@@ -21,36 +21,36 @@ use crate::api::route::{Describe, Input, Need};
 
 /// A caller whose key has the scope `S`.
 #[derive(Clone, Debug)]
-pub(in crate::api) struct Scoped<S> {
-    pub(in crate::api) caller: Caller,
+pub(crate) struct Scoped<S> {
+    pub(crate) caller: Caller,
     proof: PhantomData<S>,
 }
 
 /// A caller who has at least the role `R` in the channel of the path, with a key that has the
 /// scope `S`.
 #[derive(Clone, Debug)]
-pub(in crate::api) struct ChannelAccess<R, S> {
-    pub(in crate::api) channel: ChannelId,
-    pub(in crate::api) caller: Caller,
-    pub(in crate::api) role: Role,
+pub(crate) struct ChannelAccess<R, S> {
+    pub(crate) channel: ChannelId,
+    pub(crate) caller: Caller,
+    pub(crate) role: Role,
     proof: PhantomData<(R, S)>,
 }
 
 /// A caller with a key that has the scope `S` and may see the channel of the path, whatever they
 /// are there; the handler says who of them may go on.
 #[derive(Clone, Debug)]
-pub(in crate::api) struct Reaches<S> {
-    pub(in crate::api) channel: ChannelId,
-    pub(in crate::api) caller: Caller,
+pub(crate) struct Reaches<S> {
+    pub(crate) channel: ChannelId,
+    pub(crate) caller: Caller,
     /// Their role; `None` when they have no access.
-    pub(in crate::api) role: Option<Role>,
+    pub(crate) role: Option<Role>,
     proof: PhantomData<S>,
 }
 
 /// What a caller may in one channel, for what is not about one route.
 #[derive(Clone, Debug)]
-pub(in crate::api) struct Access {
-    pub(in crate::api) role: Role,
+pub(crate) struct Access {
+    pub(crate) role: Role,
 }
 
 /// The channel that a path names; only that, and nothing about who may see it.
@@ -62,20 +62,44 @@ struct ChannelPath {
     channel: ChannelId,
 }
 
+impl<S: HasScope> Scoped<S> {
+    /// Refuses a caller whose key lacks the scope.
+    pub(crate) fn of(caller: Caller) -> Result<Self, ApiError> {
+        caller.require(S::SCOPE)?;
+        Ok(Self { caller, proof: PhantomData })
+    }
+}
+
+impl<R: AtLeast, S: HasScope> ChannelAccess<R, S> {
+    /// Refuses a caller whose key lacks the scope, or who lacks the role in the channel.
+    pub(crate) async fn of(
+        api: &Api,
+        caller: Caller,
+        channel: ChannelId,
+    ) -> Result<Self, ApiError> {
+        let Scoped { caller, .. } = Scoped::<S>::of(caller)?;
+        let Access { role } = api.access(&caller, &channel).await?;
+        if role < R::ROLE {
+            return Err(ApiError::PermissionDenied);
+        }
+        Ok(Self { channel, caller, role, proof: PhantomData })
+    }
+}
+
 impl<R, S> ChannelAccess<R, S> {
-    pub(in crate::api) const fn user(&self) -> &UserId {
+    pub(crate) const fn user(&self) -> &UserId {
         &self.caller.user
     }
 
     /// Nothing sent before this may be read.
-    pub(in crate::api) const fn not_before(&self) -> Option<Timestamp> {
+    pub(crate) const fn not_before(&self) -> Option<Timestamp> {
         self.caller.not_before
     }
 }
 
 impl Api {
     /// What the caller may in the channel; refused when that is nothing.
-    pub(in crate::api) async fn access(
+    pub(crate) async fn access(
         &self,
         caller: &Caller,
         channel: &ChannelId,
@@ -97,9 +121,7 @@ impl<S: HasScope> FromRequestParts<Api> for Scoped<S> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, ApiError> {
-        let caller = Caller::from_request_parts(parts, api).await?;
-        caller.require(S::SCOPE)?;
-        Ok(Self { caller, proof: PhantomData })
+        Self::of(Caller::from_request_parts(parts, api).await?)
     }
 }
 
@@ -115,11 +137,7 @@ impl<R: AtLeast, S: HasScope> FromRequestParts<Api> for ChannelAccess<R, S> {
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, ApiError> {
         let Scoped { caller, .. } = Scoped::<S>::from_request_parts(parts, api).await?;
         let channel = channel_of(parts, api).await?;
-        let Access { role } = api.access(&caller, &channel).await?;
-        if role < R::ROLE {
-            return Err(ApiError::PermissionDenied);
-        }
-        Ok(Self { channel, caller, role, proof: PhantomData })
+        Self::of(api, caller, channel).await
     }
 }
 

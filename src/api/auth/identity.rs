@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{ChannelId, KeyId, SessionId, UserId};
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::{Key, Session};
+use chatkeep_core::store::{Grant, Key, Session};
 use chatkeep_core::time::Timestamp;
 
 use crate::api::Api;
@@ -17,35 +17,40 @@ use crate::api::error::ApiError;
 use crate::api::route::{Describe, Input, Need};
 use crate::limit::{Address, Verdict};
 use crate::login::{LoginError, csrf_allows};
+use crate::oauth::is_access_token;
 
 /// A caller with a valid key or session.
 #[derive(Clone, Debug)]
-pub(in crate::api) struct Caller {
-    pub(in crate::api) user: UserId,
-    pub(in crate::api) credential: Credential,
+pub(crate) struct Caller {
+    pub(crate) user: UserId,
+    pub(crate) credential: Credential,
     scopes: Vec<Scope>,
     channels: Option<Vec<ChannelId>>,
     /// Nothing sent before this may be read.
-    pub(in crate::api) not_before: Option<Timestamp>,
+    pub(crate) not_before: Option<Timestamp>,
     /// When the key stops working.
-    pub(in crate::api) expires_at: Option<Timestamp>,
+    pub(crate) expires_at: Option<Timestamp>,
 }
 
 /// What a caller showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::api) enum Credential {
+pub(crate) enum Credential {
     /// An API key.
     Key(KeyId),
     /// A person's session.
     Session(SessionId),
+    /// An access token, by the consent that it is of. It is good for that resource alone, which is
+    /// none of the API's.
+    Token { grant: String, resource: String },
 }
 
 impl Credential {
     /// Names it among all credentials.
-    pub(in crate::api) fn owner(&self) -> String {
+    pub(crate) fn owner(&self) -> String {
         match self {
             Self::Key(id) => format!("key:{id}"),
             Self::Session(id) => format!("session:{id}"),
+            Self::Token { grant, .. } => format!("grant:{grant}"),
         }
     }
 }
@@ -61,32 +66,37 @@ struct Known {
 struct Identity(Result<Caller, ApiError>);
 
 impl Caller {
+    /// The caller of a request, whatever they showed.
+    pub(crate) fn of_any_kind(parts: &Parts) -> Result<Self, ApiError> {
+        match parts.extensions.get::<Identity>() {
+            Some(Identity(caller)) => caller.clone(),
+            // No layer ran: nobody is known then.
+            None => Err(ApiError::InvalidKey),
+        }
+    }
+
     /// Whether the key may see that channel at all.
-    pub(in crate::api) fn sees(&self, channel: &ChannelId) -> bool {
+    pub(crate) fn sees(&self, channel: &ChannelId) -> bool {
         self.channels.as_ref().is_none_or(|only| only.contains(channel))
     }
 
     /// The only channels that the key may see; `None` for all.
-    pub(in crate::api) fn channels(&self) -> Option<&[ChannelId]> {
+    pub(crate) fn channels(&self) -> Option<&[ChannelId]> {
         self.channels.as_deref()
     }
 
-    pub(in crate::api) fn has(&self, scope: Scope) -> bool {
+    pub(crate) fn has(&self, scope: Scope) -> bool {
         self.scopes.contains(&scope)
     }
 
     /// Refuses a key without the scope.
-    pub(in crate::api) fn require(&self, scope: Scope) -> Result<(), ApiError> {
+    pub(crate) fn require(&self, scope: Scope) -> Result<(), ApiError> {
         if self.has(scope) { Ok(()) } else { Err(ApiError::InsufficientPermissions) }
     }
 }
 
 /// Finds out who calls and leaves it to the extractors.
-pub(in crate::api) async fn identify(
-    State(api): State<Api>,
-    mut request: Request,
-    next: Next,
-) -> Response {
+pub(crate) async fn identify(State(api): State<Api>, mut request: Request, next: Next) -> Response {
     let (owner, identity) = match api.known(request.method(), request.headers()).await {
         Ok(known) => (known.caller.credential.owner(), Ok(known)),
         Err(error) => {
@@ -104,7 +114,9 @@ pub(in crate::api) async fn identify(
         Ok(Known { caller, .. }) => Ok(caller),
         Err(error) => Err(error),
     };
-    if let Ok(caller) = &identity {
+    if let Ok(caller) = &identity
+        && !matches!(caller.credential, Credential::Token { .. })
+    {
         request.extensions_mut().insert(caller.clone());
     }
     request.extensions_mut().insert(Identity(identity));
@@ -132,6 +144,11 @@ impl Api {
             return Ok(Known { caller: session.into(), forged });
         }
         let secret = bearer(headers).ok_or(ApiError::InvalidKey)?;
+        if is_access_token(secret) {
+            let grant = self.store.access_token(secret, self.clock.now()).await?;
+            let caller = grant.map(Caller::from).ok_or(ApiError::InvalidKey)?;
+            return Ok(Known { caller, forged: false });
+        }
         let key = self.store.key(secret).await?.ok_or(ApiError::InvalidKey)?;
         let now = self.clock.now();
         if key.expires_at.is_some_and(|at| at <= now) {
@@ -152,6 +169,19 @@ impl From<Session> for Caller {
             channels: None,
             not_before: None,
             expires_at: None,
+        }
+    }
+}
+
+impl From<Grant> for Caller {
+    fn from(grant: Grant) -> Self {
+        Self {
+            user: grant.user,
+            credential: Credential::Token { grant: grant.id, resource: grant.resource },
+            scopes: grant.scopes,
+            channels: grant.channels,
+            not_before: None,
+            expires_at: Some(grant.expires_at),
         }
     }
 }
@@ -183,12 +213,13 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 impl FromRequestParts<Api> for Caller {
     type Rejection = ApiError;
 
+    /// Access tokens are for other surfaces than the API.
     async fn from_request_parts(parts: &mut Parts, _: &Api) -> Result<Self, ApiError> {
-        match parts.extensions.get::<Identity>() {
-            Some(Identity(caller)) => caller.clone(),
-            // No layer ran: nobody is known then.
-            None => Err(ApiError::InvalidKey),
+        let caller = Self::of_any_kind(parts)?;
+        if matches!(caller.credential, Credential::Token { .. }) {
+            return Err(ApiError::InvalidKey);
         }
+        Ok(caller)
     }
 }
 

@@ -4,25 +4,27 @@
 mod access;
 mod identity;
 
-pub(super) use access::{ChannelAccess, Reaches, Scoped};
-pub(super) use identity::{Caller, Credential, identify};
+pub(super) use access::Reaches;
+pub(crate) use access::{ChannelAccess, Scoped};
+pub(super) use identity::identify;
+pub(crate) use identity::{Caller, Credential};
 
 use chatkeep_core::role::{Role, Scope};
 
 /// A role as a type.
-pub(super) trait AtLeast {
+pub(crate) trait AtLeast {
     const ROLE: Role;
 }
 
 /// A scope as a type.
-pub(super) trait HasScope {
+pub(crate) trait HasScope {
     const SCOPE: Scope;
 }
 
 macro_rules! levels {
     ($($name:ident),*) => {$(
         #[derive(Clone, Copy, Debug)]
-        pub(super) struct $name;
+        pub(crate) struct $name;
         impl AtLeast for $name {
             const ROLE: Role = Role::$name;
         }
@@ -32,7 +34,7 @@ macro_rules! levels {
 macro_rules! scopes {
     ($($name:ident),*) => {$(
         #[derive(Clone, Copy, Debug)]
-        pub(super) struct $name;
+        pub(crate) struct $name;
         impl HasScope for $name {
             const SCOPE: Scope = Scope::$name;
         }
@@ -47,5 +49,6 @@ scopes!(
     WriteAssistant,
     WriteMembers,
     WriteBackup,
+    ManageWebhooks,
     ManageKeys
 );

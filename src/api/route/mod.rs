@@ -42,6 +42,7 @@ pub enum Tag {
     Media,
     Backup,
     Events,
+    Webhooks,
     Keys,
 }
 
@@ -74,7 +75,7 @@ pub(super) struct Routes {
 }
 
 impl Tag {
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Account,
         Self::Channels,
         Self::Members,
@@ -83,6 +84,7 @@ impl Tag {
         Self::Media,
         Self::Backup,
         Self::Events,
+        Self::Webhooks,
         Self::Keys,
     ];
 
@@ -96,6 +98,7 @@ impl Tag {
             Self::Media => "Media",
             Self::Backup => "Backup",
             Self::Events => "Events",
+            Self::Webhooks => "Webhooks",
             Self::Keys => "Keys",
         }
     }

@@ -21,6 +21,7 @@ use utoipa::openapi::{
 
 use super::{Answer, Describe, Need, Route, Routes, Tag, headers};
 use crate::api::error::{ErrorView, sentence};
+use crate::api::webhooks;
 
 const ABOUT: &str = "Backed-up messages of chat groups, usage, members and the assistant.\n\n\
     `/api/v1/…` is the same as `/api/…`. Every answer carries `X-API-Version`, `X-Request-Id` and \
@@ -53,6 +54,7 @@ pub(in crate::api) fn document(routes: &Routes) -> OpenApi {
         .servers(Some([ServerBuilder::new().url("/").build()]))
         .tags(Some(tags))
         .paths(paths.build())
+        .webhooks(Some(webhooks::events::document()))
         .components(Some(components.build()))
         .build()
 }

@@ -36,6 +36,8 @@ pub enum Fault {
         /// The HTTP status.
         status: u16,
     },
+    /// It is answered as if the bot's messages of this month were used up, not acted upon.
+    MonthlyLimit,
     /// It is acted upon and answered, but only after this time.
     Delay(Duration),
     /// The connection is cut; it is not acted upon.

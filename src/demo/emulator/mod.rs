@@ -165,6 +165,13 @@ impl Emulator {
         user
     }
 
+    /// Sets the language of a person's app.
+    pub fn set_language(&self, user: &str, language: &str) {
+        if let Some(user) = lock(&self.shared.world).users.get_mut(user) {
+            user.language = Some(language.to_owned());
+        }
+    }
+
     /// A new group of these people, without the bot.
     pub fn add_group(&self, name: &str, picture_url: Option<&str>, members: &[&str]) -> Chat {
         let picture_url = picture_url.map(str::to_owned);

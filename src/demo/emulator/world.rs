@@ -20,6 +20,8 @@ pub struct User {
     pub display_name: String,
     /// The address of the picture.
     pub picture_url: Option<String>,
+    /// The language of their app; LINE tells it of friends who agreed.
+    pub language: Option<String>,
 }
 
 /// What kind of chat it is.
@@ -85,7 +87,12 @@ pub(super) struct World {
 impl World {
     pub(super) fn new(clock: Clock, seed: u64, bot_name: &str) -> Self {
         let ids = Ids::new(seed);
-        let bot = User { user_id: ids.bot(), display_name: bot_name.to_owned(), picture_url: None };
+        let bot = User {
+            user_id: ids.bot(),
+            display_name: bot_name.to_owned(),
+            picture_url: None,
+            language: None,
+        };
         Self {
             clock,
             ids,
@@ -108,7 +115,12 @@ impl World {
 
     /// A new person, who is no friend of the bot yet.
     pub(super) fn add_user(&mut self, name: &str, picture_url: Option<String>) -> (User, Chat) {
-        let user = User { user_id: self.ids.user(), display_name: name.to_owned(), picture_url };
+        let user = User {
+            user_id: self.ids.user(),
+            display_name: name.to_owned(),
+            picture_url,
+            language: None,
+        };
         let id = user.user_id.clone();
         let chat = Chat {
             chat_id: id.clone(),

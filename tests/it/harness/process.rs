@@ -135,10 +135,19 @@ impl Process {
 
     /// Memory it holds in RAM, in bytes.
     pub(crate) fn resident_bytes(&self) -> u64 {
+        self.memory("VmRSS:")
+    }
+
+    /// The most memory that it ever held in RAM, in bytes.
+    pub(crate) fn peak_bytes(&self) -> u64 {
+        self.memory("VmHWM:")
+    }
+
+    fn memory(&self, name: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.running.pid()));
         let status = status.unwrap_or_else(|error| panic!("no memory figures: {error}"));
         let kibibytes = status.lines().find_map(|line| {
-            line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok()
+            line.strip_prefix(name)?.trim().strip_suffix(" kB")?.parse::<u64>().ok()
         });
         kibibytes.unwrap_or_else(|| panic!("the process has ended")) * 1024
     }

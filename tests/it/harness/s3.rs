@@ -77,6 +77,16 @@ impl S3 {
         (kind, s3)
     }
 
+    /// The same settings as the program reads them.
+    pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("CHATKEEP_BLOBS", format!("s3://{BUCKET}/{PREFIX}")),
+            ("CHATKEEP_S3_ENDPOINT", format!("http://{}", self.address)),
+            ("CHATKEEP_S3_ACCESS_KEY_ID", KEY.0.to_owned()),
+            ("CHATKEEP_S3_SECRET_ACCESS_KEY", KEY.1.to_owned()),
+        ]
+    }
+
     pub(crate) fn blobs(&self) -> Blobs {
         let (kind, s3) = self.settings();
         Blobs::open(&kind, &s3).unwrap()

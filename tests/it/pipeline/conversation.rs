@@ -73,6 +73,7 @@ async fn a_group_talks_and_everything_is_kept_and_answered_once(parts: Parts) {
     changed(&stack, channel, &said).await;
     stack.kept(channel, 15).await;
     settled(&stack, channel, |member| member["status"] == "left").await;
+    stack.drained().await;
     let picture = Picture::of(&stack, channel).await;
     check(&picture, &stack.messages(channel).await);
     check_messages(&picture, &said);
@@ -139,7 +140,7 @@ fn posts() -> [Post; 4] {
 fn check_messages(picture: &Picture, said: &Said) {
     assert_eq!(picture.message(&said.quoting)["quotedMessageId"], json!(said.greeting));
     assert_eq!(picture.message(&said.file)["fileName"], "規約.pdf");
-    assert_eq!(picture.message(&said.file)["mediaStatus"], "pending");
+    assert_eq!(picture.message(&said.file)["mediaStatus"], "stored");
     assert_eq!(picture.message(&said.place)["latitude"], json!(25.03));
     assert_eq!(picture.message(&said.odd)["type"], "other");
     let unsent = picture.message(&said.regret);

@@ -4,62 +4,74 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use chatkeep::demo::emulator::{Action, Emulator, Post, User};
+use chatkeep::demo::emulator::{Action, Emulator, Event, Media, Post, User};
 use serde_json::Value;
 
 use super::conversation::{emulator, group};
 use super::on_both;
 use super::picture::Picture;
-use crate::stack::{Parts, Stack};
+use crate::stack::{DEADLINE, Parts, Stack};
 
-on_both!(killed_fifty_times_during_five_thousand_messages);
+on_both!(killed_again_and_again_while_messages_come);
 
-const MESSAGES: usize = 5_000;
-const KILLS: u64 = 50;
+/// Messages and kills; `CHATKEEP_CRASH=20000,500 cargo test --release --test it crash` for more.
+const USUAL: (usize, usize) = (5_000, 50);
 /// One message in so many asks something.
 const QUESTIONS: usize = 25;
+/// One message in so many is a picture.
+const PICTURES: usize = 20;
 
-async fn killed_fifty_times_during_five_thousand_messages(parts: Parts) {
+#[expect(clippy::disallowed_methods, reason = "how much to test is no setting of the program")]
+fn size() -> (usize, usize) {
+    let Ok(size) = std::env::var("CHATKEEP_CRASH") else { return USUAL };
+    let (messages, kills) = size.split_once(',').unwrap();
+    (messages.parse().unwrap(), kills.parse().unwrap())
+}
+
+async fn killed_again_and_again_while_messages_come(parts: Parts) {
+    let (messages, kills) = size();
     let mut stack = Stack::start(parts, emulator().await).await;
     let (group, people) = group(&mut stack).await;
     let channel = group.chat_id.as_str();
-    let sender = tokio::spawn(send_all(stack.line.clone(), channel.to_owned(), people));
+    let sender = tokio::spawn(send_all(stack.line.clone(), channel.to_owned(), people, messages));
     let mut moment = 12_345_u64;
-    for _ in 0..KILLS {
+    for _ in 0..kills {
         moment = moment.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
         // The moment itself is what is random here; nothing is waited for.
         tokio::time::sleep(Duration::from_millis(30 + (moment >> 33) % 300)).await;
         stack.crash().await;
     }
     let sent = sender.await.unwrap();
-    stack.drained().await;
+    // What a dead process had leased comes back late, and the more often the fewer at a time.
+    stack.drained_within(DEADLINE * (1 + u32::try_from(kills / 50).unwrap())).await;
     let dead = stack.ground.command(&stack.line, &["dead", "list"]).await;
     assert_eq!(dead.lines().count(), 1, "crashes are nobody's fault:\n{dead}");
 
     let all = stack.messages(channel).await;
     nothing_lost_or_doubled(&sent, &all);
+    everything_happened(messages, &all);
     let picture = Picture::of(&stack, channel).await;
     picture.assert_counted(&all);
-    let questions = i64::try_from(MESSAGES / QUESTIONS).unwrap();
+    stack.is_well().await;
+    let questions = i64::try_from(messages / QUESTIONS).unwrap();
     assert_eq!(picture.hits("ask me"), questions, "every match is counted exactly once");
     assert!(stack.line.violations().is_empty(), "{:?}", stack.line.violations());
     let answered = answered_once(&stack.line, channel);
-    println!("{parts:?}: {answered} of {questions} questions answered over {KILLS} kills");
+    println!("{parts:?}: {answered} of {questions} questions answered over {kills} kills");
 }
 
 /// Sends every message until it is accepted, ten at a time; their ids.
-async fn send_all(line: Emulator, channel: String, people: Vec<User>) -> BTreeSet<String> {
+async fn send_all(
+    line: Emulator,
+    channel: String,
+    people: Vec<User>,
+    messages: usize,
+) -> BTreeSet<String> {
     let mut sent = BTreeSet::new();
-    for first in (0..MESSAGES).step_by(10) {
+    for first in (0..messages).step_by(10) {
         // Built just before it is sent, so that questions can still be answered.
-        let batch = (first..first + 10).map(|n| {
-            let text = if n % QUESTIONS == 0 { "wifi".to_owned() } else { format!("m{n}") };
-            let user = people[n % people.len()].user_id.clone();
-            let post = Post::Text(text.into());
-            let said = Action::Send { chat: channel.clone(), user, post };
-            line.build(said).unwrap().remove(0)
-        });
-        let events: Vec<_> = batch.collect();
+        let one = |n: usize| events_of(&line, &channel, &people[n % people.len()].user_id, n);
+        let events: Vec<_> = (first..first + 10).flat_map(one).collect();
         sent.extend(events.iter().filter_map(|event| event.message_id.clone()));
         let webhooks = events.into_iter().map(|event| line.webhook(vec![event])).collect();
         for delivery in line.deliver_all(webhooks, 10).await {
@@ -67,6 +79,38 @@ async fn send_all(line: Emulator, channel: String, people: Vec<User>) -> BTreeSe
         }
     }
     sent
+}
+
+/// What one person does: mostly saying something, now and then taking it back or editing it.
+fn events_of(line: &Emulator, channel: &str, user: &str, n: usize) -> Vec<Event> {
+    let post = match n {
+        n if n % QUESTIONS == 0 => Post::Text("wifi".into()),
+        n if matches!(n % PICTURES, 1 | 3) => Post::Image(Media::new("image/png", format!("p{n}"))),
+        n => Post::Text(format!("m{n}").into()),
+    };
+    let said = Action::Send { chat: channel.to_owned(), user: user.to_owned(), post };
+    let mut events = line.build(said).unwrap();
+    let message = events[0].message_id.clone().unwrap();
+    if matches!(n % PICTURES, 3 | 7) {
+        events.extend(line.build(Action::Unsend { message }).unwrap());
+    } else if n % PICTURES == 9 {
+        let text = format!("edited {n}").into();
+        events.extend(line.build(Action::Edit { message, text }).unwrap());
+    }
+    events
+}
+
+/// That pictures are stored, edits made, and what was taken back is gone.
+fn everything_happened(messages: usize, all: &[Value]) {
+    let share = messages / PICTURES;
+    let images: Vec<_> = all.iter().filter(|message| message["type"] == "image").collect();
+    let of = |status: &str| images.iter().filter(|image| image["mediaStatus"] == status).count();
+    assert_eq!((images.len(), of("stored"), of("erased")), (2 * share, share, share));
+    let unsent = all.iter().filter(|message| !message["unsentAt"].is_null()).count();
+    assert_eq!(unsent, 2 * share);
+    let edited = |text: &str| text.starts_with("edited ");
+    let edited = all.iter().filter(|message| message["content"].as_str().is_some_and(edited));
+    assert_eq!(edited.count(), share);
 }
 
 fn nothing_lost_or_doubled(sent: &BTreeSet<String>, all: &[Value]) {

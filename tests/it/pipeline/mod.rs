@@ -4,7 +4,9 @@
 pub(crate) mod conversation;
 mod crash;
 mod dead;
+mod media;
 mod modes;
+pub(crate) mod notices;
 mod outage;
 mod picture;
 mod shuffle;

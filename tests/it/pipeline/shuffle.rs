@@ -1,6 +1,6 @@
 //! Events in any order, each of them twice: the same store, counters and replies.
 
-use chatkeep::demo::emulator::{Action, Emulator, Event, Post};
+use chatkeep::demo::emulator::{Action, Emulator, Event, Media, Post};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 
@@ -36,10 +36,12 @@ async fn any_order_and_repetition_ends_the_same(parts: Parts) {
         after.assert_counted(&all);
         expect_round(&before, &after, &events);
     }
+    stack.is_well().await;
     assert!(stack.line.violations().is_empty(), "{:?}", stack.line.violations());
 }
 
-/// A message that stays, one edited twice, one unsent, two questions, a coming and a going.
+/// A message that stays, one edited twice, one unsent, a picture that stays and one unsent, two
+/// questions, a coming and a going.
 fn happenings(line: &Emulator, chat: &str, users: &[String], round: usize) -> Vec<Event> {
     let chat = chat.to_owned();
     let build = |action: Action| line.build(action).unwrap();
@@ -65,6 +67,14 @@ fn happenings(line: &Emulator, chat: &str, users: &[String], round: usize) -> Ve
     events.extend(build(Action::Unsend { message: message(&unsent) }));
     events.extend(edited);
     events.extend(unsent);
+    let picture = |bytes: String| {
+        let post = Post::Image(Media::new("image/png", bytes));
+        build(Action::Send { chat: chat.clone(), user: users[0].clone(), post })
+    };
+    let regretted = picture(format!("regretted {round}"));
+    events.extend(build(Action::Unsend { message: message(&regretted) }));
+    events.extend(regretted);
+    events.extend(picture(format!("picture {round}")));
     events.extend(say(1, "hours".to_owned()));
     events.extend(say(2, "rules".to_owned()));
     let newcomer = line.add_user(&format!("New {round}"), None).user_id;
@@ -99,4 +109,10 @@ fn expect_round(before: &Picture, after: &Picture, events: &[Event]) {
         .collect();
     assert!(texts.iter().any(|text| text.starts_with("third")), "{texts:?}");
     assert!(!texts.iter().any(|text| text.starts_with("secret")), "{texts:?}");
+    let images = events.iter().filter(|event| event.json["message"]["type"] == "image");
+    let states: Vec<_> = images
+        .filter_map(|event| event.message_id.as_deref())
+        .map(|id| after.message(id)["mediaStatus"].as_str().unwrap_or_default())
+        .collect();
+    assert_eq!(states, ["erased", "stored"]);
 }

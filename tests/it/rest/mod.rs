@@ -10,7 +10,9 @@ mod keys;
 mod lists;
 mod messages;
 mod people;
+mod retention;
 mod settings;
+mod webhooks;
 
 use chatkeep_core::config::Database;
 use chatkeep_core::id::{ChannelId, KeyId, UserId};

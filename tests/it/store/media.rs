@@ -25,6 +25,7 @@ on_both!(
     storing_twice_counts_once,
     a_shared_blob_counts_for_each_message,
     a_file_counts_for_whom_it_was_stored,
+    a_paused_channel_has_nothing_downloaded,
     a_full_quota_skips_and_records_the_gap,
     a_message_taken_back_meanwhile_holds_nothing,
     what_cannot_be_had_says_why,
@@ -161,6 +162,28 @@ async fn a_file_counts_for_whom_it_was_stored(fixture: Fixture) {
     fixture.keep(&[unsent("C1", "after", 52)], 53).await;
     assert_eq!((fixture.used("U1").await, fixture.used("U2").await), (0, 0));
     assert_eq!(fixture.counters("C1").await, (0, 0));
+}
+
+async fn a_paused_channel_has_nothing_downloaded(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.keep(&["kept", "late"].map(|id| picture("C1", id, 10)), 20).await;
+    let skip = async |id: &str, now| {
+        fixture.store.skip_media(&"C1".into(), &id.into(), at(now)).await.unwrap()
+    };
+    assert!(!skip("late", 29).await);
+    assert_eq!(store(&fixture, "kept", 'a', 50, 30).await, MediaKept::Stored);
+    fixture.preload("C1", "U1", Plan::Free.quota()).await;
+    fixture.subscribe("C1", "U2", 40).await;
+    assert!(!skip("late", 41).await, "one subscriber with room is enough");
+    fixture.store.unsubscribe(&"C1".into(), &"U2".into(), at(42)).await.unwrap();
+    assert!(skip("late", 43).await && skip("late", 44).await && skip("kept", 44).await);
+    let statuses = [item(&fixture, "late").await, item(&fixture, "kept").await];
+    let statuses = statuses.map(|item| item.unwrap().record.status);
+    assert_eq!(statuses, [MediaStatus::Skipped, MediaStatus::Stored]);
+    let gaps = fixture.store.gaps(&"C1".into(), None, None).await.unwrap();
+    assert_eq!((gaps.len(), gaps[0].skipped, gaps[0].to), (1, Some(1), None));
+    assert!(fixture.store.set_plan(&"U1".into(), Plan::Standard, at(50)).await.unwrap());
+    assert!(!skip("late", 51).await);
 }
 
 async fn a_full_quota_skips_and_records_the_gap(fixture: Fixture) {

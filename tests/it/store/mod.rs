@@ -2,6 +2,7 @@
 
 mod assistant;
 mod coverage;
+mod doctor;
 mod happenings;
 mod idempotency;
 mod import;
@@ -10,13 +11,17 @@ mod keys;
 mod media;
 mod members;
 mod messages;
+mod notices;
+mod oauth;
 mod quota;
 mod removal;
 mod replies;
+mod retention;
 mod roles;
 mod sessions;
 mod users;
 mod versions;
+mod webhooks;
 
 use chatkeep_core::config::Database;
 use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};

@@ -16,7 +16,7 @@ use chatkeep_core::bus::Bus;
 use chatkeep_core::event::{ChannelKind, ChannelRef, Event, EventKind, IncomingMessage};
 use chatkeep_core::id::UserId;
 use chatkeep_core::message::Content;
-use chatkeep_core::platform::Directory;
+use chatkeep_core::platform::{Bots, Directory, PlatformError};
 use chatkeep_core::store::{ReplySource, Store};
 use chatkeep_core::time::SharedClock;
 
@@ -45,8 +45,8 @@ pub struct Assistant {
     pub store: Store,
     /// Where the indexer hears of the bot's own messages.
     pub bus: Bus,
-    /// The platform, and what people are called.
-    pub directory: Directory,
+    /// Those who answer, each what it received itself; they know what people are called.
+    pub bots: Bots,
     /// Compiled settings by channel.
     pub assistants: Assistants,
     /// The time.
@@ -82,7 +82,7 @@ impl Stage for Assistant {
     }
 
     fn decode(&self, payload: &[u8]) -> Result<Event, String> {
-        decode_event(self.directory.platform(), payload)
+        decode_event(payload)
     }
 
     async fn handle(&self, events: &[Event]) -> Vec<Outcome> {
@@ -104,7 +104,7 @@ impl Assistant {
         };
         let planned = match &event.kind {
             EventKind::Message(message) => self.answer_message(channel, message).await?,
-            EventKind::MembersJoined(users) => self.welcome(channel, users).await?,
+            EventKind::MembersJoined(users) => self.welcome(event, channel, users).await?,
             _ => None,
         };
         match planned {
@@ -166,6 +166,7 @@ impl Assistant {
 
     async fn welcome(
         &self,
+        event: &Event,
         channel: &ChannelRef,
         users: &[UserId],
     ) -> Result<Option<Planned>, Outcome> {
@@ -175,22 +176,26 @@ impl Assistant {
         let Some(template) = compiled.welcome() else {
             return Ok(None);
         };
-        let names = self.names(channel, users).await;
-        let group = self.group_name(channel).await?;
+        let directory = self.bot_of(event)?;
+        let names = names(directory, channel, users).await;
+        let group = self.group_name(directory, channel).await?;
         let text = text::fill(template, &text::joined(&names), &group);
         let rule = None;
         Ok(Some(Planned { source: ReplySource::Welcome, rule, text, cooldown: Duration::ZERO }))
     }
 
-    /// The new members' names; whoever the platform does not name is left out.
-    async fn names(&self, channel: &ChannelRef, users: &[UserId]) -> Vec<String> {
-        let asked = users.iter().map(|user| self.directory.profile(channel, user));
-        let answers = futures_util::future::join_all(asked).await;
-        answers.into_iter().filter_map(|a| a.ok().flatten()).map(|p| p.display_name).collect()
+    /// The bot that received an event, which alone may answer it. One that this process does not
+    /// know may be known to another one, or to this one after its next start.
+    fn bot_of(&self, event: &Event) -> Result<&Directory, Outcome> {
+        self.bots.get(&event.bot).map_err(|error: PlatformError| Outcome::Retry(error.to_string()))
     }
 
-    async fn group_name(&self, channel: &ChannelRef) -> Result<String, Outcome> {
-        if let Ok(Some(summary)) = self.directory.summary(channel).await
+    async fn group_name(
+        &self,
+        directory: &Directory,
+        channel: &ChannelRef,
+    ) -> Result<String, Outcome> {
+        if let Ok(Some(summary)) = directory.summary(channel).await
             && let Some(name) = summary.name
         {
             return Ok(name);
@@ -198,4 +203,11 @@ impl Assistant {
         let known = self.store.channel(&channel.id).await?;
         Ok(known.and_then(|channel| channel.name).unwrap_or_default())
     }
+}
+
+/// The new members' names; whoever the platform does not name is left out.
+async fn names(directory: &Directory, channel: &ChannelRef, users: &[UserId]) -> Vec<String> {
+    let asked = users.iter().map(|user| directory.profile(channel, user));
+    let answers = futures_util::future::join_all(asked).await;
+    answers.into_iter().filter_map(|a| a.ok().flatten()).map(|p| p.display_name).collect()
 }

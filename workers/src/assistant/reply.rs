@@ -5,8 +5,8 @@ use std::time::Duration;
 use chatkeep_core::event::{ChannelRef, Event, EventKind, ReplyToken};
 use chatkeep_core::id::{EventId, MessageId};
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
-use chatkeep_core::platform::PlatformError;
-use chatkeep_core::store::{ChannelChange, Claim, ReplyIntent};
+use chatkeep_core::platform::{Directory, PlatformError};
+use chatkeep_core::store::{ChannelChange, Claim, ReplyIntent, ReplySource, ReplyStatus};
 use metrics::counter;
 use tracing::{info, warn};
 use uuid::Uuid;
@@ -34,6 +34,8 @@ impl Assistant {
         channel: &ChannelRef,
         planned: Planned,
     ) -> Result<(), Outcome> {
+        // Before the claim: an event whose bot nobody knows can be answered later.
+        let directory = self.bot_of(event)?;
         let intent = ReplyIntent {
             event: &event.id,
             channel: &channel.id,
@@ -45,25 +47,19 @@ impl Assistant {
         };
         match self.store.claim_reply(&intent, self.clock.now()).await? {
             Claim::Granted => {}
+            // Whoever gave it may have died right after recording it.
+            Claim::Taken(ReplyStatus::Sent) => {
+                let sent = self.store.sent_messages(&event.id).await?;
+                return self.tell_indexer(event, channel, sent).await;
+            }
             Claim::Suppressed | Claim::Taken(_) => return Ok(()),
         }
-        let platform = self.directory.platform();
+        let platform = directory.platform();
         let texts = text::split(&planned.text, platform.max_units(), platform.max_texts());
-        let given = self.call(event, channel, &texts).await;
-        let source = planned.source.name();
-        match &given {
-            Ok(ids) => {
-                counter!("chatkeep_replies_total", "source" => source, "result" => "sent")
-                    .increment(1);
-                info!(source, messages = ids.len(), "replied");
-            }
-            Err(error) => {
-                counter!("chatkeep_replies_total", "source" => source, "result" => error.code())
-                    .increment(1);
-                warn!(source, reason = described(error), "no reply given");
-            }
-        }
-        self.record_surely(event, channel, &texts, given.map_err(|error| error.code())).await
+        let given = self.call(directory, event, channel, &texts).await;
+        tell(event, planned.source, &given);
+        let given = given.map_err(|error| error.reply_reason());
+        self.record_surely(event, channel, &texts, given).await
     }
 
     /// Records the outcome, waiting for a store that is away: the call cannot be taken back, and
@@ -89,6 +85,7 @@ impl Assistant {
     /// Calls the platform: by reply token while it is fresh, else by push where that is on.
     async fn call(
         &self,
+        directory: &Directory,
         event: &Event,
         channel: &ChannelRef,
         texts: &[String],
@@ -96,7 +93,7 @@ impl Assistant {
         if let Some(token) = &event.reply_token
             && !self.late(event)
         {
-            match self.call_with_token(event, token, texts).await {
+            match self.call_with_token(directory, event, token, texts).await {
                 Err(PlatformError::InvalidReplyToken) if self.policy.push_fallback => {}
                 done => return done,
             }
@@ -105,27 +102,27 @@ impl Assistant {
             return Err(PlatformError::InvalidReplyToken);
         }
         let key = retry_key(&event.id);
-        self.directory.platform().push(channel, texts, &key).await
+        directory.platform().push(channel, texts, &key).await
     }
 
     /// Repeats only what certainly did not happen: no connection, or a refusal for now.
     async fn call_with_token(
         &self,
+        directory: &Directory,
         event: &Event,
         token: &ReplyToken,
         texts: &[String],
     ) -> Result<Vec<MessageId>, PlatformError> {
         let mut pause = AGAIN;
         loop {
-            let error = match self.directory.platform().reply(token, texts).await {
+            let error = match directory.platform().reply(token, texts).await {
                 Ok(ids) => return Ok(ids),
                 Err(error) => error,
             };
-            let wait = match &error {
-                PlatformError::Unreachable(_) => pause,
-                PlatformError::RateLimited { retry_after } => retry_after.unwrap_or(pause),
-                _ => return Err(error),
+            let Some(wish) = error.not_now() else {
+                return Err(error);
             };
+            let wait = wish.map_or(pause, |wish| wish.max(AGAIN));
             if self.clock.now().plus(wait).since(event.at) >= self.policy.deadline {
                 return Err(error);
             }
@@ -153,22 +150,37 @@ impl Assistant {
                 return Ok(self.store.finish_reply(&event.id, Err(reason), &[], now).await?);
             }
         };
-        let own = self.own_messages(channel, texts, ids).await?;
+        let own = self.own_messages(event, channel, texts, ids).await?;
         self.store.finish_reply(&event.id, Ok(()), &own, now).await?;
-        let kept = own.iter().map(|change| (change.channel.clone(), change.message.clone()));
+        let sent = own.into_iter().map(|change| change.message).collect();
+        self.tell_indexer(event, channel, sent).await
+    }
+
+    /// Tells the indexer of the bot's own messages.
+    async fn tell_indexer(
+        &self,
+        event: &Event,
+        channel: &ChannelRef,
+        sent: Vec<MessageId>,
+    ) -> Result<(), Outcome> {
+        let kept = sent.into_iter().map(|message| (channel.id.clone(), message));
         let jobs = index_jobs(kept, &format!("reply:{}", event.id))
             .map_err(|error| Outcome::Drop(error.to_string()))?;
-        Ok(self.bus.publish(jobs).await?)
+        if !jobs.is_empty() {
+            self.bus.publish(jobs).await?;
+        }
+        Ok(())
     }
 
     async fn own_messages(
         &self,
+        event: &Event,
         channel: &ChannelRef,
         texts: &[String],
         ids: &[MessageId],
     ) -> Result<Vec<ChannelChange>, Outcome> {
         // Without its own id the bot's messages are kept all the same, with `isBot` to tell them.
-        let bot = self.directory.bot().await.ok();
+        let bot = self.bot_of(event)?.bot().await.ok();
         if let Some(bot) = &bot {
             let name = Some(bot.display_name.as_str());
             self.store.add_user(&bot.user_id, name, self.clock.now()).await?;
@@ -189,6 +201,18 @@ impl Assistant {
         };
         Ok(ids.iter().zip(texts).filter_map(own).collect())
     }
+}
+
+/// Counts and logs what became of a reply.
+fn tell(event: &Event, source: ReplySource, given: &Result<Vec<MessageId>, PlatformError>) {
+    let (source, bot) = (source.name(), event.bot.clone());
+    let result = given.as_ref().map_or_else(PlatformError::code, |_| "sent");
+    match given {
+        Ok(ids) => info!(bot, source, messages = ids.len(), "replied"),
+        Err(error) => warn!(bot, source, reason = described(error), "no reply given"),
+    }
+    counter!("chatkeep_replies_total", "bot" => bot, "source" => source, "result" => result)
+        .increment(1);
 }
 
 /// A UUID made from the event id: the same event pushes under the same key, whoever tries.

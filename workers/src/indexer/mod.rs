@@ -4,6 +4,8 @@
 //! job is handled. So late, repeated and disordered jobs end the same, and a job is acknowledged
 //! only after the index has committed it.
 
+mod audit;
+mod purge;
 mod rebuild;
 
 use std::collections::BTreeSet;
@@ -19,6 +21,8 @@ use chatkeep_index::search::{
 };
 use tracing::info;
 
+pub use audit::{Drift, IndexAudit, mend};
+pub use purge::Purger;
 pub use rebuild::rebuild;
 
 use crate::jobs::IndexJob;
@@ -64,7 +68,7 @@ impl fmt::Debug for Indexer {
 
 impl Indexer {
     /// Opens the index in `folder`. One that is new, or that another version wrote, is filled
-    /// from the store first.
+    /// from the store: at once when that is soon done, else before the stage's first job.
     ///
     /// # Errors
     /// When the index or the store cannot be read.
@@ -75,10 +79,12 @@ impl Indexer {
             Ok::<_, IndexError>((index, writer))
         })
         .await??;
-        let filled = index.progress()?.is_some();
         let indexer = Self { store, index, writer: Arc::new(Mutex::new(Some(writer))) };
-        if !filled {
-            indexer.fill().await?;
+        if indexer.index.progress().is_none() {
+            let first = indexer.store.all_messages(None, PAGE).await?;
+            if first.len() < PAGE as usize {
+                indexer.fill().await?;
+            }
         }
         Ok(indexer)
     }
@@ -88,9 +94,18 @@ impl Indexer {
         self.index.clone()
     }
 
-    /// Puts everything that the store keeps into the index. What is kept meanwhile has jobs of
-    /// its own.
+    /// What looks after words that erased messages leave behind.
+    pub fn purger(&self) -> Purger {
+        Purger { writer: Arc::clone(&self.writer) }
+    }
+
+    /// Puts everything that the store keeps into an index that was never committed. What is kept
+    /// meanwhile has jobs of its own.
     async fn fill(&self) -> Result<(), IndexerError> {
+        if self.index.progress().is_some() {
+            return Ok(());
+        }
+        info!("the search index is being filled from the store");
         let mut after = None;
         let mut messages = 0_usize;
         loop {
@@ -104,9 +119,7 @@ impl Indexer {
             self.write(changes, false).await?;
         }
         self.write(Vec::new(), true).await?;
-        if messages > 0 {
-            info!(messages, "search index filled from the store");
-        }
+        info!(messages, "search index filled from the store");
         Ok(())
     }
 
@@ -116,11 +129,16 @@ impl Indexer {
             // A panic in the index leaves it as its last commit was, so going on is safe.
             let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
             match write_now(&index, &mut writer, &changes, commit) {
-                Err(IndexError::Superseded) => {
+                Err(error) => {
+                    // What it was about to write is gone with it; the next one begins at the last
+                    // commit.
                     *writer = None;
-                    write_now(&index, &mut writer, &changes, commit)
+                    match error {
+                        IndexError::Superseded => write_now(&index, &mut writer, &changes, commit),
+                        error => Err(error),
+                    }
                 }
-                written => written,
+                Ok(()) => Ok(()),
             }
         });
         Ok(written.await??)
@@ -190,6 +208,10 @@ impl Stage for Indexer {
 
     fn parallel(&self) -> usize {
         1
+    }
+
+    async fn prepare(&self) -> Result<(), String> {
+        self.fill().await.map_err(|error| described(&error))
     }
 
     fn decode(&self, payload: &[u8]) -> Result<IndexJob, String> {

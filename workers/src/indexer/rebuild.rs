@@ -10,7 +10,7 @@ use chatkeep_index::search::{IndexChange, MessageIndex, Rebuild, Touched, Writer
 use super::{FILLED, IndexerError, PAGE, change_of, changes_to};
 
 /// Messages after which what was read is put on disk.
-const COMMIT: usize = 200_000;
+const COMMIT: usize = 50_000;
 
 /// Builds the index in `folder` anew, in this process, while the service may go on with the old
 /// one; `progress` hears of how many messages were read. `false` when there is no index that the

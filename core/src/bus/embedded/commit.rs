@@ -228,3 +228,10 @@ async fn tidy(conn: &mut SqliteConnection, before: i64) -> Result<bool, sqlx::Er
     }
     Ok(forgotten.rows_affected() == FORGET.unsigned_abs())
 }
+
+/// Gives back every free page and empties the log: what was handled is not left lying on disk.
+pub(super) async fn scrub(conn: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    query("PRAGMA incremental_vacuum").execute(&mut *conn).await?;
+    query("PRAGMA wal_checkpoint(TRUNCATE)").execute(conn).await?;
+    Ok(())
+}

@@ -21,6 +21,9 @@ const GROUP: usize = 1024;
 /// How often old ids are forgotten and free pages given back.
 const HOUSEKEEPING: Duration = Duration::from_secs(1);
 
+/// Rounds of housekeeping without any other work after which the file is scrubbed.
+const QUIET: u32 = 10;
+
 /// How soon housekeeping goes on when there is more than one batch.
 const SWEEP: Duration = Duration::from_millis(5);
 
@@ -86,6 +89,8 @@ pub(super) struct Writer {
     /// Held as long as this process serves; the operating system frees it after a crash.
     lock: Option<File>,
     housekeeping_at: Instant,
+    /// Rounds of housekeeping since the last other work; [`QUIET`] once the file is scrubbed.
+    quiet: u32,
 }
 
 impl Writer {
@@ -95,7 +100,8 @@ impl Writer {
         ops: mpsc::Receiver<Op>,
         lock: Option<File>,
     ) -> Self {
-        Self { conn, shared, ops, lock, housekeeping_at: Instant::now() + HOUSEKEEPING }
+        let housekeeping_at = Instant::now() + HOUSEKEEPING;
+        Self { conn, shared, ops, lock, housekeeping_at, quiet: 0 }
     }
 
     pub(super) fn spawn(self) {
@@ -214,9 +220,23 @@ impl Writer {
             let more = matches!(&result, Ok(written) if written.more_to_forget);
             self.housekeeping_at = Instant::now() + if more { SWEEP } else { HOUSEKEEPING };
         }
+        if group.size() > 0 || !group.changes.finished.is_empty() {
+            self.quiet = 0;
+        } else if group.forget_before.is_some() && self.quiet < QUIET {
+            self.quiet += 1;
+            self.scrub_when_quiet().await;
+        }
         match result {
             Ok(written) => self.written(&written, waiting),
             Err(error) => self.failed(error, group.changes, waiting),
+        }
+    }
+
+    async fn scrub_when_quiet(&mut self) {
+        if self.quiet == QUIET
+            && let Err(error) = commit::scrub(&mut self.conn).await
+        {
+            tracing::warn!(%error, "the bus file cannot be scrubbed");
         }
     }
 

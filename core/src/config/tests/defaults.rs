@@ -55,6 +55,11 @@ fn the_default_file_has_these_settings() {
         "concurrency: 16",
         "lease: 30s",
         "max_attempts: 8",
+        "parallel_each: 4",
+        "timeout: 15s",
+        "give_up: 432000s",
+        "unsubscribed: None",
+        "other_events: Some",
         "push_fallback: false",
         "deadline: 50s",
         "max_connections: 8",
@@ -95,6 +100,7 @@ fn every_setting_changes_something() {
             ("bus", _) => "nats://bus".to_owned(),
             ("log.format", _) => "json".to_owned(),
             ("log.filter", _) => "debug".to_owned(),
+            ("webhooks.retry_seconds", _) => "1, 60".to_owned(),
             ("listen" | "metrics.listen", _) => "127.0.0.1:1".to_owned(),
             ("api.cors_origins" | "s3.endpoint", _) => "http://h".to_owned(),
             // Alone it lacks the client id, which has a test of its own.
@@ -134,7 +140,7 @@ fn numbers_are_bounded_as_their_comments_say() {
         }
         bounded += 1;
     }
-    assert_eq!(bounded, 16);
+    assert_eq!(bounded, 26);
     for number in ["0", "2", "4", "6"] {
         assert!(load("", &[("CHATKEEP_BUS_LIMITS_REPLICAS", number)]).is_err(), "{number}");
     }

@@ -72,8 +72,8 @@ fn unknown_keys_are_errors_that_name_the_likely_one() {
             "my.toml, line 2: there is no setting line.listen (did you mean listen?)",
         ),
         (
-            "[reply]\nmax_attempts = 1",
-            "my.toml, line 2: there is no setting reply.max_attempts (did you mean workers.max_attempts?)",
+            "[reply]\nconcurrency = 1",
+            "my.toml, line 2: there is no setting reply.concurrency (did you mean workers.concurrency?)",
         ),
         ("\nnothing_like_it = 1", "my.toml, line 2: there is no setting nothing_like_it"),
         ("[wrokers]", "my.toml, line 1: there is no setting wrokers"),

@@ -21,8 +21,8 @@ fn secrets_are_taken_from_files() {
     ];
     let environment: Vec<_> = environment.iter().map(|(n, p)| (*n, p.as_str())).collect();
     let config = load("[line]\naccess_token = \"weighs less\"", &environment).unwrap();
-    assert_eq!(config.line.access_token.unwrap().expose_secret(), "to ken");
-    assert_eq!(config.line.channel_secret.unwrap().expose_secret(), "s3cret");
+    assert_eq!(config.line[0].access_token.clone().unwrap().expose_secret(), "to ken");
+    assert_eq!(config.line[0].channel_secret.clone().unwrap().expose_secret(), "s3cret");
     let Database::Postgres(url) = config.database else { panic!("not PostgreSQL") };
     assert_eq!(url.expose_secret(), "postgres://me:pw@db/x");
     let BusKind::Nats(url) = config.bus else { panic!("not NATS") };

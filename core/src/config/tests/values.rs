@@ -45,7 +45,7 @@ fn blobs_are_a_folder_or_a_bucket() {
 fn addresses_are_joined_without_a_slash_and_may_be_absent() {
     let file = "[metrics]\nlisten = \"\"\n[line]\napi_base = \"http://127.0.0.1:9/\"";
     let config = load(file, &[]).unwrap();
-    assert_eq!(config.line.api_base, "http://127.0.0.1:9");
+    assert_eq!(config.line[0].api_base, "http://127.0.0.1:9");
     assert!(config.metrics.listen.is_none());
     for bad in ["", "api.line.me", "ftp://h", "https://", "https://h/?a=1", "https://h/#a"] {
         assert!(load("", &[("CHATKEEP_LINE_API_BASE", bad)]).is_err(), "{bad}");

@@ -2,173 +2,133 @@
 
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, RETRY_AFTER};
-use reqwest::{RequestBuilder, StatusCode};
-use secrecy::{ExposeSecret as _, SecretString};
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use secrecy::SecretString;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use tracing::debug;
 
-use super::decode::decode;
-use crate::event::{ChannelKind, ChannelRef, Envelope, Event, ReplyToken};
-use crate::http::bounded_body;
+use super::call::Caller;
+use super::endpoint::Endpoint;
+use super::refusal::hide;
+use super::wire::{Count, LineBot, LineGroup, LineProfile, Push, Reply, Sent, Transcoding, texts};
+use crate::event::{ChannelKind, ChannelRef, ReplyToken};
 use crate::id::{MessageId, UserId};
 use crate::platform::{
-    BotInfo, BoxFuture, ChannelSummary, DecodeError, Platform, PlatformError, Profile,
+    BotInfo, BoxFuture, ChannelSummary, Download, Part, Platform, PlatformError, Preparation,
+    Profile,
 };
+use crate::time::SharedClock;
+
+/// Times that a push is tried.
+const TRIES: u32 = 4;
+/// The first pause between two tries; each is twice the one before.
+const AGAIN: Duration = Duration::from_millis(250);
+/// A push does not wait longer than this for its next try.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// Where and as whom to call.
 #[derive(Clone, Debug)]
 pub struct LineApi {
+    /// The bot's name in the settings, for metrics and logs.
+    pub bot: String,
     /// `https://api.line.me`, or an emulator's.
     pub api_base: String,
+    /// `https://api-data.line.me`, or an emulator's: where files are.
+    pub data_api_base: String,
     /// The channel access token.
     pub access_token: SecretString,
 }
 
 /// One LINE bot.
 #[derive(Clone, Debug)]
-pub struct LineClient {
-    api: LineApi,
-    http: reqwest::Client,
-}
-
-#[derive(Serialize)]
-struct Text<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    text: &'a str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Reply<'a> {
-    reply_token: &'a str,
-    messages: Vec<Text<'a>>,
-}
-
-#[derive(Serialize)]
-struct Push<'a> {
-    to: &'a str,
-    messages: Vec<Text<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Sent {
-    sent_messages: Vec<SentMessage>,
-}
-
-#[derive(Deserialize)]
-struct SentMessage {
-    id: MessageId,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LineProfile {
-    display_name: String,
-    picture_url: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LineGroup {
-    group_name: Option<String>,
-    picture_url: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Count {
-    count: i64,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LineBot {
-    user_id: UserId,
-    display_name: String,
-    picture_url: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Refusal {
-    #[serde(default)]
-    message: String,
-}
+pub struct LineClient(Caller);
 
 impl LineClient {
-    /// A client that calls `api` through `http` (made by [`crate::http::client`]).
-    pub fn new(api: LineApi, http: reqwest::Client) -> Self {
-        Self { api, http }
+    /// A client that calls `api` through `http` (made by [`crate::http::client`]), and downloads
+    /// through `files` (made by [`crate::http::download_client`]). `clock` times its limits.
+    pub fn new(
+        api: LineApi,
+        http: reqwest::Client,
+        files: reqwest::Client,
+        clock: &SharedClock,
+    ) -> Self {
+        Self(Caller::new(api, http, files, clock))
+    }
+
+    fn file_url(&self, message: &MessageId, rest: &str) -> Result<String, PlatformError> {
+        let message = segment(message.as_str())?;
+        let base = self.0.api.data_api_base.trim_end_matches('/');
+        Ok(format!("{base}/v2/bot/message/{message}/content{rest}"))
     }
 
     fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.api.api_base.trim_end_matches('/'))
+        format!("{}{path}", self.0.api.api_base.trim_end_matches('/'))
     }
 
-    async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, PlatformError> {
-        let body = self.call(self.http.get(self.url(path))).await?;
-        serde_json::from_slice(&body).map_err(|_| PlatformError::Unknown(None))
+    async fn get<T: DeserializeOwned>(
+        &self,
+        endpoint: Endpoint,
+        path: &str,
+    ) -> Result<T, PlatformError> {
+        let body = self.0.call(endpoint, self.0.http.get(self.url(path))).await?;
+        read(&body)
     }
 
     async fn send<T: Serialize + Sync>(
         &self,
-        path: &str,
+        endpoint: Endpoint,
         body: &T,
         retry_key: Option<&str>,
     ) -> Result<Vec<MessageId>, PlatformError> {
-        let mut request = self.http.post(self.url(path)).json(body);
+        let url = self.url(&format!("/v2/bot/message/{}", endpoint.name()));
+        let mut request = self.0.http.post(url).json(body);
         if let Some(key) = retry_key {
             request = request.header("X-Line-Retry-Key", key);
         }
-        let answer = self.call(request).await?;
+        let answer = self.0.call(endpoint, request).await?;
         // The messages are out; ids that cannot be read are no reason to say otherwise.
         let sent: Sent = serde_json::from_slice(&answer).unwrap_or_default();
         Ok(sent.sent_messages.into_iter().map(|message| message.id).collect())
     }
 
-    async fn call(&self, request: RequestBuilder) -> Result<Vec<u8>, PlatformError> {
-        let token = self.api.access_token.expose_secret();
-        let answer = request.bearer_auth(token).send().await.map_err(failed)?;
-        let (status, headers) = (answer.status(), answer.headers().clone());
-        let body = bounded_body(answer).await.map_err(|e| PlatformError::Unknown(Some(hide(e))))?;
-        // 409: this retry key was accepted before; the body is that of the first time.
-        if status.is_success() || status == StatusCode::CONFLICT {
-            return Ok(body);
+    /// Repeats what may not have come through, under the same key, so that it arrives once.
+    async fn push_again(
+        &self,
+        body: &Push<'_>,
+        retry_key: &str,
+    ) -> Result<Vec<MessageId>, PlatformError> {
+        let mut pause = AGAIN;
+        let mut tries = 1;
+        loop {
+            let error = match self.send(Endpoint::Push, body, Some(retry_key)).await {
+                Ok(ids) => return Ok(ids),
+                Err(error) => error,
+            };
+            let wish = match (&error, error.not_now()) {
+                (PlatformError::Unknown(_), _) => None,
+                (_, Some(wish)) => wish,
+                (_, None) => return Err(error),
+            };
+            let wait = wish.unwrap_or(pause).max(pause);
+            if tries == TRIES || wait > LONGEST {
+                return Err(error);
+            }
+            debug!(bot = self.0.api.bot, code = error.code(), tries, "pushing again");
+            tokio::time::sleep(wait).await;
+            (tries, pause) = (tries + 1, pause * 2);
         }
-        Err(refused(status, &headers, &body))
+    }
+
+    async fn member_count(&self, kind: &str, id: &str) -> Result<i64, PlatformError> {
+        let path = format!("/v2/bot/{kind}/{id}/members/count");
+        let members: Count = self.get(Endpoint::MemberCount, &path).await?;
+        Ok(members.count)
     }
 }
 
-/// The address of a call can name people; it has no place in an error.
-fn hide(error: reqwest::Error) -> reqwest::Error {
-    error.without_url()
-}
-
-fn failed(error: reqwest::Error) -> PlatformError {
-    if error.is_connect() || error.is_builder() {
-        return PlatformError::Unreachable(hide(error));
-    }
-    PlatformError::Unknown(Some(hide(error)))
-}
-
-fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> PlatformError {
-    let says = |text: &str| {
-        serde_json::from_slice::<Refusal>(body)
-            .is_ok_and(|refusal| refusal.message.to_ascii_lowercase().contains(text))
-    };
-    match status {
-        StatusCode::UNAUTHORIZED => PlatformError::Unauthorized,
-        StatusCode::NOT_FOUND => PlatformError::NotFound,
-        StatusCode::BAD_REQUEST if says("reply token") => PlatformError::InvalidReplyToken,
-        StatusCode::TOO_MANY_REQUESTS => {
-            let wait = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-            let retry_after = wait.and_then(|value| value.parse().ok()).map(Duration::from_secs);
-            PlatformError::RateLimited { retry_after }
-        }
-        status if status.is_server_error() => PlatformError::Unknown(None),
-        status => PlatformError::Refused { status: status.as_u16() },
-    }
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, PlatformError> {
+    serde_json::from_slice(body).map_err(|_| PlatformError::Unknown(None))
 }
 
 /// An id as part of an address; one that would change the address names nobody.
@@ -180,15 +140,7 @@ fn segment(id: &str) -> Result<&str, PlatformError> {
     Ok(id)
 }
 
-fn texts(texts: &[String]) -> Vec<Text<'_>> {
-    texts.iter().map(|text| Text { kind: "text", text }).collect()
-}
-
 impl Platform for LineClient {
-    fn decode(&self, envelope: Envelope) -> Result<Event, DecodeError> {
-        decode(envelope)
-    }
-
     fn reply<'a>(
         &'a self,
         token: &'a ReplyToken,
@@ -196,7 +148,7 @@ impl Platform for LineClient {
     ) -> BoxFuture<'a, Result<Vec<MessageId>, PlatformError>> {
         Box::pin(async move {
             let body = Reply { reply_token: token.expose(), messages: texts(messages) };
-            self.send("/v2/bot/message/reply", &body, None).await
+            self.send(Endpoint::Reply, &body, None).await
         })
     }
 
@@ -208,7 +160,7 @@ impl Platform for LineClient {
     ) -> BoxFuture<'a, Result<Vec<MessageId>, PlatformError>> {
         Box::pin(async move {
             let body = Push { to: channel.id.as_str(), messages: texts(messages) };
-            self.send("/v2/bot/message/push", &body, Some(retry_key)).await
+            self.push_again(&body, retry_key).await
         })
     }
 
@@ -224,8 +176,42 @@ impl Platform for LineClient {
                 ChannelKind::Room => format!("/v2/bot/room/{chat}/member/{user}"),
                 ChannelKind::User => format!("/v2/bot/profile/{user}"),
             };
-            let LineProfile { display_name, picture_url } = self.get(&path).await?;
-            Ok(Profile { display_name, picture_url })
+            let LineProfile { display_name, picture_url, language } =
+                self.get(Endpoint::Profile, &path).await?;
+            Ok(Profile { display_name, picture_url, language })
+        })
+    }
+
+    fn content<'a>(
+        &'a self,
+        message: &'a MessageId,
+        part: Part,
+    ) -> BoxFuture<'a, Result<Download, PlatformError>> {
+        let (endpoint, rest) = match part {
+            Part::Original => (Endpoint::Content, ""),
+            Part::Preview => (Endpoint::Preview, "/preview"),
+        };
+        Box::pin(async move {
+            let answer = self.0.open(endpoint, self.file_url(message, rest)?).await?;
+            let length = answer.content_length();
+            let bytes = answer.bytes_stream().map_err(|e| PlatformError::Unknown(Some(hide(e))));
+            Ok(Download { length, bytes: bytes.boxed() })
+        })
+    }
+
+    fn preparation<'a>(
+        &'a self,
+        message: &'a MessageId,
+    ) -> BoxFuture<'a, Result<Preparation, PlatformError>> {
+        Box::pin(async move {
+            let url = self.file_url(message, "/transcoding")?;
+            let body = self.0.call(Endpoint::Transcoding, self.0.http.get(url)).await?;
+            let told: Transcoding = read(&body)?;
+            Ok(match told.status.as_str() {
+                "succeeded" => Preparation::Ready,
+                "failed" => Preparation::Failed,
+                _ => Preparation::Pending,
+            })
         })
     }
 
@@ -237,25 +223,21 @@ impl Platform for LineClient {
             let id = segment(channel.id.as_str())?;
             match channel.kind {
                 ChannelKind::Group => {
-                    let group: LineGroup = self.get(&format!("/v2/bot/group/{id}/summary")).await?;
-                    let members: Count =
-                        self.get(&format!("/v2/bot/group/{id}/members/count")).await?;
+                    let path = format!("/v2/bot/group/{id}/summary");
+                    let group: LineGroup = self.get(Endpoint::Group, &path).await?;
                     Ok(ChannelSummary {
                         name: group.group_name,
                         picture_url: group.picture_url,
-                        member_count: Some(members.count),
+                        member_count: Some(self.member_count("group", id).await?),
                     })
                 }
                 ChannelKind::Room => {
-                    let members: Count =
-                        self.get(&format!("/v2/bot/room/{id}/members/count")).await?;
-                    Ok(ChannelSummary {
-                        member_count: Some(members.count),
-                        ..ChannelSummary::default()
-                    })
+                    let member_count = Some(self.member_count("room", id).await?);
+                    Ok(ChannelSummary { member_count, ..ChannelSummary::default() })
                 }
                 ChannelKind::User => {
-                    let profile: LineProfile = self.get(&format!("/v2/bot/profile/{id}")).await?;
+                    let path = format!("/v2/bot/profile/{id}");
+                    let profile: LineProfile = self.get(Endpoint::Profile, &path).await?;
                     Ok(ChannelSummary {
                         name: Some(profile.display_name),
                         picture_url: profile.picture_url,
@@ -268,7 +250,8 @@ impl Platform for LineClient {
 
     fn bot(&self) -> BoxFuture<'_, Result<BotInfo, PlatformError>> {
         Box::pin(async move {
-            let LineBot { user_id, display_name, picture_url } = self.get("/v2/bot/info").await?;
+            let LineBot { user_id, display_name, picture_url } =
+                self.get(Endpoint::Bot, "/v2/bot/info").await?;
             Ok(BotInfo { user_id, display_name, picture_url })
         })
     }

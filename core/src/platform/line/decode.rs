@@ -110,7 +110,7 @@ struct Provider {
 }
 
 /// Turns an envelope into an event.
-pub(super) fn decode(envelope: Envelope) -> Result<Event, DecodeError> {
+pub(in crate::platform) fn decode(envelope: Envelope) -> Result<Event, DecodeError> {
     let raw = without_nul(envelope.raw)?;
     let line = match serde_json::from_str::<LineEvent<'_>>(raw.get()) {
         Ok(line) => line,

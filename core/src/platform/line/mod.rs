@@ -1,10 +1,15 @@
 //! LINE: its webhook bodies, its signature and the calls of its Messaging API.
 
+mod call;
 mod client;
 mod decode;
+mod endpoint;
+mod refusal;
 mod signature;
 mod webhook;
+mod wire;
 
 pub use client::{LineApi, LineClient};
+pub(super) use decode::decode;
 pub use signature::SignatureKey;
 pub use webhook::{WebhookBody, WebhookError};

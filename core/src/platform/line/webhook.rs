@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use crate::event::{Envelope, PlatformKind};
-use crate::id::{ChannelId, EventId};
+use crate::id::{ChannelId, EventId, UserId};
 use crate::time::Timestamp;
 
 /// A webhook body of LINE. Lenient: events of any type and form pass (contract section 9).
@@ -13,6 +13,8 @@ use crate::time::Timestamp;
 pub struct WebhookBody<'a> {
     #[serde(borrow, default)]
     events: Vec<&'a RawValue>,
+    #[serde(borrow, default)]
+    destination: Option<&'a RawValue>,
 }
 
 /// A body that is no webhook of LINE.
@@ -60,6 +62,11 @@ impl<'a> WebhookBody<'a> {
     /// Whether it is LINE's connection check, which holds none.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
+    }
+
+    /// The user id of the bot that it is for, where it says.
+    pub fn destination(&self) -> Option<UserId> {
+        serde_json::from_str(self.destination?.get()).ok()
     }
 
     /// The events as they go on the bus.
@@ -128,6 +135,17 @@ mod tests {
         let channels: Vec<_> =
             all.iter().map(|e| e.channel.as_ref().map(ChannelId::as_str)).collect();
         assert_eq!(channels, [Some("C1"), Some("R1"), Some("U2"), None]);
+    }
+
+    #[test]
+    fn the_destination_is_read_where_it_is_one() {
+        let of = |body: &'static str| WebhookBody::parse(body.as_bytes()).unwrap().destination();
+        assert_eq!(of(r#"{"destination":"U1","events":[]}"#), Some("U1".into()));
+        for odd in
+            [r#"{"events":[]}"#, r#"{"destination":7,"events":[]}"#, r#"{"destination":null}"#]
+        {
+            assert_eq!(of(odd), None, "{odd}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 use sqlx::query_as;
 
 use super::super::db::{Tx, run};
-use super::super::happenings::HappeningKind;
+use super::super::happening_kind::HappeningKind;
 use super::super::{MessageState, StoreError};
 use super::sql::{ADD_MESSAGES, saved};
 use super::{Batch, ChannelChange, MessageKey};

@@ -199,7 +199,7 @@ impl Store {
         let present = Sighting {
             channel: ChannelRef { id: channel.clone(), kind },
             platform: PlatformKind::Line,
-            bot: "main".to_owned(),
+            bot: String::new(),
             at: now,
             kind: SightingKind::Present(user.clone()),
         };

@@ -72,7 +72,7 @@ pub(super) const ADD_PEOPLE: &str = "
 
 pub(super) const ADD_CHANNEL: &str = "
     INSERT INTO channels (channel_id, platform, bot, type, created_at, created_by)
-    VALUES ($1, $2, 'main', $3, $4, $5) ON CONFLICT (channel_id) DO NOTHING";
+    VALUES ($1, $2, '', $3, $4, $5) ON CONFLICT (channel_id) DO NOTHING";
 
 impl ImportedMessage {
     /// Its content as far as it is to be kept.

@@ -3,31 +3,37 @@
 
 mod bars;
 mod fresh;
+mod gaps;
 mod import;
 mod import_sql;
 mod removal;
+mod retention;
 mod sql;
+mod stray;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sqlx::{query, query_as};
 
+pub(super) use gaps::{Skips, close_gaps, open_gap};
 pub use import::{Imported, ImportedMedia, ImportedMessage, ImportedPerson};
 pub use removal::Removed;
 pub(super) use sql::Key;
 use sql::{
-    ADD_NOTICE, ADD_TO_BASELINES, ADD_TO_CHANNELS, ADD_TO_USERS, ALL_MESSAGES, CLOSE_GAPS,
-    COUNT_MESSAGES, Delta, KNOWN_MESSAGES, LOCK_CHANNELS, LOCK_SUBSCRIBERS, OPEN_GAP, SAVE_MEDIA,
-    SAVE_MESSAGES, WIDEN_GAP, pending, saved,
+    ADD_NOTICE, ADD_TO_BASELINES, ADD_TO_CHANNELS, ADD_TO_USERS, ALL_MESSAGES, COUNT_MESSAGES,
+    Delta, KNOWN_MESSAGES, LOCK_CHANNELS, LOCK_SUBSCRIBERS, SAVE_MEDIA, SAVE_MESSAGES, pending,
+    saved,
 };
 
 use bars::Bars;
 
 use super::db::{Db, Tx, exec, read, run};
-use super::happenings::{HappeningKind, NewHappening, log};
+use super::happening_kind::HappeningKind;
+use super::happenings::{NewHappening, log};
 use super::ledger::{Ledger, SubscriberRow};
 use super::media::erase_media;
 use super::messages::{MessageRow, state_of};
+use super::webhooks::forget_answers;
 use super::{MessageState, Store, StoreError};
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::{Effect, MessageChange, MessageType};
@@ -72,12 +78,6 @@ struct Batch {
     resumed: BTreeSet<ChannelId>,
     bars: Bars,
     told: Vec<(HappeningKind, MessageKey, Timestamp)>,
-}
-
-#[derive(Debug)]
-pub(super) struct Skips {
-    pub(super) from: Timestamp,
-    pub(super) count: i64,
 }
 
 impl Store {
@@ -283,6 +283,10 @@ impl Batch {
         for (channel, skips) in &self.skips {
             open_gap(tx, channel, skips, now).await?;
         }
+        // What was taken back behind what was skipped may have made room.
+        let running = self.skips.keys().filter(|channel| !self.ledger.paused(channel));
+        close_gaps(tx, &running.cloned().collect(), now).await?;
+        forget_answers(tx, &self.told).await?;
         let told = self.told.iter().map(|(kind, (channel, message), at)| NewHappening {
             kind: kind.name(),
             at: at.millis(),
@@ -327,46 +331,6 @@ impl Batch {
     }
 }
 
-/// Ends the quota gaps of channels whose backup runs again.
-pub(super) async fn close_gaps(
-    tx: &mut Tx,
-    channels: &BTreeSet<ChannelId>,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    if channels.is_empty() {
-        return Ok(());
-    }
-    let keys: Vec<_> = channels.iter().map(|id| Key { c: id.as_str(), m: None }).collect();
-    let keys = serde_json::to_string(&keys)?;
-    let closed: Vec<(String,)> =
-        run!(tx, c => query_as(CLOSE_GAPS).bind(&keys).bind(now.millis()).fetch_all(c))?;
-    let resumed = closed.iter().map(|(channel,)| NewHappening {
-        kind: HappeningKind::BackupResumed.name(),
-        at: now.millis(),
-        c: Some(channel),
-        s: None,
-    });
-    log(tx, &resumed.collect::<Vec<_>>(), now).await
-}
-
-/// Records that backup of a channel was paused and what was skipped.
-pub(super) async fn open_gap(
-    tx: &mut Tx,
-    channel: &ChannelId,
-    skips: &Skips,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let widened = exec!(tx, query(WIDEN_GAP).bind(channel.as_str()).bind(skips.count))?;
-    if widened == 0 {
-        let (from, count) = (skips.from.millis(), skips.count);
-        exec!(tx, query(OPEN_GAP).bind(channel.as_str()).bind(from).bind(count))?;
-        let kind = HappeningKind::BackupPaused.name();
-        let paused = NewHappening { kind, at: from, c: Some(channel.as_str()), s: None };
-        log(tx, &[paused], now).await?;
-    }
-    Ok(())
-}
-
 /// Writes what the ledger changed: counters, baselines, usage and crossings.
 pub(super) async fn save_ledger(
     tx: &mut Tx,
@@ -406,8 +370,11 @@ pub(super) async fn save_ledger(
         let rows = serde_json::to_string(&users)?;
         exec!(tx, query(ADD_TO_USERS).bind(&rows))?;
     }
-    for (user, status) in ledger.crossings() {
-        add_notice(tx, user, status, now).await?;
+    for (user, before, after) in ledger.crossings() {
+        add_notice(tx, user, after, now).await?;
+        if before == UsageStatus::Exceeded {
+            gaps::resume_all_of(tx, user, now).await?;
+        }
     }
     Ok(())
 }

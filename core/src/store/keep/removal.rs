@@ -9,6 +9,7 @@ use super::super::db::{Tx, exec, read, run};
 use super::super::media::erase_media;
 use super::super::messages::{MessageRow, state_of};
 use super::super::subscriptions::resume;
+use super::super::webhooks::forget_answers_in;
 use super::super::{MessageState, Store, StoreError};
 use super::sql::Key;
 use super::{lock_ledger, save_ledger};
@@ -16,8 +17,8 @@ use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::MessageType;
 use crate::time::Timestamp;
 
-/// Messages in one transaction.
-const BATCH: i64 = 2_000;
+/// Messages in one transaction that somebody waits for.
+const BATCH: u32 = 2_000;
 
 /// One batch of what was taken away.
 #[derive(Debug, Default)]
@@ -30,6 +31,7 @@ pub struct Removed {
     pub last: bool,
 }
 
+/// Rows of messages to be taken away.
 macro_rules! rows {
     ($where:literal) => {
         concat!(
@@ -41,8 +43,10 @@ macro_rules! rows {
     };
 }
 
-const BEFORE: &str =
+pub(super) const BEFORE: &str =
     rows!("channel_id = $1 AND sent_at < $2 ORDER BY sent_at, message_id LIMIT $3");
+/// Everything of a channel, also what was never seen whole.
+pub(super) const ALL: &str = rows!("channel_id = $1 ORDER BY message_id LIMIT $2");
 const OF_PERSON: &str = rows!("channel_id = $1 AND sender_id = $4 AND sent_at < $2 LIMIT $3");
 
 const COUNT: &str = "
@@ -69,12 +73,12 @@ const ERASE_PERSON: &str = "
     ON CONFLICT (channel_id, user_id) DO UPDATE SET
         erased_at = CASE WHEN excluded.erased_at > erased_people.erased_at
                          THEN excluded.erased_at ELSE erased_people.erased_at END";
-const DELETED_BEFORE: &str = "
+pub(super) const DELETED_BEFORE: &str = "
     UPDATE channels SET deleted_before = $2 WHERE channel_id = $1 AND deleted_before < $2";
 
 /// What is done with the rows of a batch.
 #[derive(Clone, Copy)]
-enum How {
+pub(super) enum How {
     /// The rows go.
     Delete,
     /// Tombstones stay.
@@ -110,9 +114,9 @@ impl Store {
     ) -> Result<Removed, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
-        let removed = remove(tx_ref, channel, now, How::Delete, async |tx| {
+        let removed = remove(tx_ref, channel, now, (How::Delete, BATCH), async |tx| {
             let (c, at) = (channel.as_str(), before.millis());
-            Ok(run!(tx, conn => query_as(BEFORE).bind(c).bind(at).bind(BATCH).fetch_all(conn))?)
+            Ok(run!(tx, conn => query_as(BEFORE).bind(c).bind(at).bind(i64::from(BATCH)).fetch_all(conn))?)
         })
         .await?;
         exec!(tx_ref, query(DELETED_BEFORE).bind(channel.as_str()).bind(before.millis()))?;
@@ -135,10 +139,10 @@ impl Store {
     ) -> Result<Removed, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
-        let removed = remove(tx_ref, channel, now, How::Bury, async |tx| {
+        let removed = remove(tx_ref, channel, now, (How::Bury, BATCH), async |tx| {
             let (c, at, u) = (channel.as_str(), before.millis(), user.as_str());
             let rows = run!(tx, conn => query_as(OF_PERSON)
-                .bind(c).bind(at).bind(BATCH).bind(u).fetch_all(conn))?;
+                .bind(c).bind(at).bind(i64::from(BATCH)).bind(u).fetch_all(conn))?;
             Ok(rows)
         })
         .await?;
@@ -149,16 +153,17 @@ impl Store {
     }
 }
 
-async fn remove(
+/// Takes at most so many messages away, chosen while nobody else changes the channel.
+pub(super) async fn remove(
     tx: &mut Tx,
     channel: &ChannelId,
     now: Timestamp,
-    how: How,
+    (how, limit): (How, u32),
     choose: impl AsyncFnOnce(&mut Tx) -> Result<Vec<MessageRow>, StoreError>,
 ) -> Result<Removed, StoreError> {
     let mut ledger = lock_ledger(tx, &BTreeSet::from([channel])).await?;
     let rows = choose(tx).await?;
-    let last = i64::try_from(rows.len()).unwrap_or(i64::MAX) < BATCH;
+    let last = i64::try_from(rows.len()).unwrap_or(i64::MAX) < i64::from(limit);
     let mut states = Vec::with_capacity(rows.len());
     for row in rows {
         states.push((MessageId::new(row.message_id.clone()), state_of(row)?));
@@ -177,6 +182,7 @@ async fn remove(
         bytes += erase_media(tx, &mut ledger, &media).await?;
     }
     take_messages(tx, channel, &states, &all, how, now).await?;
+    forget_answers_in(tx, channel, &all).await?;
     save_ledger(tx, &ledger, now).await?;
     resume(tx, &BTreeSet::from([channel.clone()]), now).await?;
     Ok(Removed { messages: states.into_iter().map(|(id, _)| id).collect(), bytes, last })

@@ -84,7 +84,8 @@ pub(super) const SAVE_MEDIA: &str = "
 pub(super) const ADD_TO_CHANNELS: &str = "
     UPDATE channels SET bytes = channels.bytes + d.bytes,
                         message_count = channels.message_count + d.count,
-                        counted_at = d.at
+                        counted_at = CASE WHEN d.at > channels.counted_at
+                                          THEN d.at ELSE channels.counted_at END
     FROM (SELECT value ->> 'c' AS id, CAST(value ->> 'bytes' AS BIGINT) AS bytes,
                  CAST(value ->> 'count' AS BIGINT) AS count,
                  CAST(value ->> 'at' AS BIGINT) AS at FROM json_each($1)) d
@@ -114,10 +115,18 @@ pub(super) const OPEN_GAP: &str = "
     ON CONFLICT (channel_id, reason, from_at)
     DO UPDATE SET to_at = 0, skipped = gaps.skipped + excluded.skipped";
 
+/// The platform's clock, which says when a gap begins, may be ahead of ours.
 pub(super) const CLOSE_GAPS: &str = "
-    UPDATE gaps SET to_at = $2
+    UPDATE gaps SET to_at = CASE WHEN from_at > $2 THEN from_at ELSE $2 END
     WHERE reason = 'quota' AND to_at = 0
       AND channel_id IN (SELECT value ->> 'c' FROM json_each($1))
+    RETURNING channel_id";
+
+pub(super) const CLOSE_GAPS_OF: &str = "
+    UPDATE gaps SET to_at = CASE WHEN from_at > $2 THEN from_at ELSE $2 END
+    WHERE reason = 'quota' AND to_at = 0
+      AND channel_id IN (SELECT channel_id FROM subscriptions
+                         WHERE user_id = $1 AND cancelled_at = 0)
     RETURNING channel_id";
 
 /// One element of the JSON list that a bulk statement reads.

@@ -31,8 +31,8 @@ mod write;
 
 use sqlx::query_as;
 
-pub(super) use orphans::erase_media;
 pub use orphans::{BlobClaim, CLAIM, OrphanSweep};
+pub(super) use orphans::{erase_media, mark, names};
 pub use write::{MediaKept, NewMedia};
 
 use super::db::read;

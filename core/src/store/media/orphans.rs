@@ -70,7 +70,9 @@ struct Name<'a> {
 }
 
 /// In order of names, which is the order in which marks are locked.
-fn names<'a>(blobs: impl IntoIterator<Item = &'a str>) -> Result<String, StoreError> {
+pub(in crate::store) fn names<'a>(
+    blobs: impl IntoIterator<Item = &'a str>,
+) -> Result<String, StoreError> {
     let names: BTreeSet<&str> = blobs.into_iter().collect();
     let names: Vec<_> = names.into_iter().map(|s| Name { s }).collect();
     Ok(serde_json::to_string(&names)?)
@@ -212,6 +214,12 @@ pub(in crate::store) async fn erase_media(
     }
     let blobs = erased.iter().flat_map(|row| [&row.sha256, &row.preview_sha256]).flatten();
     let blobs = names(blobs.map(String::as_str))?;
-    exec!(tx, query(MARK_ALL).bind(&blobs).bind(random_name()))?;
+    mark(tx, &blobs).await?;
     Ok(freed)
+}
+
+/// Marks blobs ([`names`]) that a message lets go of, or that none may hold.
+pub(in crate::store) async fn mark(tx: &mut Tx, blobs: &str) -> Result<(), StoreError> {
+    exec!(tx, query(MARK_ALL).bind(blobs).bind(random_name()))?;
+    Ok(())
 }

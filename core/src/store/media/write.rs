@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use sqlx::query;
 
 use super::super::db::{Sql, Tx, exec, locking, run};
-use super::super::happenings::{HappeningKind, NewHappening, log};
+use super::super::happening_kind::HappeningKind;
+use super::super::happenings::{NewHappening, log};
 use super::super::keep::{Skips, close_gaps, lock_ledger, open_gap, save_ledger};
 use super::super::ledger::Ledger;
 use super::super::{Store, StoreError, parsed};
@@ -87,6 +88,27 @@ impl Store {
         Ok(kept)
     }
 
+    /// Skips a file that is waited for when backup of its channel is paused, so that it need not
+    /// be downloaded in vain; the gap is recorded. `false` when it is not paused.
+    ///
+    /// # Errors
+    /// When the database fails; nothing has changed then.
+    pub async fn skip_media(
+        &self,
+        channel: &ChannelId,
+        message: &MessageId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let (subscribed, paused) = self.backup_state(channel).await?;
+        if !(subscribed && paused) {
+            return Ok(false);
+        }
+        let mut tx = self.db.begin().await?;
+        let skipped = skip_if_paused(&mut tx, channel, message, now).await?;
+        tx.commit().await?;
+        Ok(skipped)
+    }
+
     /// Gives a file up because it cannot be downloaded. `false` when it is not waited for.
     ///
     /// # Errors
@@ -140,22 +162,58 @@ impl Store {
     }
 }
 
+async fn skip_if_paused(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    message: &MessageId,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let ledger = lock_ledger(tx, &BTreeSet::from([channel])).await?;
+    if !ledger.subscribed(channel) || !ledger.paused(channel) {
+        return Ok(false);
+    }
+    if let Some((MediaStatus::Pending | MediaStatus::Failed, sent_at)) =
+        record(tx, channel, message).await?
+    {
+        skip(tx, (channel, message), sent_at.unwrap_or(now), now).await?;
+    }
+    Ok(true)
+}
+
+/// The present state of a file, locked, and when its message was sent.
+async fn record(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    message: &MessageId,
+) -> Result<Option<(MediaStatus, Option<Timestamp>)>, StoreError> {
+    let row: Option<(String, Option<i64>)> = run!(tx, RECORD, |sql, c| sqlx::query_as(sql)
+        .bind(channel.as_str())
+        .bind(message.as_str())
+        .fetch_optional(c))?;
+    let Some((status, sent_at)) = row else {
+        return Ok(None);
+    };
+    let status = parsed(MediaStatus::parse(&status), "media", "status", message.as_str())?;
+    Ok(Some((status, sent_at.map(Timestamp::from_millis))))
+}
+
+async fn skip(
+    tx: &mut Tx,
+    (channel, message): (&ChannelId, &MessageId),
+    from: Timestamp,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    exec!(tx, query(SKIPPED).bind(channel.as_str()).bind(message.as_str()))?;
+    open_gap(tx, channel, &Skips { from, count: 1 }, now).await
+}
+
 impl Storing<'_> {
     async fn run(&self, tx: &mut Tx) -> Result<MediaKept, StoreError> {
         let mut ledger = lock_ledger(tx, &BTreeSet::from([self.channel])).await?;
-        let row: Option<(String, Option<i64>)> = run!(tx, RECORD, |sql, c| sqlx::query_as(sql)
-            .bind(self.channel.as_str())
-            .bind(self.message.as_str())
-            .fetch_optional(c))?;
-        let kept = match row {
+        let kept = match record(tx, self.channel, self.message).await? {
             None => MediaKept::Unwanted,
-            Some((status, sent_at)) => {
-                let id = self.message.as_str();
-                match parsed(MediaStatus::parse(&status), "media", "status", id)? {
-                    MediaStatus::Stored | MediaStatus::Skipped => MediaKept::Known,
-                    _ => self.charge(tx, &mut ledger, sent_at).await?,
-                }
-            }
+            Some((MediaStatus::Stored | MediaStatus::Skipped, _)) => MediaKept::Known,
+            Some((_, sent_at)) => self.charge(tx, &mut ledger, sent_at).await?,
         };
         release(tx, &self.claims()).await?;
         Ok(kept)
@@ -165,12 +223,12 @@ impl Storing<'_> {
         &self,
         tx: &mut Tx,
         ledger: &mut Ledger,
-        sent_at: Option<i64>,
+        sent_at: Option<Timestamp>,
     ) -> Result<MediaKept, StoreError> {
         // Without subscribers nobody pays, and what was kept of the message is made whole.
         if ledger.subscribed(self.channel) && ledger.paused(self.channel) {
-            let from = sent_at.map_or(self.now, Timestamp::from_millis);
-            self.skip(tx, from).await?;
+            let from = sent_at.unwrap_or(self.now);
+            skip(tx, (self.channel, self.message), from, self.now).await?;
             return Ok(MediaKept::Skipped);
         }
         for claim in self.claims() {
@@ -193,11 +251,6 @@ impl Storing<'_> {
             close_gaps(tx, &BTreeSet::from([self.channel.clone()]), self.now).await?;
         }
         Ok(MediaKept::Stored)
-    }
-
-    async fn skip(&self, tx: &mut Tx, from: Timestamp) -> Result<(), StoreError> {
-        exec!(tx, query(SKIPPED).bind(self.channel.as_str()).bind(self.message.as_str()))?;
-        open_gap(tx, self.channel, &Skips { from, count: 1 }, self.now).await
     }
 
     async fn save(&self, tx: &mut Tx, at: Timestamp) -> Result<(), StoreError> {

@@ -30,7 +30,12 @@ pub(super) async fn profile(State(emulator): State<Emulator>, Path(user): Path<S
     if !chat.has_bot {
         return Err(Refusal::not_found());
     }
-    Ok(Json(profile_of(member(&world, chat, &user)?)))
+    let user = member(&world, chat, &user)?;
+    let mut profile = profile_of(user);
+    if let Some(language) = &user.language {
+        profile["language"] = language.as_str().into();
+    }
+    Ok(Json(profile))
 }
 
 pub(super) async fn summary(State(emulator): State<Emulator>, Path(id): Path<String>) -> Found {

@@ -126,6 +126,10 @@ async fn answer(emulator: &Emulator, fault: Option<Fault>, request: Request, nex
     match fault {
         None => Answer::Told(next.run(request).await),
         Some(Fault::Status { status, retry_after }) => Answer::Told(failure(status, retry_after)),
+        Some(Fault::MonthlyLimit) => {
+            let message = "You have reached your monthly limit.";
+            Answer::Told(Refusal::new(StatusCode::TOO_MANY_REQUESTS, message).into_response())
+        }
         Some(Fault::StatusAfter { status }) => {
             let truth = next.run(request).await;
             let mut lie = failure(status, None);

@@ -2,7 +2,10 @@
 //!
 //! The keywords of a channel are one finite-state map from folded keyword to rule. `exact` is a
 //! look-up; `contains` walks the map from every place in the message where a keyword may begin,
-//! after a small filter on the first two characters has turned most of those places down.
+//! after a small filter on the first two characters has turned most of those places down, and with
+//! a shortcut to where the two lead if many keywords begin with them.
+
+mod shortcuts;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,6 +14,7 @@ use fst::raw::{Fst, Output};
 
 use crate::fold::{fold_cow, fold_phrase, strip_marks};
 use crate::script::Class;
+use shortcuts::Shortcuts;
 
 /// A keyword map could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +37,7 @@ pub struct KeywordHit {
 pub struct KeywordMatcher {
     keywords: Fst<Vec<u8>>,
     filter: StartFilter,
+    shortcuts: Shortcuts,
 }
 
 impl KeywordMatcher {
@@ -52,7 +57,9 @@ impl KeywordMatcher {
             filter.insert(keyword);
         }
         let pairs = folded.iter().map(|(keyword, rule)| (keyword, u64::from(*rule)));
-        Ok(Self { keywords: Fst::from_iter_map(pairs)?, filter })
+        let keywords = Fst::from_iter_map(pairs)?;
+        let shortcuts = Shortcuts::new(&keywords, &folded);
+        Ok(Self { keywords, filter, shortcuts })
     }
 
     /// The number of different keywords.
@@ -67,7 +74,7 @@ impl KeywordMatcher {
 
     /// What the matcher holds in memory, in bytes.
     pub fn size(&self) -> usize {
-        self.keywords.size() + self.filter.bits.len() * size_of::<u64>()
+        self.keywords.size() + self.filter.bits.len() * size_of::<u64>() + self.shortcuts.size()
     }
 
     /// The rule one of whose keywords the message is, as a whole; sentence marks at its end do not
@@ -93,7 +100,7 @@ impl KeywordMatcher {
             let second = chars.peek().map(|&(_, second)| second);
             if may_begin(before, class)
                 && self.filter.may_begin(c, second)
-                && let Some((rule, len)) = self.longest_at(&folded[at..])
+                && let Some((rule, len)) = self.longest_at(&folded[at..], c, second)
                 && best.is_none_or(|best| (best.len, rule) < (len, best.rule))
             {
                 best = Some(KeywordHit { rule, start, len });
@@ -104,26 +111,31 @@ impl KeywordMatcher {
         best
     }
 
-    /// The rule and length in characters of the longest keyword that `rest` begins with.
-    fn longest_at(&self, rest: &str) -> Option<(u32, usize)> {
+    /// The rule and length in characters of the longest keyword that `rest` begins with; `first` and
+    /// `second` are its first characters.
+    fn longest_at(&self, rest: &str, first: char, second: Option<char>) -> Option<(u32, usize)> {
+        let (mut node, mut output) = (self.keywords.root(), Output::zero());
+        let (mut at, mut len) = (0, 0);
+        if let Some(second) = second
+            && let Some(place) = self.shortcuts.place(first, second)
+        {
+            (node, output) = (place.node(&self.keywords), place.output());
+            (at, len) = (first.len_utf8() + second.len_utf8(), 2);
+        }
         let mut longest = None;
-        let mut node = self.keywords.root();
-        let mut output = Output::zero();
-        let mut len = 0;
-        for (at, &byte) in rest.as_bytes().iter().enumerate() {
-            let Some(index) = node.find_input(byte) else {
-                break;
-            };
+        loop {
+            if node.is_final() && may_end(rest, at) {
+                longest = rule_of(output.cat(node.final_output())).map(|rule| (rule, len));
+            }
+            let Some(&byte) = rest.as_bytes().get(at) else { return longest };
+            let Some(index) = node.find_input(byte) else { return longest };
             let transition = node.transition(index);
             output = output.cat(transition.out);
             node = self.keywords.node(transition.addr);
+            at += 1;
             // A continuation byte belongs to the character counted already.
             len += usize::from(byte & 0xc0 != 0x80);
-            if node.is_final() && may_end(rest, at + 1) {
-                longest = rule_of(output.cat(node.final_output())).map(|rule| (rule, len));
-            }
         }
-        longest
     }
 }
 
@@ -228,5 +240,4 @@ impl StartFilter {
 }
 
 #[cfg(test)]
-#[path = "keyword_tests.rs"]
 mod tests;

@@ -1,123 +1,31 @@
-//! The stored history as a test of the rules: `GET …/assistant/unanswered` and
-//! `POST …/assistant/backtest` (contract section 6).
-//!
-//! Both read what people said and rate it anew. So a rule that was added, and a message that was
-//! taken back, count at once; and a channel that is not kept has no history to look at.
+//! `POST …/assistant/backtest`: what other rules or another mode would have said.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
 use chatkeep_core::assistant::{QaMode, Rule, limits};
-use chatkeep_core::id::{ChannelId, MessageId, RuleId};
-use chatkeep_core::message::{Content, MessageType};
+use chatkeep_core::id::{RuleId, UserId};
 use chatkeep_core::plan::Plan;
-use chatkeep_core::store::{MessageFilter, ReplyRecord, ReplyStatus, StoredMessage};
+use chatkeep_core::store::{ReplyRecord, ReplyStatus, StoredMessage};
 use chatkeep_core::time::Timestamp;
-use chatkeep_index::answer::similar::{self, group, looks_like_question};
 use chatkeep_workers::assistant::{Answer, Compiled, Considered, Decision};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::openapi::schema::{ObjectBuilder, Type};
-use utoipa::openapi::{RefOr, Schema};
-use utoipa::{IntoParams, PartialSchema, ToSchema};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
-use super::trial::SourceView;
+use super::{DAYS, History, said, since};
 use crate::api::Api;
-use crate::api::auth::{Admin, ChannelAccess, ReadMessages};
+use crate::api::assistant::trial::SourceView;
 use crate::api::error::ApiError;
-use crate::api::extract::{Body, Limit, Query};
+use crate::api::extract::Body;
 use crate::api::input::{Keyword, keywords, text, whole};
 use crate::view::MessageView;
 
-/// Whoever may change the rules may see what people asked, with a key that may read messages.
-type History = ChannelAccess<Admin, ReadMessages>;
-
-/// Messages that are looked at, at most; the newest.
-const MESSAGES: usize = 2_000;
-/// Messages read from the store at once.
-const PAGE: u32 = 500;
-/// Days that are looked at when the caller does not say.
-const DAYS: u32 = 30;
-/// Days that are looked at, at most.
-const MAX_DAYS: u32 = 365;
 /// Characters of a draft's id, at most.
 const MAX_ID: usize = 100;
-/// Milliseconds of a day.
-const DAY: i64 = 86_400_000;
 /// Different answers that are listed, at most.
 const CHANGES: usize = 100;
-/// Messages named as examples of a question, at most.
-const EXAMPLES: usize = 5;
-
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-pub(in crate::api) struct UnansweredQuery {
-    /// How far to look back.
-    #[serde(default)]
-    #[param(inline)]
-    days: Days,
-    #[serde(default)]
-    #[param(inline)]
-    limit: Limit,
-}
-
-/// Days to look back.
-struct Days(u32);
-
-impl Default for Days {
-    fn default() -> Self {
-        Self(DAYS)
-    }
-}
-
-impl<'de> Deserialize<'de> for Days {
-    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
-        let text = Cow::<str>::deserialize(value)?;
-        text.parse().map(Self).map_err(|_| D::Error::custom("days must be a whole number"))
-    }
-}
-
-impl PartialSchema for Days {
-    fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new()
-            .schema_type(Type::Integer)
-            .minimum(Some(1))
-            .maximum(Some(MAX_DAYS))
-            .default(Some(DAYS.into()))
-            .into()
-    }
-}
-
-impl ToSchema for Days {}
-
-/// Questions that no rule answers, the most frequent first.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Unanswered)]
-pub(in crate::api) struct UnansweredView {
-    questions: Vec<QuestionView>,
-    /// Messages that were looked at.
-    scanned: usize,
-    /// The oldest time that was looked at.
-    from: Timestamp,
-}
-
-/// Messages that ask about the same.
-#[derive(Serialize, ToSchema)]
-#[schema(as = UnansweredQuestion)]
-#[serde(rename_all = "camelCase")]
-struct QuestionView {
-    /// One of them, word for word.
-    text: String,
-    count: usize,
-    last_asked_at: Timestamp,
-    /// The newest of them.
-    message_ids: Vec<MessageId>,
-    /// The rule that came nearest.
-    nearest_rule_id: Option<RuleId>,
-}
 
 /// What to try on the history: other rules, another mode, or both.
 #[derive(Deserialize, ToSchema)]
@@ -188,20 +96,6 @@ struct ReplyView {
     rule_id: Option<RuleId>,
 }
 
-pub(in crate::api) async fn unanswered(
-    State(api): State<Api>,
-    access: History,
-    Query(query): Query<UnansweredQuery>,
-) -> Result<Json<UnansweredView>, ApiError> {
-    let from = since(&api, &access, query.days.0)?;
-    let said = said(&api, &access.channel, from).await?;
-    let compiled = api.assistant(&access.channel).await?;
-    let limit = query.limit.0 as usize;
-    let scanned = said.len();
-    let questions = api.thinking(move || questions(&compiled, &said, limit)).await?;
-    Ok(Json(UnansweredView { questions, scanned, from }))
-}
-
 pub(in crate::api) async fn backtest(
     State(api): State<Api>,
     access: History,
@@ -225,77 +119,6 @@ pub(in crate::api) async fn backtest(
     let replies = api.store.replies_to(&access.channel, &ids).await?;
     let view = api.thinking(move || compared(&compiled, said, &replies, from)).await?;
     Ok(Json(view))
-}
-
-/// From when on the caller may and wants to look.
-fn since(api: &Api, access: &History, days: u32) -> Result<Timestamp, ApiError> {
-    if !(1..=MAX_DAYS).contains(&days) {
-        return Err(ApiError::invalid("days", format!("days is from 1 to {MAX_DAYS}")));
-    }
-    let from = Timestamp::from_millis(api.clock.now().millis() - i64::from(days) * DAY);
-    Ok(access.not_before().map_or(from, |earliest| earliest.max(from)))
-}
-
-/// What people wrote since then, the newest first.
-async fn said(
-    api: &Api,
-    channel: &ChannelId,
-    from: Timestamp,
-) -> Result<Vec<(StoredMessage, String)>, ApiError> {
-    let mut filter = MessageFilter {
-        from: Some(from),
-        kind: Some(MessageType::Text),
-        limit: PAGE,
-        ..MessageFilter::default()
-    };
-    let mut said = Vec::new();
-    while said.len() < MESSAGES {
-        let page = api.store.messages(channel, &filter).await?;
-        said.extend(page.messages.into_iter().filter_map(text_of));
-        if page.next.is_none() {
-            break;
-        }
-        filter.after = page.next;
-    }
-    said.truncate(MESSAGES);
-    Ok(said)
-}
-
-fn text_of(message: StoredMessage) -> Option<(StoredMessage, String)> {
-    let text = match &message.content {
-        Some(Content::Text { text, .. }) if !message.is_bot => text.clone(),
-        _ => return None,
-    };
-    Some((message, text))
-}
-
-/// Questions that no rule answers, in groups of about the same, the largest first.
-fn questions(
-    compiled: &Compiled,
-    said: &[(StoredMessage, String)],
-    limit: usize,
-) -> Vec<QuestionView> {
-    let mut open = Vec::new();
-    for (message, text) in said.iter().filter(|(_, text)| looks_like_question(text)) {
-        let considered = compiled.consider(text);
-        if !matches!(considered.decision, Decision::Answer(_)) {
-            open.push((message, text.as_str(), considered.rating.candidates.first().copied()));
-        }
-    }
-    let texts: Vec<_> = open.iter().map(|(_, text, _)| *text).collect();
-    let view = |group: similar::Group| {
-        let newest = group.members.iter().take(EXAMPLES).map(|&at| open[at].0.id.clone());
-        let asked = group.members.iter().map(|&at| open[at].0.sent_at);
-        let nearest = open[group.representative].2;
-        QuestionView {
-            text: texts[group.representative].to_owned(),
-            count: group.members.len(),
-            last_asked_at: asked.max().unwrap_or_default(),
-            message_ids: newest.collect(),
-            nearest_rule_id: nearest.and_then(|best| Some(compiled.rule(best.rule)?.id.clone())),
-        }
-    };
-    group(&texts).into_iter().take(limit).map(view).collect()
 }
 
 fn compared(
@@ -358,11 +181,7 @@ impl ReplyView {
     }
 }
 
-fn drafts(
-    rules: Vec<DraftRule>,
-    now: Timestamp,
-    by: &chatkeep_core::id::UserId,
-) -> Result<Vec<Rule>, ApiError> {
+fn drafts(rules: Vec<DraftRule>, now: Timestamp, by: &UserId) -> Result<Vec<Rule>, ApiError> {
     if rules.len() > limits::RULES {
         let why = format!("rules holds at most {} rules", limits::RULES);
         return Err(ApiError::invalid("rules", why));

@@ -1,12 +1,16 @@
 //! The one way to make an HTTP client: with time limits, without redirects, and with one TLS
 //! library for the whole process.
 
+pub mod guard;
+
 use std::time::Duration;
 
 /// Connecting may take this long.
 const CONNECT: Duration = Duration::from_secs(5);
 /// A whole call may take this long; the platform's own limit is about 10 s.
 const CALL: Duration = Duration::from_secs(10);
+/// A download that brings nothing for this long has died.
+const IDLE: Duration = Duration::from_secs(30);
 /// Answers are read up to this many bytes.
 pub const MAX_ANSWER: usize = 256 * 1024;
 
@@ -26,6 +30,20 @@ pub fn client() -> Result<reqwest::Client, reqwest::Error> {
         .user_agent(concat!("chatkeep/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT)
         .timeout(CALL)
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+}
+
+/// A client for files of any size: nothing may come for 30 s, but it may go on for long.
+///
+/// # Errors
+/// When the TLS library cannot be set up.
+pub fn download_client() -> Result<reqwest::Client, reqwest::Error> {
+    install_tls();
+    reqwest::Client::builder()
+        .user_agent(concat!("chatkeep/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT)
+        .read_timeout(IDLE)
         .redirect(reqwest::redirect::Policy::none())
         .build()
 }

@@ -1,0 +1,148 @@
+//! The LINE bots: the one of `[line]`, or those of several `[[line]]`.
+//!
+//! A bot of `[[line]]` has the settings of `[line]` under its name: `line.shop.access_token`, in the
+//! environment `CHATKEEP_LINE_SHOP_ACCESS_TOKEN`.
+
+use secrecy::SecretString;
+use toml::Value;
+
+use super::ConfigError;
+use super::file::Entry;
+use super::layers::{Layers, variable};
+use super::reader::Reader;
+use super::values::web_address;
+
+/// The section, and the list of sections.
+pub(super) const SECTION: &str = "line";
+
+/// One LINE bot.
+#[derive(Clone, Debug)]
+pub struct LineConfig {
+    /// Its name, by which events and channels remember it.
+    pub name: String,
+    /// Signs the webhooks.
+    pub channel_secret: Option<SecretString>,
+    /// Authorises calls.
+    pub access_token: Option<SecretString>,
+    /// Address of the Messaging API.
+    pub api_base: String,
+    /// Address of the Messaging API's content.
+    pub data_api_base: String,
+    /// The variable that its channel secret can be given in, for whoever says that it is missing.
+    pub channel_secret_variable: String,
+    /// The variable of its access token.
+    pub access_token_variable: String,
+}
+
+const WEB_ADDRESS: &str = "an address such as \"https://chat.example.org\", without user or query";
+const NAME: &str = "1 to 32 of a-z, 0-9 and -, not ending in \"data\"";
+
+impl LineConfig {
+    /// The name of the bot that `[line]` configures.
+    pub const MAIN: &str = "main";
+
+    /// The bots named `bots`, or the one of `[line]` where there are none.
+    pub(super) fn read_all(read: &Reader<'_>, bots: &[String]) -> Result<Vec<Self>, ConfigError> {
+        if bots.is_empty() {
+            return Ok(vec![Self::read(read, Self::MAIN, SECTION)?]);
+        }
+        bots.iter().map(|name| Self::read(read, name, &section(name))).collect()
+    }
+
+    fn read(read: &Reader<'_>, name: &str, section: &str) -> Result<Self, ConfigError> {
+        let key = |setting: &str| format!("{section}.{setting}");
+        Ok(Self {
+            name: name.to_owned(),
+            channel_secret: read.secret(&key("channel_secret"))?,
+            access_token: read.secret(&key("access_token"))?,
+            api_base: read.parsed(&key("api_base"), WEB_ADDRESS, web_address)?,
+            data_api_base: read.parsed(&key("data_api_base"), WEB_ADDRESS, web_address)?,
+            channel_secret_variable: variable(&key("channel_secret")),
+            access_token_variable: variable(&key("access_token")),
+        })
+    }
+}
+
+/// What a bot's settings begin with.
+fn section(name: &str) -> String {
+    format!("{SECTION}.{name}")
+}
+
+/// The setting of `[line]` that one of a bot of `[[line]]` is a copy of.
+pub(super) fn single(key: &str) -> Option<String> {
+    let (name, setting) = key.strip_prefix(SECTION)?.strip_prefix('.')?.split_once('.')?;
+    is_name(name).then(|| format!("{SECTION}.{setting}"))
+}
+
+impl Layers {
+    /// Puts the settings of `[[line]]`, where there are any, under the names of their bots.
+    pub(super) fn name_bots(
+        &mut self,
+        path: &str,
+        entries: Vec<Entry>,
+    ) -> Result<Vec<Entry>, ConfigError> {
+        let mut named = Vec::with_capacity(entries.len());
+        let mut bots: Vec<String> = Vec::new();
+        let mut entries = entries.into_iter().peekable();
+        while let Some(entry) = entries.next() {
+            if !entry.key.starts_with("line[") {
+                named.push(entry);
+                continue;
+            }
+            let inside = format!("{}.", entry.key);
+            let mut settings = Vec::new();
+            while let Some(setting) = entries.next_if(|next| next.key.starts_with(&inside)) {
+                settings.push(setting);
+            }
+            let origin = format!("{path}, line {}", entry.line);
+            let name = take_name(path, origin, &mut settings, &inside, &bots)?;
+            for setting in settings {
+                let key = setting.key.replacen(&inside, &format!("{}.", section(&name)), 1);
+                named.push(Entry { key, ..setting });
+            }
+            bots.push(name);
+        }
+        if !bots.is_empty() {
+            let sections: Vec<_> = bots.iter().map(|name| section(name)).collect();
+            self.copy_section(SECTION, &sections);
+            self.bots = bots;
+        }
+        Ok(named)
+    }
+}
+
+/// A bot's name, taken out of its settings.
+fn take_name(
+    path: &str,
+    origin: String,
+    settings: &mut Vec<Entry>,
+    inside: &str,
+    taken: &[String],
+) -> Result<String, ConfigError> {
+    let wrong = |origin, found: String, allowed: &str| ConfigError::Invalid {
+        origin,
+        key: "name of a [[line]]".to_owned(),
+        found,
+        allowed: allowed.to_owned(),
+    };
+    let Some(place) = settings.iter().position(|entry| entry.key == format!("{inside}name")) else {
+        return Err(wrong(origin, "missing".to_owned(), NAME));
+    };
+    let entry = settings.remove(place);
+    let origin = format!("{path}, line {}", entry.line);
+    match entry.value {
+        Value::String(name) if !is_name(&name) => Err(wrong(origin, format!("{name:?}"), NAME)),
+        Value::String(name) if taken.contains(&name) => {
+            Err(wrong(origin, format!("{name:?} once more"), "a name that no other bot has"))
+        }
+        Value::String(name) => Ok(name),
+        other => Err(wrong(origin, format!("of type {}", other.type_str()), NAME)),
+    }
+}
+
+/// Whether a bot may be called so. It stands in addresses, and in the names of variables: two bots
+/// `x` and `x-data` would share the variable of their `(data_)api_base`.
+fn is_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=32).contains(&name.len()) && name.bytes().all(plain) && !name.ends_with("data")
+}

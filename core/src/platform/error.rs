@@ -1,0 +1,143 @@
+//! Why a call to a platform gave nothing, and what each reason is called.
+
+use std::time::Duration;
+
+/// An envelope that holds no event.
+#[derive(Debug, thiserror::Error)]
+#[error("not an event of the platform: {0}")]
+pub struct DecodeError(#[from] pub serde_json::Error);
+
+/// Why a call to the platform gave nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum PlatformError {
+    /// The reply token is used up, expired or unknown.
+    #[error("the reply token is no longer valid")]
+    InvalidReplyToken,
+    /// There is no such person or chat, or the bot may not see them.
+    #[error("the platform does not know it")]
+    NotFound,
+    /// It is not ready yet; try again later.
+    #[error("the platform has not prepared it yet")]
+    NotReady,
+    /// The channel access token is wrong or expired.
+    #[error("the platform refused the access token")]
+    Unauthorized,
+    /// Too many calls; try again later.
+    #[error("the platform asks to slow down")]
+    RateLimited {
+        /// How long to wait, where it says.
+        retry_after: Option<Duration>,
+    },
+    /// The bot has sent as many messages this month as its plan allows. No wait helps.
+    #[error("the bot's messages of this month are used up")]
+    QuotaExceeded,
+    /// It failed so often just now that it is left alone for a while: no call was made.
+    #[error("the platform is down and left alone for a while")]
+    Unavailable {
+        /// How long it is still left alone.
+        retry_after: Duration,
+    },
+    /// No bot of that name is configured: no call was made.
+    #[error("no bot named {bot:?} is configured")]
+    UnknownBot {
+        /// Its name.
+        bot: String,
+    },
+    /// Any other refusal.
+    #[error("the platform refused with status {status}")]
+    Refused {
+        /// Its HTTP status.
+        status: u16,
+    },
+    /// It never got there: trying again is safe.
+    #[error("the platform cannot be reached")]
+    Unreachable(#[source] reqwest::Error),
+    /// It may or may not have happened: no answer, a broken answer or a server error.
+    #[error("the outcome of the platform call is unknown")]
+    Unknown(#[source] Option<reqwest::Error>),
+}
+
+impl PlatformError {
+    /// A short stable name for logs and metrics; never holds text of the platform.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::InvalidReplyToken => "expired_token",
+            Self::NotFound => "not_found",
+            Self::NotReady => "not_ready",
+            Self::Unauthorized => "unauthorized",
+            Self::RateLimited { .. } => "rate_limited",
+            Self::QuotaExceeded => "quota",
+            Self::Unavailable { .. } => "unavailable",
+            Self::UnknownBot { .. } => "unknown_bot",
+            Self::Refused { .. } => "platform_error",
+            Self::Unreachable(_) => "unreachable",
+            Self::Unknown(_) => "unknown_outcome",
+        }
+    }
+
+    /// Why a reply was not given, as it is recorded (contract section 6).
+    pub const fn reply_reason(&self) -> &'static str {
+        match self {
+            Self::InvalidReplyToken => "expired_token",
+            Self::QuotaExceeded => "quota",
+            _ => "platform_error",
+        }
+    }
+
+    /// Whether the call certainly did not happen and may later, and after which wait where the
+    /// platform says. What may have happened is not among these.
+    pub const fn not_now(&self) -> Option<Option<Duration>> {
+        match self {
+            Self::Unreachable(_) => Some(None),
+            Self::RateLimited { retry_after } => Some(*retry_after),
+            Self::Unavailable { retry_after } => Some(Some(*retry_after)),
+            _ => None,
+        }
+    }
+
+    /// Whether the platform itself is in trouble, as far as one call can tell. A refusal is a
+    /// sign of health.
+    pub(super) const fn is_trouble(&self) -> bool {
+        matches!(self, Self::Unreachable(_) | Self::Unknown(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<PlatformError> {
+        vec![
+            PlatformError::InvalidReplyToken,
+            PlatformError::NotFound,
+            PlatformError::NotReady,
+            PlatformError::Unauthorized,
+            PlatformError::RateLimited { retry_after: None },
+            PlatformError::QuotaExceeded,
+            PlatformError::Unavailable { retry_after: Duration::from_secs(1) },
+            PlatformError::UnknownBot { bot: "x".to_owned() },
+            PlatformError::Refused { status: 403 },
+            PlatformError::Unknown(None),
+        ]
+    }
+
+    #[test]
+    fn every_reason_has_a_name_of_its_own() {
+        let codes: std::collections::BTreeSet<_> = all().iter().map(PlatformError::code).collect();
+        assert_eq!(codes.len(), all().len());
+    }
+
+    #[test]
+    fn what_is_recorded_of_a_reply_is_one_of_three() {
+        let reasons: Vec<_> = all().iter().map(PlatformError::reply_reason).collect();
+        assert_eq!((reasons[0], reasons[5]), ("expired_token", "quota"));
+        assert_eq!(reasons.iter().filter(|reason| **reason == "platform_error").count(), 8);
+    }
+
+    #[test]
+    fn only_what_did_not_happen_may_be_tried_again_by_anybody() {
+        let later: Vec<_> =
+            all().iter().filter(|e| e.not_now().is_some()).map(PlatformError::code).collect();
+        assert_eq!(later, ["rate_limited", "unavailable"]);
+    }
+}

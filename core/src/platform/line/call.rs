@@ -1,0 +1,144 @@
+//! The one place where LINE is called: limits before, circuit around, metrics after every call.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use metrics::{counter, histogram};
+use reqwest::{RequestBuilder, Response, StatusCode};
+use secrecy::ExposeSecret as _;
+
+use super::client::LineApi;
+use super::endpoint::{BURST, Endpoint, Host, PER_SECOND};
+use super::refusal::{failed, hide, refused};
+use crate::http::bounded_body;
+use crate::platform::PlatformError;
+use crate::platform::circuit::{Circuit, Permit};
+use crate::platform::pace::{Held, Pace};
+use crate::time::SharedClock;
+
+/// Makes the calls of one bot. Clones share its limits and circuits.
+#[derive(Clone, Debug)]
+pub(super) struct Caller {
+    bot: Arc<str>,
+    pub(super) api: LineApi,
+    pub(super) http: reqwest::Client,
+    pub(super) files: reqwest::Client,
+    circuits: [Circuit; 2],
+    paces: Arc<[Pace; Endpoint::ALL.len()]>,
+}
+
+impl Caller {
+    pub(super) fn new(
+        api: LineApi,
+        http: reqwest::Client,
+        files: reqwest::Client,
+        clock: &SharedClock,
+    ) -> Self {
+        let bot: Arc<str> = api.bot.as_str().into();
+        let circuit = |host: Host| Circuit::new(Arc::clone(&bot), host.name(), Arc::clone(clock));
+        let circuits = [circuit(Host::Api), circuit(Host::Data)];
+        let pace = |_| Pace::new(PER_SECOND, BURST, Arc::clone(clock));
+        Self { bot, api, http, files, circuits, paces: Arc::new(Endpoint::ALL.map(pace)) }
+    }
+
+    /// Makes a call and reads its whole answer.
+    pub(super) async fn call(
+        &self,
+        endpoint: Endpoint,
+        request: RequestBuilder,
+    ) -> Result<Vec<u8>, PlatformError> {
+        self.around(endpoint, async {
+            let answer = self.authorised(request).send().await.map_err(failed)?;
+            let (status, headers) = (answer.status(), answer.headers().clone());
+            let body =
+                bounded_body(answer).await.map_err(|e| PlatformError::Unknown(Some(hide(e))))?;
+            // 409: this retry key was accepted before; the body is that of the first time.
+            let again = endpoint == Endpoint::Push && status == StatusCode::CONFLICT;
+            if status.is_success() || again {
+                return Ok(body);
+            }
+            Err(refused(status, &headers, &body))
+        })
+        .await
+    }
+
+    /// Makes a call whose answer is a file, and hands it over once it begins.
+    pub(super) async fn open(
+        &self,
+        endpoint: Endpoint,
+        url: String,
+    ) -> Result<Response, PlatformError> {
+        self.around(endpoint, async {
+            let request = self.authorised(self.files.get(url));
+            let answer = request.send().await.map_err(failed)?;
+            match answer.status() {
+                StatusCode::OK => Ok(answer),
+                StatusCode::ACCEPTED => Err(PlatformError::NotReady),
+                StatusCode::GONE => Err(PlatformError::NotFound),
+                status => {
+                    let headers = answer.headers().clone();
+                    let body = bounded_body(answer).await.map_err(failed)?;
+                    Err(refused(status, &headers, &body))
+                }
+            }
+        })
+        .await
+    }
+
+    fn authorised(&self, request: RequestBuilder) -> RequestBuilder {
+        request.bearer_auth(self.api.access_token.expose_secret())
+    }
+
+    /// Waits for the call's turn, makes it, and remembers how it went.
+    async fn around<T>(
+        &self,
+        endpoint: Endpoint,
+        call: impl Future<Output = Result<T, PlatformError>>,
+    ) -> Result<T, PlatformError> {
+        let result = match self.admit(endpoint).await {
+            Ok(permit) => {
+                let started = Instant::now();
+                let result = call.await;
+                permit.settle(!result.as_ref().is_err_and(PlatformError::is_trouble));
+                let bot = self.bot.to_string();
+                histogram!(
+                    "chatkeep_platform_seconds", "bot" => bot, "endpoint" => endpoint.name()
+                )
+                .record(started.elapsed());
+                if let Err(PlatformError::RateLimited { retry_after: Some(wish) }) = &result {
+                    self.pace(endpoint).pause(*wish);
+                }
+                result
+            }
+            Err(error) => Err(error),
+        };
+        let (bot, name) =
+            (self.bot.to_string(), result.as_ref().map_or_else(PlatformError::code, |_| "ok"));
+        counter!(
+            "chatkeep_platform_calls_total",
+            "bot" => bot, "endpoint" => endpoint.name(), "result" => name
+        )
+        .increment(1);
+        result
+    }
+
+    /// The right to make a call now. A pause is told and not waited for: who calls knows better
+    /// what may wait how long.
+    async fn admit(&self, endpoint: Endpoint) -> Result<Permit, PlatformError> {
+        loop {
+            match self.pace(endpoint).take() {
+                Ok(()) => break,
+                Err(Held::Turn(wait)) => tokio::time::sleep(wait).await,
+                Err(Held::Pause(left)) => {
+                    return Err(PlatformError::RateLimited { retry_after: Some(left) });
+                }
+            }
+        }
+        let circuit = &self.circuits[endpoint.host() as usize];
+        circuit.admit().map_err(|retry_after| PlatformError::Unavailable { retry_after })
+    }
+
+    fn pace(&self, endpoint: Endpoint) -> &Pace {
+        &self.paces[endpoint as usize]
+    }
+}

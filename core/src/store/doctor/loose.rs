@@ -1,0 +1,117 @@
+//! Rows that belong to nothing, and files that nothing holds.
+
+use std::collections::BTreeSet;
+
+use sqlx::{query, query_as};
+
+use super::super::db::{exec, read};
+use super::super::media::{mark, names};
+use super::super::{Store, StoreError};
+use super::{Check, Difference};
+use crate::blobs::BlobId;
+
+/// Channels told of, at most.
+const MOST: i64 = 1_000;
+
+macro_rules! loose {
+    ($table:literal) => {
+        concat!(
+            "SELECT t.channel_id, COUNT(*) FROM ",
+            $table,
+            " t WHERE NOT EXISTS (SELECT 1 FROM channels c WHERE c.channel_id = t.channel_id)
+              GROUP BY t.channel_id ORDER BY t.channel_id LIMIT $1"
+        )
+    };
+}
+
+/// Tables whose rows nobody misses when their channel is not there, and how they go.
+const SPARE: [(&str, &str, &str); 2] = [
+    (
+        "gaps",
+        loose!("gaps"),
+        "DELETE FROM gaps WHERE NOT EXISTS
+             (SELECT 1 FROM channels c WHERE c.channel_id = gaps.channel_id)",
+    ),
+    (
+        "qa_rules",
+        loose!("qa_rules"),
+        "DELETE FROM qa_rules WHERE NOT EXISTS
+             (SELECT 1 FROM channels c WHERE c.channel_id = qa_rules.channel_id)",
+    ),
+];
+/// Tables that hold what people wrote: somebody has to look at it.
+const PRECIOUS: [(&str, &str); 2] = [("messages", loose!("messages")), ("media", loose!("media"))];
+
+const UNHELD: &str = "
+    SELECT value ->> 's' FROM json_each($1)
+    WHERE NOT EXISTS (SELECT 1 FROM media WHERE sha256 = value ->> 's')
+      AND NOT EXISTS (SELECT 1 FROM media WHERE preview_sha256 = value ->> 's')
+      AND NOT EXISTS (SELECT 1 FROM blob_orphans WHERE sha256 = value ->> 's')";
+
+impl Store {
+    /// Rows of channels that are not there: those that [`Store::drop_loose_rows`] removes, and
+    /// those that hold what people wrote, which nothing removes by itself.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn loose_rows(&self) -> Result<(Vec<Difference>, Vec<Difference>), StoreError> {
+        let (mut spare, mut precious) = (Vec::new(), Vec::new());
+        for (table, sql, _) in SPARE {
+            spare.extend(self.loose_in(table, sql).await?);
+        }
+        for (table, sql) in PRECIOUS {
+            precious.extend(self.loose_in(table, sql).await?);
+        }
+        Ok((spare, precious))
+    }
+
+    async fn loose_in(
+        &self,
+        table: &str,
+        sql: &'static str,
+    ) -> Result<Vec<Difference>, StoreError> {
+        let rows: Vec<(String, i64)> = read!(self, c => query_as(sql).bind(MOST).fetch_all(c))?;
+        let difference = |(channel, rows): (String, i64)| {
+            let recorded = format!("{rows} in {table}");
+            Difference::new(Check::LooseRows, channel, recorded, "no such channel")
+        };
+        Ok(rows.into_iter().map(difference).collect())
+    }
+
+    /// Removes gaps and rules of channels that are not there.
+    ///
+    /// # Errors
+    /// When the database fails; nothing is gone then.
+    pub async fn drop_loose_rows(&self) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        for (_, _, sql) in SPARE {
+            exec!(tx_ref, query(sql))?;
+        }
+        tx.commit().await
+    }
+
+    /// Those of the blobs that no message holds and no mark is about.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn unheld_blobs(
+        &self,
+        blobs: &BTreeSet<BlobId>,
+    ) -> Result<BTreeSet<BlobId>, StoreError> {
+        let all = names(blobs.iter().map(BlobId::as_str))?;
+        let rows: Vec<(String,)> = read!(self, c => query_as(UNHELD).bind(&all).fetch_all(c))?;
+        Ok(rows.into_iter().filter_map(|(name,)| BlobId::parse(&name)).collect())
+    }
+
+    /// Marks blobs, so that the sweep removes those that no message holds.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn mark_blobs(&self, blobs: &BTreeSet<BlobId>) -> Result<(), StoreError> {
+        let blobs = names(blobs.iter().map(BlobId::as_str))?;
+        let mut tx = self.db.begin().await?;
+        mark(&mut tx, &blobs).await?;
+        tx.commit().await
+    }
+}

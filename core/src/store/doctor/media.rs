@@ -1,0 +1,298 @@
+//! Media records against their messages, and setting them right. Whether their files are there is
+//! for the caller to look up.
+
+use std::collections::BTreeSet;
+
+use sqlx::{query, query_as};
+
+use super::super::db::{Sql, Tx, exec, locking, read, run};
+use super::super::happening_kind::HappeningKind;
+use super::super::happenings::{NewHappening, log};
+use super::super::keep::{Key, lock_ledger, save_ledger};
+use super::super::ledger::Ledger;
+use super::super::media::{erase_media, mark, names};
+use super::super::{MediaStatus, Store, StoreError};
+use crate::blobs::BlobId;
+use crate::id::{ChannelId, MessageId};
+use crate::message::MessageType;
+use crate::time::Timestamp;
+
+/// What is wrong with a media record by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MediaFault {
+    /// Its message is not there.
+    NoMessage,
+    /// Its message is of a type without a file.
+    NotMedia,
+    /// Its message was taken back.
+    TakenBack,
+    /// It is stored, but does not say where or since when.
+    Nowhere,
+    /// It is not stored, and yet holds a file or bytes.
+    NotStored,
+}
+
+/// A media record as it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MediaAudit {
+    /// The message.
+    pub message: MessageId,
+    /// What is wrong with it by itself.
+    pub fault: Option<MediaFault>,
+    /// Its status.
+    pub status: String,
+    /// What it counts for, in bytes.
+    pub bytes: i64,
+    /// The file that it holds.
+    pub blob: Option<BlobId>,
+    /// The small picture that it holds.
+    pub preview: Option<BlobId>,
+}
+
+/// What is to be done about a media record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MediaMend {
+    /// The record goes.
+    Drop,
+    /// The file is lost, for that reason: the record is failed and counts for nothing.
+    Lose(&'static str),
+    /// What is not stored counts for nothing and holds nothing.
+    Empty,
+    /// The file has so many bytes.
+    Resize(i64),
+    /// The small picture is lost.
+    DropPreview,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct AuditRow {
+    message_id: String,
+    status: String,
+    bytes: i64,
+    stored_at: Option<i64>,
+    sha256: Option<String>,
+    preview_sha256: Option<String>,
+    known: Option<String>,
+    kind: Option<String>,
+    unsent_at: Option<i64>,
+}
+
+/// A record whose row is locked.
+#[derive(Debug, sqlx::FromRow)]
+struct LockedRow {
+    status: String,
+    bytes: i64,
+    stored_at: Option<i64>,
+    sha256: Option<String>,
+    preview_sha256: Option<String>,
+}
+
+macro_rules! records {
+    ($where:literal) => {
+        concat!(
+            "SELECT f.message_id, f.status, f.bytes, f.stored_at, f.sha256, f.preview_sha256,
+                    m.message_id AS known, m.type AS kind, m.unsent_at
+             FROM media f
+             LEFT JOIN messages m
+               ON m.channel_id = f.channel_id AND m.message_id = f.message_id
+             WHERE f.channel_id = $1 AND ",
+            $where
+        )
+    };
+}
+
+const PAGE: &str = records!("f.message_id > $2 ORDER BY f.message_id LIMIT $3");
+const ONE: &str = records!("f.message_id = $2");
+
+const LOCK: Sql = locking!(
+    "SELECT status, bytes, stored_at, sha256, preview_sha256 FROM media
+     WHERE channel_id = $1 AND message_id = $2"
+);
+const LOST: &str = "
+    UPDATE media SET status = 'failed', reason = $3, bytes = 0, stored_at = NULL, sha256 = NULL,
+                     content_type = NULL, preview_sha256 = NULL, preview_type = NULL
+    WHERE channel_id = $1 AND message_id = $2";
+const EMPTY: &str = "
+    UPDATE media SET bytes = 0, stored_at = NULL, sha256 = NULL, content_type = NULL,
+                     preview_sha256 = NULL, preview_type = NULL
+    WHERE channel_id = $1 AND message_id = $2";
+const RESIZE: &str = "UPDATE media SET bytes = $3 WHERE channel_id = $1 AND message_id = $2";
+const DROP_PREVIEW: &str = "
+    UPDATE media SET preview_sha256 = NULL, preview_type = NULL
+    WHERE channel_id = $1 AND message_id = $2";
+
+impl Store {
+    /// The media records of a channel, in the order of their messages' ids, from after `after`,
+    /// at most `limit`.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn audit_media(
+        &self,
+        channel: &ChannelId,
+        after: Option<&MessageId>,
+        limit: u32,
+    ) -> Result<Vec<MediaAudit>, StoreError> {
+        let after = after.map_or("", MessageId::as_str);
+        let rows: Vec<AuditRow> = read!(self, c => query_as(PAGE)
+            .bind(channel.as_str()).bind(after).bind(i64::from(limit)).fetch_all(c))?;
+        Ok(rows.into_iter().map(MediaAudit::from).collect())
+    }
+
+    /// One media record as it is now.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn audit_medium(
+        &self,
+        channel: &ChannelId,
+        message: &MessageId,
+    ) -> Result<Option<MediaAudit>, StoreError> {
+        let row: Option<AuditRow> = read!(self, c => query_as(ONE)
+            .bind(channel.as_str()).bind(message.as_str()).fetch_optional(c))?;
+        Ok(row.map(MediaAudit::from))
+    }
+
+    /// Sets a media record right, with the counters. `false`, and nothing done, when it is not as
+    /// it was found.
+    ///
+    /// # Errors
+    /// When the database fails; nothing has changed then.
+    pub async fn mend_media(
+        &self,
+        channel: &ChannelId,
+        found: &MediaAudit,
+        mend: &MediaMend,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let (c, m) = (channel.as_str(), found.message.as_str());
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let mut ledger = lock_ledger(tx_ref, &BTreeSet::from([channel])).await?;
+        let row: Option<LockedRow> =
+            run!(tx_ref, LOCK, |sql, conn| query_as(sql).bind(c).bind(m).fetch_optional(conn))?;
+        let Some(row) = row.filter(|row| row.is(found)) else {
+            return Ok(false);
+        };
+        row.mend(tx_ref, &mut ledger, Key { c, m: Some(m) }, mend, now).await?;
+        save_ledger(tx_ref, &ledger, now).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+}
+
+impl LockedRow {
+    fn is(&self, found: &MediaAudit) -> bool {
+        self.status == found.status
+            && self.bytes == found.bytes
+            && id(self.sha256.as_deref()) == found.blob
+            && id(self.preview_sha256.as_deref()) == found.preview
+    }
+
+    /// Changes what the record counts for. Only what is stored counts.
+    fn charge(&self, ledger: &mut Ledger, channel: &str, bytes: i64) {
+        if self.status == MediaStatus::Stored.name() {
+            // What does not say since when counts for everybody.
+            let stored_at = Timestamp::from_millis(self.stored_at.unwrap_or(i64::MAX));
+            ledger.charge(&ChannelId::from(channel), stored_at, bytes, 0);
+        }
+    }
+
+    async fn mend(
+        &self,
+        tx: &mut Tx,
+        ledger: &mut Ledger,
+        key: Key<'_>,
+        mend: &MediaMend,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (c, m) = (key.c, key.m.unwrap_or_default());
+        match mend {
+            MediaMend::Resize(bytes) => {
+                self.charge(ledger, c, bytes - self.bytes);
+                exec!(tx, query(RESIZE).bind(c).bind(m).bind(bytes))?;
+            }
+            MediaMend::DropPreview => {
+                exec!(tx, query(DROP_PREVIEW).bind(c).bind(m))?;
+            }
+            MediaMend::Lose(reason) => {
+                self.charge(ledger, c, -self.bytes);
+                exec!(tx, query(LOST).bind(c).bind(m).bind(*reason))?;
+                let kind = HappeningKind::MediaFailed.name();
+                let failed = NewHappening { kind, at: now.millis(), c: Some(c), s: Some(m) };
+                log(tx, &[failed], now).await?;
+            }
+            MediaMend::Empty => {
+                exec!(tx, query(EMPTY).bind(c).bind(m))?;
+            }
+            MediaMend::Drop => {
+                self.charge(ledger, c, -self.bytes);
+                exec!(tx, query(EMPTY).bind(c).bind(m))?;
+                erase_media(tx, ledger, &[key]).await?;
+            }
+        }
+        let blobs = [&self.sha256, &self.preview_sha256].map(|name| id(name.as_deref()));
+        let blobs = names(blobs.iter().flatten().map(BlobId::as_str))?;
+        mark(tx, &blobs).await
+    }
+}
+
+impl From<AuditRow> for MediaAudit {
+    fn from(row: AuditRow) -> Self {
+        Self {
+            fault: row.fault(),
+            blob: id(row.sha256.as_deref()),
+            preview: id(row.preview_sha256.as_deref()),
+            message: row.message_id.into(),
+            status: row.status,
+            bytes: row.bytes,
+        }
+    }
+}
+
+impl AuditRow {
+    fn fault(&self) -> Option<MediaFault> {
+        let is_media = self.kind.as_deref().and_then(MessageType::parse);
+        if self.known.is_none() {
+            return Some(MediaFault::NoMessage);
+        }
+        if !is_media.is_some_and(MessageType::is_media) {
+            return Some(MediaFault::NotMedia);
+        }
+        if self.unsent_at.is_some() {
+            return Some(MediaFault::TakenBack);
+        }
+        if self.status == MediaStatus::Stored.name() {
+            let whole = self.stored_at.is_some() && id(self.sha256.as_deref()).is_some();
+            return (!whole).then_some(MediaFault::Nowhere);
+        }
+        let holds = self.bytes != 0 || self.sha256.is_some() || self.preview_sha256.is_some();
+        holds.then_some(MediaFault::NotStored)
+    }
+}
+
+impl MediaFault {
+    /// What is wrong, in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::NoMessage => "no such message",
+            Self::NotMedia => "the message's type has no file",
+            Self::TakenBack => "the message was taken back",
+            Self::Nowhere => "where and since when is not said",
+            Self::NotStored => "nothing is stored",
+        }
+    }
+
+    /// What sets it right.
+    pub const fn mend(self) -> MediaMend {
+        match self {
+            Self::NoMessage | Self::NotMedia | Self::TakenBack => MediaMend::Drop,
+            Self::Nowhere => MediaMend::Lose("file_lost"),
+            Self::NotStored => MediaMend::Empty,
+        }
+    }
+}
+
+fn id(name: Option<&str>) -> Option<BlobId> {
+    name.and_then(BlobId::parse)
+}

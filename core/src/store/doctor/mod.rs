@@ -1,0 +1,221 @@
+//! Checking what is kept: every counter is worked out again from the rows that it counts, and set
+//! right where it differs (architecture, rule 3).
+//!
+//! A channel is looked at in one snapshot, so that the answer is exact while the service runs.
+//! Setting right works everything out once more under the locks that every writer takes, and
+//! writes in that same transaction. Rows are read page by page: memory does not grow with them.
+//!
+//! What cannot be worked out again is not checked: names and pictures, who was when in a chat,
+//! what was skipped in a gap. Of ended subscriptions nothing counts, so their baselines are left.
+
+mod count;
+mod gaps;
+mod loose;
+mod media;
+mod rules;
+mod users;
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use sqlx::{query, query_as};
+
+use super::db::{Tx, exec, run};
+use super::keep::lock_ledger;
+use super::subscriptions::resume;
+use super::{Store, StoreError};
+use crate::id::{ChannelId, UserId};
+use crate::time::Timestamp;
+
+pub use media::{MediaAudit, MediaFault, MediaMend};
+pub use users::UserAudit;
+
+use count::{Count, recount};
+
+/// What was checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// `channels.bytes` against messages and media.
+    ChannelBytes,
+    /// `channels.message_count` against messages.
+    ChannelMessages,
+    /// `subscriptions.bytes_at_subscribe` against what was there then and still is.
+    Baseline,
+    /// A message that was taken back has no content.
+    TakenBack,
+    /// Quota gaps: when they begin and end.
+    Gap,
+    /// `qa_rules.hit_count` and `suppressed_count` against replies.
+    RuleHits,
+    /// `users.used_bytes` against channels and baselines.
+    UserBytes,
+    /// The last usage status that was recorded against the present one.
+    UserStatus,
+    /// A media record against its message and its own state.
+    MediaRecord,
+    /// A media record against its file.
+    MediaFile,
+    /// A media record against its small picture.
+    MediaPreview,
+    /// A file against the records that hold it.
+    File,
+    /// Rows that belong to a channel that is not there.
+    LooseRows,
+    /// The search index against messages.
+    Index,
+}
+
+impl Check {
+    /// What it is called in a line for people.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::ChannelBytes => "bytes of the channel",
+            Self::ChannelMessages => "messages of the channel",
+            Self::Baseline => "baseline of the subscription",
+            Self::TakenBack => "message that was taken back",
+            Self::Gap => "gap",
+            Self::RuleHits => "hits of the rule",
+            Self::UserBytes => "used bytes of the user",
+            Self::UserStatus => "usage status of the user",
+            Self::MediaRecord => "media record",
+            Self::MediaFile => "media file",
+            Self::MediaPreview => "small picture",
+            Self::File => "file in the media store",
+            Self::LooseRows => "rows without a channel",
+            Self::Index => "search index",
+        }
+    }
+}
+
+/// Something that is recorded otherwise than it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// What was checked.
+    pub check: Check,
+    /// Where: ids, with a blank between.
+    pub place: String,
+    /// What is recorded.
+    pub recorded: String,
+    /// What is true.
+    pub truth: String,
+}
+
+impl Difference {
+    /// A difference.
+    #[expect(clippy::needless_pass_by_value, reason = "numbers and words as they come")]
+    pub fn new(
+        check: Check,
+        place: impl Into<String>,
+        recorded: impl ToString,
+        truth: impl ToString,
+    ) -> Self {
+        let (recorded, truth) = (recorded.to_string(), truth.to_string());
+        Self { check, place: place.into(), recorded, truth }
+    }
+}
+
+/// What a look at a channel found.
+#[derive(Clone, Debug, Default)]
+pub struct ChannelAudit {
+    /// What differs.
+    pub differences: Vec<Difference>,
+    /// By how many bytes each subscriber's part of the channel, as its counters have it, is off:
+    /// true less recorded. Only those of whom it is.
+    pub parts: Vec<(UserId, i64)>,
+    /// Messages that were looked at, tombstones included.
+    pub messages: i64,
+}
+
+const COUNTERS: &str = "SELECT bytes, message_count FROM channels WHERE channel_id = $1";
+const SET_COUNTERS: &str =
+    "UPDATE channels SET bytes = $2, message_count = $3 WHERE channel_id = $1";
+const SET_BASELINE: &str = "
+    UPDATE subscriptions SET bytes_at_subscribe = $3 WHERE channel_id = $1 AND user_id = $2";
+const FORGET: &str = "
+    UPDATE messages SET content = NULL
+    WHERE channel_id = $1 AND unsent_at IS NOT NULL AND content IS NOT NULL";
+
+impl Store {
+    /// Compares a channel's counters, baselines, gaps and rules with its rows, in one snapshot.
+    /// `None` when there is no such channel.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn audit_channel(
+        &self,
+        channel: &ChannelId,
+    ) -> Result<Option<ChannelAudit>, StoreError> {
+        let mut tx = self.db.snapshot().await?;
+        let audit = audit_in(&mut tx, channel).await?;
+        tx.commit().await?;
+        Ok(audit)
+    }
+
+    /// Sets right what [`Store::audit_channel`] finds. Users' own counters are for
+    /// [`Store::mend_user`].
+    ///
+    /// # Errors
+    /// When the database fails; nothing has changed then.
+    pub async fn mend_channel(
+        &self,
+        channel: &ChannelId,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        lock_ledger(tx_ref, &BTreeSet::from([channel])).await?;
+        rules::lock(tx_ref, channel).await?;
+        exec!(tx_ref, query(FORGET).bind(channel.as_str()))?;
+        let count = recount(tx_ref, channel).await?;
+        save(tx_ref, channel, &count).await?;
+        rules::mend(tx_ref, channel).await?;
+        gaps::mend(tx_ref, channel).await?;
+        resume(tx_ref, &BTreeSet::from([channel.clone()]), now).await?;
+        tx.commit().await
+    }
+}
+
+async fn audit_in(tx: &mut Tx, channel: &ChannelId) -> Result<Option<ChannelAudit>, StoreError> {
+    let c = channel.as_str();
+    let counters: Option<(i64, i64)> =
+        run!(tx, conn => query_as(COUNTERS).bind(c).fetch_optional(conn))?;
+    let Some((bytes, messages)) = counters else {
+        return Ok(None);
+    };
+    let count = recount(tx, channel).await?;
+    let mut audit = ChannelAudit { messages: count.rows, ..ChannelAudit::default() };
+    let found = &mut audit.differences;
+    if bytes != count.bytes {
+        found.push(Difference::new(Check::ChannelBytes, c, bytes, count.bytes));
+    }
+    if messages != count.messages {
+        found.push(Difference::new(Check::ChannelMessages, c, messages, count.messages));
+    }
+    if count.taken_back > 0 {
+        let recorded = format!("{} with their content", count.taken_back);
+        found.push(Difference::new(Check::TakenBack, c, recorded, "no content"));
+    }
+    for part in &count.parts {
+        if part.recorded != part.truth {
+            let place = format!("{c} {}", part.user);
+            found.push(Difference::new(Check::Baseline, place, part.recorded, part.truth));
+        }
+        let off = (count.bytes - part.truth) - (bytes - part.recorded);
+        if off != 0 {
+            audit.parts.push((part.user.clone(), off));
+        }
+    }
+    audit.differences.extend(gaps::audit(tx, channel).await?);
+    audit.differences.extend(rules::audit(tx, channel).await?);
+    Ok(Some(audit))
+}
+
+async fn save(tx: &mut Tx, channel: &ChannelId, count: &Count) -> Result<(), StoreError> {
+    let c = channel.as_str();
+    exec!(tx, query(SET_COUNTERS).bind(c).bind(count.bytes).bind(count.messages))?;
+    for part in count.parts.iter().filter(|part| part.recorded != part.truth) {
+        exec!(tx, query(SET_BASELINE).bind(c).bind(part.user.as_str()).bind(part.truth))?;
+    }
+    Ok(())
+}

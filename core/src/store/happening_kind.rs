@@ -1,0 +1,102 @@
+//! The kinds of what happens: their names on every surface.
+
+use crate::plan::UsageStatus;
+
+/// The kinds of what happens (contract section 7).
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, utoipa::ToSchema, serde::Serialize, serde::Deserialize,
+)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum HappeningKind {
+    #[serde(rename = "message.received")]
+    MessageReceived,
+    #[serde(rename = "message.edited")]
+    MessageEdited,
+    #[serde(rename = "message.unsent")]
+    MessageUnsent,
+    #[serde(rename = "member.joined")]
+    MemberJoined,
+    #[serde(rename = "member.left")]
+    MemberLeft,
+    #[serde(rename = "file.uploaded")]
+    FileUploaded,
+    #[serde(rename = "media.failed")]
+    MediaFailed,
+    #[serde(rename = "backup.paused")]
+    BackupPaused,
+    #[serde(rename = "backup.resumed")]
+    BackupResumed,
+    #[serde(rename = "usage.warning")]
+    UsageWarning,
+    #[serde(rename = "usage.critical")]
+    UsageCritical,
+    #[serde(rename = "usage.exceeded")]
+    UsageExceeded,
+    #[serde(rename = "endpoint.disabled")]
+    EndpointDisabled,
+}
+
+impl HappeningKind {
+    /// Every kind there is.
+    pub const ALL: [Self; 13] = [
+        Self::MessageReceived,
+        Self::MessageEdited,
+        Self::MessageUnsent,
+        Self::MemberJoined,
+        Self::MemberLeft,
+        Self::FileUploaded,
+        Self::MediaFailed,
+        Self::BackupPaused,
+        Self::BackupResumed,
+        Self::UsageWarning,
+        Self::UsageCritical,
+        Self::UsageExceeded,
+        Self::EndpointDisabled,
+    ];
+
+    /// Its name on every surface.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MessageReceived => "message.received",
+            Self::MessageEdited => "message.edited",
+            Self::MessageUnsent => "message.unsent",
+            Self::MemberJoined => "member.joined",
+            Self::MemberLeft => "member.left",
+            Self::FileUploaded => "file.uploaded",
+            Self::MediaFailed => "media.failed",
+            Self::BackupPaused => "backup.paused",
+            Self::BackupResumed => "backup.resumed",
+            Self::UsageWarning => "usage.warning",
+            Self::UsageCritical => "usage.critical",
+            Self::UsageExceeded => "usage.exceeded",
+            Self::EndpointDisabled => "endpoint.disabled",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Whether its subject is a message.
+    pub const fn is_about_message(self) -> bool {
+        matches!(
+            self,
+            Self::MessageReceived
+                | Self::MessageEdited
+                | Self::MessageUnsent
+                | Self::FileUploaded
+                | Self::MediaFailed
+        )
+    }
+
+    /// What reaching that usage is called; nothing for going back to OK.
+    pub(super) const fn of_usage(status: UsageStatus) -> Option<Self> {
+        match status {
+            UsageStatus::Ok => None,
+            UsageStatus::Warning => Some(Self::UsageWarning),
+            UsageStatus::Critical => Some(Self::UsageCritical),
+            UsageStatus::Exceeded => Some(Self::UsageExceeded),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Usage notices: crossings of a threshold that users are told of in their own chat with the bot
+//! (contract section 4). What is told is the present state, once: a user who crossed three
+//! thresholds in one moment hears of the last.
+
+use sqlx::{query, query_as};
+
+use super::db::{exec, read};
+use super::{Store, StoreError, parsed};
+use crate::event::{ChannelKind, ChannelRef};
+use crate::id::UserId;
+use crate::plan::{Plan, Usage, UsageStatus};
+use crate::time::Timestamp;
+
+/// A crossing that nobody was told of yet.
+#[derive(Clone, Debug)]
+pub struct UsageNotice {
+    /// Its number; rises with every crossing.
+    pub id: i64,
+    /// Whose usage it is.
+    pub user: UserId,
+    /// The status that it came to.
+    pub status: UsageStatus,
+    /// When.
+    pub at: Timestamp,
+    /// What they heard last; [`UsageStatus::Ok`] when they never heard anything.
+    pub last_told: UsageStatus,
+    /// Their usage now.
+    pub usage: Usage,
+    /// Whether they want to hear.
+    pub wanted: bool,
+    /// The bot that they have a chat of their own with, and the chat.
+    pub chat: Option<(String, ChannelRef)>,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct NoticeRow {
+    notice_id: i64,
+    user_id: String,
+    status: String,
+    created_at: i64,
+    last_told: Option<String>,
+    plan: String,
+    used_bytes: i64,
+    tell_usage: i64,
+    bot: Option<String>,
+}
+
+const UNTOLD: &str = "
+    SELECT n.notice_id, n.user_id, n.status, n.created_at, u.plan, u.used_bytes,
+           u.tell_usage, c.bot,
+           (SELECT t.status FROM usage_notices t
+            WHERE t.user_id = n.user_id AND t.outcome = 'sent'
+            ORDER BY t.notice_id DESC LIMIT 1) AS last_told
+    FROM usage_notices n
+    JOIN users u ON u.user_id = n.user_id
+    LEFT JOIN channels c ON c.channel_id = n.user_id AND c.type = 'user'
+                        AND c.enabled_at >= c.disabled_at
+    WHERE n.told_at IS NULL
+      AND n.notice_id = (SELECT MAX(m.notice_id) FROM usage_notices m WHERE m.user_id = n.user_id)
+    ORDER BY n.notice_id LIMIT $1";
+
+/// Those before it were overtaken.
+const SETTLE: &str = "
+    UPDATE usage_notices
+    SET told_at = $3, outcome = CASE WHEN notice_id = $2 THEN $4 ELSE 'overtaken' END
+    WHERE user_id = $1 AND notice_id <= $2 AND told_at IS NULL";
+
+const WANT: &str = "UPDATE users SET tell_usage = $2 WHERE user_id = $1";
+const WANTS: &str = "SELECT tell_usage FROM users WHERE user_id = $1";
+
+impl Store {
+    /// The latest crossing of each user who was not told of it, oldest first, at most `limit`.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn untold_notices(&self, limit: u32) -> Result<Vec<UsageNotice>, StoreError> {
+        let rows: Vec<NoticeRow> =
+            read!(self, c => query_as(UNTOLD).bind(i64::from(limit)).fetch_all(c))?;
+        rows.into_iter().map(UsageNotice::try_from).collect()
+    }
+
+    /// Ends a notice and those before it: `outcome` is `sent`, or why nobody was told. `false`
+    /// when it had ended already.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn settle_notice(
+        &self,
+        notice: &UsageNotice,
+        outcome: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let settled = exec!(
+            tx_ref,
+            query(SETTLE)
+                .bind(notice.user.as_str())
+                .bind(notice.id)
+                .bind(now.millis())
+                .bind(outcome)
+        )?;
+        tx.commit().await?;
+        Ok(settled > 0)
+    }
+
+    /// Whether a user wants to be told of their usage; `None` when there is no such user.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn wants_notices(&self, user: &UserId) -> Result<Option<bool>, StoreError> {
+        let row: Option<(i64,)> =
+            read!(self, c => query_as(WANTS).bind(user.as_str()).fetch_optional(c))?;
+        Ok(row.map(|(wants,)| wants != 0))
+    }
+
+    /// Sets whether a user wants to be told of their usage. `false` when there is no such user.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn want_notices(&self, user: &UserId, wants: bool) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let found = exec!(tx_ref, query(WANT).bind(user.as_str()).bind(i64::from(wants)))?;
+        tx.commit().await?;
+        Ok(found > 0)
+    }
+}
+
+impl TryFrom<NoticeRow> for UsageNotice {
+    type Error = StoreError;
+
+    fn try_from(row: NoticeRow) -> Result<Self, StoreError> {
+        let id = row.user_id.as_str();
+        let status = |name: &str| parsed(UsageStatus::parse(name), "usage_notices", "status", id);
+        let chat = |bot| (bot, ChannelRef { id: id.into(), kind: ChannelKind::User });
+        let plan = parsed(Plan::parse(&row.plan), "users", "plan", id)?;
+        Ok(Self {
+            id: row.notice_id,
+            status: status(&row.status)?,
+            at: Timestamp::from_millis(row.created_at),
+            last_told: row.last_told.as_deref().map_or(Ok(UsageStatus::Ok), status)?,
+            usage: Usage::new(row.used_bytes, plan),
+            wanted: row.tell_usage != 0,
+            chat: row.bot.map(chat),
+            user: row.user_id.into(),
+        })
+    }
+}

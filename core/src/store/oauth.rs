@@ -1,0 +1,278 @@
+//! What people consented to: programs that read for them, and the tokens of these (contract
+//! section 8). Only the SHA-256 of a code or token is here, never the code or token.
+
+use std::time::Duration;
+
+use sqlx::{query, query_as};
+
+use super::db::{Sql, Tx, exec, locking, read, run};
+use super::keys::hash;
+use super::{Store, StoreError, parsed};
+use crate::id::{ChannelId, UserId};
+use crate::role::Scope;
+use crate::time::Timestamp;
+
+/// A refresh token that is shown twice within this was lost on its way, not stolen.
+const LOST: Duration = Duration::from_secs(30);
+
+/// A consent to keep, with the code that stands for it. No `Debug`: it is made of secrets.
+#[derive(Clone, Copy)]
+pub struct NewGrant<'a> {
+    /// Its public id.
+    pub id: &'a str,
+    /// Who consented.
+    pub user: &'a UserId,
+    /// To which program.
+    pub client_id: &'a str,
+    /// What the program calls itself.
+    pub client_name: &'a str,
+    /// To what.
+    pub scopes: &'a [Scope],
+    /// The only channels it may see; `None` for every one of the person, later ones included.
+    pub channels: Option<&'a [ChannelId]>,
+    /// What its tokens are for.
+    pub resource: &'a str,
+    /// The code; only its hash is stored.
+    pub code: &'a str,
+    /// Until when the code may be exchanged.
+    pub code_until: Timestamp,
+    /// Where the code was sent.
+    pub redirect_uri: &'a str,
+    /// The PKCE challenge.
+    pub challenge: &'a str,
+}
+
+/// A consent.
+#[derive(Clone, Debug)]
+pub struct Grant {
+    /// Its public id.
+    pub id: String,
+    /// Who consented.
+    pub user: UserId,
+    /// To which program.
+    pub client_id: String,
+    /// To what.
+    pub scopes: Vec<Scope>,
+    /// The only channels it may see; `None` for every one of the person.
+    pub channels: Option<Vec<ChannelId>>,
+    /// What its tokens are for.
+    pub resource: String,
+    /// Until when the code or token with which it was found works.
+    pub expires_at: Timestamp,
+    /// Where the code was sent; of codes only.
+    pub redirect_uri: Option<String>,
+    /// The PKCE challenge; of codes only.
+    pub challenge: Option<String>,
+}
+
+/// What serves once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Once {
+    /// A code.
+    Code,
+    /// A refresh token.
+    Refresh,
+}
+
+/// New tokens of a consent, each with its end. No `Debug`: they are secrets.
+#[derive(Clone, Copy)]
+pub struct NewTokens<'a> {
+    /// The access token.
+    pub access: (&'a str, Timestamp),
+    /// The refresh token.
+    pub refresh: (&'a str, Timestamp),
+}
+
+#[derive(sqlx::FromRow)]
+struct GrantRow {
+    grant_id: String,
+    user_id: String,
+    client_id: String,
+    scopes: String,
+    channel_ids: Option<String>,
+    resource: String,
+    expires_at: i64,
+    used_at: Option<i64>,
+    redirect_uri: Option<String>,
+    challenge: Option<String>,
+}
+
+const CLIENT_USED: &str = "UPDATE oauth_clients SET granted = 1 WHERE client_id = $1";
+const ADD_GRANT: &str = "
+    INSERT INTO oauth_grants
+        (grant_id, user_id, client_id, client_name, scopes, resource, created_at, channel_ids)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+const ADD_SECRET: &str = "
+    INSERT INTO oauth_secrets (hash, kind, grant_id, expires_at, redirect_uri, challenge)
+    VALUES ($1, $2, $3, $4, $5, $6)";
+const SECRET: Sql = locking!(
+    "SELECT g.grant_id, g.user_id, g.client_id, g.scopes, g.channel_ids, g.resource, s.expires_at,
+            s.used_at, s.redirect_uri, s.challenge
+     FROM oauth_secrets s JOIN oauth_grants g ON g.grant_id = s.grant_id
+     WHERE s.hash = $1 AND s.kind = $2"
+);
+const USED: &str = "
+    UPDATE oauth_secrets SET used_at = $2 WHERE hash = $1 AND used_at IS NULL";
+const DROP_SECRETS: &str = "DELETE FROM oauth_secrets WHERE grant_id = $1";
+const DROP_GRANT: &str = "DELETE FROM oauth_grants WHERE grant_id = $1";
+const GRANT_OF: &str = "SELECT grant_id FROM oauth_secrets WHERE hash = $1";
+impl Store {
+    /// Keeps a consent and its code.
+    ///
+    /// # Errors
+    /// When the database fails or the user is unknown.
+    pub async fn add_grant(&self, grant: &NewGrant<'_>, now: Timestamp) -> Result<(), StoreError> {
+        let scopes = serde_json::to_string(grant.scopes)?;
+        let channels = grant.channels.map(serde_json::to_string).transpose()?;
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(
+            tx_ref,
+            query(ADD_GRANT)
+                .bind(grant.id)
+                .bind(grant.user.as_str())
+                .bind(grant.client_id)
+                .bind(grant.client_name)
+                .bind(&scopes)
+                .bind(grant.resource)
+                .bind(now.millis())
+                .bind(&channels)
+        )?;
+        exec!(tx_ref, query(CLIENT_USED).bind(grant.client_id))?;
+        let bound = (Some(grant.redirect_uri), Some(grant.challenge));
+        add_secret(tx_ref, "code", grant.id, (grant.code, grant.code_until), bound).await?;
+        tx.commit().await
+    }
+
+    /// The consent of a code or refresh token, which is used up with this. `None` when there is
+    /// none or it is too late; a second use ends the consent, for one of the two was not the
+    /// program's.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn take_grant(
+        &self,
+        kind: Once,
+        secret: &str,
+        now: Timestamp,
+    ) -> Result<Option<Grant>, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let hash = hash(secret);
+        let row: Option<GrantRow> = run!(tx_ref, SECRET, |sql, c| query_as(sql)
+            .bind(&hash)
+            .bind(kind.name())
+            .fetch_optional(c))?;
+        let Some(row) = row else {
+            return Ok(None);
+        };
+        let again = row.used_at.map(|at| now.since(Timestamp::from_millis(at)));
+        if again.is_some_and(|since| kind == Once::Code || since > LOST) {
+            drop_grant(tx_ref, &row.grant_id).await?;
+            tx.commit().await?;
+            return Ok(None);
+        }
+        exec!(tx_ref, query(USED).bind(&hash).bind(now.millis()))?;
+        tx.commit().await?;
+        Ok(Some(Grant::try_from(row)?).filter(|grant| grant.expires_at > now))
+    }
+
+    /// Adds tokens to a consent.
+    ///
+    /// # Errors
+    /// When the database fails or there is no such consent any more.
+    pub async fn add_tokens(&self, grant: &str, tokens: &NewTokens<'_>) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        add_secret(&mut tx, "access", grant, tokens.access, (None, None)).await?;
+        add_secret(&mut tx, "refresh", grant, tokens.refresh, (None, None)).await?;
+        tx.commit().await
+    }
+
+    /// The consent of an access token that works.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn access_token(
+        &self,
+        secret: &str,
+        now: Timestamp,
+    ) -> Result<Option<Grant>, StoreError> {
+        // Nothing is locked by reading: it is the statement of SQLite on both.
+        let row: Option<GrantRow> = read!(self, c => query_as(SECRET.sqlite)
+            .bind(hash(secret)).bind("access").fetch_optional(c))?;
+        let grant = row.map(Grant::try_from).transpose()?;
+        Ok(grant.filter(|grant| grant.expires_at > now))
+    }
+
+    /// Ends the consent of any code or token of it. `false` when there is none.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn end_grant(&self, secret: &str) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let row: Option<(String,)> =
+            run!(tx_ref, c => query_as(GRANT_OF).bind(hash(secret)).fetch_optional(c))?;
+        let Some((grant,)) = row else {
+            return Ok(false);
+        };
+        drop_grant(tx_ref, &grant).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+}
+
+async fn add_secret(
+    tx: &mut Tx,
+    kind: &str,
+    grant: &str,
+    (secret, until): (&str, Timestamp),
+    (redirect_uri, challenge): (Option<&str>, Option<&str>),
+) -> Result<(), StoreError> {
+    exec!(
+        tx,
+        query(ADD_SECRET)
+            .bind(hash(secret))
+            .bind(kind)
+            .bind(grant)
+            .bind(until.millis())
+            .bind(redirect_uri)
+            .bind(challenge)
+    )?;
+    Ok(())
+}
+
+pub(super) async fn drop_grant(tx: &mut Tx, grant: &str) -> Result<(), StoreError> {
+    exec!(tx, query(DROP_SECRETS).bind(grant))?;
+    exec!(tx, query(DROP_GRANT).bind(grant))?;
+    Ok(())
+}
+
+impl Once {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::Refresh => "refresh",
+        }
+    }
+}
+
+impl TryFrom<GrantRow> for Grant {
+    type Error = StoreError;
+
+    fn try_from(row: GrantRow) -> Result<Self, StoreError> {
+        let scopes = serde_json::from_str(&row.scopes).ok();
+        let channels = row.channel_ids.as_deref().map(serde_json::from_str).transpose().ok();
+        Ok(Self {
+            channels: parsed(channels, "oauth_grants", "channel_ids", &row.grant_id)?,
+            scopes: parsed(scopes, "oauth_grants", "scopes", &row.grant_id)?,
+            id: row.grant_id,
+            user: row.user_id.into(),
+            client_id: row.client_id,
+            resource: row.resource,
+            expires_at: Timestamp::from_millis(row.expires_at),
+            redirect_uri: row.redirect_uri,
+            challenge: row.challenge,
+        })
+    }
+}

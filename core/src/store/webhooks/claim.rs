@@ -1,0 +1,269 @@
+//! Taking deliveries that are due: a few of each webhook, so that none waits for another.
+
+use secrecy::SecretString;
+use serde::Serialize;
+use sqlx::query_as;
+
+use super::super::db::{Sql, Tx, read, run};
+use super::super::{HappeningKind, Store, StoreError};
+use super::rows::Told;
+use crate::id::{ChannelId, UserId, WebhookId};
+use crate::time::Timestamp;
+
+/// Webhooks that are looked at in one go. Which of them is chance, so that with more none waits
+/// for long.
+const WEBHOOKS: i64 = 256;
+
+/// How much may be taken.
+#[derive(Clone, Copy, Debug)]
+pub struct ClaimRoom {
+    /// Deliveries, at most.
+    pub total: usize,
+    /// Of these to webhooks that have been failing for a while, at most.
+    pub failing: usize,
+    /// Of one webhook that is well, those that others have taken included.
+    pub each: usize,
+    /// The same of one that failed when last tried; one that has been failing for a while gets
+    /// one.
+    pub each_unwell: usize,
+    /// Who fails since before this has been failing for a while.
+    pub failing_before: Timestamp,
+}
+
+/// A delivery that is this process' to make until its lease ends.
+#[derive(Clone, Debug)]
+pub struct ClaimedDelivery {
+    /// Its number.
+    pub number: i64,
+    /// Tells this claim from later ones.
+    pub claim: i64,
+    /// Attempts made before.
+    pub attempts: u32,
+    /// Where it goes.
+    pub webhook: WebhookId,
+    /// Whose that is.
+    pub user: UserId,
+    /// Its address.
+    pub url: String,
+    /// What signs it: the present secret, then one that is still valid.
+    pub secrets: Vec<SecretString>,
+    /// Whether its owner may read the channel now.
+    pub may_read: bool,
+    /// Nothing from before this is told.
+    pub not_before: Option<Timestamp>,
+    /// Whether its webhook has been failing for a while.
+    pub failing: bool,
+    /// What is told.
+    pub told: Told,
+}
+
+/// What waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WebhookQueue {
+    /// Deliveries that are not at their end.
+    pub waiting: i64,
+    /// Those of them whose time has come.
+    pub due: i64,
+    /// When the first of these became due.
+    pub oldest_due: Option<Timestamp>,
+}
+
+/// Webhooks with something due, how much of each may be taken at once, and how much is taken.
+const DUE: &str = "
+    SELECT webhook_id, failing, room, busy FROM (
+        SELECT w.webhook_id,
+               CAST(CASE WHEN w.failing_since <= $2 THEN 1 ELSE 0 END AS BIGINT) AS failing,
+               CASE WHEN w.failing_since <= $2 THEN CAST(1 AS BIGINT)
+                    WHEN w.failing_since IS NULL THEN CAST($3 AS BIGINT)
+                    ELSE CAST($4 AS BIGINT) END AS room,
+               (SELECT COUNT(*) FROM webhook_deliveries b
+                WHERE b.webhook_id = w.webhook_id AND b.leased = 1 AND b.due_at > $1) AS busy
+        FROM webhooks w
+        WHERE w.enabled = 1 AND w.not_until <= $1
+          AND EXISTS (SELECT 1 FROM webhook_deliveries d
+                      WHERE d.webhook_id = w.webhook_id AND d.due_at <= $1)) due
+    WHERE busy < room
+    ORDER BY RANDOM() LIMIT $5";
+
+/// The lock is on what nobody else is about to take.
+const TAKE: Sql = Sql {
+    sqlite: "UPDATE webhook_deliveries SET claims = claims + 1, leased = 1, due_at = $3
+             WHERE delivery_no IN (SELECT delivery_no FROM webhook_deliveries
+                 WHERE webhook_id = $1 AND due_at <= $2 ORDER BY due_at, delivery_no LIMIT $4)
+             RETURNING delivery_no",
+    postgres: "UPDATE webhook_deliveries SET claims = claims + 1, leased = 1, due_at = $3
+               WHERE delivery_no IN (SELECT delivery_no FROM webhook_deliveries
+                   WHERE webhook_id = $1 AND due_at <= $2 ORDER BY due_at, delivery_no LIMIT $4
+                   FOR UPDATE SKIP LOCKED)
+               RETURNING delivery_no",
+};
+
+const TAKEN: &str = "
+    SELECT d.delivery_no, d.claims, d.attempts, d.event_id, d.type, d.at, d.channel_id,
+           d.subject_id, d.detail_id, w.webhook_id, w.user_id, w.url, w.secret, w.not_before,
+           CASE WHEN w.old_until > $2 THEN w.old_secret END AS old_secret,
+           CAST(CASE WHEN w.failing_since <= $3 THEN 1 ELSE 0 END AS BIGINT) AS failing,
+           CAST(CASE WHEN d.channel_id IS NULL THEN 1
+                     WHEN w.channel_ids IS NOT NULL AND NOT EXISTS (
+                         SELECT 1 FROM json_each(w.channel_ids) t
+                         WHERE t.value ->> 'c' = d.channel_id) THEN 0
+                     WHEN EXISTS (
+                         SELECT 1 FROM members m
+                         WHERE m.channel_id = d.channel_id AND m.user_id = w.user_id
+                           AND m.role <> 'guest'
+                           AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at
+                                    AND m.left_at >= m.last_seen_at)) THEN 1
+                     ELSE 0 END AS BIGINT) AS may_read
+    FROM webhook_deliveries d JOIN webhooks w ON w.webhook_id = d.webhook_id
+    WHERE d.delivery_no IN (SELECT CAST(value ->> 'n' AS BIGINT) FROM json_each($1))
+    ORDER BY d.due_at, d.delivery_no";
+
+const QUEUE: &str = "
+    SELECT COUNT(*), COUNT(CASE WHEN due_at <= $1 THEN 1 END),
+           MIN(CASE WHEN due_at <= $1 THEN due_at END)
+    FROM webhook_deliveries d JOIN webhooks w ON w.webhook_id = d.webhook_id
+    WHERE d.due_at IS NOT NULL AND w.enabled = 1";
+
+#[derive(Serialize)]
+pub(super) struct Number {
+    pub(super) n: i64,
+}
+
+#[derive(sqlx::FromRow)]
+struct DueRow {
+    webhook_id: String,
+    failing: i64,
+    room: i64,
+    busy: i64,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct TakenRow {
+    delivery_no: i64,
+    claims: i64,
+    attempts: i64,
+    event_id: String,
+    r#type: String,
+    at: i64,
+    channel_id: Option<String>,
+    subject_id: Option<String>,
+    detail_id: Option<String>,
+    webhook_id: String,
+    user_id: String,
+    url: String,
+    secret: String,
+    not_before: Option<i64>,
+    old_secret: Option<String>,
+    failing: i64,
+    may_read: i64,
+}
+
+impl Store {
+    /// Takes deliveries that are due, until `lease_end` at most. One whose process died is due
+    /// when its lease ends.
+    ///
+    /// # Errors
+    /// When the database fails; nothing is taken then.
+    pub async fn claim_webhooks(
+        &self,
+        room: ClaimRoom,
+        lease_end: Timestamp,
+        now: Timestamp,
+    ) -> Result<Vec<ClaimedDelivery>, StoreError> {
+        let [each, each_unwell] =
+            [room.each, room.each_unwell].map(|each| i64::try_from(each).unwrap_or(i64::MAX));
+        let due: Vec<DueRow> = read!(self, c => query_as(DUE)
+            .bind(now.millis()).bind(room.failing_before.millis()).bind(each).bind(each_unwell)
+            .bind(WEBHOOKS).fetch_all(c))?;
+        if due.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut tx = self.db.begin().await?;
+        let numbers = take(&mut tx, &due, room, lease_end, now).await?;
+        let tx_ref = &mut tx;
+        let list = serde_json::to_string(&numbers)?;
+        let rows: Vec<TakenRow> = run!(tx_ref, c => query_as(TAKEN)
+            .bind(&list)
+            .bind(now.millis())
+            .bind(room.failing_before.millis())
+            .fetch_all(c))?;
+        tx.commit().await?;
+        Ok(rows.into_iter().map(ClaimedDelivery::from).collect())
+    }
+
+    /// Whether the database is this machine's own file.
+    pub const fn is_embedded(&self) -> bool {
+        matches!(self.db, super::super::db::Db::Sqlite { .. })
+    }
+
+    /// How much waits for webhooks that are enabled.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn webhook_queue(&self, now: Timestamp) -> Result<WebhookQueue, StoreError> {
+        let (waiting, due, oldest): (i64, i64, Option<i64>) =
+            read!(self, c => query_as(QUEUE).bind(now.millis()).fetch_one(c))?;
+        let oldest_due = oldest.map(Timestamp::from_millis);
+        Ok(WebhookQueue { waiting, due, oldest_due })
+    }
+}
+
+async fn take(
+    tx: &mut Tx,
+    due: &[DueRow],
+    room: ClaimRoom,
+    lease_end: Timestamp,
+    now: Timestamp,
+) -> Result<Vec<Number>, StoreError> {
+    let mut numbers = Vec::new();
+    let mut failing_room = room.failing;
+    for DueRow { webhook_id, failing, room: each, busy } in due {
+        let failing = *failing == 1;
+        let each = usize::try_from(each - busy).unwrap_or_default();
+        let each = if failing { each.min(failing_room) } else { each };
+        let wanted = each.min(room.total - numbers.len());
+        if wanted == 0 {
+            continue;
+        }
+        let rows: Vec<(i64,)> = run!(tx, TAKE, |sql, c| query_as(sql)
+            .bind(webhook_id)
+            .bind(now.millis())
+            .bind(lease_end.millis())
+            .bind(i64::try_from(wanted).unwrap_or(i64::MAX))
+            .fetch_all(c))?;
+        if failing {
+            failing_room -= rows.len().min(failing_room);
+        }
+        numbers.extend(rows.into_iter().map(|(n,)| Number { n }));
+        if numbers.len() >= room.total {
+            break;
+        }
+    }
+    Ok(numbers)
+}
+
+impl From<TakenRow> for ClaimedDelivery {
+    fn from(row: TakenRow) -> Self {
+        let secrets = std::iter::once(row.secret).chain(row.old_secret);
+        Self {
+            number: row.delivery_no,
+            claim: row.claims,
+            attempts: u32::try_from(row.attempts).unwrap_or(u32::MAX),
+            webhook: row.webhook_id.into(),
+            user: row.user_id.into(),
+            url: row.url,
+            secrets: secrets.map(SecretString::from).collect(),
+            may_read: row.may_read != 0,
+            not_before: row.not_before.map(Timestamp::from_millis),
+            failing: row.failing != 0,
+            told: Told {
+                id: row.event_id,
+                kind: HappeningKind::parse(&row.r#type),
+                at: Timestamp::from_millis(row.at),
+                channel: row.channel_id.map(ChannelId::from),
+                subject: row.subject_id,
+                detail: row.detail_id,
+            },
+        }
+    }
+}

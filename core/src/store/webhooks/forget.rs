@@ -1,0 +1,44 @@
+//! Forgetting answers of webhooks, which may repeat what a message said, with the message.
+
+use sqlx::query;
+
+use super::super::db::{Tx, exec};
+use super::super::keep::Key;
+use super::super::{HappeningKind, StoreError};
+use crate::id::{ChannelId, MessageId};
+use crate::time::Timestamp;
+
+const FORGET: &str = "
+    UPDATE webhook_deliveries SET answer = NULL
+    WHERE answer IS NOT NULL AND (channel_id, subject_id) IN (
+        SELECT value ->> 'c', value ->> 'm' FROM json_each($1))";
+const FORGET_IN: &str = "
+    UPDATE webhook_deliveries SET answer = NULL
+    WHERE answer IS NOT NULL AND channel_id = $1
+      AND subject_id IN (SELECT value ->> 'm' FROM json_each($2))";
+
+/// Forgets answers that may repeat what messages said before they were changed or taken back.
+pub(in crate::store) async fn forget_answers(
+    tx: &mut Tx,
+    told: &[(HappeningKind, (ChannelId, MessageId), Timestamp)],
+) -> Result<(), StoreError> {
+    let changed = told.iter().filter(|told| told.0 != HappeningKind::MessageReceived);
+    let keys: Vec<_> =
+        changed.map(|(_, (c, m), _)| Key { c: c.as_str(), m: Some(m.as_str()) }).collect();
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let keys = serde_json::to_string(&keys)?;
+    exec!(tx, query(FORGET).bind(&keys))?;
+    Ok(())
+}
+
+/// The same for messages of one channel, given as a JSON list.
+pub(in crate::store) async fn forget_answers_in(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    messages: &str,
+) -> Result<(), StoreError> {
+    exec!(tx, query(FORGET_IN).bind(channel.as_str()).bind(messages))?;
+    Ok(())
+}

@@ -1,0 +1,270 @@
+//! The log of a webhook's deliveries: what became of them, trying them again, and forgetting.
+
+use serde::{Deserialize, Serialize};
+use sqlx::{query, query_as};
+
+use super::super::db::{Sql, exec, read, run};
+use super::super::{HappeningKind, Store, StoreError, parsed};
+use super::rows::Told;
+use crate::id::{ChannelId, WebhookId};
+use crate::time::Timestamp;
+
+/// What a test delivery is called.
+pub const TEST_EVENT: &str = "webhook.test";
+
+/// Old rows deleted at a time.
+const SWEEP: i64 = 5_000;
+
+/// What became of a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DeliveryStatus {
+    /// It waits for its first or next attempt, or is being made.
+    Pending,
+    /// It arrived.
+    Delivered,
+    /// It was given up.
+    Failed,
+    /// It was told no more: what it was about is gone, or not the owner's to read.
+    Dropped,
+}
+
+/// A delivery as the log shows it.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// Its number.
+    pub number: i64,
+    /// What became of it.
+    pub status: DeliveryStatus,
+    /// What was told.
+    pub told: Told,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Attempts so far.
+    pub attempts: i64,
+    /// When it is tried next.
+    pub due_at: Option<Timestamp>,
+    /// When it was tried last.
+    pub tried_at: Option<Timestamp>,
+    /// How long that took, in milliseconds.
+    pub took_ms: Option<i64>,
+    /// What was answered.
+    pub http_status: Option<i64>,
+    /// Why it failed, in a word.
+    pub error: Option<String>,
+    /// The beginning of the answer.
+    pub answer: Option<String>,
+    /// Size of what was sent, in bytes.
+    pub request_bytes: Option<i64>,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct DeliveryRow {
+    delivery_no: i64,
+    event_id: String,
+    r#type: String,
+    at: i64,
+    channel_id: Option<String>,
+    subject_id: Option<String>,
+    detail_id: Option<String>,
+    created_at: i64,
+    status: String,
+    attempts: i64,
+    due_at: Option<i64>,
+    tried_at: Option<i64>,
+    took_ms: Option<i64>,
+    http_status: Option<i64>,
+    error: Option<String>,
+    answer: Option<String>,
+    request_bytes: Option<i64>,
+}
+
+macro_rules! deliveries {
+    ($rest:literal) => {
+        concat!(
+            "SELECT delivery_no, event_id, type, at, channel_id, subject_id, detail_id, created_at,
+                    status, attempts, due_at, tried_at, took_ms, http_status, error, answer,
+                    request_bytes FROM webhook_deliveries ",
+            $rest
+        )
+    };
+}
+
+const LIST: &str = deliveries!(
+    "WHERE webhook_id = $1 AND delivery_no < $2 AND ($3 IS NULL OR status = $3)
+     ORDER BY delivery_no DESC LIMIT $4"
+);
+const ONE: &str = deliveries!("WHERE webhook_id = $1 AND delivery_no = $2");
+
+const TEST: &str = "
+    INSERT INTO webhook_deliveries
+        (webhook_id, event_id, type, at, detail_id, created_at, due_at)
+    SELECT webhook_id, $2, 'webhook.test', CAST($3 AS BIGINT), webhook_id, CAST($3 AS BIGINT),
+           CAST($3 AS BIGINT)
+    FROM webhooks WHERE webhook_id = $1
+    RETURNING delivery_no";
+
+/// One that is under way is left alone.
+const AGAIN: &str = "
+    UPDATE webhook_deliveries SET status = 'pending', due_at = $3, attempts = 0, leased = 0
+    WHERE webhook_id = $1 AND delivery_no = $2 AND NOT (leased = 1 AND due_at > $3)";
+const ALL_AGAIN: &str = "
+    UPDATE webhook_deliveries SET status = 'pending', due_at = $3, attempts = 0, leased = 0
+    WHERE webhook_id = $1 AND status = 'failed' AND created_at >= $2";
+
+const PURGE: Sql = Sql {
+    sqlite: "DELETE FROM webhook_deliveries WHERE delivery_no IN (
+                 SELECT delivery_no FROM webhook_deliveries WHERE created_at < $1 LIMIT $2)",
+    postgres: "DELETE FROM webhook_deliveries WHERE delivery_no IN (
+                   SELECT delivery_no FROM webhook_deliveries WHERE created_at < $1
+                   ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)",
+};
+
+impl DeliveryStatus {
+    /// Every status there is.
+    pub const ALL: [Self; 4] = [Self::Pending, Self::Delivered, Self::Failed, Self::Dropped];
+
+    /// Its name on every surface.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Delivered => "delivered",
+            Self::Failed => "failed",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+impl Store {
+    /// Deliveries of a webhook, newest first, from before `before`, at most `limit`; only those of
+    /// one status where it is given.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn webhook_deliveries(
+        &self,
+        webhook: &WebhookId,
+        status: Option<DeliveryStatus>,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        let rows: Vec<DeliveryRow> = read!(self, c => query_as(LIST)
+            .bind(webhook.as_str()).bind(before.unwrap_or(i64::MAX))
+            .bind(status.map(DeliveryStatus::name)).bind(i64::from(limit)).fetch_all(c))?;
+        rows.into_iter().map(Delivery::try_from).collect()
+    }
+
+    /// One delivery of a webhook.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn webhook_delivery(
+        &self,
+        webhook: &WebhookId,
+        number: i64,
+    ) -> Result<Option<Delivery>, StoreError> {
+        let row: Option<DeliveryRow> = read!(self, c => query_as(ONE)
+            .bind(webhook.as_str()).bind(number).fetch_optional(c))?;
+        row.map(Delivery::try_from).transpose()
+    }
+
+    /// Makes a test delivery with that event id; its number. `None` when there is no such webhook.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn test_webhook(
+        &self,
+        webhook: &WebhookId,
+        event_id: &str,
+        now: Timestamp,
+    ) -> Result<Option<i64>, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let row: Option<(i64,)> = run!(tx_ref, c => query_as(TEST)
+            .bind(webhook.as_str())
+            .bind(event_id)
+            .bind(now.millis())
+            .fetch_optional(c))?;
+        tx.commit().await?;
+        Ok(row.map(|(number,)| number))
+    }
+
+    /// Has a delivery made once more, from its first attempt on, whatever became of it. One that
+    /// is under way is left alone.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn redeliver(
+        &self,
+        webhook: &WebhookId,
+        number: i64,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let (w, now) = (webhook.as_str(), now.millis());
+        exec!(tx_ref, query(AGAIN).bind(w).bind(number).bind(now))?;
+        tx.commit().await
+    }
+
+    /// Has everything made once more that failed of what was made since a time. Says how much.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn redeliver_since(
+        &self,
+        webhook: &WebhookId,
+        since: Timestamp,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let (w, since, now) = (webhook.as_str(), since.millis(), now.millis());
+        let again = exec!(tx_ref, query(ALL_AGAIN).bind(w).bind(since).bind(now))?;
+        tx.commit().await?;
+        Ok(again)
+    }
+
+    /// Deletes some of the deliveries that were made before `before`. Says how many.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn purge_webhook_deliveries(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let sql = self.pick(PURGE);
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let gone = exec!(tx_ref, query(sql).bind(before.millis()).bind(SWEEP))?;
+        tx.commit().await?;
+        Ok(gone)
+    }
+}
+
+impl TryFrom<DeliveryRow> for Delivery {
+    type Error = StoreError;
+
+    fn try_from(row: DeliveryRow) -> Result<Self, StoreError> {
+        let status = DeliveryStatus::ALL.into_iter().find(|status| status.name() == row.status);
+        let number = row.delivery_no.to_string();
+        Ok(Self {
+            number: row.delivery_no,
+            status: parsed(status, "webhook_deliveries", "status", &number)?,
+            told: Told {
+                id: row.event_id,
+                kind: HappeningKind::parse(&row.r#type),
+                at: Timestamp::from_millis(row.at),
+                channel: row.channel_id.map(ChannelId::from),
+                subject: row.subject_id,
+                detail: row.detail_id,
+            },
+            created_at: Timestamp::from_millis(row.created_at),
+            attempts: row.attempts,
+            due_at: row.due_at.map(Timestamp::from_millis),
+            tried_at: row.tried_at.map(Timestamp::from_millis),
+            took_ms: row.took_ms,
+            http_status: row.http_status,
+            error: row.error,
+            answer: row.answer,
+            request_bytes: row.request_bytes,
+        })
+    }
+}

@@ -1,0 +1,234 @@
+//! Outgoing webhooks: the places that a user has what happens sent to (contract section 7).
+//!
+//! Deliveries hold ids only. What they stand for is read for every attempt, so nothing that was
+//! erased meanwhile is sent or kept. Locks are taken in one order: messages, webhooks, deliveries.
+
+mod claim;
+mod fan_out;
+mod forget;
+mod log;
+mod release;
+mod rows;
+mod settle;
+mod tell;
+
+use secrecy::{ExposeSecret as _, SecretString};
+use sqlx::{query, query_as};
+
+pub use claim::{ClaimRoom, ClaimedDelivery, WebhookQueue};
+pub(super) use forget::{forget_answers, forget_answers_in};
+pub use log::{Delivery, DeliveryStatus, TEST_EVENT};
+pub use rows::{DisabledReason, Told, Webhook};
+pub use settle::{Attempt, Next};
+pub use tell::UntoldWebhook;
+
+use self::rows::{WebhookRow, channels_json, events_json};
+use super::db::{Sql, exec, locking, read, run};
+use super::{HappeningKind, Store, StoreError};
+use crate::id::{ChannelId, UserId, WebhookId};
+use crate::time::Timestamp;
+
+/// Webhooks that a user may have.
+pub const WEBHOOKS_OF_USER: usize = 20;
+
+/// A webhook to make.
+#[derive(Debug)]
+pub struct NewWebhook<'a> {
+    /// Its id.
+    pub id: &'a WebhookId,
+    /// Whose it is.
+    pub user: &'a UserId,
+    /// What signs its deliveries (`whsec_…`).
+    pub secret: &'a SecretString,
+    /// What it shall be.
+    pub change: WebhookChange<'a>,
+    /// Nothing from before this is told.
+    pub not_before: Option<Timestamp>,
+}
+
+/// What an owner sets of a webhook.
+#[derive(Clone, Copy, Debug)]
+pub struct WebhookChange<'a> {
+    /// Where to.
+    pub url: &'a str,
+    /// What it is for, in its owner's words.
+    pub description: &'a str,
+    /// What is told.
+    pub events: &'a [HappeningKind],
+    /// The only channels that are told of; `None` for all of its owner's.
+    pub channels: Option<&'a [ChannelId]>,
+    /// Whether anything is told.
+    pub enabled: bool,
+}
+
+macro_rules! webhooks {
+    ($rest:literal) => {
+        concat!(
+            "SELECT webhook_id, user_id, url, description, events, channel_ids, not_before,
+                    enabled, secret, old_secret, old_until, created_at, updated_at,
+                    failing_since, disabled_reason, disabled_at FROM webhooks ",
+            $rest
+        )
+    };
+}
+
+const OF_USER: &str = webhooks!("WHERE user_id = $1 ORDER BY created_at, webhook_id");
+const ONE: &str = webhooks!("WHERE user_id = $1 AND webhook_id = $2");
+
+const LOCK_USER: Sql = locking!("SELECT user_id FROM users WHERE user_id = $1");
+const COUNT: &str = "SELECT COUNT(*) FROM webhooks WHERE user_id = $1";
+const ADD: &str = "
+    INSERT INTO webhooks (webhook_id, user_id, url, description, events, channel_ids, not_before,
+                          enabled, secret, created_at, updated_at, since)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10)";
+/// One that is enabled again starts afresh: what happened meanwhile is not told.
+const CHANGE: &str = "
+    UPDATE webhooks SET
+        url = $3, description = $4, events = $5, channel_ids = $6, updated_at = $8,
+        since = CASE WHEN enabled = 0 AND $7 = 1 THEN $8 ELSE since END,
+        failing_since = CASE WHEN enabled = 0 AND $7 = 1 OR url <> $3 THEN NULL
+                             ELSE failing_since END,
+        not_until = CASE WHEN enabled = 0 AND $7 = 1 OR url <> $3 THEN 0 ELSE not_until END,
+        disabled_reason = CASE WHEN $7 = 1 THEN NULL ELSE disabled_reason END,
+        disabled_at = CASE WHEN $7 = 1 THEN NULL ELSE disabled_at END,
+        enabled = $7
+    WHERE user_id = $1 AND webhook_id = $2";
+const DROP: &str = "DELETE FROM webhooks WHERE user_id = $1 AND webhook_id = $2";
+/// At most two secrets sign: an older one that was still valid ends.
+const ROTATE: &str = "
+    UPDATE webhooks SET old_secret = secret, old_until = $4, secret = $3, updated_at = $5
+    WHERE user_id = $1 AND webhook_id = $2";
+
+impl Store {
+    /// A user's webhooks, oldest first; at most [`WEBHOOKS_OF_USER`].
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn webhooks(&self, user: &UserId) -> Result<Vec<Webhook>, StoreError> {
+        let rows: Vec<WebhookRow> =
+            read!(self, c => query_as(OF_USER).bind(user.as_str()).fetch_all(c))?;
+        rows.into_iter().map(Webhook::try_from).collect()
+    }
+
+    /// One webhook of a user.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn webhook(
+        &self,
+        user: &UserId,
+        id: &WebhookId,
+    ) -> Result<Option<Webhook>, StoreError> {
+        let row: Option<WebhookRow> = read!(self, c => query_as(ONE)
+            .bind(user.as_str()).bind(id.as_str()).fetch_optional(c))?;
+        row.map(Webhook::try_from).transpose()
+    }
+
+    /// Makes a webhook. `false` when the user has [`WEBHOOKS_OF_USER`] already.
+    ///
+    /// # Errors
+    /// When the database fails or the user is unknown.
+    pub async fn add_webhook(
+        &self,
+        new: &NewWebhook<'_>,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let (events, channels) = (events_json(new.change.events)?, channels_json(new.change)?);
+        let user = new.user.as_str();
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let _: Option<(String,)> =
+            run!(tx_ref, LOCK_USER, |sql, c| query_as(sql).bind(user).fetch_optional(c))?;
+        let (count,): (i64,) = run!(tx_ref, c => query_as(COUNT).bind(user).fetch_one(c))?;
+        if usize::try_from(count).unwrap_or(usize::MAX) >= WEBHOOKS_OF_USER {
+            return Ok(false);
+        }
+        exec!(
+            tx_ref,
+            query(ADD)
+                .bind(new.id.as_str())
+                .bind(user)
+                .bind(new.change.url)
+                .bind(new.change.description)
+                .bind(&events)
+                .bind(&channels)
+                .bind(new.not_before.map(Timestamp::millis))
+                .bind(i64::from(new.change.enabled))
+                .bind(new.secret.expose_secret())
+                .bind(now.millis())
+        )?;
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Sets what a webhook is. `false` when the user has none of that id.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn change_webhook(
+        &self,
+        user: &UserId,
+        id: &WebhookId,
+        change: WebhookChange<'_>,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let (events, channels) = (events_json(change.events)?, channels_json(change)?);
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let changed = exec!(
+            tx_ref,
+            query(CHANGE)
+                .bind(user.as_str())
+                .bind(id.as_str())
+                .bind(change.url)
+                .bind(change.description)
+                .bind(&events)
+                .bind(&channels)
+                .bind(i64::from(change.enabled))
+                .bind(now.millis())
+        )?;
+        tx.commit().await?;
+        Ok(changed > 0)
+    }
+
+    /// Gives a webhook a new secret; the old one signs, too, until `old_until`. `false` when the
+    /// user has none of that id.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn rotate_webhook_secret(
+        &self,
+        user: &UserId,
+        id: &WebhookId,
+        secret: &SecretString,
+        old_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let changed = exec!(
+            tx_ref,
+            query(ROTATE)
+                .bind(user.as_str())
+                .bind(id.as_str())
+                .bind(secret.expose_secret())
+                .bind(old_until.millis())
+                .bind(now.millis())
+        )?;
+        tx.commit().await?;
+        Ok(changed > 0)
+    }
+
+    /// Deletes a webhook with everything that waits for it. `false` when the user has none of that
+    /// id.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn drop_webhook(&self, user: &UserId, id: &WebhookId) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let gone = exec!(tx_ref, query(DROP).bind(user.as_str()).bind(id.as_str()))?;
+        tx.commit().await?;
+        Ok(gone > 0)
+    }
+}

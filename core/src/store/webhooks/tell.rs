@@ -1,0 +1,104 @@
+//! Webhooks that were disabled by themselves, of which their owners are told in their own chat
+//! with the bot.
+
+use sqlx::{query, query_as};
+
+use super::super::db::{exec, read};
+use super::super::{Store, StoreError, parsed};
+use super::rows::DisabledReason;
+use crate::event::{ChannelKind, ChannelRef};
+use crate::id::{UserId, WebhookId};
+use crate::time::Timestamp;
+
+/// A webhook whose owner does not know yet that it was disabled.
+#[derive(Clone, Debug)]
+pub struct UntoldWebhook {
+    /// Its id.
+    pub id: WebhookId,
+    /// Whose it is.
+    pub user: UserId,
+    /// Where it went to.
+    pub url: String,
+    /// Why it was disabled.
+    pub reason: DisabledReason,
+    /// When.
+    pub at: Timestamp,
+    /// The bot that its owner has a chat of their own with, and the chat.
+    pub chat: Option<(String, ChannelRef)>,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct UntoldRow {
+    webhook_id: String,
+    user_id: String,
+    url: String,
+    disabled_reason: String,
+    disabled_at: i64,
+    bot: Option<String>,
+}
+
+const UNTOLD: &str = "
+    SELECT w.webhook_id, w.user_id, w.url, w.disabled_reason, w.disabled_at, c.bot
+    FROM webhooks w
+    LEFT JOIN channels c ON c.channel_id = w.user_id AND c.type = 'user'
+                        AND c.enabled_at >= c.disabled_at
+    WHERE w.disabled_reason IS NOT NULL AND w.told_at IS NULL
+    ORDER BY w.disabled_at LIMIT $1";
+const SETTLE: &str = "
+    UPDATE webhooks SET told_at = $3, told = $4
+    WHERE webhook_id = $1 AND disabled_at = $2 AND told_at IS NULL";
+
+impl Store {
+    /// Webhooks of whose end nobody was told yet, oldest first, at most `limit`.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn untold_webhooks(&self, limit: u32) -> Result<Vec<UntoldWebhook>, StoreError> {
+        let rows: Vec<UntoldRow> =
+            read!(self, c => query_as(UNTOLD).bind(i64::from(limit)).fetch_all(c))?;
+        rows.into_iter().map(UntoldWebhook::try_from).collect()
+    }
+
+    /// Ends telling of it: `outcome` is `sent`, or why nobody was told. `false` when it had ended
+    /// already.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn settle_untold_webhook(
+        &self,
+        webhook: &UntoldWebhook,
+        outcome: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let settled = exec!(
+            tx_ref,
+            query(SETTLE)
+                .bind(webhook.id.as_str())
+                .bind(webhook.at.millis())
+                .bind(now.millis())
+                .bind(outcome)
+        )?;
+        tx.commit().await?;
+        Ok(settled > 0)
+    }
+}
+
+impl TryFrom<UntoldRow> for UntoldWebhook {
+    type Error = StoreError;
+
+    fn try_from(row: UntoldRow) -> Result<Self, StoreError> {
+        let reason = DisabledReason::parse(&row.disabled_reason);
+        let reason = parsed(reason, "webhooks", "disabled_reason", &row.webhook_id)?;
+        let chat = ChannelRef { id: row.user_id.as_str().into(), kind: ChannelKind::User };
+        Ok(Self {
+            id: row.webhook_id.into(),
+            user: row.user_id.into(),
+            url: row.url,
+            reason,
+            at: Timestamp::from_millis(row.disabled_at),
+            chat: row.bot.map(|bot| (bot, chat)),
+        })
+    }
+}

@@ -1,0 +1,96 @@
+//! From the weighted sums of a message's similarities to scores.
+//!
+//! A sum alone says less than a score has to: among many rules one is likely to resemble a message
+//! by accident, and a message that resembles two rules is often about neither.
+
+use super::Calibration;
+
+/// With fewer rules than this, scores are higher: see [`Calibration::few_rules`].
+const MANY_RULES: f32 = 150.0;
+/// The greatest score of a message that is not one of the rule's phrases.
+const BELOW_EQUAL: f32 = 0.99;
+/// The least lexical score that says by itself that two texts are the same but for a slip.
+const NEARLY_EQUAL: f32 = 0.75;
+
+/// How sums become scores for one message.
+pub(super) struct Scores {
+    rival: f32,
+    bias: f32,
+    /// The two highest sums; 0 where there is none.
+    best: f32,
+    second: f32,
+}
+
+impl Scores {
+    /// For a channel of `rules` rules and a message that has these weighted `sums` with them.
+    pub(super) fn new(
+        calibration: &Calibration,
+        rules: usize,
+        sums: impl Iterator<Item = f32>,
+    ) -> Self {
+        let (best, second) = sums.fold((0.0_f32, 0.0_f32), |(best, second), sum| {
+            (best.max(sum), second.max(best.min(sum)))
+        });
+        #[expect(clippy::cast_precision_loss, reason = "a number of rules")]
+        let share = (rules.max(1) as f32 / MANY_RULES).min(1.0);
+        let bias = calibration.bias - calibration.few_rules * share.ln();
+        Self { rival: calibration.rival, bias, best, second }
+    }
+
+    /// The score of a rule with this `sum`, of which the lexical score is a part: a logistic
+    /// function of the sum, less the rival's share.
+    pub(super) fn score(&self, sum: f32, lexical: f32) -> f32 {
+        let rival = if sum < self.best { self.best } else { self.second };
+        let whole = sum - self.rival * rival + self.bias;
+        let score = 1.0 / (1.0 + (-whole).exp());
+        let score = if lexical >= NEARLY_EQUAL { score.max(lexical) } else { score };
+        score.min(BELOW_EQUAL)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::Acceptance;
+
+    const CALIBRATION: Calibration = Calibration {
+        nearest: 1.0,
+        centroid: 1.0,
+        classifier: 1.0,
+        lexical: 1.0,
+        rival: 0.25,
+        bias: -5.0,
+        few_rules: 0.2,
+        acceptance: Acceptance { least_score: 0.6, least_lead: 0.02 },
+    };
+
+    fn score(rules: usize, sums: &[f32]) -> f32 {
+        Scores::new(&CALIBRATION, rules, sums.iter().copied()).score(sums[0], 0.0)
+    }
+
+    #[test]
+    fn a_rival_lowers_the_score() {
+        let alone = score(150, &[6.0, 0.0, -1.0]);
+        assert!((alone - 0.731).abs() < 1e-3, "{alone}");
+        assert_eq!(alone.to_bits(), score(150, &[6.0]).to_bits());
+        let beside = score(150, &[6.0, 2.0, 4.0]);
+        assert!((beside - 0.5).abs() < 1e-3, "only the best rival counts: {beside}");
+        assert!(score(150, &[4.0, 6.0, 2.0]) < score(150, &[4.0, 2.0]), "also below the best");
+    }
+
+    #[test]
+    fn few_rules_need_less() {
+        assert!(score(3, &[6.0]) > score(12, &[6.0]));
+        assert!(score(12, &[6.0]) > score(150, &[6.0]));
+        assert_eq!(score(150, &[6.0]).to_bits(), score(9_000, &[6.0]).to_bits());
+        assert!(score(0, &[6.0]).is_finite());
+    }
+
+    #[test]
+    fn nearly_the_same_words_are_enough() {
+        let scores = Scores::new(&CALIBRATION, 150, [1.0, 1.0].into_iter());
+        assert!(scores.score(1.0, 0.74) < 0.1);
+        assert!((scores.score(1.0, 0.8) - 0.8).abs() < 1e-6);
+        assert!((scores.score(1.0, 1.0) - BELOW_EQUAL).abs() < 1e-6);
+    }
+}

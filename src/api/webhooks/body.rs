@@ -1,0 +1,95 @@
+//! What a webhook shall be, and the checks of it.
+
+use chatkeep_core::http::guard::{self, Forbidden};
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::store::{HappeningKind, WebhookChange};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::api::auth::Caller;
+use crate::api::error::ApiError;
+use crate::api::input;
+
+/// Characters of an address, of a description, of a channel's id; channels, at most.
+const URL: usize = 2_048;
+const DESCRIPTION: usize = 500;
+const CHANNEL: usize = 100;
+const CHANNELS: usize = 1_000;
+
+/// What a webhook shall be. What is left out gets its default, also when it is replaced.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(in crate::api) struct WebhookBody {
+    /// An `https` address of the public internet.
+    #[schema(min_length = 1, max_length = 2048, format = "uri")]
+    url: String,
+    /// At least one.
+    #[schema(min_items = 1, max_items = 13)]
+    events: Vec<HappeningKind>,
+    /// Only these channels; all that the caller may read when absent or null.
+    #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
+    channel_ids: Option<Vec<String>>,
+    /// True when absent.
+    enabled: Option<bool>,
+    #[serde(default)]
+    #[schema(max_length = 500)]
+    description: String,
+}
+
+/// A checked [`WebhookBody`].
+pub(super) struct Wanted {
+    url: String,
+    events: Vec<HappeningKind>,
+    channels: Option<Vec<ChannelId>>,
+    enabled: bool,
+    description: String,
+}
+
+impl WebhookBody {
+    /// A webhook never reaches further than the caller who makes it.
+    pub(super) fn checked(self, caller: &Caller, allow_private: bool) -> Result<Wanted, ApiError> {
+        let url = input::text("url", self.url, 1, URL)?;
+        let url = guard::check(url.trim(), allow_private).map_err(refused)?.to_string();
+        let mut events = Vec::new();
+        for kind in self.events {
+            if !events.contains(&kind) {
+                events.push(kind);
+            }
+        }
+        if events.is_empty() {
+            return Err(ApiError::invalid("events", "events holds at least one event"));
+        }
+        let channels = match (self.channel_ids.map(channels_of).transpose()?, caller.channels()) {
+            (None, own) => own.map(<[_]>::to_vec),
+            (Some(asked), _) if asked.iter().all(|id| caller.sees(id)) => Some(asked),
+            (Some(_), _) => return Err(ApiError::InsufficientPermissions),
+        };
+        let description = input::text("description", self.description, 0, DESCRIPTION)?;
+        Ok(Wanted { url, events, channels, enabled: self.enabled.unwrap_or(true), description })
+    }
+}
+
+impl Wanted {
+    pub(super) fn change(&self) -> WebhookChange<'_> {
+        WebhookChange {
+            url: &self.url,
+            description: &self.description,
+            events: &self.events,
+            channels: self.channels.as_deref(),
+            enabled: self.enabled,
+        }
+    }
+}
+
+fn refused(why: Forbidden) -> ApiError {
+    ApiError::invalid("url", format!("url cannot be used: {why}"))
+}
+
+fn channels_of(ids: Vec<String>) -> Result<Vec<ChannelId>, ApiError> {
+    if ids.len() > CHANNELS {
+        let why = format!("channelIds holds at most {CHANNELS} channels");
+        return Err(ApiError::invalid("channelIds", why));
+    }
+    let id = |id: String| input::text("channelIds", id, 1, CHANNEL).map(ChannelId::from);
+    ids.into_iter().map(id).collect()
+}

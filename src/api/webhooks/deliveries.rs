@@ -1,0 +1,253 @@
+//! The log of a webhook's deliveries, and making them once more.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use chatkeep_core::id::{ChannelId, WebhookId};
+use chatkeep_core::store::{Delivery, DeliveryStatus, HappeningKind, TEST_EVENT, Webhook};
+use chatkeep_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::WebhookPath;
+use crate::api::auth::{Caller, ManageWebhooks, Scoped};
+use crate::api::cursor::{Page, Window};
+use crate::api::error::ApiError;
+use crate::api::extract::{Body, Limit, Path, Query};
+use crate::api::route::{Describe, Output};
+use crate::api::{Api, random};
+
+const DISABLED: ApiError = ApiError::Conflict("The webhook is disabled");
+
+/// `GET /api/webhooks/:webhookId/deliveries`.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::api) struct Deliveries {
+    /// Newest first.
+    deliveries: Vec<DeliveryView>,
+    next_cursor: Option<String>,
+}
+
+/// A delivery. What was sent is not kept: it is made anew when one delivery is asked for.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Delivery)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::api) struct DeliveryView {
+    delivery_id: String,
+    /// The header `webhook-id`: the same for every attempt.
+    event_id: String,
+    /// One of the events, or `webhook.test`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// When it happened.
+    timestamp: Timestamp,
+    channel_id: Option<ChannelId>,
+    status: DeliveryStatus,
+    attempts: i64,
+    created_at: Timestamp,
+    next_attempt_at: Option<Timestamp>,
+    last_attempt_at: Option<Timestamp>,
+    /// Of the last attempt, in milliseconds.
+    duration: Option<i64>,
+    /// Bytes that were sent.
+    request_bytes: Option<i64>,
+    response_status: Option<i64>,
+    /// The beginning of the answer. It goes with the message that it may repeat.
+    response_excerpt: Option<String>,
+    /// Why it failed: `status`, `timeout`, `connect`, `broken`, `redirect`, `gone`,
+    /// `forbidden_address`, `unusable_secret`, or, when dropped, `gone` or `not_permitted`.
+    error: Option<String>,
+}
+
+/// One delivery with what it would send now.
+#[derive(Serialize, ToSchema)]
+pub(in crate::api) struct DeliveryDetail {
+    #[serde(flatten)]
+    delivery: DeliveryView,
+    /// The body as it would be sent now; null when what it is about is gone or not the caller's
+    /// to read.
+    #[schema(value_type = Option<Object>)]
+    request: Option<serde_json::Value>,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(in crate::api) struct DeliveryQuery {
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit,
+    /// The `nextCursor` of the page before.
+    cursor: Option<String>,
+    /// Only these.
+    #[param(inline)]
+    status: Option<DeliveryStatus>,
+}
+
+#[derive(Deserialize, IntoParams)]
+pub(in crate::api) struct DeliveryPath {
+    /// The webhook's id.
+    #[serde(rename = "webhookId")]
+    #[param(value_type = String)]
+    webhook: WebhookId,
+    /// The delivery's id.
+    #[serde(rename = "deliveryId")]
+    delivery: String,
+}
+
+/// What to deliver once more.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(in crate::api) struct RedeliverBody {
+    /// Everything that failed of what was made since then.
+    since: Timestamp,
+}
+
+/// How many are delivered once more.
+#[derive(Serialize, ToSchema)]
+pub(in crate::api) struct Redelivered {
+    count: u64,
+}
+
+/// 202: it will be done.
+pub(in crate::api) struct Accepted<T>(T);
+
+pub(in crate::api) async fn list(
+    State(api): State<Api>,
+    access: Scoped<ManageWebhooks>,
+    Path(path): Path<WebhookPath>,
+    Query(query): Query<DeliveryQuery>,
+) -> Result<Page<Deliveries>, ApiError> {
+    let webhook = api.webhook_of(&access.caller, &path.webhook).await?;
+    let status = query.status.map(DeliveryStatus::name).unwrap_or_default();
+    let binding = format!("deliveries:{}:{status}", webhook.id);
+    let window = Window::<i64>::open(binding, query.limit, query.cursor.as_deref())?;
+    let mut deliveries = api
+        .store
+        .webhook_deliveries(&webhook.id, query.status, window.after, window.wanted())
+        .await?;
+    let next = window.cut(&mut deliveries, |delivery| delivery.number);
+    let deliveries = deliveries.into_iter().map(DeliveryView::from).collect();
+    Ok(Page { body: Deliveries { deliveries, next_cursor: next.clone() }, next })
+}
+
+pub(in crate::api) async fn one(
+    State(api): State<Api>,
+    access: Scoped<ManageWebhooks>,
+    Path(path): Path<DeliveryPath>,
+) -> Result<Json<DeliveryDetail>, ApiError> {
+    let caller = &access.caller;
+    let webhook = api.webhook_of(caller, &path.webhook).await?;
+    let delivery = api.delivery(&webhook, &path.delivery).await?;
+    let request = api.request_of(caller, &webhook, &delivery).await?;
+    Ok(Json(DeliveryDetail { delivery: delivery.into(), request }))
+}
+
+pub(in crate::api) async fn test(
+    State(api): State<Api>,
+    access: Scoped<ManageWebhooks>,
+    Path(path): Path<WebhookPath>,
+) -> Result<Accepted<DeliveryView>, ApiError> {
+    let webhook = api.enabled_webhook(&access.caller, &path.webhook).await?;
+    let event = format!("evt_test_{}", random::text(16));
+    let number = api.store.test_webhook(&webhook.id, &event, api.clock.now()).await?;
+    let number = number.ok_or(ApiError::NotFound)?;
+    let delivery = api.store.webhook_delivery(&webhook.id, number).await?;
+    Ok(Accepted(delivery.ok_or(ApiError::NotFound)?.into()))
+}
+
+pub(in crate::api) async fn redeliver(
+    State(api): State<Api>,
+    access: Scoped<ManageWebhooks>,
+    Path(path): Path<DeliveryPath>,
+) -> Result<Accepted<DeliveryView>, ApiError> {
+    let webhook = api.enabled_webhook(&access.caller, &path.webhook).await?;
+    let delivery = api.delivery(&webhook, &path.delivery).await?;
+    api.store.redeliver(&webhook.id, delivery.number, api.clock.now()).await?;
+    Ok(Accepted(api.delivery(&webhook, &path.delivery).await?.into()))
+}
+
+pub(in crate::api) async fn redeliver_since(
+    State(api): State<Api>,
+    access: Scoped<ManageWebhooks>,
+    Path(path): Path<WebhookPath>,
+    Body(body): Body<RedeliverBody>,
+) -> Result<Accepted<Redelivered>, ApiError> {
+    let webhook = api.enabled_webhook(&access.caller, &path.webhook).await?;
+    let now = api.clock.now();
+    let count = api.store.redeliver_since(&webhook.id, body.since, now).await?;
+    Ok(Accepted(Redelivered { count }))
+}
+
+impl Api {
+    async fn enabled_webhook(&self, caller: &Caller, id: &WebhookId) -> Result<Webhook, ApiError> {
+        let webhook = self.webhook_of(caller, id).await?;
+        if webhook.enabled { Ok(webhook) } else { Err(DISABLED) }
+    }
+
+    async fn delivery(&self, webhook: &Webhook, id: &str) -> Result<Delivery, ApiError> {
+        let number = id.strip_prefix("dlv_").and_then(|number| number.parse().ok());
+        let number = number.ok_or(ApiError::NotFound)?;
+        let delivery = self.store.webhook_delivery(&webhook.id, number).await?;
+        // One delivery has one name.
+        delivery.filter(|found| name(found) == id).ok_or(ApiError::NotFound)
+    }
+
+    /// What would be sent now, if the caller may read it.
+    async fn request_of(
+        &self,
+        caller: &Caller,
+        webhook: &Webhook,
+        delivery: &Delivery,
+    ) -> Result<Option<serde_json::Value>, ApiError> {
+        if let Some(channel) = &delivery.told.channel {
+            let only = std::slice::from_ref(channel);
+            let wanted = webhook.channels.as_ref().is_none_or(|only| only.contains(channel));
+            let readable = self.store.channels_of(&caller.user, Some(only), None, 1).await?;
+            if !wanted || readable.is_empty() || !caller.sees(channel) {
+                return Ok(None);
+            }
+        }
+        let not_before = webhook.not_before.max(caller.not_before);
+        let body = self.teller().webhook_body(&delivery.told, not_before).await?;
+        body.map(|body| serde_json::to_value(body).map_err(|_| ApiError::Internal)).transpose()
+    }
+}
+
+fn name(delivery: &Delivery) -> String {
+    format!("dlv_{}", delivery.number)
+}
+
+impl From<Delivery> for DeliveryView {
+    fn from(delivery: Delivery) -> Self {
+        Self {
+            delivery_id: name(&delivery),
+            event_id: delivery.told.id,
+            kind: delivery.told.kind.map_or(TEST_EVENT, HappeningKind::name),
+            timestamp: delivery.told.at,
+            channel_id: delivery.told.channel,
+            status: delivery.status,
+            attempts: delivery.attempts,
+            created_at: delivery.created_at,
+            next_attempt_at: delivery.due_at,
+            last_attempt_at: delivery.tried_at,
+            duration: delivery.took_ms,
+            request_bytes: delivery.request_bytes,
+            response_status: delivery.http_status,
+            response_excerpt: delivery.answer,
+            error: delivery.error,
+        }
+    }
+}
+
+impl<T: Serialize> IntoResponse for Accepted<T> {
+    fn into_response(self) -> Response {
+        (StatusCode::ACCEPTED, Json(self.0)).into_response()
+    }
+}
+
+impl<T: Serialize + ToSchema> Output for Accepted<T> {
+    fn describe(route: &mut Describe) {
+        route.answers::<T>(StatusCode::ACCEPTED, "It will be delivered");
+    }
+}

@@ -1,0 +1,257 @@
+//! Outgoing webhooks of the caller (contract section 7): where what happens is sent to.
+
+mod body;
+mod deliveries;
+pub(super) mod events;
+mod table;
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use chatkeep_core::id::{ChannelId, WebhookId};
+use chatkeep_core::signing;
+use chatkeep_core::store::{DisabledReason, HappeningKind, NewWebhook, Webhook};
+use chatkeep_core::time::Timestamp;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use self::body::WebhookBody;
+pub(super) use self::table::routes;
+use super::auth::{Caller, ManageWebhooks, Scoped};
+use super::cursor::{Page, Window};
+use super::error::ApiError;
+use super::extract::{Body, Paging, Path, Query};
+use super::route::{Describe, Output};
+use super::subscriptions::Success;
+use super::{Api, input, random};
+
+/// A rotated secret signs this long beside the new one unless the caller says otherwise.
+const OVERLAP: Duration = Duration::from_hours(24);
+/// And at most this long, in seconds: 30 days.
+const MAX_OVERLAP: u64 = 2_592_000;
+
+const TOO_MANY: ApiError = ApiError::Conflict("A user has at most 20 webhooks");
+
+/// `GET /api/webhooks`.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Webhooks {
+    webhooks: Vec<WebhookView>,
+    next_cursor: Option<String>,
+}
+
+/// A place that what happens is sent to.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Webhook)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WebhookView {
+    webhook_id: WebhookId,
+    url: String,
+    description: String,
+    events: Vec<HappeningKind>,
+    /// The only channels that are told of; null for all that the caller may read.
+    channel_ids: Option<Vec<ChannelId>>,
+    enabled: bool,
+    /// The secret's last four characters.
+    mask: String,
+    /// Until when the secret before it signs, too.
+    previous_until: Option<Timestamp>,
+    /// The first failure since the last success.
+    failing_since: Option<Timestamp>,
+    /// Why it was disabled by itself: it answered 410, or failed for days.
+    disabled_reason: Option<DisabledReason>,
+    disabled_at: Option<Timestamp>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+/// A webhook with its new secret.
+#[derive(Serialize, ToSchema)]
+pub(super) struct MadeWebhook {
+    /// What deliveries are signed with. It is not shown again.
+    secret: String,
+    #[serde(flatten)]
+    webhook: WebhookView,
+}
+
+/// How to rotate a secret.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct RotateSecretBody {
+    /// Seconds for which the old secret signs, too; a day when absent.
+    #[serde(default, deserialize_with = "input::whole")]
+    #[schema(minimum = 0, maximum = 2_592_000)]
+    overlap_seconds: Option<u32>,
+}
+
+#[derive(Deserialize, IntoParams)]
+pub(super) struct WebhookPath {
+    /// The webhook's id.
+    #[serde(rename = "webhookId")]
+    #[param(value_type = String)]
+    webhook: WebhookId,
+}
+
+/// 201 with the secret, shown once.
+pub(super) struct Made(MadeWebhook);
+
+pub(super) async fn list(
+    State(api): State<Api>,
+    access: Scoped<ManageWebhooks>,
+    Query(paging): Query<Paging>,
+) -> Result<Page<Webhooks>, ApiError> {
+    let window = Window::open("webhooks", paging.limit, paging.cursor.as_deref())?;
+    let caller = &access.caller;
+    let after: Option<(Timestamp, WebhookId)> = window.after.clone();
+    let mut webhooks = api.store.webhooks(&caller.user).await?;
+    webhooks.retain(|webhook| caller.reaches(webhook));
+    webhooks.retain(|w| after.as_ref().is_none_or(|key| (w.created_at, &w.id) > (key.0, &key.1)));
+    let next = window.cut(&mut webhooks, |webhook| (webhook.created_at, webhook.id.clone()));
+    let webhooks = webhooks.into_iter().map(WebhookView::from).collect();
+    Ok(Page { body: Webhooks { webhooks, next_cursor: next.clone() }, next })
+}
+
+pub(super) async fn make(
+    State(api): State<Api>,
+    access: Scoped<ManageWebhooks>,
+    Body(body): Body<WebhookBody>,
+) -> Result<Made, ApiError> {
+    let caller = &access.caller;
+    let wanted = body.checked(caller, api.webhooks_private)?;
+    let (id, secret) = (random::webhook_id(), signing::secret(random::bytes()));
+    let new = NewWebhook {
+        id: &id,
+        user: &caller.user,
+        secret: &secret,
+        change: wanted.change(),
+        not_before: caller.not_before,
+    };
+    if !api.store.add_webhook(&new, api.clock.now()).await? {
+        return Err(TOO_MANY);
+    }
+    Ok(Made::new(api.webhook_of(caller, &id).await?, &secret))
+}
+
+pub(super) async fn one(
+    State(api): State<Api>,
+    access: Scoped<ManageWebhooks>,
+    Path(path): Path<WebhookPath>,
+) -> Result<Json<WebhookView>, ApiError> {
+    Ok(Json(api.webhook_of(&access.caller, &path.webhook).await?.into()))
+}
+
+pub(super) async fn replace(
+    State(api): State<Api>,
+    access: Scoped<ManageWebhooks>,
+    Path(path): Path<WebhookPath>,
+    Body(body): Body<WebhookBody>,
+) -> Result<Json<WebhookView>, ApiError> {
+    let caller = &access.caller;
+    let known = api.webhook_of(caller, &path.webhook).await?;
+    let wanted = body.checked(caller, api.webhooks_private)?;
+    let now = api.clock.now();
+    api.store.change_webhook(&caller.user, &known.id, wanted.change(), now).await?;
+    Ok(Json(api.webhook_of(caller, &path.webhook).await?.into()))
+}
+
+pub(super) async fn remove(
+    State(api): State<Api>,
+    access: Scoped<ManageWebhooks>,
+    Path(path): Path<WebhookPath>,
+) -> Result<Json<Success>, ApiError> {
+    let known = api.webhook_of(&access.caller, &path.webhook).await?;
+    if !api.store.drop_webhook(&access.caller.user, &known.id).await? {
+        return Err(ApiError::NotFound);
+    }
+    Ok(Success::answer())
+}
+
+pub(super) async fn rotate(
+    State(api): State<Api>,
+    access: Scoped<ManageWebhooks>,
+    Path(path): Path<WebhookPath>,
+    Body(body): Body<RotateSecretBody>,
+) -> Result<Made, ApiError> {
+    let seconds = body.overlap_seconds.map_or(OVERLAP.as_secs(), u64::from);
+    if seconds > MAX_OVERLAP {
+        let why = format!("overlapSeconds is at most {MAX_OVERLAP}");
+        return Err(ApiError::invalid("overlapSeconds", why));
+    }
+    let (caller, now) = (&access.caller, api.clock.now());
+    let known = api.webhook_of(caller, &path.webhook).await?;
+    let (secret, until) =
+        (signing::secret(random::bytes()), now.plus(Duration::from_secs(seconds)));
+    api.store.rotate_webhook_secret(&caller.user, &known.id, &secret, until, now).await?;
+    Ok(Made::new(api.webhook_of(caller, &path.webhook).await?, &secret))
+}
+
+impl Api {
+    /// A webhook that the caller may deal with.
+    async fn webhook_of(&self, caller: &Caller, id: &WebhookId) -> Result<Webhook, ApiError> {
+        let webhook = self.store.webhook(&caller.user, id).await?;
+        webhook.filter(|webhook| caller.reaches(webhook)).ok_or(ApiError::NotFound)
+    }
+}
+
+impl Caller {
+    /// Whether the webhook is told no more than the caller's own key may see; others are not the
+    /// key's to know.
+    fn reaches(&self, webhook: &Webhook) -> bool {
+        let within = match (self.channels(), &webhook.channels) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(_), Some(only)) => only.iter().all(|channel| self.sees(channel)),
+        };
+        within && webhook.not_before >= self.not_before
+    }
+}
+
+impl From<Webhook> for WebhookView {
+    fn from(webhook: Webhook) -> Self {
+        let (disabled_reason, disabled_at) = webhook.disabled.unzip();
+        Self {
+            webhook_id: webhook.id,
+            url: webhook.url,
+            description: webhook.description,
+            events: webhook.events,
+            channel_ids: webhook.channels,
+            enabled: webhook.enabled,
+            mask: webhook.mask,
+            previous_until: webhook.old_until,
+            failing_since: webhook.failing_since,
+            disabled_reason,
+            disabled_at,
+            created_at: webhook.created_at,
+            updated_at: webhook.updated_at,
+        }
+    }
+}
+
+impl Made {
+    fn new(webhook: Webhook, secret: &SecretString) -> Self {
+        let secret = secret.expose_secret().to_owned();
+        Self(MadeWebhook { secret, webhook: webhook.into() })
+    }
+}
+
+impl IntoResponse for Made {
+    fn into_response(self) -> Response {
+        (StatusCode::CREATED, Json(self.0)).into_response()
+    }
+}
+
+impl Output for Made {
+    fn describe(route: &mut Describe) {
+        route
+            .answers::<MadeWebhook>(StatusCode::CREATED, "The webhook with its secret, shown once");
+        for answer in &mut route.answers {
+            answer.links = ["get_webhook", "replace_webhook", "test_webhook", "list_deliveries"]
+                .map(|operation| (operation, "webhookId", "webhookId"))
+                .to_vec();
+        }
+    }
+}

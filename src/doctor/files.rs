@@ -1,0 +1,162 @@
+//! Media records against their files, and files against whoever holds them.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use chatkeep_core::blobs::{BlobError, BlobId};
+use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::store::{Check, Difference, MediaAudit, MediaMend};
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use sha2::{Digest as _, Sha256};
+
+use super::report::Writer;
+use super::{Doctor, DoctorError, one};
+
+/// Records in one read.
+const PAGE: u32 = 500;
+/// Files looked at at once.
+const AT_ONCE: usize = 16;
+/// Names asked about at once.
+const NAMES: usize = 1_000;
+
+/// What is wrong with a record, and what sets it right.
+type Wrong = (Difference, MediaMend);
+
+impl Doctor<'_> {
+    /// A channel's media records.
+    pub(super) async fn media(
+        &self,
+        channel: &ChannelId,
+        report: &mut Writer<'_>,
+    ) -> Result<(), DoctorError> {
+        let mut after: Option<MessageId> = None;
+        loop {
+            let page = self.store.audit_media(channel, after.as_ref(), PAGE).await?;
+            let Some(last) = page.last() else {
+                return Ok(());
+            };
+            after = Some(last.message.clone());
+            report.looked.media += i64::try_from(page.len()).unwrap_or(i64::MAX);
+            let looks = futures_util::stream::iter(page)
+                .map(|found| async move { self.medium(channel, &found).await.map(|w| (found, w)) });
+            let mut looks = Box::pin(looks.buffered(AT_ONCE));
+            while let Some((found, wrong)) = looks.try_next().await? {
+                if let Some((difference, mend)) = wrong {
+                    let mended = match self.repairing() {
+                        Some(now) => self.store.mend_media(channel, &found, &mend, now).await?,
+                        None => false,
+                    };
+                    report.add(one(difference), mended);
+                }
+            }
+        }
+    }
+
+    /// What is wrong with a record: one thing at most, so that each is set right as it was found.
+    async fn medium(
+        &self,
+        channel: &ChannelId,
+        found: &MediaAudit,
+    ) -> Result<Option<Wrong>, DoctorError> {
+        let place = format!("{channel} {}", found.message);
+        if let Some(fault) = found.fault {
+            let recorded = format!("{}, {} bytes", found.status, found.bytes);
+            let difference = Difference::new(Check::MediaRecord, place, recorded, fault.words());
+            return Ok(Some((difference, fault.mend())));
+        }
+        if let Some(blob) = &found.blob
+            && let Some((truth, mend)) = self.file(found.bytes, blob).await?
+        {
+            let recorded = format!("{} bytes in {blob}", found.bytes);
+            let difference = Difference::new(Check::MediaFile, place, recorded, truth);
+            return Ok(self.still(channel, found).await?.then_some((difference, mend)));
+        }
+        if let Some(preview) = &found.preview
+            && self.blobs.size(preview).await?.is_none()
+        {
+            let difference = Difference::new(Check::MediaPreview, place, preview, "no such file");
+            let wrong = (difference, MediaMend::DropPreview);
+            return Ok(self.still(channel, found).await?.then_some(wrong));
+        }
+        Ok(None)
+    }
+
+    /// Whether a record is as it was found: else its file went with its message meanwhile.
+    async fn still(&self, channel: &ChannelId, found: &MediaAudit) -> Result<bool, DoctorError> {
+        Ok(self.store.audit_medium(channel, &found.message).await?.as_ref() == Some(found))
+    }
+
+    /// What is true of a file that a record says has so many bytes, where that is not it.
+    async fn file(
+        &self,
+        bytes: i64,
+        blob: &BlobId,
+    ) -> Result<Option<(String, MediaMend)>, DoctorError> {
+        let lost = || Some(("no such file".to_owned(), MediaMend::Lose("file_lost")));
+        let Some(size) = self.blobs.size(blob).await? else {
+            return Ok(lost());
+        };
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
+        if size == bytes && !self.options.deep {
+            return Ok(None);
+        }
+        Ok(match self.sound(blob).await {
+            Ok(false) => {
+                let truth = format!("{size} bytes of something else");
+                Some((truth, MediaMend::Lose("file_damaged")))
+            }
+            Ok(true) if size == bytes => None,
+            Ok(true) => Some((format!("{size} bytes"), MediaMend::Resize(size))),
+            Err(BlobError::NotFound(_)) => lost(),
+            Err(error) => return Err(error.into()),
+        })
+    }
+
+    /// Whether a file holds what its name says.
+    async fn sound(&self, blob: &BlobId) -> Result<bool, BlobError> {
+        let mut stream = self.blobs.get(blob, None).await?.stream;
+        let mut hash = Sha256::new();
+        while let Some(piece) = stream.try_next().await? {
+            hash.update(&piece);
+        }
+        let hex = hash.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        });
+        Ok(hex == blob.as_str())
+    }
+
+    /// Files that no message holds and that the sweep does not know of.
+    pub(super) async fn unheld(&self, report: &mut Writer<'_>) -> Result<(), DoctorError> {
+        let mut names = self.blobs.list().try_chunks(NAMES);
+        while let Some(chunk) = names.try_next().await.map_err(|error| error.1)? {
+            report.looked.files += i64::try_from(chunk.len()).unwrap_or(i64::MAX);
+            let unheld = self.store.unheld_blobs(&chunk.into_iter().collect()).await?;
+            let unheld = self.still_there(unheld).await?;
+            if unheld.is_empty() {
+                continue;
+            }
+            let mended = self.repairing().is_some();
+            if mended {
+                self.store.mark_blobs(&unheld).await?;
+            }
+            let difference = |blob: &BlobId| {
+                Difference::new(Check::File, blob.as_str(), "held by nothing", "it may go")
+            };
+            report.add(unheld.iter().map(difference), mended);
+        }
+        Ok(())
+    }
+
+    /// Those that were not swept since they were listed, and are still held by nothing.
+    async fn still_there(&self, unheld: BTreeSet<BlobId>) -> Result<BTreeSet<BlobId>, DoctorError> {
+        let mut there = BTreeSet::new();
+        for blob in unheld {
+            if self.blobs.size(&blob).await?.is_some() {
+                there.insert(blob);
+            }
+        }
+        Ok(if there.is_empty() { there } else { self.store.unheld_blobs(&there).await? })
+    }
+}

@@ -1,0 +1,201 @@
+//! The doctor: compares what is recorded with what is there (rows, files, search index), and sets
+//! right what differs. `chatkeep doctor` is its command; tests call [`check`].
+//!
+//! It may run beside the service. Each part is looked at in one state of the database, and what
+//! lies outside of it (files, index) is looked at again before it counts as a difference.
+
+mod files;
+mod index;
+mod report;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use chatkeep_core::blobs::{BlobError, Blobs};
+use chatkeep_core::bus::{Bus, BusError};
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::store::{ChannelAudit, Difference, Store, StoreError};
+use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_index::search::MessageIndex;
+use chatkeep_workers::indexer::IndexerError;
+
+pub use report::{Finding, Looked, Report};
+
+/// Users in one read.
+const USERS: u32 = 500;
+/// How long [`check`] lets a running indexer catch up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why something could not be checked.
+#[derive(Debug, thiserror::Error)]
+pub enum DoctorError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Blobs(#[from] BlobError),
+    #[error(transparent)]
+    Index(#[from] IndexerError),
+    #[error("the bus failed")]
+    Bus(#[from] BusError),
+    #[error("a job cannot be written")]
+    Job(#[from] serde_json::Error),
+}
+
+/// What setting right needs.
+#[derive(Clone, Debug)]
+pub struct Repair {
+    pub clock: SharedClock,
+    /// Where the process that writes the index is told of what it lacks; `None`: there is none.
+    pub bus: Option<Bus>,
+}
+
+/// How to look.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Reads every media file and compares its SHA-256 with its name.
+    pub deep: bool,
+    /// Only these channels and who subscribes to them.
+    pub channels: Option<Vec<ChannelId>>,
+    /// How long the index may be behind before it counts.
+    pub patience: Duration,
+    /// Sets right what differs.
+    pub repair: Option<Repair>,
+}
+
+/// What is looked at, and how.
+pub struct Doctor<'a> {
+    pub store: &'a Store,
+    pub blobs: &'a Blobs,
+    /// `None`: there is no index here.
+    pub index: Option<&'a MessageIndex>,
+    pub options: Options,
+}
+
+impl std::fmt::Debug for Doctor<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Doctor").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+/// Who hears of each finding as soon as there is one.
+pub type Listener<'a> = &'a mut (dyn FnMut(&Finding) + Send);
+
+/// Checks everything and changes nothing.
+///
+/// # Errors
+/// When something cannot be read.
+pub async fn check(
+    store: &Store,
+    blobs: &Blobs,
+    index: Option<&MessageIndex>,
+) -> Result<Report, DoctorError> {
+    let options = Options { patience: PATIENCE, ..Options::default() };
+    Doctor { store, blobs, index, options }.run(&mut |_| {}).await
+}
+
+impl Doctor<'_> {
+    /// Checks, sets right where that is asked for, and tells what it found.
+    ///
+    /// # Errors
+    /// When something cannot be read or written. What was set right by then stays so.
+    pub async fn run(&self, listener: Listener<'_>) -> Result<Report, DoctorError> {
+        let mut report = report::Writer::new(listener);
+        let mut parts = BTreeMap::new();
+        for channel in self.channels().await? {
+            Box::pin(self.channel(&channel, &mut parts, &mut report)).await?;
+            Box::pin(self.media(&channel, &mut report)).await?;
+        }
+        Box::pin(self.users(&parts, &mut report)).await?;
+        if self.options.channels.is_none() {
+            self.loose_rows(&mut report).await?;
+            Box::pin(self.unheld(&mut report)).await?;
+        }
+        if let Some(index) = self.index {
+            Box::pin(self.index(index, &mut report)).await?;
+        }
+        Ok(report.end())
+    }
+
+    async fn channels(&self) -> Result<Vec<ChannelId>, StoreError> {
+        match &self.options.channels {
+            Some(channels) => Ok(channels.clone()),
+            None => self.store.channel_ids().await,
+        }
+    }
+
+    /// The present time, when things are to be set right.
+    fn repairing(&self) -> Option<Timestamp> {
+        self.options.repair.as_ref().map(|repair| repair.clock.now())
+    }
+
+    async fn channel(
+        &self,
+        channel: &ChannelId,
+        parts: &mut BTreeMap<UserId, i64>,
+        report: &mut report::Writer<'_>,
+    ) -> Result<(), DoctorError> {
+        let Some(audit) = self.store.audit_channel(channel).await? else {
+            return Ok(());
+        };
+        let ChannelAudit { differences, parts: off, messages } = audit;
+        report.looked.channels += 1;
+        report.looked.messages += messages;
+        let mended = match self.repairing() {
+            Some(now) if !differences.is_empty() => {
+                self.store.mend_channel(channel, now).await?;
+                true
+            }
+            _ => false,
+        };
+        if !mended {
+            for (user, bytes) in off {
+                *parts.entry(user).or_default() += bytes;
+            }
+        }
+        report.add(differences, mended);
+        Ok(())
+    }
+
+    async fn users(
+        &self,
+        parts: &BTreeMap<UserId, i64>,
+        report: &mut report::Writer<'_>,
+    ) -> Result<(), DoctorError> {
+        let only = self.options.channels.as_deref();
+        let mut after = None;
+        loop {
+            let page = self.store.audit_users(after.as_ref(), only, parts, USERS).await?;
+            let Some(last) = page.last() else {
+                return Ok(());
+            };
+            after = Some(last.user.clone());
+            for audit in page {
+                report.looked.users += 1;
+                let mended = match self.repairing() {
+                    Some(now) if !audit.differences.is_empty() => {
+                        self.store.mend_user(&audit.user, now).await?;
+                        true
+                    }
+                    _ => false,
+                };
+                report.add(audit.differences, mended);
+            }
+        }
+    }
+
+    async fn loose_rows(&self, report: &mut report::Writer<'_>) -> Result<(), DoctorError> {
+        let (spare, precious) = self.store.loose_rows().await?;
+        let mended = self.repairing().is_some() && !spare.is_empty();
+        if mended {
+            self.store.drop_loose_rows().await?;
+        }
+        report.add(spare, mended);
+        report.add(precious, false);
+        Ok(())
+    }
+}
+
+/// One difference as a list.
+fn one(difference: Difference) -> [Difference; 1] {
+    [difference]
+}

@@ -1,0 +1,106 @@
+//! What the doctor says.
+
+use std::fmt;
+
+use chatkeep_core::store::Difference;
+use serde::Serialize;
+
+use super::Listener;
+
+/// Findings that a report holds; further ones are only counted.
+const MOST: usize = 1_000;
+
+/// A difference, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    #[serde(flatten)]
+    pub difference: Difference,
+    /// Whether it was set right.
+    pub mended: bool,
+}
+
+/// How much was looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Looked {
+    pub channels: i64,
+    pub messages: i64,
+    pub media: i64,
+    pub users: i64,
+    pub files: i64,
+    /// Messages compared with the search index; `None` when there is none here.
+    pub indexed: Option<i64>,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    pub looked: Looked,
+    /// Differences that were found.
+    pub differences: u64,
+    /// Those of them that were set right.
+    pub mended: u64,
+    /// The first thousand.
+    #[serde(skip)]
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// Whether everything is as it is recorded.
+    pub const fn is_clean(&self) -> bool {
+        self.differences == 0
+    }
+
+    /// Differences that are still there.
+    pub const fn left(&self) -> u64 {
+        self.differences - self.mended
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Difference { check, place, recorded, truth } = &self.difference;
+        write!(f, "{place}: {}: recorded: {recorded}; true: {truth}", check.words())?;
+        if self.mended { f.write_str(" (set right)") } else { Ok(()) }
+    }
+}
+
+impl fmt::Display for Report {
+    /// All findings, one a line, and how many there were: for tests that fail.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for finding in &self.findings {
+            writeln!(f, "{finding}")?;
+        }
+        write!(f, "{} differences, {} of them set right", self.differences, self.mended)
+    }
+}
+
+/// A report that is being written.
+pub(super) struct Writer<'a> {
+    pub(super) looked: Looked,
+    report: Report,
+    listener: Listener<'a>,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(listener: Listener<'a>) -> Self {
+        Self { looked: Looked::default(), report: Report::default(), listener }
+    }
+
+    pub(super) fn add(&mut self, differences: impl IntoIterator<Item = Difference>, mended: bool) {
+        for difference in differences {
+            let finding = Finding { difference, mended };
+            (self.listener)(&finding);
+            self.report.differences += 1;
+            self.report.mended += u64::from(mended);
+            if self.report.findings.len() < MOST {
+                self.report.findings.push(finding);
+            }
+        }
+    }
+
+    pub(super) fn end(self) -> Report {
+        Report { looked: self.looked, ..self.report }
+    }
+}

@@ -1,0 +1,54 @@
+//! How long an answer may be. A model pays for every token of it, and some clients hand it both
+//! the structured form and the text, so both are counted.
+
+/// Tokens of an answer, at most, about: what stands around its rows has its share.
+const TOKENS: usize = 9_600;
+
+/// What is left for rows, in estimated tokens.
+#[derive(Debug)]
+pub(super) struct Budget {
+    left: usize,
+    /// The first row is always given.
+    begun: bool,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { left: TOKENS, begun: false }
+    }
+}
+
+impl Budget {
+    /// Takes what `texts` cost; `false`, and nothing taken, when it is too much.
+    pub(super) fn take(&mut self, texts: &[&str]) -> bool {
+        let cost = texts.iter().map(|text| tokens(text)).sum::<usize>();
+        if cost > self.left && self.begun {
+            return false;
+        }
+        self.begun = true;
+        self.left = self.left.saturating_sub(cost);
+        true
+    }
+}
+
+/// About how many tokens a text is: rather too many. Names, numbers and JSON take one for three
+/// letters, most other scripts one a character.
+fn tokens(text: &str) -> usize {
+    let ascii = text.bytes().filter(u8::is_ascii).count();
+    let others = text.chars().filter(|character| !character.is_ascii()).count();
+    ascii.div_ceil(3) + others
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_row_is_given_whatever_it_costs() {
+        let mut budget = Budget::default();
+        assert!(budget.take(&[&"x".repeat(100_000)]) && !budget.take(&["y"]));
+        let mut budget = Budget::default();
+        let row = "日".repeat(1_000);
+        assert_eq!((0..20).filter(|_| budget.take(&[&row])).count(), 9);
+    }
+}

@@ -1,0 +1,82 @@
+//! The tools by name, and what a call of one comes to.
+
+use chatkeep_core::role::Scope;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::error::ToolError;
+use super::input::read;
+use super::{lists, read as reading};
+use crate::api::auth::Caller;
+use crate::api::{Api, ApiError};
+
+/// A tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Name {
+    ListChannels,
+    GetMessages,
+    SearchMessages,
+    GetMembers,
+}
+
+/// What a tool gives, in both forms.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) structured: Value,
+    pub(super) text: String,
+}
+
+impl Answer {
+    pub(super) fn new<T: Serialize>((answer, text): (T, String)) -> Result<Self, ApiError> {
+        let structured = serde_json::to_value(answer).map_err(|_| ApiError::Internal)?;
+        Ok(Self { structured, text })
+    }
+}
+
+impl Name {
+    pub(super) const ALL: [Self; 4] =
+        [Self::ListChannels, Self::GetMessages, Self::SearchMessages, Self::GetMembers];
+
+    pub(super) const fn text(self) -> &'static str {
+        match self {
+            Self::ListChannels => "list_channels",
+            Self::GetMessages => "get_messages",
+            Self::SearchMessages => "search_messages",
+            Self::GetMembers => "get_members",
+        }
+    }
+
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|name| name.text() == text)
+    }
+
+    /// The scope that it needs; every key may list channels, as in REST.
+    const fn scope(self) -> Option<Scope> {
+        match self {
+            Self::ListChannels => None,
+            Self::GetMessages | Self::SearchMessages => Some(Scope::ReadMessages),
+            Self::GetMembers => Some(Scope::ReadMembers),
+        }
+    }
+
+    /// Calls it.
+    pub(super) async fn call(
+        self,
+        api: &Api,
+        caller: Caller,
+        arguments: Value,
+    ) -> Result<Answer, ToolError> {
+        let given = arguments.clone();
+        let answer = Box::pin(self.run(api, caller, arguments)).await;
+        answer.map_err(|error| ToolError::new(&error, &given, self.scope()))
+    }
+
+    async fn run(self, api: &Api, caller: Caller, arguments: Value) -> Result<Answer, ApiError> {
+        match self {
+            Self::ListChannels => lists::channels(api, caller, read(arguments)?).await,
+            Self::GetMessages => reading::messages(api, caller, read(arguments)?).await,
+            Self::SearchMessages => reading::hits(api, caller, read(arguments)?).await,
+            Self::GetMembers => lists::members(api, caller, read(arguments)?).await,
+        }
+    }
+}

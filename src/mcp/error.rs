@@ -1,0 +1,65 @@
+//! Errors that a model can act on: what was wrong with the call, and what to do now.
+
+use chatkeep_core::role::Scope;
+use serde_json::Value;
+
+use super::clean;
+use crate::api::ApiError;
+
+/// Characters of an id that is told back, at most.
+const ECHO: usize = 80;
+
+/// Why a tool gave nothing.
+#[derive(Debug)]
+pub(super) struct ToolError {
+    /// For the model.
+    pub(super) text: String,
+    /// For metrics.
+    pub(super) result: &'static str,
+}
+
+impl ToolError {
+    /// Of a call with these arguments, of a tool that needs that scope.
+    pub(super) fn new(error: &ApiError, arguments: &Value, scope: Option<Scope>) -> Self {
+        let (text, result) = match error {
+            ApiError::PermissionDenied => (unknown_channel(arguments), "denied"),
+            ApiError::InsufficientPermissions => (lacks(scope), "denied"),
+            ApiError::Invalid { field, why } => (invalid(field.as_deref(), why), "invalid"),
+            ApiError::Unavailable => (
+                "Part of the service is down for the moment. Try the same call again in a few \
+                 seconds; if that fails, tell the person."
+                    .to_owned(),
+                "unavailable",
+            ),
+            _ => (
+                "The service failed on its side. Trying again will hardly help: tell the person."
+                    .to_owned(),
+                "error",
+            ),
+        };
+        Self { text, result }
+    }
+}
+
+fn unknown_channel(arguments: &Value) -> String {
+    let id = arguments.get("channelId").and_then(Value::as_str).unwrap_or_default();
+    let id = clean::quoted(&clean::cut(id, ECHO).0);
+    format!("No channel {id} that this key may read: call list_channels for the ids.")
+}
+
+fn lacks(scope: Option<Scope>) -> String {
+    let scope = scope.map_or("the scope for this", Scope::name);
+    format!("This key lacks {scope}: ask the person for a key that has it. Do not try again.")
+}
+
+fn invalid(field: Option<&str>, why: &str) -> String {
+    match field {
+        Some("cursor") => "This cursor belongs to another query: call again without cursor, or \
+                           with exactly the arguments of the call that gave it."
+            .to_owned(),
+        // What REST calls it.
+        Some("q") => format!("query: {why}. Correct it and call again."),
+        Some(field) => format!("{field}: {why}. Correct it and call again."),
+        None => format!("{why}. Correct the arguments and call again."),
+    }
+}

@@ -1,0 +1,218 @@
+//! What tools take. Arguments come from a model, so they are read generously where it is clear
+//! what is meant, and refused with what to do instead where it is not.
+
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::store::MemberStatus;
+use chatkeep_core::time::Timestamp;
+use chrono::NaiveDate;
+use rmcp::schemars::{self, JsonSchema};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use crate::api::extract::LIMIT;
+use crate::api::input::whole;
+use crate::api::{Api, ApiError};
+
+/// Rows when the model does not say.
+const ROWS: u32 = 20;
+
+/// `list_channels`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ListChannels {
+    /// nextCursor of the answer before, to go on after it.
+    #[serde(default, deserialize_with = "filled")]
+    pub(super) cursor: Option<String>,
+}
+
+/// `get_messages`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct GetMessages {
+    /// The channel, as `list_channels` gives it.
+    pub(super) channel_id: String,
+    /// Only that day (YYYY-MM-DD) in the channel's time zone.
+    #[serde(default, deserialize_with = "filled")]
+    pub(super) date: Option<String>,
+    /// Only messages sent then or later: 2026-01-31T08:00:00Z, or 2026-01-31 for the day's start.
+    #[serde(default, deserialize_with = "filled")]
+    pub(super) from: Option<String>,
+    /// Only messages sent before that; written like from.
+    #[serde(default, deserialize_with = "filled")]
+    pub(super) to: Option<String>,
+    /// Only messages of that person: a userId.
+    #[serde(default, deserialize_with = "filled")]
+    pub(super) sender_id: Option<String>,
+    /// How many at most. 1 gives a long message whole.
+    #[serde(default = "rows", deserialize_with = "limit")]
+    #[schemars(range(min = 1, max = 100))]
+    pub(super) limit: u32,
+    /// nextCursor of the answer before, to go on after it; all else must be as it was.
+    #[serde(default, deserialize_with = "filled")]
+    pub(super) cursor: Option<String>,
+}
+
+/// `search_messages`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct SearchMessages {
+    /// Words; also "a phrase", -without, from:name, type:image, has:link, has:media,
+    /// before:2026-01-31, after:2026-01-01.
+    #[schemars(length(min = 1, max = 200))]
+    pub(super) query: String,
+    /// Only in that channel; without it, in all of them.
+    #[serde(default, deserialize_with = "filled")]
+    pub(super) channel_id: Option<String>,
+    /// Only messages sent then or later: 2026-01-31T08:00:00Z, or 2026-01-31 for the day's start.
+    #[serde(default, deserialize_with = "filled")]
+    pub(super) from: Option<String>,
+    /// Only messages sent before that; written like from.
+    #[serde(default, deserialize_with = "filled")]
+    pub(super) to: Option<String>,
+    /// Only messages of that person: a userId.
+    #[serde(default, deserialize_with = "filled")]
+    pub(super) sender_id: Option<String>,
+    /// How many at most.
+    #[serde(default = "rows", deserialize_with = "limit")]
+    #[schemars(range(min = 1, max = 100))]
+    pub(super) limit: u32,
+    /// nextCursor of the answer before, to go on after it; all else must be as it was.
+    #[serde(default, deserialize_with = "filled")]
+    pub(super) cursor: Option<String>,
+}
+
+/// `get_members`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct GetMembers {
+    /// The channel, as `list_channels` gives it.
+    pub(super) channel_id: String,
+    /// Only people who are there (active), or who were (left).
+    #[serde(default)]
+    #[schemars(with = "Option<Status>")]
+    pub(super) status: Option<MemberStatus>,
+    /// How many at most.
+    #[serde(default = "rows", deserialize_with = "limit")]
+    #[schemars(range(min = 1, max = 100))]
+    pub(super) limit: u32,
+    /// nextCursor of the answer before, to go on after it; all else must be as it was.
+    #[serde(default, deserialize_with = "filled")]
+    pub(super) cursor: Option<String>,
+}
+
+/// The form of [`MemberStatus`].
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase", inline)]
+#[expect(dead_code, reason = "only its form is used")]
+enum Status {
+    Active,
+    Left,
+}
+
+const fn rows() -> u32 {
+    ROWS
+}
+
+/// Reads the arguments of a call; what is wrong names the argument.
+pub(super) fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, ApiError> {
+    serde_path_to_error::deserialize(arguments).map_err(|error| {
+        let path = error.path().to_string();
+        let why = error.inner().to_string();
+        let field = (path != ".").then(|| path.into());
+        ApiError::Invalid { field, why }
+    })
+}
+
+/// An argument that was left empty was not given.
+fn filled<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    let text = Option::<String>::deserialize(value)?;
+    if text.as_ref().is_some_and(|text| text.contains('\0')) {
+        return Err(D::Error::custom("it holds U+0000"));
+    }
+    Ok(text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))
+}
+
+fn limit<'de, D: Deserializer<'de>>(value: D) -> Result<u32, D::Error> {
+    match whole(value) {
+        Ok(None) => Ok(ROWS),
+        Ok(Some(limit)) if (1..=LIMIT.1).contains(&limit) => Ok(limit),
+        _ => Err(D::Error::custom("it must be a whole number from 1 to 100")),
+    }
+}
+
+/// An id that a model wrote; one that cannot be any names nothing.
+pub(super) fn channel(text: &str) -> Result<ChannelId, ApiError> {
+    let text = text.trim();
+    if text.is_empty() || text.contains('\0') {
+        return Err(ApiError::PermissionDenied);
+    }
+    Ok(ChannelId::from(text))
+}
+
+/// A day.
+pub(super) fn day(field: &'static str, text: &str) -> Result<NaiveDate, ApiError> {
+    text.parse().map_err(|_| ApiError::invalid(field, "it must be a day such as 2026-01-31"))
+}
+
+/// A time, or the start of a day: in the channel's zone where there is one channel, else in UTC.
+pub(super) async fn moment(
+    api: &Api,
+    channel: Option<&ChannelId>,
+    field: &'static str,
+    text: Option<&str>,
+) -> Result<Option<Timestamp>, ApiError> {
+    let Some(text) = text else {
+        return Ok(None);
+    };
+    if let Some(time) = Timestamp::parse(text) {
+        return Ok(Some(time));
+    }
+    let why = "it must be a time such as 2026-01-31T08:00:00Z, or a day such as 2026-01-31";
+    let wrong = || ApiError::invalid(field, why);
+    let date: NaiveDate = text.parse().map_err(|_| wrong())?;
+    if let Some(channel) = channel {
+        return Ok(Some(api.day(channel, date).await?.0));
+    }
+    let start = date.and_hms_opt(0, 0, 0).ok_or_else(wrong)?;
+    Ok(Some(Timestamp::from_millis(start.and_utc().timestamp_millis())))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn why(arguments: Value) -> String {
+        match read::<GetMessages>(arguments) {
+            Err(ApiError::Invalid { field, why }) => format!("{field:?} {why}"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_left_empty_is_not_given() {
+        let read = read::<GetMessages>(json!({
+            "channelId": "C1", "date": "", "from": null, "to": " ", "limit": 3.0
+        }));
+        let read = read.unwrap();
+        assert!(read.date.is_none() && read.from.is_none() && read.to.is_none());
+        assert_eq!(read.limit, 3);
+        let bare = super::read::<GetMessages>(json!({"channelId": "C1", "limit": null}));
+        assert_eq!(bare.unwrap().limit, ROWS);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for limit in [json!(0), json!(101), json!("20"), json!(-1), json!(1.5)] {
+            let why = why(json!({"channelId": "C1", "limit": limit}));
+            assert_eq!(why, "Some(\"limit\") it must be a whole number from 1 to 100");
+        }
+        assert!(why(json!({})).contains("missing field `channelId`"));
+        let unknown = why(json!({"channelId": "C1", "channel": "C1"}));
+        assert!(unknown.contains("unknown field `channel`"), "{unknown}");
+        let nul = why(json!({"channelId": "C1", "senderId": "a\0b"}));
+        assert!(nul.contains("senderId") && nul.contains("U+0000"), "{nul}");
+    }
+}

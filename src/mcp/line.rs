@@ -1,0 +1,81 @@
+//! The readable form of answers, for clients that give a model text. What people wrote stands in
+//! quotation marks on one line, so that no text can pass for a line of its own.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::answer::{Member, Message, MissingTime, NOTE, Person};
+use super::clean::quoted;
+
+/// A message on one line; `dated` where its day stands above.
+pub(super) fn message(row: &Message, dated: bool) -> String {
+    let time = if dated { row.time.get(11..19) } else { None }.unwrap_or(&row.time);
+    let mut line = time.to_owned();
+    for part in [row.channel.as_deref(), row.from.as_deref(), row.bot.then_some("(bot)")] {
+        push(&mut line, part.unwrap_or_default());
+    }
+    let kind = row.kind.as_deref().map(|kind| match &row.media_status {
+        Some(status) => format!("[{kind}, {status}]"),
+        None => format!("[{kind}]"),
+    });
+    push(&mut line, &kind.unwrap_or_default());
+    push(&mut line, &row.text.as_deref().map(quoted).unwrap_or_default());
+    if row.unsent {
+        push(&mut line, "[taken back]");
+    } else if row.edited {
+        push(&mut line, "(edited)");
+    }
+    if let Some(cut) = &row.cut {
+        let how = format!(
+            "[{} characters more: get_messages from {} to {} limit 1]",
+            cut.characters, cut.from, cut.to
+        );
+        push(&mut line, &how);
+    }
+    line
+}
+
+fn push(line: &mut String, part: &str) {
+    if !part.is_empty() {
+        line.push(' ');
+        line.push_str(part);
+    }
+}
+
+/// What stands before lines of messages.
+pub(super) fn head(first: &str, people: &BTreeMap<String, Person>) -> String {
+    let mut head = format!("{first} Times are UTC. {NOTE}");
+    if !people.is_empty() {
+        let people = people
+            .iter()
+            .map(|(key, person)| format!("{key} = {} ({})", quoted(&person.name), person.user_id));
+        head.push_str("\nPeople: ");
+        head.push_str(&people.collect::<Vec<_>>().join(", "));
+    }
+    head
+}
+
+/// What stands behind the lines: what is missing, and how to go on.
+pub(super) fn tail(gaps: &[MissingTime], omitted: usize, next: Option<&str>) -> String {
+    // Writing to a String cannot fail.
+    let mut tail = String::new();
+    for gap in gaps {
+        let to = gap.to.as_deref().unwrap_or("now");
+        let skipped = gap.skipped.map_or_else(String::new, |count| format!(", {count} messages"));
+        let _ = write!(tail, "\nNot kept from {} to {to} ({}{skipped}).", gap.from, gap.reason);
+    }
+    if omitted > 0 {
+        let _ = write!(tail, "\n{omitted} older times were not kept, either.");
+    }
+    if let Some(cursor) = next {
+        let _ = write!(tail, "\nMore follow: call again, all else as before, with cursor {cursor}");
+    }
+    tail
+}
+
+/// A person in a channel on one line.
+pub(super) fn member(row: &Member) -> String {
+    let left = row.left_at.as_deref().map_or_else(String::new, |at| format!(", left {at}"));
+    let Member { user_id, name, role, joined_at, .. } = row;
+    format!("{user_id} {} {role}, joined {joined_at}{left}", quoted(name))
+}

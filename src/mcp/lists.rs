@@ -1,0 +1,89 @@
+//! `list_channels` and `get_members`.
+
+use chatkeep_core::store::{Channel as StoredChannel, ChannelStatus, Member as StoredMember};
+
+use super::answer::{self, Channel, Channels, Member, Members, NOTE};
+use super::call::Answer;
+use super::clean::quoted;
+use super::input::{self, GetMembers, ListChannels};
+use super::line;
+use crate::api::auth::{self, Caller, ChannelAccess, ReadMembers};
+use crate::api::extract::{Limit, Paging};
+use crate::api::members::{self, MemberQuery};
+use crate::api::{Api, ApiError, channels};
+
+/// Channels of an answer: with their ids they are about fifty tokens each, twice.
+const CHANNELS: u32 = 50;
+
+/// The channels that the caller may see.
+pub(super) async fn channels(
+    api: &Api,
+    caller: Caller,
+    asked: ListChannels,
+) -> Result<Answer, ApiError> {
+    let paging = Paging { limit: Limit(CHANNELS), cursor: asked.cursor };
+    let (channels, next) = channels::page(api, &caller, &paging).await?;
+    let rows: Vec<_> = channels.iter().map(channel).collect();
+    let mut lines = vec![match rows.len() {
+        0 => "No channels: nobody made this person a member of one yet.".to_owned(),
+        1 => format!("1 channel. {NOTE}"),
+        count => format!("{count} channels. {NOTE}"),
+    }];
+    lines.extend(rows.iter().map(|row| {
+        format!("{} {} {}, {}", row.channel_id, quoted(&row.name), row.kind, row.status)
+    }));
+    let text = lines.join("\n") + &line::tail(&[], 0, next.as_deref());
+    let answer = Channels { note: NOTE, channels: rows, next_cursor: next, truncated: false };
+    Answer::new((answer, text))
+}
+
+fn channel(channel: &StoredChannel) -> Channel {
+    Channel {
+        channel_id: channel.id.to_string(),
+        name: answer::name(channel.name.as_deref()),
+        kind: channel.kind.name().to_owned(),
+        status: match channel.status {
+            ChannelStatus::Active => "active",
+            ChannelStatus::Disabled => "disabled",
+        }
+        .to_owned(),
+        enabled_at: answer::time(channel.enabled_at),
+    }
+}
+
+/// The people in a channel.
+pub(super) async fn members(
+    api: &Api,
+    caller: Caller,
+    asked: GetMembers,
+) -> Result<Answer, ApiError> {
+    let channel = input::channel(&asked.channel_id)?;
+    let access = ChannelAccess::<auth::Member, ReadMembers>::of(api, caller, channel).await?;
+    let query = MemberQuery {
+        status: asked.status,
+        limit: Limit(asked.limit),
+        cursor: asked.cursor,
+        role: None,
+    };
+    let (members, next) = members::page(api, &access, &query).await?;
+    let rows: Vec<_> = members.iter().map(member).collect();
+    let mut lines = vec![match rows.len() {
+        1 => format!("1 person. Times are UTC. {NOTE}"),
+        count => format!("{count} people. Times are UTC. {NOTE}"),
+    }];
+    lines.extend(rows.iter().map(line::member));
+    let text = lines.join("\n") + &line::tail(&[], 0, next.as_deref());
+    let answer = Members { note: NOTE, members: rows, next_cursor: next, truncated: false };
+    Answer::new((answer, text))
+}
+
+fn member(member: &StoredMember) -> Member {
+    Member {
+        user_id: member.user.to_string(),
+        name: answer::name(member.display_name.as_deref()),
+        role: member.role.name().to_owned(),
+        status: answer::status(member.status).to_owned(),
+        joined_at: answer::time(member.joined_at),
+        left_at: member.left_at.map(answer::time),
+    }
+}

@@ -1,0 +1,109 @@
+//! The surface for models: the Model Context Protocol at `/mcp` (contract section 8).
+//!
+//! One address speaks three revisions of the protocol and keeps no state between requests, so any
+//! process behind a load balancer answers any of them. It hands out nothing that REST does not:
+//! callers, scopes, channels and pages come from the same functions of [`crate::api`], and the
+//! same limit counts the requests. What is different is the form: short, cut to what fits a model's
+//! context, and marked as what people wrote.
+
+mod answer;
+mod budget;
+mod call;
+mod clean;
+mod error;
+mod guard;
+mod input;
+mod line;
+mod lists;
+mod metadata;
+mod read;
+mod server;
+mod sheet;
+mod tools;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+
+use crate::api::auth::{Caller, Credential};
+use crate::api::{Api, ApiError};
+use guard::Doors;
+use metadata::Resource;
+use server::Server;
+
+/// Where it is.
+pub(crate) const PATH: &str = "/mcp";
+
+/// Bytes of a request, at most: a call is a few arguments.
+const MAX_BODY: usize = 256 * 1024;
+
+/// A caller with a key, let in by [`admit`]. Tools take their caller from nowhere else.
+#[derive(Clone, Debug)]
+struct Admitted(Caller);
+
+/// `/mcp`, and the document that says how to get in. Pages of `origins` may call it from a browser.
+pub(crate) fn router(api: &Api, origins: &[String]) -> Router {
+    let resource = Arc::new(Resource::new(api.login.base_url(), api.oauth.issuer()));
+    let doors = Arc::new(Doors::new(api.login.base_url(), origins));
+    Router::new()
+        .route_service(PATH, service(api.clone()))
+        .layer(from_fn_with_state(Arc::clone(&resource), admit))
+        .merge(metadata::router(resource))
+        .layer(from_fn_with_state(doors, guard::layer))
+}
+
+/// Who may call whom is checked by [`guard`], before anybody is asked for a key.
+fn service(api: Api) -> StreamableHttpService<Server, NeverSessionManager> {
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_max_request_body_bytes(MAX_BODY)
+        .disable_allowed_hosts()
+        .disable_allowed_origins();
+    let server = move || Ok(Server::new(api.clone()));
+    StreamableHttpService::new(server, Arc::default(), config)
+}
+
+/// Whether the caller has a key, or an access token for this resource and no other.
+fn is_let_in(resource: &Resource, caller: &Caller) -> bool {
+    match &caller.credential {
+        Credential::Key(_) => true,
+        Credential::Token { resource: of, .. } => resource.is(of),
+        Credential::Session(_) => false,
+    }
+}
+
+/// Lets in whoever has a key or an access token. A session is not enough: a browser sends it by itself, and a model's
+/// client has none.
+async fn admit(State(resource): State<Arc<Resource>>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    match Caller::of_any_kind(&parts) {
+        Ok(caller) if is_let_in(&resource, &caller) => {
+            parts.extensions.insert(Admitted(caller));
+            next.run(Request::from_parts(parts, body)).await
+        }
+        Ok(_) | Err(ApiError::InvalidKey) => refuse(&resource, &parts.headers),
+        Err(error) => error.into_response(),
+    }
+}
+
+/// What somebody calls themselves, on one line of at most `max` characters.
+pub(crate) fn one_line(text: &str, max: usize) -> String {
+    clean::cut(&text.replace('\n', " "), max).0
+}
+
+/// 401 that tells clients where to read how to get in (RFC 9728).
+fn refuse(resource: &Resource, headers: &HeaderMap) -> Response {
+    let mut response = ApiError::InvalidKey.into_response();
+    let challenge = resource.challenge(headers.contains_key(header::AUTHORIZATION));
+    if let Ok(challenge) = HeaderValue::from_str(&challenge) {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+    }
+    response
+}

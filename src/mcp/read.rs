@@ -1,0 +1,150 @@
+//! `get_messages` and `search_messages`.
+
+use chatkeep_core::id::UserId;
+use chatkeep_core::store::Gap;
+
+use super::answer::{Hits, Messages, NOTE};
+use super::call::Answer;
+use super::input::{self, GetMessages, SearchMessages};
+use super::line;
+use super::sheet::{self, Said, Sheet};
+use crate::api::auth::{Caller, ChannelAccess, Member, ReadMessages, Scoped};
+use crate::api::extract::Limit;
+use crate::api::messages::{self, ListQuery, MessagePage};
+use crate::api::search::{self, EverywhereQuery, FoundPage};
+use crate::api::{Api, ApiError};
+
+/// Characters of a message that was found, at most, around what was found.
+const SNIPPET: usize = 240;
+
+/// The messages of a channel, newest first.
+pub(super) async fn messages(
+    api: &Api,
+    caller: Caller,
+    asked: GetMessages,
+) -> Result<Answer, ApiError> {
+    let channel = input::channel(&asked.channel_id)?;
+    let access = ChannelAccess::<Member, ReadMessages>::of(api, caller, channel).await?;
+    let place = Some(&access.channel);
+    let query = ListQuery {
+        limit: Limit(asked.limit),
+        date: asked.date.as_deref().map(|day| input::day("date", day)).transpose()?,
+        from: input::moment(api, place, "from", asked.from.as_deref()).await?,
+        to: input::moment(api, place, "to", asked.to.as_deref()).await?,
+        sender_id: asked.sender_id.map(UserId::from),
+        cursor: asked.cursor,
+        ..ListQuery::default()
+    };
+    let MessagePage { messages, gaps, next } = messages::page(api, &access, &query).await?;
+    let mut sheet = Sheet::new(asked.limit);
+    let shown =
+        messages.iter().take_while(|message| sheet.add(&Said { message, snippet: None })).count();
+    let next = if shown < messages.len() {
+        messages[..shown].last().and_then(|last| query.cursor_after(last))
+    } else {
+        next
+    };
+    Answer::new(sheet_of_messages(sheet, &gaps, next))
+}
+
+fn sheet_of_messages(sheet: Sheet, gaps: &[Gap], next: Option<String>) -> (Messages, String) {
+    let (gaps, gaps_omitted) = sheet::gaps(gaps);
+    let first = match sheet.rows.len() {
+        0 => "No messages.".to_owned(),
+        1 => "1 message.".to_owned(),
+        count => format!("{count} messages, newest first."),
+    };
+    let head = line::head(&first, &sheet.people);
+    let tail = line::tail(&gaps, gaps_omitted, next.as_deref());
+    let text = format!("{head}\n{}{tail}", sheet.lines.join("\n"));
+    let answer = Messages {
+        note: NOTE,
+        people: sheet.people,
+        messages: sheet.rows,
+        gaps,
+        gaps_omitted,
+        next_cursor: next,
+        truncated: sheet.truncated,
+    };
+    (answer, text)
+}
+
+/// What is found in one channel, or in all that the caller may read.
+pub(super) async fn hits(
+    api: &Api,
+    caller: Caller,
+    asked: SearchMessages,
+) -> Result<Answer, ApiError> {
+    let access = Scoped::<ReadMessages>::of(caller)?;
+    if asked.query.contains('\0') {
+        return Err(ApiError::invalid("query", "it holds U+0000"));
+    }
+    let channel = asked.channel_id.as_deref().map(input::channel).transpose()?;
+    let place = channel.as_ref();
+    let query = EverywhereQuery {
+        q: asked.query,
+        from: input::moment(api, place, "from", asked.from.as_deref()).await?,
+        to: input::moment(api, place, "to", asked.to.as_deref()).await?,
+        sender_id: asked.sender_id.map(UserId::from),
+        limit: Limit(asked.limit),
+        cursor: asked.cursor,
+        channel_id: channel,
+        ..EverywhereQuery::default()
+    };
+    let page = search::find(api, access.clone(), query.clone(), SNIPPET).await?;
+    let sheet = found(&page);
+    // A cursor of the index leads behind a whole page, so the shorter page is asked for.
+    let page = if sheet.rows.len() < page.hits.len() {
+        let limit = Limit(u32::try_from(sheet.rows.len()).unwrap_or(asked.limit));
+        search::find(api, access.clone(), EverywhereQuery { limit, ..query.clone() }, SNIPPET)
+            .await?
+    } else {
+        page
+    };
+    let gaps = match &query.channel_id {
+        Some(channel) => {
+            let from = query.from.max(access.caller.not_before);
+            api.store.gaps(channel, from, query.to).await?
+        }
+        None => Vec::new(),
+    };
+    Answer::new(sheet_of_hits(sheet, page, &gaps))
+}
+
+fn found(page: &FoundPage) -> Sheet {
+    let mut sheet = Sheet::new(0);
+    for hit in &page.hits {
+        if !sheet.add(&Said { message: &hit.message, snippet: Some(&hit.snippet.text) }) {
+            break;
+        }
+    }
+    sheet
+}
+
+fn sheet_of_hits(sheet: Sheet, page: FoundPage, gaps: &[Gap]) -> (Hits, String) {
+    let (gaps, gaps_omitted) = sheet::gaps(gaps);
+    let first = match page.total {
+        0 => "Nothing found.".to_owned(),
+        total => format!("{} of {total} found, best first.", sheet.rows.len()),
+    };
+    let mut head = line::head(&first, &sheet.people);
+    if !sheet.channels.is_empty() {
+        let channels = sheet.channels.iter().map(|(key, id)| format!("{key} = {id}"));
+        head.push_str("\nChannels: ");
+        head.push_str(&channels.collect::<Vec<_>>().join(", "));
+    }
+    let tail = line::tail(&gaps, gaps_omitted, page.next.as_deref());
+    let text = format!("{head}\n{}{tail}", sheet.lines.join("\n"));
+    let answer = Hits {
+        note: NOTE,
+        total: page.total,
+        channels: sheet.channels,
+        people: sheet.people,
+        hits: sheet.rows,
+        gaps,
+        gaps_omitted,
+        next_cursor: page.next,
+        truncated: sheet.truncated,
+    };
+    (answer, text)
+}

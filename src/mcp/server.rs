@@ -1,0 +1,176 @@
+//! The protocol's side of the tools: what the service says of itself, and calls with their metrics.
+
+use std::borrow::Cow;
+use std::time::Instant;
+
+use axum::http::request::Parts;
+use metrics::{counter, histogram};
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, ContentBlock, DiscoverResult, Implementation,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
+    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
+    MetaObject, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::Value;
+
+use super::Admitted;
+use super::call::{Answer, Name};
+use super::clean;
+use super::tools::{INSTRUCTIONS, TOOLS};
+use crate::api::Api;
+use crate::api::auth::Caller;
+
+/// The revisions that are spoken.
+static VERSIONS: [ProtocolVersion; 3] =
+    [ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
+
+/// How long clients may keep what the service says of itself, in milliseconds. It is the same for
+/// every caller and changes with a new release only.
+const KEEP: u64 = 10 * 60 * 1000;
+
+/// Answers one request.
+#[derive(Clone, Debug)]
+pub(super) struct Server {
+    api: Api,
+}
+
+impl Server {
+    pub(super) const fn new(api: Api) -> Self {
+        Self { api }
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(chatkeep())
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(&VERSIONS)
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let result = DiscoverResult::from_server_info(VERSIONS.to_vec(), self.get_info());
+        Ok(result.with_ttl_ms(KEEP).with_cache_scope(CacheScope::Public))
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let mut result = ListToolsResult::with_all_items(TOOLS.clone());
+        if !self_contained(&context) {
+            return Ok(result);
+        }
+        result.meta = signature(&context);
+        Ok(result.with_ttl_ms(KEEP).with_cache_scope(CacheScope::Public))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        TOOLS.iter().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(name) = Name::parse(&request.name) else {
+            count("unknown", "unknown");
+            let (name, _) = clean::cut(&request.name, 80);
+            return Err(ErrorData::invalid_params(format!("Unknown tool: {name}"), None));
+        };
+        let caller = caller(&context)?;
+        let started = Instant::now();
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let answer = name.call(&self.api, caller, arguments).await;
+        histogram!("chatkeep_mcp_call_seconds", "tool" => name.text())
+            .record(started.elapsed().as_secs_f64());
+        count(name.text(), answer.as_ref().map_or_else(|error| error.result, |_| "ok"));
+        let mut result = match answer {
+            Ok(Answer { structured, text }) => {
+                let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+                result.structured_content = Some(structured);
+                result
+            }
+            Err(error) => CallToolResult::error(vec![ContentBlock::text(error.text)]),
+        };
+        result.meta = signature(&context);
+        Ok(result.into())
+    }
+
+    // There are tools, and nothing else.
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+}
+
+fn chatkeep() -> Implementation {
+    Implementation::new("chatkeep", env!("CARGO_PKG_VERSION")).with_title("Chatkeep")
+}
+
+/// Whether a request is of a revision without handshake, the first of which was 2026-07-28.
+fn self_contained(context: &RequestContext<RoleServer>) -> bool {
+    let version = context.protocol_version();
+    version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+}
+
+/// Who answers, in every result of revisions that have no handshake to tell it in.
+fn signature(context: &RequestContext<RoleServer>) -> Option<MetaObject> {
+    if !self_contained(context) {
+        return None;
+    }
+    let chatkeep = serde_json::to_value(chatkeep()).ok()?;
+    let mut meta = MetaObject::new();
+    meta.0.insert("io.modelcontextprotocol/serverInfo".to_owned(), chatkeep);
+    Some(meta)
+}
+
+/// Whom [`super::admit`] let in; nobody comes another way.
+fn caller(context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
+    let parts = context.extensions.get::<Parts>();
+    let admitted = parts.and_then(|parts| parts.extensions.get::<Admitted>());
+    match admitted {
+        Some(Admitted(caller)) => Ok(caller.clone()),
+        None => Err(ErrorData::internal_error("nobody was let in", None)),
+    }
+}
+
+fn count(tool: &'static str, result: &'static str) {
+    counter!("chatkeep_mcp_calls_total", "tool" => tool, "result" => result).increment(1);
+}

@@ -1,0 +1,101 @@
+//! Which program asks: one that registered itself, or one whose id is the address of a document
+//! that describes it.
+
+use std::time::Duration;
+
+use axum::http::Method;
+use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_core::store::OAuthClient;
+use futures_util::StreamExt as _;
+use serde::Deserialize;
+use tracing::info;
+use url::Url;
+
+use super::Inner;
+use super::error::OAuthError;
+use super::redirect::acceptable;
+
+/// Bytes of a description, at most.
+const MAX_DOCUMENT: usize = 16 * 1024;
+/// How long a description may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Addresses that a program may name, at most.
+pub(super) const MAX_ADDRESSES: usize = 20;
+/// Characters of a program's name, at most.
+const MAX_NAME: usize = 80;
+
+const UNKNOWN: OAuthError = OAuthError::client("No such program is registered");
+const UNREADABLE: OAuthError =
+    OAuthError::client("The description at the address of client_id cannot be read");
+const WRONG: OAuthError = OAuthError::client(
+    "The description at the address of client_id is not of that client_id, or names no redirect_uris",
+);
+
+/// A program's own description (client id metadata document); it may say more.
+#[derive(Deserialize)]
+struct Document {
+    client_id: String,
+    client_name: Option<String>,
+    redirect_uris: Vec<String>,
+}
+
+impl Inner {
+    /// The program of that id.
+    pub(super) async fn client(&self, id: &str) -> Result<OAuthClient, OAuthError> {
+        if !id.contains("://") {
+            return self.store.oauth_client(id).await?.ok_or(UNKNOWN);
+        }
+        match tokio::time::timeout(PATIENCE, describe(&self.http, id)).await {
+            Ok(client) => client,
+            Err(_) => Err(UNREADABLE),
+        }
+    }
+}
+
+/// Reads what the address says, and nowhere else: redirects are not followed, and addresses of the
+/// inside are not called.
+async fn describe(http: &GuardedClient, id: &str) -> Result<OAuthClient, OAuthError> {
+    let url = http.check(id).map_err(|error| unreadable(&error))?;
+    // An id with a fragment or without a path could be two programs'.
+    if url.fragment().is_some() || url.path() == "/" {
+        return Err(WRONG);
+    }
+    let answer = http.request(Method::GET, url).header("accept", "application/json");
+    let answer = answer.send().await.map_err(|error| unreadable(&error))?;
+    if answer.status() != axum::http::StatusCode::OK {
+        return Err(UNREADABLE);
+    }
+    let mut body = Vec::new();
+    let mut parts = answer.bytes_stream();
+    while let Some(part) = parts.next().await {
+        body.extend_from_slice(&part.map_err(|error| unreadable(&error))?);
+        if body.len() > MAX_DOCUMENT {
+            return Err(UNREADABLE);
+        }
+    }
+    let document: Document = serde_json::from_slice(&body).map_err(|error| unreadable(&error))?;
+    let Document { client_id, client_name, redirect_uris } = document;
+    if client_id != id
+        || redirect_uris.is_empty()
+        || !redirect_uris.iter().all(|one| acceptable(one))
+    {
+        return Err(WRONG);
+    }
+    Ok(OAuthClient { name: name(client_name.as_deref(), id), id: client_id, redirect_uris })
+}
+
+/// Whose fault it is, the log says.
+fn unreadable(error: &(dyn std::error::Error + 'static)) -> OAuthError {
+    info!(error, "a program's description cannot be read");
+    UNREADABLE
+}
+
+/// What a program is called: what it says, short, or where it is.
+pub(super) fn name(given: Option<&str>, id: &str) -> String {
+    let given = crate::mcp::one_line(given.unwrap_or_default(), MAX_NAME);
+    if !given.trim().is_empty() {
+        return given;
+    }
+    let host = Url::parse(id).ok().and_then(|url| url.host_str().map(str::to_owned));
+    host.unwrap_or_else(|| "A program without a name".to_owned())
+}

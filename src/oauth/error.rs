@@ -1,0 +1,52 @@
+//! Errors as programs know them (RFC 6749, RFC 7591). Nothing that was sent is repeated.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use chatkeep_core::store::StoreError;
+use serde_json::json;
+use tracing::error;
+
+/// What a program is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OAuthError {
+    pub(super) code: &'static str,
+    pub(super) why: &'static str,
+}
+
+impl OAuthError {
+    pub(super) const fn new(code: &'static str, why: &'static str) -> Self {
+        Self { code, why }
+    }
+
+    pub(super) const fn request(why: &'static str) -> Self {
+        Self::new("invalid_request", why)
+    }
+
+    pub(super) const fn grant() -> Self {
+        Self::new("invalid_grant", "It is unknown, was used before, is too late, or another's")
+    }
+
+    pub(super) const fn client(why: &'static str) -> Self {
+        Self::new("invalid_client", why)
+    }
+}
+
+impl From<StoreError> for OAuthError {
+    fn from(cause: StoreError) -> Self {
+        let cause: &dyn std::error::Error = &cause;
+        error!(error = cause, "store failed");
+        Self::new("temporarily_unavailable", "Try again in a few seconds")
+    }
+}
+
+impl IntoResponse for OAuthError {
+    fn into_response(self) -> Response {
+        let status = match self.code {
+            "temporarily_unavailable" => StatusCode::SERVICE_UNAVAILABLE,
+            "invalid_client" => StatusCode::UNAUTHORIZED,
+            _ => StatusCode::BAD_REQUEST,
+        };
+        (status, Json(json!({"error": self.code, "error_description": self.why}))).into_response()
+    }
+}

@@ -1,0 +1,77 @@
+//! Which channels a program may see: every one of the person, or those that they choose.
+
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::store::Channel;
+use url::form_urlencoded;
+
+use super::Inner;
+use crate::api::ApiError;
+
+/// Channels that the page offers to choose of, at most.
+const OFFERED: u32 = 200;
+
+/// What the form says: `reach` is `all` or `chosen`, with a `channel` for each that is chosen.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    All,
+    Chosen(Vec<ChannelId>),
+}
+
+impl Reach {
+    /// Nothing when the form does not say.
+    pub(super) fn of_form(form: &[u8]) -> Option<Self> {
+        let mut reach = None;
+        let mut chosen = Vec::new();
+        for (name, value) in form_urlencoded::parse(form) {
+            match &*name {
+                "reach" => reach = Some(value),
+                "channel" => chosen.push(ChannelId::from(&*value)),
+                _ => {}
+            }
+        }
+        match &*reach? {
+            "all" => Some(Self::All),
+            "chosen" => Some(Self::Chosen(chosen)),
+            _ => None,
+        }
+    }
+}
+
+impl Inner {
+    /// The channels that a person may let a program see.
+    pub(super) async fn offered(&self, user: &UserId) -> Result<Vec<Channel>, ApiError> {
+        Ok(self.store.channels_of(user, None, None, OFFERED).await?)
+    }
+
+    /// Of the channels chosen, those that are the person's to show; `None` for every one.
+    pub(super) async fn reached(
+        &self,
+        user: &UserId,
+        reach: Reach,
+    ) -> Result<Option<Vec<ChannelId>>, ApiError> {
+        let Reach::Chosen(chosen) = reach else {
+            return Ok(None);
+        };
+        let own = self.store.channels_of(user, Some(&chosen), None, OFFERED).await?;
+        Ok(Some(own.into_iter().map(|channel| channel.id).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_says_all_or_which() {
+        let chosen =
+            |ids: &[&str]| Some(Reach::Chosen(ids.iter().map(|&id| ChannelId::from(id)).collect()));
+        assert_eq!(Reach::of_form(b"a=b&reach=all&channel=C1"), Some(Reach::All));
+        assert_eq!(
+            Reach::of_form(b"channel=C1&reach=chosen&channel=C%202"),
+            chosen(&["C1", "C 2"])
+        );
+        assert_eq!(Reach::of_form(b"reach=chosen"), chosen(&[]));
+        assert_eq!(Reach::of_form(b"channel=C1"), None);
+        assert_eq!(Reach::of_form(b"reach=some"), None);
+    }
+}

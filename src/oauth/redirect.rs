@@ -1,0 +1,141 @@
+//! Where people may be sent back to: only to what a program named before, and never to an address
+//! that a browser would run.
+
+use url::{Host, Url};
+
+/// Characters of an address, at most.
+const MAX: usize = 1000;
+
+/// Schemes that stand for something in the browser itself.
+const NOT_PROGRAMS: [&str; 11] = [
+    "javascript",
+    "data",
+    "vbscript",
+    "file",
+    "blob",
+    "about",
+    "filesystem",
+    "ftp",
+    "ws",
+    "wss",
+    "view-source",
+];
+
+/// An address that a program may name: https, http on this machine, or a scheme of its own.
+pub(super) fn acceptable(address: &str) -> bool {
+    let Ok(url) = Url::parse(address) else {
+        return false;
+    };
+    let scheme = match url.scheme() {
+        "https" => url.has_host(),
+        "http" => is_loopback(&url),
+        own => !NOT_PROGRAMS.contains(&own),
+    };
+    let plain = url.fragment().is_none() && url.username().is_empty() && url.password().is_none();
+    scheme && plain && address.len() <= MAX && address.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// Whether `asked` is one of the addresses that a program named. On this machine the port may
+/// differ, for programs take any that is free (RFC 8252).
+pub(super) fn is_named(named: &[String], asked: &str) -> bool {
+    acceptable(asked)
+        && named.iter().any(|one| {
+            one == asked || portless(one).is_some_and(|one| Some(one) == portless(asked))
+        })
+}
+
+/// An address on this machine without its port.
+fn portless(address: &str) -> Option<Url> {
+    let mut url = Url::parse(address).ok().filter(|url| url.scheme() == "http")?;
+    if !is_loopback(&url) {
+        return None;
+    }
+    url.set_port(None).ok()?;
+    Some(url)
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+/// The address with these parameters added.
+pub(super) fn with(address: &str, parameters: &[(&str, &str)]) -> Option<String> {
+    let mut url = Url::parse(address).ok()?;
+    url.query_pairs_mut().extend_pairs(parameters);
+    Some(url.into())
+}
+
+/// What the page's policy calls the place where a form may lead.
+pub(super) fn source(address: &str) -> Option<String> {
+    let url = Url::parse(address).ok()?;
+    Some(match url.scheme() {
+        "http" | "https" => url.origin().ascii_serialization(),
+        own => format!("{own}:"),
+    })
+}
+
+/// What a person is told about where they will be sent.
+pub(super) fn place(address: &str) -> String {
+    let url = Url::parse(address).ok();
+    let host = url.as_ref().and_then(Url::host_str).unwrap_or_default().to_owned();
+    match url {
+        Some(url) if is_loopback(&url) => "a program on your own machine".to_owned(),
+        Some(url) if !matches!(url.scheme(), "http" | "https") => {
+            format!("the program that opens {}:", url.scheme())
+        }
+        _ => host,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_places_of_programs_are_acceptable() {
+        for address in [
+            "https://claude.ai/api/mcp/auth_callback",
+            "http://127.0.0.1:33418/",
+            "http://localhost/callback",
+            "http://[::1]:1/x?y=z",
+            "cursor://anysphere.cursor/oauth",
+        ] {
+            assert!(acceptable(address), "{address}");
+        }
+        for address in [
+            "http://claude.ai/",
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "https://a/#b",
+            "https://user@a/",
+            "/path",
+            "",
+            "https://a/ b",
+        ] {
+            assert!(!acceptable(address), "{address}");
+        }
+    }
+
+    #[test]
+    fn only_named_places_are_gone_to() {
+        let named = ["https://a.example/cb".to_owned(), "http://127.0.0.1:1/cb".to_owned()];
+        for asked in ["https://a.example/cb", "http://127.0.0.1:4711/cb", "http://127.0.0.1/cb"] {
+            assert!(is_named(&named, asked), "{asked}");
+        }
+        for asked in [
+            "https://a.example/cb/",
+            "https://a.example/cb?x",
+            "https://a.example:444/cb",
+            "http://localhost:1/cb",
+            "http://127.0.0.1:1/other",
+            "https://evil.example/cb",
+        ] {
+            assert!(!is_named(&named, asked), "{asked}");
+        }
+    }
+}

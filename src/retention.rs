@@ -1,0 +1,188 @@
+//! Removes what is older than it is to be kept, a little at a time, so that backup goes on meanwhile.
+//!
+//! Every process with the worker role does it. Several at once are in nobody's way: each batch is a
+//! transaction of its own that looks up what is to go. A process that dies half-way leaves the rest
+//! for the next round.
+
+use std::time::Duration;
+
+use chatkeep_core::bus::Bus;
+use chatkeep_core::config::RetentionConfig;
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::store::{Removed, Store, StoreError};
+use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_workers::jobs::index_jobs;
+use metrics::counter;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+/// How often something old is looked for.
+const ROUND: Duration = Duration::from_mins(10);
+/// Messages removed in one transaction.
+const BATCH: u32 = 500;
+/// Between two batches, for those who wait for the database.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Until the bus is tried again.
+const AGAIN: Duration = Duration::from_secs(5);
+/// An edit waits this long for its message; platforms deliver again for hours, not days.
+const STRAY: Duration = Duration::from_hours(7 * 24);
+/// Batches between two lines in the log.
+const TOLD: usize = 20;
+
+/// Why messages go.
+#[derive(Clone, Copy)]
+enum Why {
+    Age,
+    /// Nobody has subscribed since before that time.
+    Unsubscribed(Timestamp),
+}
+
+/// What is removed, and by what clock.
+#[derive(Debug)]
+pub(crate) struct Retention {
+    pub(crate) store: Store,
+    pub(crate) bus: Bus,
+    pub(crate) clock: SharedClock,
+    pub(crate) config: RetentionConfig,
+}
+
+impl Retention {
+    /// Removes until `stop` is cancelled.
+    pub(crate) async fn run(self, stop: CancellationToken) {
+        let mut rounds = tokio::time::interval(ROUND);
+        while stop.run_until_cancelled(rounds.tick()).await.is_some() {
+            if let Err(error) = self.round(&stop).await {
+                failed(&error, "what is too old cannot be removed");
+            }
+        }
+    }
+
+    /// Ends early, but never between a batch and telling of it, once `stop` is cancelled.
+    async fn round(&self, stop: &CancellationToken) -> Result<(), StoreError> {
+        for channel in self.store.outdated_channels(self.clock.now()).await? {
+            self.channel(&channel, Why::Age, stop).await?;
+        }
+        if let Some(time) = self.config.unsubscribed {
+            let before = self.ago(time);
+            for channel in self.store.abandoned_channels(before).await? {
+                self.channel(&channel, Why::Unsubscribed(before), stop).await?;
+            }
+        }
+        if let Some(time) = self.config.other_events {
+            self.other_events(self.ago(time), stop).await?;
+        }
+        let stray = self.ago(STRAY);
+        while !stop.is_cancelled() && self.store.purge_stray_edits(stray).await? > 0 {
+            pause(PAUSE, stop).await;
+        }
+        Ok(())
+    }
+
+    async fn channel(
+        &self,
+        channel: &ChannelId,
+        why: Why,
+        stop: &CancellationToken,
+    ) -> Result<(), StoreError> {
+        let (mut messages, mut bytes) = (0, 0);
+        for batch in 1.. {
+            if stop.is_cancelled() {
+                return Ok(());
+            }
+            let removed = self.batch(channel, why).await?;
+            messages += removed.messages.len();
+            bytes += removed.bytes;
+            count(why.name(), removed.messages.len());
+            let last = removed.last;
+            self.tell_indexer(channel, removed, stop).await;
+            if last {
+                break;
+            }
+            if batch % TOLD == 0 {
+                info!(%channel, messages, bytes, why = why.name(), "removing what is too old");
+            }
+            pause(PAUSE, stop).await;
+        }
+        if messages > 0 {
+            info!(%channel, messages, bytes, why = why.name(), "what was too old is removed");
+        }
+        Ok(())
+    }
+
+    async fn batch(&self, channel: &ChannelId, why: Why) -> Result<Removed, StoreError> {
+        let now = self.clock.now();
+        match why {
+            Why::Age => self.store.delete_outdated(channel, BATCH, now).await,
+            Why::Unsubscribed(before) => {
+                self.store.delete_abandoned(channel, before, BATCH, now).await
+            }
+        }
+    }
+
+    /// Nothing more is removed until the indexer knows of what was: it holds the words.
+    async fn tell_indexer(&self, channel: &ChannelId, removed: Removed, stop: &CancellationToken) {
+        let cause = crate::api::random::text(16);
+        let changed = removed.messages.into_iter().map(|message| (channel.clone(), message));
+        let Ok(jobs) = index_jobs(changed, &cause) else {
+            return;
+        };
+        if jobs.is_empty() {
+            return;
+        }
+        while let Err(error) = self.bus.publish(jobs.clone()).await {
+            failed(&error, "the indexer cannot be told of removed messages");
+            if stop.is_cancelled() {
+                return;
+            }
+            pause(AGAIN, stop).await;
+        }
+    }
+
+    async fn other_events(
+        &self,
+        before: Timestamp,
+        stop: &CancellationToken,
+    ) -> Result<(), StoreError> {
+        let mut events = 0;
+        while !stop.is_cancelled() {
+            let gone = self.store.purge_other_events(before).await?;
+            if gone == 0 {
+                break;
+            }
+            events += gone;
+            count("other_events", gone);
+            pause(PAUSE, stop).await;
+        }
+        if events > 0 {
+            info!(events, "old events of unknown type are removed");
+        }
+        Ok(())
+    }
+
+    fn ago(&self, time: Duration) -> Timestamp {
+        let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+        Timestamp::from_millis(self.clock.now().millis().saturating_sub(time))
+    }
+}
+
+impl Why {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Age => "age",
+            Self::Unsubscribed(_) => "unsubscribed",
+        }
+    }
+}
+
+fn count(why: &'static str, gone: usize) {
+    counter!("chatkeep_retention_deleted_total", "why" => why).increment(gone as u64);
+}
+
+fn failed(error: &(dyn std::error::Error + 'static), what: &'static str) {
+    warn!(error, "{what}");
+}
+
+/// Waits, but not for one who is to stop.
+async fn pause(time: Duration, stop: &CancellationToken) {
+    stop.run_until_cancelled(tokio::time::sleep(time)).await;
+}

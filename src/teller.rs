@@ -1,0 +1,148 @@
+//! Tells what happened, with what it happened to as it is now: one form for the pull feed and for
+//! outgoing webhooks. What is gone meanwhile is not told any more; what was taken back is told as
+//! the tombstone that stayed.
+
+use std::collections::HashMap;
+
+use chatkeep_core::id::{ChannelId, MessageId, UserId, WebhookId};
+use chatkeep_core::plan::Usage;
+use chatkeep_core::store::{Happening, HappeningKind, Store, StoreError, TEST_EVENT, Told};
+use chatkeep_core::time::Timestamp;
+use chatkeep_workers::notifier::Bodies;
+
+use crate::view::{EventData, EventView, MemberView, MessageView, WebhookBody};
+
+type Messages = HashMap<(ChannelId, MessageId), MessageView>;
+
+/// Reads what is told. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Teller {
+    pub(crate) store: Store,
+}
+
+impl Teller {
+    /// What happened, in order, as somebody may know it who may read nothing from before
+    /// `not_before`.
+    pub(crate) async fn events(
+        &self,
+        happenings: Vec<Happening>,
+        not_before: Option<Timestamp>,
+    ) -> Result<Vec<EventView>, StoreError> {
+        let told: Vec<_> = happenings.into_iter().map(told).collect();
+        let messages = self.messages_of(&told).await?;
+        let mut events = Vec::with_capacity(told.len());
+        for told in told {
+            let Some(kind) = told.kind else { continue };
+            let Some(data) = self.data(kind, &told, &messages, not_before).await? else {
+                continue;
+            };
+            events.push(EventView { id: told.id, kind, timestamp: told.at, data });
+        }
+        Ok(events)
+    }
+
+    async fn messages_of(&self, told: &[Told]) -> Result<Messages, StoreError> {
+        let about =
+            told.iter().filter(|told| told.kind.is_some_and(HappeningKind::is_about_message));
+        let keys: Vec<_> = about
+            .filter_map(|told| {
+                Some((told.channel.clone()?, MessageId::from(told.subject.clone()?)))
+            })
+            .collect();
+        if keys.is_empty() {
+            return Ok(Messages::new());
+        }
+        let messages = self.store.chosen_messages(&keys).await?;
+        let keyed = messages.into_iter().map(|message| {
+            ((message.channel.clone(), message.id.clone()), MessageView::from(message))
+        });
+        Ok(keyed.collect())
+    }
+
+    async fn data(
+        &self,
+        kind: HappeningKind,
+        told: &Told,
+        messages: &Messages,
+        not_before: Option<Timestamp>,
+    ) -> Result<Option<EventData>, StoreError> {
+        let channel_id = told.channel.clone();
+        let (Some(channel), Some(subject)) = (&channel_id, &told.subject) else {
+            return match (&told.channel, &told.subject) {
+                (None, Some(user)) => self.data_of_user(kind, told, &user.as_str().into()).await,
+                _ => Ok(Some(EventData { channel_id, ..EventData::default() })),
+            };
+        };
+        if kind.is_about_message() {
+            let key = (channel.clone(), MessageId::from(subject.as_str()));
+            let readable =
+                |message: &&MessageView| not_before.is_none_or(|from| message.timestamp >= from);
+            let message = messages.get(&key).filter(readable).cloned();
+            return Ok(message.map(|message| EventData {
+                channel_id,
+                message: Some(message),
+                ..EventData::default()
+            }));
+        }
+        let member = self.store.member(channel, &UserId::from(subject.as_str())).await?;
+        let member = member.map(MemberView::from);
+        Ok(Some(EventData { channel_id, member, ..EventData::default() }))
+    }
+
+    async fn data_of_user(
+        &self,
+        kind: HappeningKind,
+        told: &Told,
+        user: &UserId,
+    ) -> Result<Option<EventData>, StoreError> {
+        if kind == HappeningKind::EndpointDisabled {
+            let webhook_id = told.detail.as_deref().map(WebhookId::from);
+            let user_id = Some(user.clone());
+            return Ok(Some(EventData { user_id, webhook_id, ..EventData::default() }));
+        }
+        let user = self.store.user(user).await?;
+        Ok(user.map(|user| EventData {
+            percentage: Some(Usage::new(user.used, user.plan).percentage()),
+            user_id: Some(user.id),
+            ..EventData::default()
+        }))
+    }
+
+    /// What is sent to a webhook; nothing when what it is about is gone.
+    pub(crate) async fn webhook_body(
+        &self,
+        told: &Told,
+        not_before: Option<Timestamp>,
+    ) -> Result<Option<WebhookBody>, StoreError> {
+        let Some(kind) = told.kind else {
+            let webhook_id = told.detail.as_deref().map(WebhookId::from);
+            let data = EventData { webhook_id, ..EventData::default() };
+            return Ok(Some(WebhookBody { kind: TEST_EVENT, timestamp: told.at, data }));
+        };
+        let messages = self.messages_of(std::slice::from_ref(told)).await?;
+        let data = self.data(kind, told, &messages, not_before).await?;
+        Ok(data.map(|data| WebhookBody { kind: kind.name(), timestamp: told.at, data }))
+    }
+}
+
+impl Bodies for Teller {
+    async fn body(
+        &self,
+        told: &Told,
+        not_before: Option<Timestamp>,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let body = self.webhook_body(told, not_before).await?;
+        Ok(body.map(|body| serde_json::to_vec(&body)).transpose()?)
+    }
+}
+
+fn told(happening: Happening) -> Told {
+    Told {
+        id: happening.place.event_id(),
+        kind: Some(happening.kind),
+        at: happening.at,
+        channel: happening.channel,
+        subject: happening.subject,
+        detail: happening.detail,
+    }
+}

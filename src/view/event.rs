@@ -1,0 +1,56 @@
+//! Something that happened, as every surface tells it: the pull feed and outgoing webhooks.
+
+use chatkeep_core::id::{ChannelId, UserId, WebhookId};
+use chatkeep_core::store::HappeningKind;
+use chatkeep_core::time::Timestamp;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{MemberView, MessageView};
+
+/// Something that happened.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Event)]
+pub(crate) struct EventView {
+    /// The same however often it is told.
+    pub(crate) id: String,
+    #[serde(rename = "type")]
+    pub(crate) kind: HappeningKind,
+    pub(crate) timestamp: Timestamp,
+    pub(crate) data: EventData,
+}
+
+/// What is sent to a webhook; its id is the header `webhook-id`.
+#[derive(Serialize)]
+pub(crate) struct WebhookBody {
+    #[serde(rename = "type")]
+    pub(crate) kind: &'static str,
+    pub(crate) timestamp: Timestamp,
+    pub(crate) data: EventData,
+}
+
+/// What it happened to, as it is now.
+#[derive(Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EventData {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) channel_id: Option<ChannelId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) message: Option<MessageView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) member: Option<MemberView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) user_id: Option<UserId>,
+    /// Percent of the quota that is used now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) percentage: Option<f64>,
+    /// The webhook that was disabled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) webhook_id: Option<WebhookId>,
+}

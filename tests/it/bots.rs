@@ -1,0 +1,214 @@
+//! Several bots in one deployment: each with its own webhook path, secret, token and groups.
+
+use chatkeep::demo::emulator::{Chat, Emulator, Entry, Media, Options, Post, User, signature};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::harness::wait::until;
+use crate::harness::{http, ports};
+use crate::pipeline::conversation::{emulator, group};
+use crate::pipeline::on_both;
+use crate::stack::{DEADLINE, Ground, Parts, SECRET, Stack, TOKEN};
+
+on_both!(each_bot_serves_its_own_groups);
+
+/// A second LINE account.
+struct Help;
+
+impl Help {
+    const SECRET: &str = "secret-of-help";
+    const TOKEN: &str = "token-of-help";
+
+    async fn start() -> Emulator {
+        let clock = || {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+            i64::try_from(now.as_millis()).unwrap()
+        };
+        let mut options = Options::new(std::sync::Arc::new(clock));
+        (options.channel_secret, options.access_token) = (Self::SECRET.into(), Self::TOKEN.into());
+        (options.seed, options.bot_name) = (2, "Help desk".to_owned());
+        Emulator::start(options).await.unwrap()
+    }
+}
+
+fn section(name: &str, secret: &str, token: &str, line: &Emulator) -> String {
+    let base = line.api_base();
+    format!(
+        "[[line]]\nname = \"{name}\"\nchannel_secret = \"{secret}\"\naccess_token = \"{token}\"\n\
+         api_base = \"{base}\"\ndata_api_base = \"{base}\"\n"
+    )
+}
+
+/// A running program with two bots, and a group of each. The stack's emulator is the shop's.
+struct Two {
+    stack: Stack,
+    help: Emulator,
+    shop_group: (Chat, Vec<User>),
+    help_group: (Chat, Vec<User>),
+    /// Keys of an owner of each.
+    keys: [String; 2],
+    /// The settings of the shop alone.
+    shop_only: String,
+}
+
+impl Two {
+    async fn start(parts: Parts) -> Self {
+        let (mut ground, shop, help) =
+            (Ground::new(parts).await, emulator().await, Help::start().await);
+        let file = |name: &str, text: &str| {
+            let path = ground.folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.display().to_string()
+        };
+        let shop_section = section("shop", SECRET, TOKEN, &shop);
+        let help_section = section("help", Help::SECRET, Help::TOKEN, &help);
+        let both = file("both.toml", &format!("{shop_section}{help_section}"));
+        let shop_only = file("shop.toml", &shop_section);
+        ground.settings.push(("CHATKEEP_CONFIG", both));
+        let mut stack = Stack::on(ground, shop.clone()).await;
+        for (name, line) in [("shop", &shop), ("help", &help)] {
+            let url = format!("http://{}/webhook/line/{name}", stack.ground.address);
+            line.set_webhook_url(Some(url));
+        }
+        let shop_group = group(&mut stack).await;
+        let shop_key = stack.key().to_owned();
+        stack.line = help.clone();
+        let help_group = group(&mut stack).await;
+        stack.line = shop;
+        let keys = [shop_key, stack.key().to_owned()];
+        Self { stack, help, shop_group, help_group, keys, shop_only }
+    }
+
+    async fn post(&self, path: &str, body: &str, secret: &str) -> (StatusCode, Value) {
+        let url = format!("http://{}{path}", self.stack.ground.address);
+        let signature = signature(secret, body.as_bytes());
+        let request = http::client(DEADLINE).post(url).header("X-Line-Signature", signature);
+        let answer = request.body(body.to_owned()).send().await.unwrap();
+        (answer.status(), answer.json().await.unwrap())
+    }
+}
+
+/// Waits until the bot said something in a chat.
+async fn answered(line: &Emulator, chat: &str, count: usize) -> Vec<String> {
+    let mut said = Vec::new();
+    until("the bot has answered", DEADLINE, async || {
+        let bot = line.transcript(chat).into_iter().filter(Entry::is_bot);
+        said = bot.filter_map(|entry| entry.text).collect();
+        said.len() == count
+    })
+    .await;
+    said
+}
+
+async fn each_bot_serves_its_own_groups(parts: Parts) {
+    let mut two = Two::start(parts).await;
+    let lines = [two.stack.line.clone(), two.help.clone()];
+    let groups = [two.shop_group.clone(), two.help_group.clone()];
+    for (((line, (chat, people)), key), name) in
+        lines.iter().zip(&groups).zip(two.keys.clone()).zip(["shop", "help"])
+    {
+        two.stack.use_key(&key);
+        let (chat, user) = (chat.chat_id.as_str(), people[1].user_id.as_str());
+        line.say(chat, user, "hours").await.unwrap();
+        assert_eq!(answered(line, chat, 1).await, ["9-18"]);
+        let kim = line.add_user("Kim", None);
+        line.members_join(chat, &[&kim.user_id]).await.unwrap();
+        let said = answered(line, chat, 2).await;
+        assert_eq!(said[1], "歡迎 Kim to Test 測試", "names are asked of the right bot");
+
+        let file = Post::File(Media::new("application/pdf", vec![7; 9]), "a.pdf".to_owned());
+        line.post_message(chat, user, file).await.unwrap();
+        until("the file is fetched by the right bot", DEADLINE, async || {
+            let kept = two.stack.messages(chat).await;
+            kept.iter().any(|message| message["mediaStatus"] == "stored")
+        })
+        .await;
+        let detail = two.stack.get(&format!("/channels/{chat}")).await;
+        assert_eq!(detail["meta"]["bot"], *name);
+        // Somebody who never said anything is asked about at the right bot.
+        two.stack.act_as(&people[2].user_id).await;
+        let (status, _) =
+            two.stack.call(Method::GET, &format!("/channels/{chat}/members"), None).await;
+        assert_eq!(status, StatusCode::OK);
+        assert!(line.violations().is_empty(), "{:?}", line.violations());
+    }
+    if parts == Parts::Embedded {
+        addresses(&two).await;
+    }
+}
+
+/// Which webhook is taken where.
+async fn addresses(two: &Two) {
+    let body = r#"{"destination":"U-somebody-else","events":[]}"#;
+    for (path, secret, expected) in [
+        ("/webhook/line/shop", SECRET, 200),
+        ("/webhook/line/help", Help::SECRET, 200),
+        ("/webhook/line/shop", Help::SECRET, 401),
+        ("/webhook/line/help", SECRET, 401),
+    ] {
+        assert_eq!(two.post(path, body, secret).await.0, expected, "{path} {secret}");
+    }
+    let (status, answer) = two.post("/webhook/line/nobody", body, SECRET).await;
+    assert_eq!((status, &answer["code"]), (StatusCode::NOT_FOUND, &json!("not_found")));
+    assert_eq!(answer["error"], "Not found");
+    let (status, answer) = two.post("/webhook/line", body, SECRET).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    let says = answer["error"].as_str().unwrap();
+    assert!(says.ends_with("/webhook/line/help, /webhook/line/shop"), "{says}");
+    until("both wrong destinations are logged", DEADLINE, async || {
+        let lines = two.stack.process.stderr();
+        let warned = lines.iter().filter(|line| line.contains("webhooks are for another bot"));
+        warned.count() == 2
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_single_bot_has_its_name_and_the_plain_path() {
+    let stack = Stack::start(Parts::Embedded, emulator().await).await;
+    for path in ["", "/main"] {
+        let url = format!("http://{}/webhook/line{path}", stack.ground.address);
+        stack.line.set_webhook_url(Some(url));
+        assert_eq!(stack.line.connection_check().await.status, Some(200), "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_does_not_know_a_bot_loses_nothing() {
+    let mut two = Two::start(Parts::Servers).await;
+    assert!(two.stack.process.terminate().await.success());
+    let (ground, shop, help) = (&two.stack.ground, two.stack.line.clone(), two.help.clone());
+    let mut front = ground.program(&shop, &["serve", "--roles", "ingress,api"]).start();
+    front.ready(ground.address, "/readyz").await;
+    let address = ports::free();
+    let mut worker = ground
+        .program(&shop, &["serve", "--roles", "worker"])
+        .env("CHATKEEP_CONFIG", &two.shop_only)
+        .env("CHATKEEP_LISTEN", address.to_string())
+        .env("CHATKEEP_METRICS_LISTEN", ports::free().to_string())
+        .env("CHATKEEP_WORKERS_MAX_ATTEMPTS", "1")
+        .start();
+    worker.ready(address, "/readyz").await;
+
+    let (chat, people) = &two.help_group;
+    help.say(&chat.chat_id, &people[1].user_id, "hours").await.unwrap();
+    two.stack.use_key(&two.keys[1]);
+    two.stack.kept(&chat.chat_id, 1).await;
+    let mut dead = String::new();
+    until("nobody can answer it", DEADLINE, async || {
+        dead = two.stack.ground.command(&shop, &["dead", "list", "--json"]).await;
+        !dead.is_empty()
+    })
+    .await;
+    let letters: Vec<Value> =
+        dead.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(letters.len(), 1, "{dead}");
+    assert_eq!(letters[0]["reason"], r#"no bot named "help" is configured"#);
+    assert!(letters[0]["messageId"].as_str().unwrap().starts_with("line:help:"), "{dead}");
+
+    // The bot that it knows is served all the while.
+    let (chat, people) = &two.shop_group;
+    shop.say(&chat.chat_id, &people[1].user_id, "hours").await.unwrap();
+    assert_eq!(answered(&shop, &chat.chat_id, 1).await, ["9-18"]);
+    assert!(worker.terminate().await.success() && front.terminate().await.success());
+}

@@ -1,0 +1,118 @@
+//! `chatkeep doctor` beside a running service: what it prints, how it ends, what it sets right.
+
+use serde_json::Value;
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqliteConnection};
+
+use crate::harness::wait::until;
+use crate::pipeline::conversation::{emulator, group};
+use crate::pipeline::on_both;
+use crate::stack::{DEADLINE, Ground, Parts, Stack};
+
+/// How it ended, what it printed, and what it said on the side.
+struct Ended {
+    code: Option<i32>,
+    printed: Vec<String>,
+    said: String,
+}
+
+async fn doctor(stack: &Stack, args: &[&str]) -> Ended {
+    let args: Vec<_> = ["doctor"].iter().chain(args).copied().collect();
+    let mut process = stack.ground.program(&stack.line, &args).start();
+    let code = process.finish().await.code();
+    Ended { code, printed: process.stdout(), said: process.stderr().join("\n") }
+}
+
+impl Ended {
+    #[track_caller]
+    fn is(&self, code: i32) {
+        assert_eq!(self.code, Some(code), "{}\n{}", self.printed.join("\n"), self.said);
+    }
+
+    /// The summary of `--json`, which is the last line.
+    fn summary(&self) -> Value {
+        serde_json::from_str(self.printed.last().unwrap()).unwrap()
+    }
+}
+
+async fn run(ground: &Ground, sql: &str) {
+    if let Some(database) = &ground.database {
+        database.query(sql).await;
+        return;
+    }
+    let file = format!("sqlite://{}/chatkeep.db", ground.folder.path().display());
+    let mut connection = SqliteConnection::connect(&file).await.unwrap();
+    connection.execute(AssertSqlSafe(sql.to_owned())).await.unwrap();
+}
+
+/// A group with some messages, all of them kept and found.
+async fn talking(parts: Parts) -> (Stack, String) {
+    let mut stack = Stack::start(parts, emulator().await).await;
+    let (chat, people) = group(&mut stack).await;
+    for n in 0..12 {
+        let text = format!("number {n} of a long talk");
+        stack.line.say(&chat.chat_id, &people[n % 3].user_id, &text).await.unwrap();
+    }
+    stack.kept(&chat.chat_id, 12).await;
+    stack.drained().await;
+    (stack, chat.chat_id)
+}
+
+async fn differences_are_told_and_set_right(parts: Parts) {
+    let (stack, channel) = talking(parts).await;
+    let well = doctor(&stack, &["--deep"]).await;
+    well.is(0);
+    assert!(well.printed[0].starts_with("no difference: 1 channels, "), "{:?}", well.printed);
+    assert!(well.printed[0].ends_with(" messages in the index"), "{:?}", well.printed);
+
+    run(&stack.ground, "UPDATE channels SET message_count = message_count + 1").await;
+    let found = doctor(&stack, &[]).await;
+    found.is(1);
+    let line = format!("{channel}: messages of the channel: recorded: 13; true: 12");
+    assert_eq!(found.printed[0], line);
+    assert!(found.printed[1].starts_with("1 different: "), "{:?}", found.printed);
+    assert!(found.said.ends_with("1 difference is left"), "{}", found.said);
+    let found = doctor(&stack, &["--json", "--channel", &channel]).await;
+    found.is(1);
+    let line: Value = serde_json::from_str(&found.printed[0]).unwrap();
+    assert_eq!((&line["check"], &line["truth"]), (&"channel_messages".into(), &"12".into()));
+    assert_eq!((&line["place"], &line["mended"]), (&channel.as_str().into(), &false.into()));
+    assert_eq!(found.summary()["differences"], 1);
+
+    let mended = doctor(&stack, &["--repair", "--json"]).await;
+    mended.is(0);
+    assert_eq!(
+        (&mended.summary()["differences"], &mended.summary()["mended"]),
+        (&1.into(), &1.into())
+    );
+    doctor(&stack, &[]).await.is(0);
+}
+
+async fn a_running_service_sets_its_index_right(parts: Parts) {
+    let (stack, channel) = talking(parts).await;
+    // Behind the service's back: the index still has it.
+    run(&stack.ground, "DELETE FROM messages WHERE content LIKE '%number 3 of%'").await;
+    let found = doctor(&stack, &[]).await;
+    found.is(1);
+    let index = format!("{channel} ");
+    let of_index = |line: &&String| line.starts_with(&index) && line.contains("1 not kept");
+    assert_eq!(found.printed.iter().filter(of_index).count(), 1, "{:?}", found.printed);
+    doctor(&stack, &["--repair"]).await.is(0);
+    until("the service has done it", DEADLINE, async || doctor(&stack, &[]).await.code == Some(0))
+        .await;
+}
+
+async fn what_cannot_be_checked_ends_it_with_code_2(parts: Parts) {
+    let stack = Stack::start(parts, emulator().await).await;
+    let unknown = doctor(&stack, &["--channel", "Cnowhere"]).await;
+    unknown.is(2);
+    assert!(unknown.said.contains("there is no channel Cnowhere"), "{}", unknown.said);
+    let away = doctor(&stack, &["--database", "postgres://nobody@127.0.0.1:1/none"]).await;
+    away.is(2);
+    assert!(away.said.contains("cannot open the database"), "{}", away.said);
+}
+
+on_both!(
+    differences_are_told_and_set_right,
+    a_running_service_sets_its_index_right,
+    what_cannot_be_checked_ends_it_with_code_2,
+);

@@ -1,0 +1,121 @@
+//! What was taken back is gone from every place that keeps something.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chatkeep_core::bus::embedded::EmbeddedBus;
+use chatkeep_core::bus::nats::NatsBus;
+use chatkeep_core::bus::{Bus, BusLimits};
+use chatkeep_core::event::{Envelope, PlatformKind};
+use chatkeep_core::time::SystemClock;
+use chatkeep_workers::StageName;
+use chatkeep_workers::graves::Graves;
+use serde_json::json;
+use serde_json::value::to_raw_value;
+
+use crate::harness::nats::Nats;
+use crate::harness::scratch;
+use crate::harness::wait::until;
+use crate::pipeline::conversation::{emulator, group};
+use crate::stack::{DEADLINE, Parts, Stack};
+use crate::store::{Fixture, said, unsent};
+
+/// Files under a folder that hold these bytes.
+fn holding(folder: &Path, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(holding(&path, text));
+        } else if let Ok(bytes) = std::fs::read(&path)
+            && bytes.windows(text.len()).any(|window| window == text.as_bytes())
+        {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_file_holds_what_was_taken_back() {
+    const SECRET: &str = "burn after reading 機密計畫書";
+    const EDITED: &str = "first draft of 機密計畫書";
+    let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
+    let (group, people) = group(&mut stack).await;
+    let (channel, user) = (group.chat_id.as_str(), people[1].user_id.as_str());
+    let told = stack.line.say(channel, user, SECRET).await.unwrap();
+    let edited = stack.line.say(channel, user, EDITED).await.unwrap();
+    stack.drained().await;
+    assert!(!holding(stack.ground.folder.path(), SECRET).is_empty(), "it is kept at first");
+    stack.line.edit(edited.message_id().unwrap(), "final").await.unwrap();
+    stack.line.unsend(told.message_id().unwrap()).await.unwrap();
+    stack.drained().await;
+    // Files are tidied now and then, and whenever the program starts.
+    stack.crash().await;
+    for text in [SECRET, EDITED] {
+        let mut left = Vec::new();
+        until("no file holds it", DEADLINE, async || {
+            left = holding(stack.ground.folder.path(), text);
+            left.is_empty()
+        })
+        .await;
+    }
+}
+
+/// A message's event on its way, which a stage then gives up on.
+async fn bury(bus: &Bus, message: &str) {
+    let raw = json!({
+        "type": "message", "mode": "active", "timestamp": 10, "webhookEventId": message,
+        "source": {"type": "group", "groupId": "C1", "userId": "U1"},
+        "message": {"type": "text", "id": message, "text": "a secret"},
+    });
+    let envelope = Envelope {
+        v: Envelope::VERSION,
+        id: message.into(),
+        platform: PlatformKind::Line,
+        bot: "main".to_owned(),
+        channel: Some("C1".into()),
+        received_at: 10,
+        raw: to_raw_value(&raw).unwrap(),
+    };
+    let spec = StageName::Assistant.consumer(Duration::from_secs(30));
+    let mut consumer = bus.consume(&spec).await.unwrap();
+    bus.publish(vec![envelope.to_outgoing().unwrap()]).await.unwrap();
+    let delivery = consumer.fetch(1, Duration::from_secs(30)).await.unwrap().remove(0);
+    delivery.bury("it failed").await.unwrap();
+}
+
+async fn dead_letters_are_dropped(bus: Bus) {
+    let fixture = Fixture::sqlite().await;
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    for message in ["stays", "regretted"] {
+        bury(&bus, message).await;
+        fixture.keep(&[said("C1", message, 10, "a secret")], 11).await;
+    }
+    let graves = Graves { store: fixture.store.clone(), bus: bus.clone() };
+    assert_eq!(graves.clear().await, Ok(0));
+    fixture.keep(&[unsent("C1", "regretted", 12)], 13).await;
+    assert_eq!(graves.clear().await, Ok(1));
+    assert_eq!(graves.clear().await, Ok(0));
+    let left = bus.dead_letters(10).await.unwrap();
+    let left: Vec<_> = left.iter().map(|letter| letter.message_id.as_str()).collect();
+    assert_eq!(left, ["line:main:stays"]);
+}
+
+#[tokio::test]
+async fn dead_letters_of_messages_taken_back_are_dropped_here() {
+    let folder = scratch::folder("bus-");
+    let clock = Arc::new(SystemClock);
+    let bus = EmbeddedBus::open(folder.path(), BusLimits::default(), clock).await.unwrap();
+    dead_letters_are_dropped(Bus::Embedded(bus)).await;
+}
+
+#[tokio::test]
+async fn dead_letters_of_messages_taken_back_are_dropped_on_nats() {
+    let nats = Nats::start().await;
+    let clock = Arc::new(SystemClock);
+    let bus = NatsBus::connect(&nats.url(), BusLimits::default(), clock).await.unwrap();
+    dead_letters_are_dropped(Bus::Nats(bus)).await;
+}

@@ -1,0 +1,135 @@
+//! Outgoing webhooks: delivery as such on both databases with a clock that is moved by hand, and
+//! through the whole program.
+
+mod delivery;
+mod flood;
+mod flow;
+pub(crate) mod sink;
+mod verify;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_core::platform::Bots;
+use chatkeep_core::store::{Delivery, HappeningKind, NewWebhook, StoreError, Told, WebhookChange};
+use chatkeep_core::time::{Clock as _, ManualClock, SharedClock, Timestamp};
+use chatkeep_core::{id::WebhookId, signing};
+use chatkeep_workers::notifier::{Bodies, Notifier, NotifierSettings};
+use secrecy::ExposeSecret as _;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use self::sink::Sink;
+use crate::harness::wait::until;
+use crate::stack::DEADLINE;
+use crate::store::{Fixture, said};
+
+/// Tells by ids only: what bodies hold is tested through the whole program.
+#[derive(Debug)]
+struct Plain;
+
+impl Bodies for Plain {
+    async fn body(&self, told: &Told, _: Option<Timestamp>) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(Some(serde_json::to_vec(&serde_json::json!({"subject": told.subject}))?))
+    }
+}
+
+/// A store with a group, a sink, a clock, and notifiers.
+struct Bench {
+    fixture: Fixture,
+    sink: Sink,
+    clock: Arc<ManualClock>,
+    stop: CancellationToken,
+    notifiers: Vec<JoinHandle<()>>,
+    said: usize,
+}
+
+fn settings() -> NotifierSettings {
+    NotifierSettings {
+        parallel: 64,
+        parallel_each: 4,
+        timeout: Duration::from_secs(15),
+        retries: vec![Duration::from_secs(5), Duration::from_mins(5), Duration::from_mins(30)],
+        give_up: Duration::from_hours(5 * 24),
+        keep: Duration::from_hours(30 * 24),
+        tell_owners: false,
+    }
+}
+
+impl Bench {
+    async fn new(fixture: Fixture) -> Self {
+        let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_323_045_678)));
+        fixture.group("C1", &["U1"]).await;
+        fixture.subscribe("C1", "U1", 5).await;
+        let sink = Sink::start().await;
+        let stop = CancellationToken::new();
+        Self { fixture, sink, clock, stop, notifiers: Vec::new(), said: 0 }
+    }
+
+    fn start(&mut self, settings: NotifierSettings, allow_private: bool) {
+        let notifier = Notifier {
+            store: self.fixture.store.clone(),
+            bodies: Plain,
+            http: GuardedClient::new(allow_private).unwrap(),
+            bots: Bots::default(),
+            clock: Arc::clone(&self.clock) as SharedClock,
+            settings,
+        };
+        self.notifiers.push(tokio::spawn(notifier.run(self.stop.clone())));
+    }
+
+    /// A webhook of that user to that path of the sink; its id.
+    async fn hook(&self, user: &str, path: &str) -> WebhookId {
+        let id = WebhookId::from(format!("wh_{user}{}", path.replace('/', "_")));
+        let url = self.sink.url(path);
+        let change = WebhookChange {
+            url: &url,
+            description: "",
+            events: &HappeningKind::ALL,
+            channels: None,
+            enabled: true,
+        };
+        let (user, secret) = (user.into(), signing::secret([1; 32]));
+        let new = NewWebhook { id: &id, user: &user, secret: &secret, change, not_before: None };
+        assert!(self.fixture.store.add_webhook(&new, self.clock.now()).await.unwrap());
+        id
+    }
+
+    /// That many messages more.
+    async fn say(&mut self, count: usize) {
+        let now = self.clock.now();
+        let first = self.said;
+        self.said += count;
+        let all: Vec<_> =
+            (first..self.said).map(|n| said("C1", &format!("m{n}"), now.millis(), "x")).collect();
+        self.fixture.store.keep(&all, now).await.unwrap();
+    }
+
+    async fn log(&self, hook: &WebhookId) -> Vec<Delivery> {
+        self.fixture.store.webhook_deliveries(hook, None, None, 1_000).await.unwrap()
+    }
+
+    /// Waits until the only delivery of a webhook has been tried so often.
+    async fn tried(&self, hook: &WebhookId, times: i64) -> Delivery {
+        let mut found = None;
+        until(&format!("{times} attempts"), DEADLINE, async || {
+            found = self.log(hook).await.pop().filter(|delivery| delivery.attempts == times);
+            found.is_some()
+        })
+        .await;
+        found.unwrap()
+    }
+
+    async fn end(self) {
+        self.stop.cancel();
+        for notifier in self.notifiers {
+            notifier.await.unwrap();
+        }
+    }
+}
+
+/// The secret that [`Bench::hook`] gives.
+fn secret() -> String {
+    signing::secret([1; 32]).expose_secret().to_owned()
+}

@@ -1,0 +1,170 @@
+//! Whoever receives webhooks: a server that keeps what comes and answers as it is told.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, Response, StatusCode, Uri};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+/// How a path answers.
+#[derive(Clone)]
+pub(crate) enum Reply {
+    /// With a status and a header.
+    Status(u16, Option<(&'static str, String)>),
+    /// With what it was told.
+    Echo,
+    /// Never.
+    Hang,
+    /// Without an end.
+    Endless,
+    /// With 200, or 500 for so many in a hundred deliveries' first attempts.
+    Flaky(u64),
+}
+
+/// A request as it came.
+#[derive(Clone, Debug)]
+pub(crate) struct Received {
+    pub(crate) path: String,
+    pub(crate) headers: HashMap<String, String>,
+    pub(crate) body: String,
+    /// Whether it was answered with success.
+    pub(crate) taken: bool,
+}
+
+impl Received {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.headers["webhook-id"]
+    }
+
+    /// As the verifiers read it.
+    pub(crate) fn to_verify(&self, secret: &str) -> Value {
+        json!({"secret": secret, "headers": self.headers, "body": self.body})
+    }
+}
+
+#[derive(Default)]
+struct Kept {
+    replies: Mutex<HashMap<String, Reply>>,
+    received: Mutex<Vec<Received>>,
+}
+
+/// The server. Dropping it ends it.
+pub(crate) struct Sink {
+    address: SocketAddr,
+    kept: Arc<Kept>,
+    stop: CancellationToken,
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl Sink {
+    pub(crate) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (kept, stop) = (Arc::<Kept>::default(), CancellationToken::new());
+        let router = Router::new().fallback(receive).with_state(Arc::clone(&kept));
+        let ended = stop.clone();
+        tokio::spawn(async move {
+            let serve = axum::serve(listener, router).into_future();
+            ended.run_until_cancelled(serve).await
+        });
+        Self { address, kept, stop }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// From now on that path answers so; paths that nobody spoke of answer 200.
+    pub(crate) fn answer(&self, path: &str, reply: Reply) {
+        let mut replies = self.kept.replies.lock().unwrap_or_else(PoisonError::into_inner);
+        replies.insert(path.to_owned(), reply);
+    }
+
+    pub(crate) fn status(&self, path: &str, status: u16) {
+        self.answer(path, Reply::Status(status, None));
+    }
+
+    /// What came to a path so far.
+    pub(crate) fn at(&self, path: &str) -> Vec<Received> {
+        let received = self.kept.received.lock().unwrap_or_else(PoisonError::into_inner);
+        received.iter().filter(|received| received.path == path).cloned().collect()
+    }
+}
+
+async fn receive(
+    State(kept): State<Arc<Kept>>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    let path = uri.path().to_owned();
+    let reply = kept.replies.lock().unwrap_or_else(PoisonError::into_inner).get(&path).cloned();
+    let body = String::from_utf8(body.to_vec()).unwrap();
+    let headers = headers
+        .iter()
+        .map(|(name, value)| (name.as_str().to_owned(), value.to_str().unwrap().to_owned()))
+        .collect();
+    let mut received = Received { path, headers, body: body.clone(), taken: false };
+    let (status, header) = kept.status_of(reply.as_ref(), &received);
+    received.taken = status.is_success() && !matches!(reply, Some(Reply::Hang));
+    kept.received.lock().unwrap_or_else(PoisonError::into_inner).push(received);
+    let answer = Response::builder().status(status);
+    let answer = match header {
+        Some((name, value)) => answer.header(name, value),
+        None => answer,
+    };
+    match reply {
+        Some(Reply::Hang) => std::future::pending().await,
+        Some(Reply::Echo) => answer.body(Body::from(body)).unwrap(),
+        Some(Reply::Endless) => {
+            let chunk = || Ok::<_, Infallible>(Bytes::from_static(&[b'x'; 8_192]));
+            let endless = futures_util::stream::repeat_with(chunk);
+            answer.body(Body::from_stream(endless)).unwrap()
+        }
+        _ => answer.body(Body::from("noted")).unwrap(),
+    }
+}
+
+impl Kept {
+    fn status_of(
+        &self,
+        reply: Option<&Reply>,
+        received: &Received,
+    ) -> (StatusCode, Option<(&'static str, String)>) {
+        match reply {
+            Some(Reply::Status(status, header)) => {
+                (StatusCode::from_u16(*status).unwrap(), header.clone())
+            }
+            Some(Reply::Flaky(part)) => {
+                let before = self.received.lock().unwrap_or_else(PoisonError::into_inner);
+                let tries = before.iter().filter(|r| r.id() == received.id()).count();
+                // The attempt first, so that all that follows mixes it in.
+                let tries = u8::try_from(tries % 256).unwrap();
+                let chance = [tries].into_iter().chain(received.id().bytes());
+                let chance = chance.fold(7_u64, |hash, byte| {
+                    (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+                });
+                let fails = chance >> 20 & 0xffff;
+                let ok = fails % 100 >= *part;
+                (if ok { StatusCode::OK } else { StatusCode::INTERNAL_SERVER_ERROR }, None)
+            }
+            _ => (StatusCode::OK, None),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The official verifiers of Standard Webhooks (`tests/hooks`), in Python and JavaScript.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use serde_json::Value;
+
+use crate::harness::process::Program;
+use crate::harness::scratch;
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hooks");
+
+/// Every delivery is accepted by both.
+pub(crate) async fn all(cases: &[Value]) {
+    assert!(!cases.is_empty());
+    assert_eq!(accepted(cases).await, vec![(true, true); cases.len()]);
+}
+
+/// No delivery is accepted by either.
+pub(crate) async fn none(cases: &[Value]) {
+    assert_eq!(accepted(cases).await, vec![(false, false); cases.len()]);
+}
+
+async fn accepted(cases: &[Value]) -> Vec<(bool, bool)> {
+    let folder = scratch::folder("hooks-");
+    let file = folder.path().join("cases");
+    let mut lines = String::new();
+    for case in cases {
+        writeln!(lines, "{case}").unwrap();
+    }
+    fs::write(&file, lines).unwrap();
+    let python = run(".venv/bin/python", "verify.py", file.to_str().unwrap()).await;
+    let node = format!("{}/tests/oidc/node_modules/.bin/node", env!("CARGO_MANIFEST_DIR"));
+    let script = run(&node, "verify.mjs", file.to_str().unwrap()).await;
+    assert_eq!((python.len(), script.len()), (cases.len(), cases.len()));
+    python.into_iter().zip(script).collect()
+}
+
+async fn run(program: &str, script: &str, file: &str) -> Vec<bool> {
+    let program =
+        if program.starts_with('/') { program.to_owned() } else { format!("{FOLDER}/{program}") };
+    let mut process = Program::new(&program)
+        .args([script, file])
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .folder(FOLDER)
+        .start();
+    let status = process.finish().await;
+    let said = process.stderr().join("\n");
+    assert!(status.success(), "{status}; tests/run installs what is missing\n{said}");
+    process.stdout().iter().map(|line| line == "accepted").collect()
+}

@@ -1,0 +1,224 @@
+//! The surface for models through the real program: the protocol in its three revisions, every
+//! tool, who may call what, and what other people's clients and suites make of it.
+
+mod clients;
+mod conformance;
+mod doors;
+mod oauth;
+mod pages;
+mod permissions;
+mod protocol;
+mod texts;
+mod tools;
+
+use chatkeep_core::config::Database;
+use chatkeep_core::id::{ChannelId, KeyId, UserId};
+use chatkeep_core::message::MessageChange;
+use chatkeep_core::role::Scope;
+use chatkeep_core::store::{ChannelChange, NewKey, SightingKind, Store};
+use chatkeep_core::time::Timestamp;
+use reqwest::header::HeaderMap;
+use reqwest::{Client, RequestBuilder, StatusCode};
+use serde_json::{Value, json};
+
+use crate::harness::http;
+use crate::pipeline::conversation::emulator;
+use crate::stack::{DEADLINE, Ground, Parts, Stack};
+use crate::store::{at, said, sighting};
+
+/// A channel that only the store knows, owned by [`ANN`], with [`BO`] in it.
+const CHANNEL: &str = "C0000000000000000000000000000models";
+const ANN: &str = "U00000000000000000000000000000000ann";
+const BO: &str = "U000000000000000000000000000000000bo";
+
+/// The revisions, the newest last.
+const REVISIONS: [&str; 3] = ["2025-06-18", "2025-11-25", "2026-07-28"];
+const NEWEST: &str = REVISIONS[2];
+
+/// The program, its store from the inside, and keys of two people: `ck_ann` and `ck_bo`.
+struct Models {
+    stack: Stack,
+    store: Store,
+    http: Client,
+}
+
+/// An answer of `/mcp`.
+#[derive(Debug)]
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Value,
+}
+
+impl Answer {
+    /// A header's text; empty when it is not there.
+    fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
+    }
+
+    /// The result of a request that was understood.
+    #[track_caller]
+    fn result(&self) -> &Value {
+        assert_eq!(self.status, StatusCode::OK, "{}", self.body);
+        assert!(self.body["result"].is_object(), "{}", self.body);
+        &self.body["result"]
+    }
+
+    /// What a tool gave.
+    #[track_caller]
+    fn given(&self) -> &Value {
+        let result = self.result();
+        assert_ne!(result["isError"], true, "{result}");
+        &result["structuredContent"]
+    }
+
+    /// A tool's text.
+    #[track_caller]
+    fn text(&self) -> &str {
+        self.result()["content"][0]["text"].as_str().unwrap()
+    }
+
+    /// What a tool that failed tells the model.
+    #[track_caller]
+    fn refusal(&self) -> &str {
+        assert_eq!(self.result()["isError"], true, "{}", self.body);
+        assert!(self.result()["structuredContent"].is_null(), "{}", self.body);
+        self.text()
+    }
+}
+
+impl Models {
+    async fn start(settings: &[(&'static str, &str)]) -> Self {
+        let mut ground = Ground::new(Parts::Embedded).await;
+        ground.settings.extend(settings.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        let stack = Stack::on(ground, emulator().await).await;
+        let folder = stack.ground.folder.path();
+        let store = Store::open(&Database::Sqlite, folder, 2).await.unwrap();
+        let models = Self { stack, store, http: http::client(DEADLINE) };
+        models.channel(CHANNEL, &[ANN, BO]).await;
+        models.key("ck_ann", ANN, |_| {}).await;
+        models.key("ck_bo", BO, |_| {}).await;
+        models
+    }
+
+    /// A channel with these people in it, subscribed by the first.
+    async fn channel(&self, channel: &str, people: &[&str]) {
+        let mut sightings = vec![sighting(channel, 1, SightingKind::BotJoined)];
+        for person in people {
+            sightings.push(sighting(channel, 1, SightingKind::Present((*person).into())));
+        }
+        self.store.sight(&sightings, at(1)).await.unwrap();
+        self.store.subscribe(&channel.into(), &people[0].into(), at(2)).await.unwrap();
+    }
+
+    /// A key of that person, with all scopes unless `shape` says otherwise.
+    async fn key(&self, secret: &str, user: &str, shape: impl FnOnce(&mut NewKey<'_>)) {
+        self.key_for(secret, user, None, shape).await;
+    }
+
+    /// A key of that person with which only these channels can be seen.
+    async fn bound_key(&self, secret: &str, user: &str, channels: &[ChannelId]) {
+        self.key_for(secret, user, Some(channels), |_| {}).await;
+    }
+
+    async fn key_for(
+        &self,
+        secret: &str,
+        user: &str,
+        channels: Option<&[ChannelId]>,
+        shape: impl FnOnce(&mut NewKey<'_>),
+    ) {
+        let (id, user) = (KeyId::from(secret.replace("ck_", "key_of_")), UserId::from(user));
+        self.store.add_user(&user, None, at(1)).await.unwrap();
+        let mut key = NewKey {
+            id: &id,
+            secret,
+            user: &user,
+            name: "test",
+            scopes: &Scope::ALL,
+            channels,
+            not_before: None,
+            expires_at: None,
+        };
+        shape(&mut key);
+        self.store.add_key(&key, at(1)).await.unwrap();
+    }
+
+    async fn keep(&self, changes: &[ChannelChange]) {
+        self.store.keep(changes, now()).await.unwrap();
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/mcp", self.stack.ground.address)
+    }
+
+    /// A request as clients of that revision make it, without a key.
+    fn request(&self, revision: &str, method: &str, params: Value) -> RequestBuilder {
+        let mut params = params;
+        let mut request = self
+            .http
+            .post(self.url())
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", revision);
+        if revision == NEWEST {
+            params["_meta"] = json!({
+                "io.modelcontextprotocol/protocolVersion": revision,
+                "io.modelcontextprotocol/clientCapabilities": {},
+            });
+            request = request.header("mcp-method", method);
+            if let Some(name) = params["name"].as_str() {
+                request = request.header("mcp-name", name.to_owned());
+            }
+        }
+        request.json(&json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}))
+    }
+
+    async fn ask(&self, revision: &str, method: &str, params: Value) -> Answer {
+        send(self.request(revision, method, params).bearer_auth("ck_ann")).await
+    }
+
+    /// A call of a tool with that key.
+    async fn call_as(&self, key: &str, tool: &str, arguments: Value) -> Answer {
+        let params = json!({"name": tool, "arguments": arguments});
+        send(self.request(NEWEST, "tools/call", params).bearer_auth(key)).await
+    }
+
+    /// A call of a tool as Ann.
+    async fn call(&self, tool: &str, arguments: Value) -> Answer {
+        self.call_as("ck_ann", tool, arguments).await
+    }
+}
+
+async fn send(request: RequestBuilder) -> Answer {
+    let answer = request.send().await.unwrap();
+    let (status, headers) = (answer.status(), answer.headers().clone());
+    let body = answer.bytes().await.unwrap();
+    let body = serde_json::from_slice(&body)
+        .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&body).into_owned()));
+    Answer { status, headers, body }
+}
+
+fn now() -> Timestamp {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    at(i64::try_from(now.as_millis()).unwrap())
+}
+
+/// A message of that person at that time, such as `2026-01-02T03:04:05Z`.
+fn message(id: &str, user: &str, time: &str, text: &str) -> ChannelChange {
+    message_in(CHANNEL, id, user, time, text)
+}
+
+fn message_in(channel: &str, id: &str, user: &str, time: &str, text: &str) -> ChannelChange {
+    let time = Timestamp::parse(time).unwrap();
+    let mut message = said(channel, id, time.millis(), text);
+    if let MessageChange::Received(received) = &mut message.change {
+        received.sender = Some(user.into());
+    }
+    message
+}
+
+#[track_caller]
+fn texts(list: &Value, of: &str) -> Vec<String> {
+    let rows = list.as_array().unwrap_or_else(|| panic!("no list: {list}"));
+    rows.iter().map(|row| row[of].as_str().unwrap_or_default().to_owned()).collect()
+}

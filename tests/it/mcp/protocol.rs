@@ -1,0 +1,122 @@
+//! The protocol itself: three revisions from one address that keeps nothing between requests.
+
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+
+use super::{Models, NEWEST, REVISIONS, send};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn older_revisions_begin_with_a_handshake_that_leaves_no_trace() {
+    let models = Models::start(&[]).await;
+    for revision in &REVISIONS[..2] {
+        let hello = json!({
+            "protocolVersion": revision,
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        });
+        let answer = models.ask(revision, "initialize", hello).await;
+        let result = answer.result();
+        assert_eq!(result["protocolVersion"], *revision);
+        assert_eq!(result["serverInfo"]["name"], "chatkeep");
+        assert!(result["capabilities"]["tools"].is_object(), "{result}");
+        assert!(result["instructions"].as_str().unwrap().contains("list_channels"));
+        assert!(!answer.headers.contains_key("mcp-session-id"), "stateless");
+        assert_eq!(answer.header("content-type"), "application/json");
+        let listed = models.ask(revision, "tools/list", json!({})).await;
+        assert_eq!(listed.result()["tools"].as_array().unwrap().len(), 4);
+        for new in ["resultType", "ttlMs", "cacheScope"] {
+            assert!(listed.result()[new].is_null(), "{new} is not known in {revision}");
+        }
+        assert!(models.ask(revision, "ping", json!({})).await.result().is_object());
+        let call = json!({"name": "list_channels", "arguments": {}});
+        let called = models.ask(revision, "tools/call", call).await;
+        assert_eq!(called.given()["channels"].as_array().unwrap().len(), 1);
+        assert!(called.result()["resultType"].is_null());
+        let noted = models
+            .http
+            .post(models.url())
+            .bearer_auth("ck_ann")
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", *revision)
+            .json(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        assert_eq!(send(noted).await.status, StatusCode::ACCEPTED);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_newest_revision_needs_no_handshake() {
+    let models = Models::start(&[]).await;
+    let answer = models.ask(NEWEST, "server/discover", json!({})).await;
+    let result = answer.result();
+    assert_eq!(result["supportedVersions"], json!(REVISIONS));
+    assert_eq!(
+        (&result["resultType"], &result["cacheScope"]),
+        (&json!("complete"), &json!("public"))
+    );
+    assert!(result["ttlMs"].as_u64().unwrap() > 0, "{result}");
+    assert!(result["instructions"].as_str().unwrap().contains("never follow instructions"));
+    let listed = models.ask(NEWEST, "tools/list", json!({})).await;
+    assert_eq!(listed.result()["resultType"], "complete");
+    assert_eq!(listed.result()["cacheScope"], "public");
+    assert!(listed.result()["ttlMs"].as_u64().unwrap() > 0);
+    let called = models.call("list_channels", json!({})).await;
+    assert_eq!(called.result()["resultType"], "complete");
+    let who = &called.result()["_meta"]["io.modelcontextprotocol/serverInfo"];
+    assert_eq!(who["name"], "chatkeep");
+    // What the revision took away, and what is not offered in any.
+    for gone in ["ping", "resources/list", "prompts/list", "completion/complete", "nonsense"] {
+        let answer = models
+            .ask(
+                NEWEST,
+                gone,
+                json!({"ref": {"type": "ref/prompt", "name": "x"},
+            "argument": {"name": "a", "value": "b"}}),
+            )
+            .await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{gone}: {}", answer.body);
+        assert_eq!(answer.body["error"]["code"], -32601, "{gone}: {}", answer.body);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn headers_must_say_what_the_body_says() {
+    let models = Models::start(&[]).await;
+    let call = json!({"name": "list_channels", "arguments": {}});
+    let request = || models.request(NEWEST, "tools/call", call.clone()).bearer_auth("ck_ann");
+    assert!(send(request()).await.result().is_object());
+    // Header values are added to what is there, so each of these contradicts.
+    for (name, value) in [("mcp-method", "tools/list"), ("mcp-name", "get_members")] {
+        let mut wrong = request().build().unwrap();
+        wrong.headers_mut().insert(name, value.parse().unwrap());
+        let answer = models.http.execute(wrong).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{name}");
+        let body: serde_json::Value = answer.json().await.unwrap();
+        assert_eq!(body["error"]["code"], -32020, "{name}: {body}");
+    }
+    let mut bare = request().build().unwrap();
+    bare.headers_mut().remove("mcp-method");
+    let answer = models.http.execute(bare).await.unwrap();
+    assert_eq!(answer.status(), StatusCode::BAD_REQUEST);
+    let old = models.ask("1999-01-01", "tools/list", json!({})).await;
+    assert_eq!(old.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_calls_are_taken() {
+    let models = Models::start(&[]).await;
+    for method in [Method::GET, Method::DELETE] {
+        let answer = models.http.request(method.clone(), models.url()).bearer_auth("ck_ann");
+        let answer = send(answer.header("accept", "text/event-stream")).await;
+        assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED, "{method}");
+        assert_eq!(answer.header("allow"), "POST");
+    }
+    let plain = models.http.post(models.url()).bearer_auth("ck_ann");
+    let refused = send(plain.header("accept", "text/html").json(&json!({}))).await;
+    assert_eq!(refused.status, StatusCode::NOT_ACCEPTABLE);
+    let long = "x".repeat(300_000);
+    let large = models.call("search_messages", json!({"query": long})).await;
+    assert_eq!(large.status, StatusCode::PAYLOAD_TOO_LARGE);
+    let unknown = models.call("delete_everything", json!({})).await;
+    assert_eq!(unknown.body["error"]["code"], -32602, "{}", unknown.body);
+    assert_eq!(unknown.body["error"]["message"], "Unknown tool: delete_everything");
+}

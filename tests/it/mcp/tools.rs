@@ -1,0 +1,191 @@
+//! What the tools are and give.
+
+use serde_json::{Value, json};
+
+use super::{ANN, BO, CHANNEL, Models, NEWEST, message, message_in, texts};
+use crate::harness::wait::until;
+use crate::stack::DEADLINE;
+use crate::store::{edited, unsent};
+
+/// Four messages on two days, one of them edited and one taken back.
+async fn talk() -> Models {
+    let models = Models::start(&[]).await;
+    models
+        .keep(&[
+            message("m1", ANN, "2026-01-02T03:04:05.678Z", "lunch at noon?"),
+            message("m2", BO, "2026-01-02T04:00:00Z", "yes"),
+            message("m3", ANN, "2026-01-03T05:00:00Z", "wrong"),
+            message("m4", BO, "2026-01-03T06:00:00Z", "never mind"),
+            edited(CHANNEL, "m3", 1_767_416_500_000, "right"),
+            unsent(CHANNEL, "m4", 1_767_420_100_000),
+        ])
+        .await;
+    models
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tools_are_described_for_models() {
+    let models = Models::start(&[]).await;
+    let listed = models.ask(NEWEST, "tools/list", json!({})).await;
+    let tools = listed.result()["tools"].as_array().unwrap();
+    let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["list_channels", "get_messages", "search_messages", "get_members"]);
+    for tool in tools {
+        let name = &tool["name"];
+        assert!(tool["title"].is_string() && tool["description"].is_string(), "{name}");
+        assert_eq!(tool["annotations"]["readOnlyHint"], true, "{name}");
+        assert_eq!(tool["annotations"]["destructiveHint"], false, "{name}");
+        assert_eq!(tool["annotations"]["openWorldHint"], false, "{name}");
+        let (takes, gives) = (&tool["inputSchema"], &tool["outputSchema"]);
+        assert_eq!((&takes["type"], &gives["type"]), (&json!("object"), &json!("object")));
+        for (argument, schema) in takes["properties"].as_object().unwrap() {
+            assert!(schema["description"].is_string(), "{name}: {argument}");
+        }
+        assert!(gives["properties"]["nextCursor"].is_object(), "{name}");
+        assert!(gives["properties"]["truncated"].is_object(), "{name}");
+    }
+    let size = serde_json::to_string(tools).unwrap().len();
+    assert!(size < 12_000, "{size} bytes that a model reads before it begins");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_are_short_and_complete() {
+    let models = talk().await;
+    let answer = models.call("get_messages", json!({"channelId": CHANNEL})).await;
+    let given = answer.given();
+    let rows = given["messages"].as_array().unwrap();
+    assert_eq!(texts(&given["messages"], "id"), ["m4", "m3", "m2", "m1"]);
+    assert_eq!(given["people"]["p1"]["userId"], BO);
+    assert_eq!(given["people"]["p2"]["userId"], ANN);
+    assert_eq!(
+        rows[3],
+        json!({"id": "m1", "time": "2026-01-02T03:04:05Z", "from": "p2", "text": "lunch at noon?"})
+    );
+    assert_eq!((&rows[1]["text"], &rows[1]["edited"]), (&json!("right"), &json!(true)));
+    assert_eq!((&rows[0]["unsent"], &rows[0]["text"]), (&json!(true), &Value::Null));
+    assert_eq!((&given["nextCursor"], &given["truncated"]), (&Value::Null, &json!(false)));
+    assert!(given["note"].as_str().unwrap().contains("never instructions"));
+    let text = answer.text();
+    assert!(text.contains("2026-01-03\n06:00:00 p1 [taken back]\n05:00:00 p2 \"right\" (edited)"));
+    assert!(text.contains("2026-01-02\n04:00:00 p1 \"yes\"\n03:04:05 p2 \"lunch at noon?\""));
+    assert!(text.contains(&format!("p2 = \"\" ({ANN})")), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_are_chosen_by_time_and_person() {
+    let models = talk().await;
+    models.store.set_time_zone(&CHANNEL.into(), "Asia/Taipei").await.unwrap();
+    for (arguments, expected) in [
+        (json!({"date": "2026-01-02"}), &["m2", "m1"][..]),
+        (json!({"from": "2026-01-03T00:00:00Z"}), &["m4", "m3"]),
+        // Days begin at 16:00 UTC of the day before.
+        (json!({"from": "2026-01-03", "to": "2026-01-04"}), &["m4", "m3"]),
+        (json!({"to": "2026-01-02T11:04:06+08:00"}), &["m1"]),
+        (json!({"senderId": ANN}), &["m3", "m1"]),
+        (
+            json!({"limit": 1, "senderId": BO, "to": "2026-01-03", "date": "", "cursor": null}),
+            &["m2"],
+        ),
+        (json!({"date": "2020-01-01"}), &[]),
+    ] {
+        let mut whole = arguments.clone();
+        whole["channelId"] = json!(CHANNEL);
+        let answer = models.call("get_messages", whole).await;
+        assert_eq!(texts(&answer.given()["messages"], "id"), expected, "{arguments}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn searches_go_through_one_channel_or_all() {
+    let models = talk().await;
+    models.channel("C2", &[ANN]).await;
+    let other = message_in("C2", "n1", ANN, "2026-01-05T00:00:00Z", "the lunch was good");
+    models.keep(&[other]).await;
+    models.stack.ground.command(&models.stack.line, &["reindex"]).await;
+    let search = async |arguments: Value| models.call("search_messages", arguments).await;
+    until("both are found", DEADLINE, async || {
+        search(json!({"query": "lunch"})).await.given()["total"] == 2
+    })
+    .await;
+    let all = search(json!({"query": "lunch"})).await;
+    let given = all.given();
+    assert_eq!(given["hits"].as_array().unwrap().len(), 2);
+    for hit in given["hits"].as_array().unwrap() {
+        let channel = given["channels"][hit["channel"].as_str().unwrap()].as_str().unwrap();
+        assert!([CHANNEL, "C2"].contains(&channel), "{hit}");
+        assert!(hit["text"].as_str().unwrap().contains("lunch"), "{hit}");
+        assert_eq!(given["people"][hit["from"].as_str().unwrap()]["userId"], ANN);
+    }
+    assert!(all.text().contains("c1 = ") && all.text().contains("2 of 2 found"), "{}", all.text());
+    for (arguments, expected) in [
+        (json!({"query": "lunch", "channelId": CHANNEL}), &["m1"][..]),
+        (json!({"query": "lunch", "from": "2026-01-04"}), &["n1"]),
+        (json!({"query": "lunch", "to": "2026-01-04T00:00:00Z"}), &["m1"]),
+        (json!({"query": "lunch before:2026-01-04"}), &["m1"]),
+        (json!({"query": "lunch", "senderId": BO}), &[]),
+        (json!({"query": "\"was good\""}), &["n1"]),
+        (json!({"query": "lunch -noon"}), &["n1"]),
+    ] {
+        let answer = search(arguments.clone()).await;
+        assert_eq!(texts(&answer.given()["hits"], "id"), expected, "{arguments}");
+    }
+    let first = search(json!({"query": "lunch", "limit": 1})).await;
+    let cursor = first.given()["nextCursor"].as_str().unwrap();
+    let second = search(json!({"query": "lunch", "limit": 1, "cursor": cursor})).await;
+    assert_ne!(first.given()["hits"][0]["id"], second.given()["hits"][0]["id"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn people_and_channels_are_listed() {
+    let models = Models::start(&[]).await;
+    let people = models.call("get_members", json!({"channelId": CHANNEL})).await;
+    let rows = people.given()["members"].as_array().unwrap();
+    assert_eq!(texts(&people.given()["members"], "userId"), [BO, ANN]);
+    assert_eq!(rows[1]["role"], "owner");
+    assert_eq!((&rows[0]["role"], &rows[0]["status"]), (&json!("member"), &json!("active")));
+    let left = models.call("get_members", json!({"channelId": CHANNEL, "status": "left"})).await;
+    assert_eq!(left.given()["members"], json!([]));
+    let channels = models.call("list_channels", json!({})).await;
+    assert_eq!(channels.given()["channels"][0]["channelId"], CHANNEL);
+    assert_eq!(channels.given()["channels"][0]["type"], "group");
+    assert_eq!(channels.given()["channels"][0]["status"], "active");
+    assert!(channels.text().contains(CHANNEL));
+    let usage = format!("http://{}/metrics", models.stack.ground.metrics);
+    let metrics = models.http.get(usage).send().await.unwrap().text().await.unwrap();
+    let counted = "chatkeep_mcp_calls_total{tool=\"get_members\",result=\"ok\"} 2";
+    assert!(metrics.contains(counted), "{metrics}");
+    assert!(metrics.contains("chatkeep_mcp_call_seconds_count{tool=\"list_channels\"} 1"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn errors_say_what_to_do_next() {
+    let models = talk().await;
+    let page = models.call("get_messages", json!({"channelId": CHANNEL, "limit": 1})).await;
+    let cursor = page.given()["nextCursor"].as_str().unwrap();
+    for (tool, arguments, expected) in [
+        ("get_messages", json!({"channelId": "Cnone"}), "call list_channels"),
+        ("get_messages", json!({"channelId": ""}), "call list_channels"),
+        ("get_members", json!({"channelId": "Cnone\n"}), "No channel \"Cnone\\n\""),
+        ("search_messages", json!({"query": "x", "channelId": "Cnone"}), "call list_channels"),
+        ("get_messages", json!({}), "missing field `channelId`"),
+        ("get_messages", json!({"channelId": CHANNEL, "limit": 500}), "limit: it must be a whole"),
+        ("get_messages", json!({"channelId": CHANNEL, "date": "today"}), "date: it must be a day"),
+        ("get_messages", json!({"channelId": CHANNEL, "from": "soon"}), "from: it must be a time"),
+        ("get_messages", json!({"channelId": CHANNEL, "order": "asc"}), "unknown field `order`"),
+        ("get_messages", json!({"channelId": CHANNEL, "cursor": "x"}), "call again without cursor"),
+        (
+            "get_messages",
+            json!({"channelId": CHANNEL, "cursor": cursor, "senderId": ANN}),
+            "call again without cursor",
+        ),
+        ("get_members", json!({"channelId": CHANNEL, "cursor": cursor}), "without cursor"),
+        ("get_members", json!({"channelId": CHANNEL, "status": "gone"}), "status: unknown variant"),
+        ("search_messages", json!({"query": " "}), "query: q is 1 to 200 characters"),
+        ("search_messages", json!({"query": "type:song"}), "query: "),
+        ("list_channels", json!({"cursor": cursor}), "without cursor"),
+    ] {
+        let answer = models.call(tool, arguments.clone()).await;
+        let refusal = answer.refusal();
+        assert!(refusal.contains(expected), "{tool} {arguments}: {refusal}");
+    }
+}

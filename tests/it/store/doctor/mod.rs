@@ -1,0 +1,128 @@
+//! The doctor: nothing differs after whatever a store goes through, and what differs is found and
+//! set right.
+
+mod found;
+mod gaps;
+mod history;
+mod orders;
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use chatkeep::doctor::{Doctor, Options, Repair, Report};
+use chatkeep_core::blobs::{BlobId, Blobs};
+use chatkeep_core::config::{BlobsKind, S3Config};
+use chatkeep_core::message::{MessageChange, MessageType, Received};
+use chatkeep_core::store::{ChannelChange, Check, MediaKept, NewMedia};
+use chatkeep_core::time::SystemClock;
+use chatkeep_index::search::MessageIndex;
+use chatkeep_workers::indexer;
+use futures_util::stream;
+
+use super::{Fixture, at, change};
+
+/// A store with files and an index.
+pub(super) struct Ward {
+    pub(super) fixture: Fixture,
+    pub(super) blobs: Blobs,
+    pub(super) index: MessageIndex,
+}
+
+impl Ward {
+    pub(super) fn new(fixture: Fixture) -> Self {
+        let folder = fixture.folder.path();
+        let s3 = S3Config {
+            endpoint: None,
+            region: String::new(),
+            access_key_id: None,
+            secret_access_key: None,
+            path_style: true,
+        };
+        let blobs = Blobs::open(&BlobsKind::Folder(folder.join("blobs")), &s3).unwrap();
+        let index = MessageIndex::open(&folder.join("index")).unwrap();
+        Self { fixture, blobs, index }
+    }
+
+    pub(super) fn file(&self, blob: &BlobId) -> std::path::PathBuf {
+        let name = blob.as_str();
+        let folder = self.fixture.folder.path().join("blobs");
+        folder.join(&name[..2]).join(&name[2..4]).join(name)
+    }
+
+    /// Stores a file for a media message, as a worker does.
+    pub(super) async fn store_file(
+        &self,
+        channel: &str,
+        message: &str,
+        content: &str,
+        preview: Option<&str>,
+        now: i64,
+    ) -> (MediaKept, BlobId) {
+        let claim = self.put(content, now).await;
+        let blob = claim.blob().clone();
+        let preview = match preview {
+            Some(preview) => Some((self.put(preview, now).await, "image/png".to_owned())),
+            None => None,
+        };
+        let bytes = i64::try_from(content.len()).unwrap();
+        let media = NewMedia { claim, bytes, content_type: "image/png".to_owned(), preview };
+        let kept =
+            self.fixture.store.store_media(&channel.into(), &message.into(), &media, at(now)).await;
+        (kept.unwrap(), blob)
+    }
+
+    async fn put(&self, content: &str, now: i64) -> chatkeep_core::store::BlobClaim {
+        let bytes = stream::iter([Ok::<_, Infallible>(Bytes::from(content.to_owned()))]);
+        let claim = async |id| self.fixture.store.claim_blob(id, at(now)).await.map_err(Into::into);
+        self.blobs.put(bytes, 1_000_000, claim).await.unwrap().1
+    }
+
+    pub(super) async fn doctor(&self, repair: bool, deep: bool) -> Report {
+        let repair = repair.then(|| Repair { clock: Arc::new(SystemClock), bus: None });
+        let options = Options { deep, channels: None, patience: Duration::ZERO, repair };
+        let (store, blobs) = (&self.fixture.store, &self.blobs);
+        let doctor = Doctor { store, blobs, index: Some(&self.index), options };
+        doctor.run(&mut |_| {}).await.unwrap()
+    }
+
+    /// Nothing differs.
+    pub(super) async fn is_well(&self) {
+        let report = self.doctor(false, true).await;
+        assert!(report.is_clean(), "{report}");
+    }
+
+    /// Indexes everything, as the indexer does.
+    pub(super) async fn index_all(&self) {
+        let all = self.fixture.store.all_messages(None, 10_000).await.unwrap();
+        let keys: BTreeSet<_> = all.into_iter().map(|(c, m, _)| (c, m)).collect();
+        assert!(indexer::mend(&self.fixture.store, &self.index, &keys).await.unwrap());
+    }
+
+    /// These and nothing else are found; then they are set right, and nothing is found.
+    pub(super) async fn finds(&self, what: &str, checks: &[Check]) -> Report {
+        let report = self.doctor(false, true).await;
+        let found: BTreeSet<_> = report.findings.iter().map(|f| f.difference.check).collect();
+        assert_eq!(found, checks.iter().copied().collect(), "{what}: {report}");
+        assert_eq!(report.mended, 0, "{what}");
+        let mended = self.doctor(true, true).await;
+        assert_eq!((mended.left(), mended.is_clean()), (0, false), "{what}: {mended}");
+        let after = self.doctor(false, true).await;
+        assert!(after.is_clean(), "{what}: {after}");
+        report
+    }
+}
+
+pub(super) fn picture(channel: &str, message: &str, time: i64) -> ChannelChange {
+    let received = Received {
+        at: at(time),
+        sender: Some("U2".into()),
+        kind: MessageType::Image,
+        content: r#"{"type":"image"}"#.to_owned(),
+        quoted: None,
+        is_bot: false,
+    };
+    change(channel, message, MessageChange::Received(received))
+}

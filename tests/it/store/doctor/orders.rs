@@ -1,0 +1,155 @@
+//! Messages, edits, unsends, files, deletions and erasures in any order, any of them repeated: the
+//! same is kept, and the doctor finds no difference.
+
+use std::collections::BTreeSet;
+
+use chatkeep_core::plan::Plan;
+use chatkeep_core::store::{MediaStatus, MessageFilter, StoredMessage};
+use proptest::strategy::{Strategy as _, ValueTree as _};
+use proptest::test_runner::TestRunner;
+
+use super::{Ward, picture};
+use crate::store::{Fixture, at, edited, on_both, said, unsent};
+
+on_both!(any_order_and_repetition_keeps_the_same_and_counts_it_right);
+
+/// Histories tried, and orders of each.
+const HISTORIES: usize = 4;
+const ORDERS: usize = 5;
+/// Messages sent before this are deleted, and those of one person erased, at some moment.
+const DELETED: i64 = 130;
+const ERASED: i64 = 170;
+
+/// Something that happens to a channel.
+#[derive(Clone, Debug)]
+enum Happens {
+    Said(i64),
+    Picture(i64),
+    Edited(i64, i64),
+    Unsent(i64),
+    /// The media stage gets round to everything that waits.
+    Fetched,
+    Deleted,
+    Erased,
+    Joined,
+    Cancelled,
+    Upgraded,
+}
+
+/// A conversation of forty messages from time 100 on, some of which are edited or taken back.
+fn history(round: i64) -> Vec<Happens> {
+    let mut history = vec![Happens::Deleted, Happens::Erased, Happens::Fetched, Happens::Fetched];
+    history.extend([Happens::Joined, Happens::Cancelled, Happens::Upgraded]);
+    for n in 0..40 {
+        let sent = 100 + n * 3;
+        let is_picture = (n + round) % 4 == 0;
+        history.push(if is_picture { Happens::Picture(sent) } else { Happens::Said(sent) });
+        if (n + round) % 7 == 0 {
+            history.push(Happens::Unsent(sent));
+        }
+        if !is_picture && (n + round) % 5 == 0 {
+            history.extend([Happens::Edited(sent, sent + 1), Happens::Edited(sent, sent + 2)]);
+        }
+    }
+    history
+}
+
+async fn happen(ward: &Ward, channel: &str, what: &Happens, now: i64) {
+    let (fixture, name) = (&ward.fixture, |sent: &i64| format!("m{sent}"));
+    let (id, other) = (channel.into(), "U2".into());
+    match what {
+        Happens::Said(sent) => {
+            fixture.keep(&[said(channel, &name(sent), *sent, "what was said")], now).await;
+        }
+        Happens::Picture(sent) => {
+            fixture.keep(&[picture(channel, &name(sent), *sent)], now).await;
+        }
+        Happens::Edited(sent, time) => {
+            let text = format!("edited at {time}");
+            fixture.keep(&[edited(channel, &name(sent), *time, &text)], now).await;
+        }
+        Happens::Unsent(sent) => {
+            fixture.keep(&[unsent(channel, &name(sent), sent + 2)], now).await;
+        }
+        Happens::Fetched => fetch(ward, channel, now).await,
+        Happens::Deleted => {
+            while !fixture.store.delete_before(&id, at(DELETED), at(now)).await.unwrap().last {}
+        }
+        Happens::Erased => {
+            let erase = async || fixture.store.erase_person(&id, &other, at(ERASED), at(now)).await;
+            while !erase().await.unwrap().last {}
+        }
+        Happens::Joined => fixture.subscribe(channel, "U2", now).await,
+        Happens::Cancelled => {
+            fixture.store.unsubscribe(&id, &other, at(now)).await.unwrap();
+        }
+        Happens::Upgraded => {
+            fixture.store.set_plan(&other, Plan::Standard, at(now)).await.unwrap();
+        }
+    }
+}
+
+/// Files of the same few contents, so that messages share them.
+async fn fetch(ward: &Ward, channel: &str, now: i64) {
+    for item in ward.fixture.store.pending_media(at(now + 1), 1_000).await.unwrap() {
+        if item.channel.as_str() == channel {
+            let content = format!("picture {}", item.sent_at.millis() % 3);
+            ward.store_file(channel, item.message.as_str(), &content, Some("small"), now).await;
+        }
+    }
+}
+
+/// What is kept of a message, without when it came to be kept.
+fn shown(message: &StoredMessage) -> String {
+    let media = message.media.as_ref().map(|media| (media.status, media.bytes, &media.blob));
+    let StoredMessage { id, sent_at, sender, content, bytes, edited_at, unsent_at, .. } = message;
+    let sender = sender.as_ref().map(|sender| &sender.id);
+    let unsent = unsent_at.is_some();
+    format!("{id} {sent_at:?} {sender:?} {content:?} {bytes} {edited_at:?} {unsent} {media:?}")
+}
+
+async fn any_order_and_repetition_keeps_the_same_and_counts_it_right(fixture: Fixture) {
+    let (ward, mut runner) = (Ward::new(fixture), TestRunner::deterministic());
+    for round in 0..HISTORIES {
+        let history = history(i64::try_from(round).unwrap());
+        let mut pictures = Vec::new();
+        for order in 0..ORDERS {
+            let channel = format!("C{round}x{order}");
+            ward.fixture.group(&channel, &["U1", "U2"]).await;
+            ward.fixture.subscribe(&channel, "U1", 5).await;
+            // The first order is the one it happened in, once.
+            let twice: Vec<_> = history.iter().chain(&history).cloned().collect();
+            let shuffled = proptest::strategy::Just(twice).prop_shuffle();
+            let shuffled = shuffled.new_tree(&mut runner).unwrap().current();
+            let events = if order == 0 { history.clone() } else { shuffled };
+            for (now, event) in (1_000..).zip(&events) {
+                happen(&ward, &channel, event, now).await;
+            }
+            fetch(&ward, &channel, 9_000).await;
+            let filter = MessageFilter { limit: 100, ..MessageFilter::default() };
+            let page =
+                ward.fixture.store.messages(&channel.as_str().into(), &filter).await.unwrap();
+            assert!(page.next.is_none());
+            let waiting = |message: &StoredMessage| {
+                message.media.as_ref().is_some_and(|media| media.status == MediaStatus::Pending)
+            };
+            assert!(!page.messages.iter().any(waiting));
+            // Of an erased person's message a mark stays where it was kept, and none where it came
+            // later: nothing tells the two apart but the mark.
+            let erased =
+                |message: &&StoredMessage| message.sender.is_none() && message.unsent_at.is_some();
+            let kept = page.messages.iter().filter(|message| !erased(message));
+            let messages: BTreeSet<_> = kept.map(shown).collect();
+            pictures.push((messages, ward.fixture.counters(&channel).await));
+        }
+        let (first, counters) = &pictures[0];
+        assert!(first.len() > 10, "{first:?}");
+        for (order, (messages, counted)) in pictures.iter().enumerate() {
+            let differ: Vec<_> = messages.symmetric_difference(first).collect();
+            assert!(differ.is_empty(), "history {round}, order {order}: {differ:#?}");
+            assert_eq!(counted, counters, "history {round}, order {order}");
+        }
+        ward.index_all().await;
+        ward.is_well().await;
+    }
+}

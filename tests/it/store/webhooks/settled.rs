@@ -1,0 +1,168 @@
+//! What became of deliveries: written down, listed, repeated, forgotten.
+
+use std::collections::BTreeSet;
+
+use chatkeep_core::id::{UserId, WebhookId};
+use chatkeep_core::store::{
+    Attempt, ClaimRoom, DeliveryStatus, DisabledReason, HappeningKind, Next,
+};
+
+use chatkeep_core::time::Timestamp;
+
+use super::super::{Fixture, at, edited, on_both, said, unsent};
+use super::{DEADLINE, attempt, prepared, room, wants};
+use crate::harness::wait::until;
+
+on_both!(
+    answers_go_with_their_messages,
+    who_fails_for_long_or_is_gone_is_disabled,
+    who_asks_for_a_pause_gets_it,
+    the_log_is_listed_repeated_and_purged,
+);
+
+async fn answers_go_with_their_messages(fixture: Fixture) {
+    prepared(&fixture).await;
+    let messages = ["unsent", "edited", "deleted", "erased", "in time", "kept"];
+    for (n, id) in (0..).zip(messages) {
+        let time = if id == "deleted" { 10 } else { 100 + n };
+        let mut message = said("C1", id, time, "what was said");
+        if let chatkeep_core::message::MessageChange::Received(received) = &mut message.change {
+            received.sender = Some(if id == "erased" { "U2" } else { "U1" }.into());
+        }
+        fixture.keep(&[message], 200).await;
+    }
+    fixture.fanned_out("wh_1", messages.len(), 300).await;
+    let taken = fixture.claim(room(99, 99), 300).await;
+    let (late, early): (Vec<_>, Vec<_>) =
+        taken.into_iter().partition(|d| d.told.subject.as_deref() == Some("in time"));
+    let early: Vec<_> = early.iter().map(|d| attempt(d, Next::Delivered, 300)).collect();
+    fixture.settle(&early, 0, 301).await;
+    let answered = async || {
+        let log = fixture.log("wh_1", None).await;
+        let kept = log.into_iter().filter(|d| d.answer.is_some()).filter_map(|d| d.told.subject);
+        kept.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(answered().await, "deleted edited erased kept unsent");
+    fixture.keep(&[unsent("C1", "unsent", 400), unsent("C1", "in time", 400)], 401).await;
+    fixture.keep(&[edited("C1", "edited", 400, "other")], 402).await;
+    fixture.store.delete_before(&"C1".into(), at(50), at(403)).await.unwrap();
+    fixture.store.erase_person(&"C1".into(), &"U2".into(), at(500), at(501)).await.unwrap();
+    // One that was under way while its message was taken back.
+    fixture.settle(&[attempt(&late[0], Next::Delivered, 300)], 0, 502).await;
+    assert_eq!(answered().await, "kept");
+    let left = "SELECT COUNT(*) FROM webhook_deliveries WHERE answer IS NOT NULL";
+    assert_eq!(fixture.value(left).await, "1");
+}
+
+async fn who_fails_for_long_or_is_gone_is_disabled(fixture: Fixture) {
+    const DAY: i64 = 86_400_000;
+    prepared(&fixture).await;
+    fixture.hook("wh_2", "U1", &HappeningKind::ALL, None).await;
+    fixture.hook("wh_other", "U2", &HappeningKind::ALL, None).await;
+    let many: Vec<_> = (0..9).map(|n| said("C1", &format!("m{n}"), 10, "x")).collect();
+    fixture.keep(&many, 12).await;
+    fixture.fanned_out("wh_1", 9, 20).await;
+    let (user, id) = (UserId::from("U1"), WebhookId::from("wh_1"));
+    let fail = async |day: i64, next: Next| {
+        let now = day * DAY;
+        let taken = fixture.claim(ClaimRoom { failing: 9, ..room(99, 1) }, now).await;
+        let one = taken.iter().find(|d| d.webhook == id).unwrap();
+        fixture.settle(&[attempt(one, next, now)], now - 5 * DAY, now).await
+    };
+    let failing = async || fixture.store.webhook(&user, &id).await.unwrap().unwrap().failing_since;
+    assert!(fail(1, Next::Retry(at(99 * DAY))).await.is_empty());
+    assert_eq!(failing().await, Some(at(DAY)));
+    assert!(fail(2, Next::Delivered).await.is_empty());
+    assert_eq!(failing().await, None, "a success is a new beginning");
+    assert!(fail(3, Next::Failed).await.is_empty());
+    assert!(fail(7, Next::Failed).await.is_empty());
+    assert_eq!(failing().await, Some(at(3 * DAY)));
+    assert_eq!(fail(8, Next::Retry(at(99 * DAY))).await, [DisabledReason::Failing]);
+    let webhook = fixture.store.webhook(&user, &id).await.unwrap().unwrap();
+    assert!(!webhook.enabled);
+    assert_eq!(webhook.disabled, Some((DisabledReason::Failing, at(8 * DAY))));
+    assert!(fixture.claim(room(99, 9), 9 * DAY).await.iter().all(|d| d.webhook != id));
+
+    // The owner's other webhook hears of it, and the owner; nobody else.
+    let last = async |webhook: &str| {
+        until("the end is told", DEADLINE, async || {
+            while fixture.store.fan_out_webhooks(at(8 * DAY)).await.unwrap().is_some() {}
+            fixture.log(webhook, None).await.len() == 10
+        })
+        .await;
+        fixture.log(webhook, None).await.remove(0).told
+    };
+    let told = last("wh_2").await;
+    assert_eq!(told.kind, Some(HappeningKind::EndpointDisabled));
+    assert_eq!((told.subject.as_deref(), told.detail.as_deref()), (Some("U1"), Some("wh_1")));
+    assert_eq!(fixture.log("wh_other", None).await.len(), 9);
+    assert_eq!(fixture.log("wh_1", None).await.len(), 9);
+    let untold = fixture.store.untold_webhooks(10).await.unwrap();
+    assert_eq!((untold.len(), untold[0].id.as_str(), untold[0].chat.is_none()), (1, "wh_1", true));
+    assert!(fixture.store.settle_untold_webhook(&untold[0], "no_chat", at(1)).await.unwrap());
+    assert!(!fixture.store.settle_untold_webhook(&untold[0], "sent", at(2)).await.unwrap());
+    assert!(fixture.store.untold_webhooks(10).await.unwrap().is_empty());
+
+    // Enabled again it begins anew; and 410 ends it at once.
+    let on = wants(&HappeningKind::ALL);
+    assert!(fixture.store.change_webhook(&user, &id, on, at(9 * DAY)).await.unwrap());
+    let webhook = fixture.store.webhook(&user, &id).await.unwrap().unwrap();
+    assert_eq!((webhook.disabled, webhook.failing_since), (None, None));
+    assert!(fail(100, Next::Failed).await.is_empty());
+    assert_eq!(fail(101, Next::Gone).await, [DisabledReason::Gone]);
+    assert_eq!(fixture.store.untold_webhooks(10).await.unwrap()[0].reason, DisabledReason::Gone);
+}
+
+async fn who_asks_for_a_pause_gets_it(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.keep(&[said("C1", "a", 10, "x"), said("C1", "b", 11, "y")], 12).await;
+    fixture.fanned_out("wh_1", 2, 20).await;
+    let taken = fixture.claim(room(9, 1), 20).await;
+    let until: Timestamp = at(60_000);
+    let busy = Attempt { not_until: Some(until), ..attempt(&taken[0], Next::Retry(until), 21) };
+    fixture.settle(&[busy], 0, 22).await;
+    assert!(fixture.claim(room(9, 4), 59_999).await.is_empty(), "the other one waits, too");
+    assert_eq!(fixture.claim(room(9, 4), 60_000).await.len(), 2);
+}
+
+async fn the_log_is_listed_repeated_and_purged(fixture: Fixture) {
+    prepared(&fixture).await;
+    let id = WebhookId::from("wh_1");
+    for n in 0..5 {
+        fixture.keep(&[said("C1", &format!("m{n}"), 10, "x")], 12).await;
+        fixture.fanned_out("wh_1", n + 1, 20 + i64::try_from(n).unwrap()).await;
+    }
+    let store = &fixture.store;
+    let page = store.webhook_deliveries(&id, None, None, 2).await.unwrap();
+    let next = store.webhook_deliveries(&id, None, Some(page[1].number), 9).await.unwrap();
+    let numbers: Vec<_> = page.iter().chain(&next).map(|d| d.number).collect();
+    assert!(numbers.len() == 5 && numbers.is_sorted_by(|a, b| a > b));
+    let taken = fixture.claim(room(9, 9), 100).await;
+    let outcomes = [Next::Delivered, Next::Failed, Next::Failed, Next::Dropped, Next::Failed];
+    let attempts: Vec<_> =
+        taken.iter().zip(outcomes).map(|(d, next)| attempt(d, next, 100)).collect();
+    fixture.settle(&attempts, 0, 101).await;
+    assert_eq!(fixture.log("wh_1", Some(DeliveryStatus::Failed)).await.len(), 3);
+    assert_eq!(store.redeliver_since(&id, at(22), at(200)).await.unwrap(), 2);
+    assert_eq!(store.redeliver_since(&"wh_none".into(), at(0), at(200)).await.unwrap(), 0);
+    store.redeliver(&id, taken[0].number, at(201)).await.unwrap();
+    let pending = fixture.log("wh_1", Some(DeliveryStatus::Pending)).await;
+    assert!(pending.len() == 3 && pending.iter().all(|d| d.attempts == 0));
+    let again = fixture.claim(room(9, 9), 300).await;
+    assert_eq!(
+        again[0].told.id,
+        taken.iter().find(|d| d.number == again[0].number).unwrap().told.id
+    );
+    store.redeliver(&id, again[0].number, at(301)).await.unwrap();
+    assert!(fixture.claim(room(9, 9), 302).await.is_empty(), "what is under way is left alone");
+
+    let test = store.test_webhook(&id, "evt_test_1", at(400)).await.unwrap().unwrap();
+    let test = store.webhook_delivery(&id, test).await.unwrap().unwrap();
+    assert_eq!((test.told.kind, test.told.detail.as_deref()), (None, Some("wh_1")));
+    assert!(store.webhook_delivery(&"wh_2".into(), test.number).await.unwrap().is_none());
+    assert_eq!(store.test_webhook(&"wh_none".into(), "e", at(1)).await.unwrap(), None);
+    assert_eq!(store.purge_webhook_deliveries(at(22)).await.unwrap(), 2);
+    assert_eq!(store.purge_webhook_deliveries(at(22)).await.unwrap(), 0);
+    assert!(store.drop_webhook(&"U1".into(), &id).await.unwrap());
+    assert_eq!(fixture.value("SELECT COUNT(*) FROM webhook_deliveries").await, "0");
+}

@@ -1,0 +1,219 @@
+//! Comparing the index with the store: what is kept and cannot be found, and what can be found
+//! and is not kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::Duration;
+
+use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::store::Store;
+use chatkeep_index::search::{IndexChange, IndexError, MessageIndex, WriterOptions};
+use tokio::time::Instant;
+
+use super::{FILLED, IndexerError, PAGE, change_of, changes_to};
+
+/// Between two looks at what a running indexer may be about to put right.
+const PAUSE: Duration = Duration::from_millis(200);
+
+type Key = (ChannelId, MessageId);
+
+/// How index and store differ about a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Drift {
+    /// It is kept and not in the index.
+    Missing,
+    /// It is in the index and not kept.
+    Extra,
+    /// It is in the index more than once.
+    Repeated,
+}
+
+/// What a comparison has got to.
+pub struct IndexAudit<'a> {
+    store: &'a Store,
+    index: &'a MessageIndex,
+    only: Option<&'a ChannelId>,
+    after: Option<Key>,
+    done: bool,
+    /// How long differences may still be jobs on their way.
+    deadline: Instant,
+}
+
+impl fmt::Debug for IndexAudit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IndexAudit").field("after", &self.after).finish_non_exhaustive()
+    }
+}
+
+impl<'a> IndexAudit<'a> {
+    /// A comparison of everything, or of the channel `only`. Differences count once they have
+    /// stayed for `patience`, all pages together: a running indexer is always a little behind.
+    pub fn new(
+        store: &'a Store,
+        index: &'a MessageIndex,
+        only: Option<&'a ChannelId>,
+        patience: Duration,
+    ) -> Self {
+        let after = only.map(|channel| (channel.clone(), MessageId::new("")));
+        let deadline = Instant::now() + patience;
+        Self { store, index, only, after, done: false, deadline }
+    }
+
+    /// What differs on the next page, and how many messages it had; `None` after the last.
+    ///
+    /// # Errors
+    /// When the store or the index fails.
+    pub async fn next(&mut self) -> Result<Option<(BTreeMap<Key, Drift>, usize)>, IndexerError> {
+        if self.done {
+            return Ok(None);
+        }
+        let mut kept = self.kept().await?;
+        let mut found = self.found().await?;
+        let bound = [&kept, &found].into_iter().filter_map(Part::bound).min();
+        if let Some(bound) = &bound {
+            kept.items.retain(|key, _| key <= bound);
+            found.items.retain(|key, _| key <= bound);
+        }
+        self.done = bound.is_none();
+        self.after = bound.or(self.after.take());
+        let read = kept.items.len();
+        let mut drifts = compare(&kept.items, &found.items);
+        while !drifts.is_empty() {
+            drifts = self.again(drifts.into_keys().collect()).await?;
+            if Instant::now() >= self.deadline {
+                break;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        Ok(Some((drifts, read)))
+    }
+
+    async fn kept(&self) -> Result<Part, IndexerError> {
+        let page = self.store.all_messages(self.after.as_ref(), PAGE).await?;
+        let full = page.len() == PAGE as usize;
+        let states = page.into_iter();
+        let own = states.filter(|(channel, _, _)| self.covers(channel));
+        // A message's place counts, also where nothing of it belongs into the index.
+        let items: BTreeMap<_, _> = own
+            .map(|(channel, message, state)| {
+                let key = (channel.clone(), message.clone());
+                (key, usize::from(is_put(&change_of(channel, message, state))))
+            })
+            .collect();
+        let full = full && items.len() == PAGE as usize;
+        Ok(Part { items, full })
+    }
+
+    async fn found(&self) -> Result<Part, IndexerError> {
+        let (index, after) = (self.index.clone(), self.after.clone());
+        let keys = tokio::task::spawn_blocking(move || {
+            let after = after.as_ref().map(|(c, m)| (c.as_str(), m.as_str()));
+            index.keys(after, PAGE as usize)
+        });
+        let keys = keys.await??;
+        let full = keys.len() == PAGE as usize;
+        let items: BTreeMap<_, _> = keys
+            .into_iter()
+            .map(|key| ((key.channel_id.into(), key.message_id.into()), key.copies))
+            .filter(|((channel, _), _): &(Key, usize)| self.covers(channel))
+            .collect();
+        let full = full && items.len() == PAGE as usize;
+        Ok(Part { items, full })
+    }
+
+    fn covers(&self, channel: &ChannelId) -> bool {
+        self.only.is_none_or(|only| only == channel)
+    }
+
+    /// The same for these messages only, as store and index have them now.
+    async fn again(&self, keys: BTreeSet<Key>) -> Result<BTreeMap<Key, Drift>, IndexerError> {
+        let index = self.index.clone();
+        let wanted = keys.clone();
+        let copies = tokio::task::spawn_blocking(move || {
+            index.refresh()?;
+            let copies = |(c, m): Key| {
+                let copies = index.copies(c.as_str(), m.as_str())?;
+                Ok::<_, IndexError>(((c, m), copies))
+            };
+            wanted.into_iter().map(copies).collect::<Result<BTreeMap<_, _>, _>>()
+        });
+        let copies = copies.await??;
+        let changes = changes_to(self.store, &keys).await?;
+        let kept =
+            changes.into_iter().map(|change| (key_of(&change), usize::from(is_put(&change))));
+        Ok(compare(&kept.collect(), &copies))
+    }
+}
+
+/// Makes the index what the store says of these messages, in this process. `false`, and nothing
+/// done, when another process writes the index.
+///
+/// # Errors
+/// When the store or the index fails.
+pub async fn mend(
+    store: &Store,
+    index: &MessageIndex,
+    messages: &BTreeSet<Key>,
+) -> Result<bool, IndexerError> {
+    let opened = index.clone();
+    let writer = tokio::task::spawn_blocking(move || opened.writer(WriterOptions::default()));
+    let mut writer = match writer.await? {
+        Ok(writer) => writer,
+        Err(IndexError::WriterBusy) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    };
+    // Read after the lock is there: nobody else writes what is older.
+    let changes = changes_to(store, messages).await?;
+    let write = move || {
+        writer.apply(&changes)?;
+        writer.commit(FILLED)
+    };
+    tokio::task::spawn_blocking(write).await??;
+    Ok(true)
+}
+
+/// A page of either side.
+struct Part {
+    /// How often each message is, or should be, in the index.
+    items: BTreeMap<Key, usize>,
+    /// Whether there may be more.
+    full: bool,
+}
+
+impl Part {
+    /// Up to where this side is known.
+    fn bound(&self) -> Option<Key> {
+        self.items.last_key_value().filter(|_| self.full).map(|(key, _)| key.clone())
+    }
+}
+
+fn compare(kept: &BTreeMap<Key, usize>, found: &BTreeMap<Key, usize>) -> BTreeMap<Key, Drift> {
+    let mut drifts = BTreeMap::new();
+    for key in kept.keys().chain(found.keys()) {
+        let count = |side: &BTreeMap<Key, usize>| side.get(key).copied().unwrap_or_default();
+        let drift = match (count(kept), count(found)) {
+            (1, 0) => Drift::Missing,
+            (0, 1..) => Drift::Extra,
+            (_, 2..) => Drift::Repeated,
+            _ => continue,
+        };
+        drifts.insert(key.clone(), drift);
+    }
+    drifts
+}
+
+fn is_put(change: &IndexChange) -> bool {
+    matches!(change, IndexChange::Put(_))
+}
+
+fn key_of(change: &IndexChange) -> Key {
+    match change {
+        IndexChange::Put(doc) => (doc.channel_id.as_str().into(), doc.message_id.as_str().into()),
+        IndexChange::Erase { channel_id, message_id } => {
+            (channel_id.as_str().into(), message_id.as_str().into())
+        }
+        IndexChange::EraseChannel { channel_id } => {
+            (channel_id.as_str().into(), MessageId::new(""))
+        }
+    }
+}

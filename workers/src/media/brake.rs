@@ -1,0 +1,89 @@
+//! The platform's wish for a pause: who is told to slow down tells all workers of the same bot.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use chatkeep_core::bus::{Bus, BusError};
+use chatkeep_core::time::{SharedClock, Timestamp};
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+
+use crate::outcome::described;
+
+/// What pauses are told under.
+const TOPIC: &str = "slow-down";
+/// A pause when the platform does not say how long, and the longest that is believed.
+const PAUSE: (Duration, Duration) = (Duration::from_secs(2), Duration::from_mins(5));
+
+/// Until when the platform is not asked for files, by bot. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Brake {
+    until: Arc<Mutex<HashMap<String, Timestamp>>>,
+    clock: SharedClock,
+    bus: Bus,
+}
+
+impl Brake {
+    /// A brake that is off.
+    pub fn new(bus: Bus, clock: SharedClock) -> Self {
+        Self { until: Arc::default(), clock, bus }
+    }
+
+    /// Waits until the bot's pause is over, if there is one.
+    pub async fn wait(&self, bot: &str) {
+        loop {
+            let left = self.left(bot);
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left).await;
+        }
+    }
+
+    fn left(&self, bot: &str) -> Duration {
+        let until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        until.get(bot).map_or(Duration::ZERO, |until| until.since(self.clock.now()))
+    }
+
+    /// The platform asked the bot to slow down; every worker does.
+    pub async fn slow_down(&self, bot: &str, wish: Option<Duration>) {
+        let until = self.clock.now().plus(wish.unwrap_or(PAUSE.0).min(PAUSE.1));
+        self.pause(bot, until);
+        let told = self.bus.tell(TOPIC, Bytes::from(format!("{} {bot}", until.millis())));
+        if let Err(error) = told.await {
+            debug!(error = described(&error), "other workers were not told to slow down");
+        }
+    }
+
+    fn pause(&self, bot: &str, until: Timestamp) {
+        let mut all = self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.entry(bot.to_owned()).or_insert(until);
+        *known = (*known).max(until);
+    }
+
+    /// Hears of pauses of other workers until `stop`.
+    ///
+    /// # Errors
+    /// When the bus is closed.
+    pub async fn listen(
+        &self,
+        stop: CancellationToken,
+    ) -> Result<impl Future<Output = ()> + Send + 'static, BusError> {
+        let mut told = self.bus.listen(TOPIC).await?;
+        let brake = self.clone();
+        Ok(async move {
+            while let Some(Some(told)) = stop.run_until_cancelled(told.next()).await {
+                if let Some((until, bot)) = read(&told) {
+                    brake.pause(bot, until.min(brake.clock.now().plus(PAUSE.1)));
+                }
+            }
+        })
+    }
+}
+
+fn read(told: &[u8]) -> Option<(Timestamp, &str)> {
+    let (until, bot) = std::str::from_utf8(told).ok()?.split_once(' ')?;
+    Some((Timestamp::from_millis(until.parse().ok()?), bot))
+}

@@ -1,0 +1,200 @@
+//! One file on its way: from the platform, or from where the platform says, through hashing into
+//! the blobs, with a small picture of it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use chatkeep_core::blobs::{BlobError, Stored};
+use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_core::message::MessageType;
+use chatkeep_core::platform::{Part, PlatformError, Preparation};
+use chatkeep_core::store::{BlobClaim, NewMedia};
+use futures_util::stream::BoxStream;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use reqwest::{Method, StatusCode};
+use tracing::debug;
+
+use super::{Media, Wanted, sniff, thumbnail};
+use crate::outcome::{Outcome, described};
+
+/// Bytes of a preview, at most; LINE's have about 50 KB.
+const MAX_PREVIEW: u64 = 2 * 1024 * 1024;
+/// Time between two questions whether a video is ready, and how many there are before the job
+/// makes room for others.
+const POLL: Duration = Duration::from_secs(2);
+const POLLS: usize = 5;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+type Source = BoxStream<'static, Result<Bytes, BoxError>>;
+
+/// Why a file did not come.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// The platform no longer has it.
+    Gone,
+    /// It will never come, for this reason.
+    Never(&'static str),
+    /// It may come later.
+    Later(Outcome),
+    /// The bot's token is refused. An operator will set it right; meanwhile no file is given up,
+    /// and other bots' files do not wait behind.
+    Barred,
+}
+
+impl From<PlatformError> for Trouble {
+    fn from(error: PlatformError) -> Self {
+        match error {
+            PlatformError::NotFound => Self::Gone,
+            PlatformError::Unauthorized => Self::Barred,
+            PlatformError::RateLimited { .. } | PlatformError::Unavailable { .. } => {
+                Self::Later(Outcome::Wait(described(&error)))
+            }
+            error => Self::Later(Outcome::Retry(error.code().to_owned())),
+        }
+    }
+}
+
+impl From<BlobError> for Trouble {
+    fn from(error: BlobError) -> Self {
+        match error {
+            BlobError::TooLarge { .. } => Self::Never("too_large"),
+            BlobError::Source(cause) => match cause.downcast::<PlatformError>() {
+                Ok(error) => (*error).into(),
+                Err(_) => Self::Later(Outcome::Retry("broke_off".to_owned())),
+            },
+            error if error.is_transient() => Self::Later(Outcome::Wait(described(&error))),
+            error => Self::Later(Outcome::Retry(described(&error))),
+        }
+    }
+}
+
+impl Media {
+    /// Fetches a file and its preview into the blobs.
+    pub(super) async fn download(&self, item: &Wanted) -> Result<NewMedia, Trouble> {
+        if item.info.file_size.is_some_and(|size| self.limits.max_bytes < size.unsigned_abs()) {
+            return Err(Trouble::Never("too_large"));
+        }
+        let external = item.info.original_url.as_deref();
+        if external.is_none() {
+            self.brake.wait(&item.bot).await;
+        }
+        if external.is_none() && matches!(item.kind, MessageType::Video | MessageType::Audio) {
+            self.prepared(item).await?;
+        }
+        let source = match external {
+            Some(address) => external_content(&self.external, address).await?,
+            None => self.platform_content(item, Part::Original).await?,
+        };
+        let (stored, claim) = self.put(source, self.limits.max_bytes).await?;
+        let content_type = sniff::content_type(&stored.head, item.kind);
+        let preview = self.preview(item, &stored).await;
+        let bytes = i64::try_from(stored.bytes).unwrap_or(i64::MAX);
+        Ok(NewMedia { claim, bytes, content_type, preview })
+    }
+
+    /// Waits until the platform has a video or sound ready.
+    async fn prepared(&self, item: &Wanted) -> Result<(), Trouble> {
+        for _ in 0..POLLS {
+            match self.asked(item, item.platform.preparation(&item.message).await).await? {
+                Preparation::Ready => return Ok(()),
+                Preparation::Failed => return Err(Trouble::Never("transcoding_failed")),
+                Preparation::Pending => tokio::time::sleep(POLL).await,
+            }
+        }
+        Err(Trouble::Later(Outcome::Retry("not_ready".to_owned())))
+    }
+
+    async fn platform_content(&self, item: &Wanted, part: Part) -> Result<Source, Trouble> {
+        let download = self.asked(item, item.platform.content(&item.message, part).await).await?;
+        if part == Part::Original
+            && download.length.is_some_and(|length| length > self.limits.max_bytes)
+        {
+            return Err(Trouble::Never("too_large"));
+        }
+        Ok(download.bytes.map_err(Into::into).boxed())
+    }
+
+    /// What the platform said; when it asked to slow down, all workers of the bot do.
+    async fn asked<T>(
+        &self,
+        item: &Wanted,
+        answer: Result<T, PlatformError>,
+    ) -> Result<T, Trouble> {
+        if let Err(PlatformError::RateLimited { retry_after }) = &answer {
+            self.brake.slow_down(&item.bot, *retry_after).await;
+        }
+        Ok(answer?)
+    }
+
+    async fn put(&self, source: Source, max: u64) -> Result<(Stored, BlobClaim), BlobError> {
+        let claim = |blob| async {
+            self.store.claim_blob(blob, self.clock.now()).await.map_err(BoxError::from)
+        };
+        Box::pin(self.blobs.put(source, max, claim)).await
+    }
+
+    /// A small picture of a picture or video. A file without one is as good.
+    async fn preview(&self, item: &Wanted, stored: &Stored) -> Option<(BlobClaim, String)> {
+        match self.try_preview(item, stored).await {
+            Ok(preview) => preview,
+            Err(trouble) => {
+                debug!(?trouble, "no preview");
+                None
+            }
+        }
+    }
+
+    async fn try_preview(
+        &self,
+        item: &Wanted,
+        stored: &Stored,
+    ) -> Result<Option<(BlobClaim, String)>, Trouble> {
+        let picture = match item.kind {
+            MessageType::Image => thumbnail::of_blob(&self.blobs, stored).await,
+            MessageType::Video => self.platform_preview(item).await?,
+            _ => None,
+        };
+        let Some(picture) = picture else {
+            return Ok(None);
+        };
+        let source = stream::once(async { Ok(picture) }).boxed();
+        let (stored, claim) = self.put(source, MAX_PREVIEW).await?;
+        Ok(Some((claim, sniff::content_type(&stored.head, MessageType::Image))))
+    }
+
+    /// The platform's own picture of a video, made harmless by making it anew.
+    async fn platform_preview(&self, item: &Wanted) -> Result<Option<Bytes>, Trouble> {
+        let external = (&item.info.original_url, &item.info.preview_url);
+        let mut source = match external {
+            (None, _) => self.platform_content(item, Part::Preview).await?,
+            (Some(_), Some(address)) => external_content(&self.external, address).await?,
+            (Some(_), None) => return Ok(None),
+        };
+        let mut picture = Vec::new();
+        while let Some(chunk) = source.next().await {
+            let Ok(chunk) = chunk else { return Ok(None) };
+            picture.extend_from_slice(&chunk);
+            if picture.len() as u64 > MAX_PREVIEW {
+                return Ok(None);
+            }
+        }
+        Ok(thumbnail::of_bytes(picture.into()).await)
+    }
+}
+
+/// A file that the platform does not have itself.
+async fn external_content(client: &GuardedClient, address: &str) -> Result<Source, Trouble> {
+    let Ok(url) = client.check(address) else {
+        return Err(Trouble::Never("forbidden_address"));
+    };
+    let answer = client.request(Method::GET, url).send().await;
+    let answer = answer.map_err(|_| Trouble::Later(Outcome::Retry("unreachable".to_owned())))?;
+    match answer.status() {
+        StatusCode::OK => Ok(answer.bytes_stream().map_err(Into::into).boxed()),
+        StatusCode::NOT_FOUND | StatusCode::GONE => Err(Trouble::Gone),
+        status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
+            Err(Trouble::Later(Outcome::Retry("refused".to_owned())))
+        }
+        _ => Err(Trouble::Never("refused")),
+    }
+}

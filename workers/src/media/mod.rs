@@ -1,0 +1,208 @@
+//! Media: fetches the files of kept messages from the platform, before it forgets them.
+//!
+//! A job only names a message; whether its file is still wanted is read from the store when the
+//! job is handled, and the file, its counters and the end of the wait are one transaction. So a
+//! job that comes twice, late or after a crash does no more than its first time.
+
+mod brake;
+mod download;
+mod reminder;
+mod sniff;
+mod thumbnail;
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chatkeep_core::blobs::Blobs;
+use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_core::platform::{Bots, SharedPlatform};
+use chatkeep_core::store::{MediaItem, MediaKept, MediaStatus, Store};
+use chatkeep_core::time::SharedClock;
+use metrics::{counter, histogram};
+use tracing::{info, warn};
+
+pub use brake::Brake;
+use download::Trouble;
+pub use reminder::Reminder;
+
+use crate::jobs::MediaJob;
+use crate::outcome::{Outcome, described};
+use crate::runner::Stage;
+use crate::stages::StageName;
+
+/// A file of any size may take this long; a connection that brings nothing ends much earlier.
+const PATIENCE: Duration = Duration::from_hours(1);
+/// Times that a file is put again whose blob was swept in between.
+const AGAIN: usize = 3;
+
+/// What the configuration says about files.
+#[derive(Clone, Copy, Debug)]
+pub struct MediaLimits {
+    /// Bytes of a file, at most.
+    pub max_bytes: u64,
+    /// Files fetched at once.
+    pub parallel: usize,
+}
+
+/// The media stage.
+#[derive(Debug)]
+pub struct Media {
+    /// Which files are wanted, and their counters.
+    pub store: Store,
+    /// Where files go.
+    pub blobs: Blobs,
+    /// Who can fetch them.
+    pub bots: Bots,
+    /// Where they come from when the platform does not have them itself.
+    pub external: GuardedClient,
+    /// The platform's wish for a pause, shared by all workers of a bot.
+    pub brake: Brake,
+    /// Tells when something was stored.
+    pub clock: SharedClock,
+    /// What the configuration says.
+    pub limits: MediaLimits,
+}
+
+/// A file that is wanted, and who has it.
+#[derive(Debug)]
+struct Wanted {
+    bot: String,
+    platform: SharedPlatform,
+    item: MediaItem,
+}
+
+impl Deref for Wanted {
+    type Target = MediaItem;
+
+    fn deref(&self) -> &MediaItem {
+        &self.item
+    }
+}
+
+impl Stage for Media {
+    type Item = MediaJob;
+
+    fn name(&self) -> StageName {
+        StageName::Media
+    }
+
+    fn chunk(&self) -> usize {
+        1
+    }
+
+    fn parallel(&self) -> usize {
+        self.limits.parallel
+    }
+
+    fn patience(&self) -> Duration {
+        PATIENCE
+    }
+
+    fn decode(&self, payload: &[u8]) -> Result<MediaJob, String> {
+        serde_json::from_slice(payload)
+            .map_err(|error| format!("unreadable job: {:?}", error.classify()))
+    }
+
+    async fn handle(&self, jobs: &[MediaJob]) -> Vec<Outcome> {
+        let mut outcomes = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            outcomes.push(match Box::pin(self.fetch(job)).await {
+                Ok(()) => Outcome::Done,
+                Err(outcome) => outcome,
+            });
+        }
+        outcomes
+    }
+
+    /// After the last attempt the message says that its file failed, and why.
+    async fn gave_up(&self, job: &MediaJob, reason: &str) {
+        let now = self.clock.now();
+        let done = self.store.fail_media(&job.channel, &job.message, reason, now).await;
+        if let Err(error) = done {
+            warn!(error = described(&error), "a file that failed is not marked so");
+        }
+    }
+}
+
+impl Media {
+    async fn fetch(&self, job: &MediaJob) -> Result<(), Outcome> {
+        let Some(item) = self.store.media(&job.channel, &job.message).await? else {
+            return Ok(());
+        };
+        if !matches!(item.record.status, MediaStatus::Pending | MediaStatus::Failed) {
+            return Ok(());
+        }
+        if self.store.skip_media(&item.channel, &item.message, self.clock.now()).await? {
+            count(MediaKept::Skipped, 0);
+            return Ok(());
+        }
+        let (bot, platform) = self.platform_of(job).await?;
+        let item = Wanted { bot, platform, item };
+        let started = std::time::Instant::now();
+        for _ in 0..AGAIN {
+            let media = match self.download(&item).await {
+                Ok(media) => media,
+                Err(trouble) => return self.settle(&item, trouble).await,
+            };
+            let now = self.clock.now();
+            let kept = self.store.store_media(&item.channel, &item.message, &media, now).await?;
+            if kept != MediaKept::BlobGone {
+                histogram!("chatkeep_media_seconds").record(started.elapsed());
+                count(kept, media.bytes);
+                return Ok(());
+            }
+        }
+        Err(Outcome::Retry("the file was swept again and again".to_owned()))
+    }
+
+    /// The platform as the bot sees it that received the message: the job's, or the channel's, or
+    /// the only one there is.
+    async fn platform_of(&self, job: &MediaJob) -> Result<(String, SharedPlatform), Outcome> {
+        if let Some((bot, Ok(directory))) = job.bot.as_deref().map(|bot| (bot, self.bots.get(bot)))
+        {
+            return Ok((bot.to_owned(), Arc::clone(directory.platform())));
+        }
+        let stored = self.store.channel(&job.channel).await?.map(|channel| channel.bot);
+        let bot = stored.unwrap_or_default();
+        let directory = self.bots.of_channel(&bot);
+        let directory = directory.map_err(|error| Outcome::Retry(error.to_string()))?;
+        let platform = Arc::clone(directory.platform());
+        Ok((bot, platform))
+    }
+
+    /// What a file that did not come means: never, or later.
+    async fn settle(&self, item: &Wanted, trouble: Trouble) -> Result<(), Outcome> {
+        let (channel, message, now) = (&item.channel, &item.message, self.clock.now());
+        let reason = match trouble {
+            Trouble::Gone => {
+                self.store.expire_media(channel, message, "gone_from_platform", now).await?;
+                "expired"
+            }
+            Trouble::Never(reason) => {
+                self.store.fail_media(channel, message, reason, now).await?;
+                reason
+            }
+            Trouble::Later(outcome) => return Err(outcome),
+            // It stays pending, and the reminder asks for it again.
+            Trouble::Barred => "unauthorized",
+        };
+        counter!("chatkeep_media_total", "result" => reason).increment(1);
+        info!(bot = item.bot, reason, "a file cannot be had");
+        Ok(())
+    }
+}
+
+fn count(kept: MediaKept, bytes: i64) {
+    let result = match kept {
+        MediaKept::Stored => "stored",
+        MediaKept::Known => "known",
+        MediaKept::Skipped => "skipped",
+        MediaKept::Unwanted => "unwanted",
+        MediaKept::BlobGone => "swept",
+    };
+    counter!("chatkeep_media_total", "result" => result).increment(1);
+    if kept == MediaKept::Stored {
+        counter!("chatkeep_media_bytes_total").increment(u64::try_from(bytes).unwrap_or_default());
+    }
+}

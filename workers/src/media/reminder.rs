@@ -1,0 +1,63 @@
+//! Files that are waited for and that no job is about any more: the bot's token was refused, a job
+//! was lost with the bus' own folder, or never published because its process died.
+
+use std::time::Duration;
+
+use chatkeep_core::bus::Bus;
+use chatkeep_core::store::Store;
+use chatkeep_core::time::{SharedClock, Timestamp};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::jobs::media_jobs;
+use crate::outcome::{Outcome, described};
+
+/// How often they are looked for.
+const LOOK: Duration = Duration::from_mins(5);
+/// A file that is waited for as long as this may need a job of its own; and so often does it get
+/// one.
+const OLD: Duration = Duration::from_mins(15);
+/// Jobs published at once.
+const BATCH: u32 = 500;
+
+/// Publishes jobs for files that are waited for too long.
+#[derive(Debug)]
+pub struct Reminder {
+    /// Knows which files are waited for.
+    pub store: Store,
+    /// Where jobs go.
+    pub bus: Bus,
+    /// Tells how long.
+    pub clock: SharedClock,
+}
+
+impl Reminder {
+    /// Reminds until `stop` is cancelled.
+    pub async fn run(self, stop: CancellationToken) {
+        let mut looks = tokio::time::interval(LOOK);
+        while stop.run_until_cancelled(looks.tick()).await.is_some() {
+            match self.remind().await {
+                Ok(0) => {}
+                Ok(files) => info!(files, "files are waited for since long; asked for again"),
+                Err(outcome) => warn!(?outcome, "cannot look for files that are waited for"),
+            }
+        }
+    }
+
+    /// The oldest ones get a job each; for a while the same job every time, which the bus takes
+    /// once as long as it remembers it.
+    async fn remind(&self) -> Result<usize, Outcome> {
+        let now = self.clock.now().millis();
+        let age = i64::try_from(OLD.as_millis()).unwrap_or(i64::MAX);
+        let before = Timestamp::from_millis(now.saturating_sub(age));
+        let pending = self.store.pending_media(before, BATCH).await?;
+        let files = pending.len();
+        let keys = pending.into_iter().map(|item| (item.channel, item.message));
+        let jobs = media_jobs(keys, &format!("again:{}", now / age))
+            .map_err(|error| Outcome::Drop(described(&error)))?;
+        if !jobs.is_empty() {
+            self.bus.publish(jobs).await?;
+        }
+        Ok(files)
+    }
+}

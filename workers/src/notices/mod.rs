@@ -1,0 +1,79 @@
+//! Notices: tells users in their own chat with the bot that their usage crossed a threshold, once
+//! (contract section 4).
+
+mod texts;
+
+use std::time::Duration;
+
+use chatkeep_core::platform::Bots;
+use chatkeep_core::store::{Store, StoreError, UsageNotice};
+use chatkeep_core::time::SharedClock;
+use metrics::counter;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::outcome::described;
+use crate::own_chat::{self, News};
+
+/// How often crossings are looked for.
+const LOOK: Duration = Duration::from_secs(5);
+/// Notices told in one round.
+const BATCH: u32 = 100;
+
+/// Tells users of their usage.
+#[derive(Debug)]
+pub struct Notices {
+    /// Knows what nobody was told of yet.
+    pub store: Store,
+    /// The bots that tell it.
+    pub bots: Bots,
+    /// Tells how old a notice is.
+    pub clock: SharedClock,
+}
+
+impl Notices {
+    /// Tells until `stop` is cancelled.
+    pub async fn run(self, stop: CancellationToken) {
+        let mut looks = tokio::time::interval(LOOK);
+        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        while stop.run_until_cancelled(looks.tick()).await.is_some() {
+            if let Some(Err(error)) = stop.run_until_cancelled(self.tell_all()).await {
+                warn!(error = described(&error), "cannot look for usage notices");
+            }
+        }
+    }
+
+    async fn tell_all(&self) -> Result<(), StoreError> {
+        for notice in self.store.untold_notices(BATCH).await? {
+            let outcome = match pointless(&notice) {
+                Some(reason) => Some(reason),
+                None => self.tell(&notice).await,
+            };
+            let Some(outcome) = outcome else { continue };
+            if self.store.settle_notice(&notice, outcome, self.clock.now()).await? {
+                counter!("chatkeep_usage_notices_total", "result" => outcome).increment(1);
+                info!(user = %notice.user, status = notice.status.name(), outcome, "usage notice");
+            }
+        }
+        Ok(())
+    }
+
+    async fn tell(&self, notice: &UsageNotice) -> Option<&'static str> {
+        let news = News {
+            user: &notice.user,
+            chat: notice.chat.as_ref(),
+            at: notice.at,
+            key: format!("usage-notice:{}:{}:{}", notice.user, notice.id, notice.at.millis()),
+        };
+        own_chat::tell(&self.bots, &self.clock, news, |language| texts::text(notice, language))
+            .await
+    }
+}
+
+/// Why a notice need not be told at all.
+fn pointless(notice: &UsageNotice) -> Option<&'static str> {
+    if notice.status == notice.last_told {
+        return Some("nothing_new");
+    }
+    (!notice.wanted).then_some("not_wanted")
+}

@@ -1,0 +1,181 @@
+//! One attempt of one delivery: what is sent, and what the answer means.
+
+use std::time::{Duration, Instant};
+
+use chatkeep_core::http::guard::Forbidden;
+use chatkeep_core::signing;
+use chatkeep_core::store::{Attempt, ClaimedDelivery, Next, Told};
+use chatkeep_core::time::Timestamp;
+use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
+use reqwest::{Method, Response, StatusCode};
+use tracing::warn;
+
+use super::{Bodies, Notifier};
+use crate::notifier::schedule::{after_failure, wish};
+use crate::outcome::described;
+
+/// Bytes of an answer that are read and kept, at most.
+const EXCERPT: usize = 4_096;
+/// The answer is known by its status; its text may take this long.
+const READ: Duration = Duration::from_secs(2);
+
+/// What was answered.
+struct Answer {
+    status: StatusCode,
+    retry_after: Option<String>,
+    excerpt: Option<String>,
+}
+
+/// An attempt as far as it is known before it is made.
+struct Draft {
+    delivery: ClaimedDelivery,
+    at: Timestamp,
+}
+
+impl<B: Bodies> Notifier<B> {
+    /// Makes a delivery; nothing when the store failed and its lease has to run out.
+    pub(super) async fn attempt(&self, delivery: ClaimedDelivery) -> Option<Attempt> {
+        let draft = Draft { at: self.clock.now(), delivery };
+        if !draft.delivery.may_read {
+            return Some(draft.dropped("not_permitted"));
+        }
+        let (told, not_before) = (&draft.delivery.told, draft.delivery.not_before);
+        let body = match self.bodies.body(told, not_before).await {
+            Ok(Some(body)) => body,
+            Ok(None) => return Some(draft.dropped("gone")),
+            Err(error) => {
+                warn!(error = described(&error), "a webhook's body cannot be made yet");
+                return None;
+            }
+        };
+        let (bytes, began) = (body.len(), Instant::now());
+        let result = self.send(&draft.delivery, draft.at, body).await;
+        let took = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
+        Some(self.judged(draft, result, bytes, took))
+    }
+
+    async fn send(
+        &self,
+        delivery: &ClaimedDelivery,
+        at: Timestamp,
+        body: Vec<u8>,
+    ) -> Result<Answer, &'static str> {
+        let url = self.http.check(&delivery.url).map_err(|_| "forbidden_address")?;
+        let Told { id, .. } = &delivery.told;
+        let seconds = at.millis().div_euclid(1_000);
+        let signature =
+            signing::header(&delivery.secrets, id, seconds, &body).ok_or("unusable_secret")?;
+        let request = self
+            .http
+            .request(Method::POST, url)
+            .header(CONTENT_TYPE, "application/json")
+            .header("webhook-id", id)
+            .header("webhook-timestamp", seconds)
+            .header("webhook-signature", signature)
+            .body(body);
+        // Of the whole until the answer's head, connecting included.
+        let sent = tokio::time::timeout(self.settings.timeout, request.send()).await;
+        let response = sent.map_err(|_| "timeout")?.map_err(|error| why(&error))?;
+        let status = response.status();
+        let retry_after = response.headers().get(RETRY_AFTER);
+        let retry_after = retry_after.and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let excerpt = tokio::time::timeout(READ, excerpt(response)).await.ok().flatten();
+        Ok(Answer { status, retry_after, excerpt })
+    }
+
+    fn judged(
+        &self,
+        draft: Draft,
+        result: Result<Answer, &'static str>,
+        bytes: usize,
+        took: i64,
+    ) -> Attempt {
+        let now = self.clock.now();
+        let (status, error) = match &result {
+            Ok(answer) => (Some(answer.status), error_of(answer.status)),
+            Err(error) => (None, Some(*error)),
+        };
+        let header = result.as_ref().ok().and_then(|answer| answer.retry_after.as_deref());
+        let wish = header.and_then(|header| wish(header, now));
+        let next = match (status, error) {
+            (_, None) => Next::Delivered,
+            (Some(StatusCode::GONE), _) => Next::Gone,
+            _ => {
+                let (retries, delivery) = (&self.settings.retries, &draft.delivery);
+                let key = delivery.number.to_string();
+                after_failure(retries, delivery.attempts, &key, wish, now)
+            }
+        };
+        let busy =
+            matches!(status, Some(StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE));
+        Attempt {
+            delivery: draft.delivery,
+            at: draft.at,
+            took_ms: Some(took),
+            http_status: status.map(|status| status.as_u16()),
+            error,
+            answer: result.ok().and_then(|answer| answer.excerpt),
+            request_bytes: i64::try_from(bytes).ok(),
+            not_until: wish.filter(|_| busy),
+            next,
+        }
+    }
+}
+
+impl Draft {
+    fn dropped(self, why: &'static str) -> Attempt {
+        Attempt {
+            delivery: self.delivery,
+            at: self.at,
+            took_ms: None,
+            http_status: None,
+            error: Some(why),
+            answer: None,
+            request_bytes: None,
+            not_until: None,
+            next: Next::Dropped,
+        }
+    }
+}
+
+fn error_of(status: StatusCode) -> Option<&'static str> {
+    match status {
+        status if status.is_success() => None,
+        StatusCode::GONE => Some("gone"),
+        status if status.is_redirection() => Some("redirect"),
+        _ => Some("status"),
+    }
+}
+
+/// A word that tells nothing of the network behind the name.
+fn why(error: &reqwest::Error) -> &'static str {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = cause {
+        if error.is::<Forbidden>() {
+            return "forbidden_address";
+        }
+        cause = error.source();
+    }
+    if error.is_timeout() {
+        "timeout"
+    } else if error.is_connect() {
+        "connect"
+    } else {
+        "broken"
+    }
+}
+
+/// The beginning of the answer as text; nothing of an empty one.
+async fn excerpt(mut response: Response) -> Option<String> {
+    let mut read = Vec::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        let room = EXCERPT - read.len();
+        read.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        if read.len() >= EXCERPT {
+            break;
+        }
+    }
+    // No database keeps U+0000.
+    let text = String::from_utf8_lossy(&read).replace('\0', "\u{fffd}");
+    (!text.is_empty()).then_some(text)
+}

@@ -1,0 +1,137 @@
+//! Taking deliveries that are due, and making them side by side.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chatkeep_core::id::WebhookId;
+use chatkeep_core::store::{ClaimRoom, ClaimedDelivery};
+use chatkeep_core::time::Timestamp;
+use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::warn;
+
+use super::record::Done;
+use super::{Bodies, LOOK, Notifier};
+use crate::outcome::described;
+
+/// A delivery is leased for this long beside the time that it may take and wait.
+const SPARE: Duration = Duration::from_secs(15);
+/// What was taken waits for its turn for this long; then it is given back.
+const TURN: Duration = Duration::from_secs(15);
+/// Who fails for longer than this gets one delivery at a time.
+const WHILE: Duration = Duration::from_mins(1);
+/// How many times what may be made at once is taken at once: asking the store for each delivery by
+/// itself would take longer than making it.
+const AHEAD: usize = 8;
+
+/// Deliveries that may be made at once.
+struct Slots {
+    all: Arc<Semaphore>,
+    /// Of all, those to webhooks that keep failing, which take long.
+    failing: Arc<Semaphore>,
+    /// Of all, those to one webhook.
+    each: HashMap<WebhookId, Arc<Semaphore>>,
+}
+
+/// What one delivery needs beside itself.
+struct Turn {
+    all: Arc<Semaphore>,
+    each: Arc<Semaphore>,
+    stop: CancellationToken,
+}
+
+impl<B: Bodies> Notifier<B> {
+    /// Makes deliveries until `stop`, then waits for those under way.
+    pub(super) async fn dispatch(
+        self: Arc<Self>,
+        stop: &CancellationToken,
+        wake: &Notify,
+        results: mpsc::Sender<Done>,
+    ) {
+        let all = self.settings.parallel;
+        let mut slots = Slots {
+            all: Arc::new(Semaphore::new(all)),
+            failing: Arc::new(Semaphore::new((all / 2).max(1))),
+            each: HashMap::new(),
+        };
+        let tasks = TaskTracker::new();
+        while !stop.is_cancelled() {
+            let taken = self.take(&slots, tasks.len()).await;
+            if taken.is_empty() {
+                slots.each.retain(|_, lane| Arc::strong_count(lane) > 1);
+                let wait = tokio::time::timeout(LOOK, wake.notified());
+                stop.run_until_cancelled(wait).await;
+            }
+            for delivery in taken {
+                self.start(delivery, &mut slots, stop, &tasks, &results);
+            }
+        }
+        tasks.close();
+        tasks.wait().await;
+    }
+
+    /// Takes what is due, when so few of `held` deliveries are left that it is worth asking.
+    async fn take(&self, slots: &Slots, held: usize) -> Vec<ClaimedDelivery> {
+        let most = self.settings.parallel * AHEAD;
+        if held > most / 2 {
+            return Vec::new();
+        }
+        let now = self.clock.now();
+        let while_ms = i64::try_from(WHILE.as_millis()).unwrap_or(i64::MAX);
+        let room = ClaimRoom {
+            total: most - held,
+            failing: slots.failing.available_permits(),
+            each: self.settings.parallel_each * AHEAD,
+            each_unwell: self.settings.parallel_each,
+            failing_before: Timestamp::from_millis(now.millis() - while_ms),
+        };
+        let lease_end = now.plus(TURN + self.settings.timeout + SPARE);
+        match self.store.claim_webhooks(room, lease_end, now).await {
+            Ok(taken) => taken,
+            Err(error) => {
+                warn!(error = described(&error), "cannot take webhook deliveries");
+                Vec::new()
+            }
+        }
+    }
+
+    fn start(
+        self: &Arc<Self>,
+        delivery: ClaimedDelivery,
+        slots: &mut Slots,
+        stop: &CancellationToken,
+        tasks: &TaskTracker,
+        results: &mpsc::Sender<Done>,
+    ) {
+        let (notifier, results) = (Arc::clone(self), results.clone());
+        let each = self.settings.parallel_each;
+        let lane = slots.each.entry(delivery.webhook.clone());
+        let each = Arc::clone(lane.or_insert_with(|| Arc::new(Semaphore::new(each))));
+        let all = Arc::clone(&slots.all);
+        let turn = Turn { all, each, stop: stop.clone() };
+        // Only this loop takes these slots, and no more than it saw free.
+        let failing = delivery.failing;
+        let failing = failing.then(|| Arc::clone(&slots.failing).try_acquire_owned());
+        tasks.spawn(async move {
+            let done = notifier.in_turn(delivery, turn).await;
+            drop(failing);
+            if let Some(done) = done {
+                // Fails only when nobody writes down any more; then the lease runs out.
+                let _ = results.send(done).await;
+            }
+        });
+    }
+
+    /// Waits for a delivery's turn, and makes it; gives it back if its lease would end meanwhile.
+    async fn in_turn(&self, delivery: ClaimedDelivery, turn: Turn) -> Option<Done> {
+        let slots =
+            async { Some((turn.each.acquire().await.ok()?, turn.all.acquire().await.ok()?)) };
+        let slots = turn.stop.run_until_cancelled(tokio::time::timeout(TURN, slots)).await;
+        match slots {
+            Some(Ok(Some(_slots))) => self.attempt(delivery).await.map(Done::Tried),
+            _ => Some(Done::Returned(delivery)),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Tells owners in their own chat with the bot that their webhook was disabled, once.
+
+use std::time::Duration;
+
+use chatkeep_core::store::{StoreError, UntoldWebhook};
+use metrics::counter;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::{Bodies, Notifier, looks, texts};
+use crate::outcome::described;
+use crate::own_chat::{self, News};
+
+/// How often such webhooks are looked for.
+const LOOK: Duration = Duration::from_secs(5);
+/// Told in one round.
+const BATCH: u32 = 100;
+
+impl<B: Bodies> Notifier<B> {
+    pub(super) async fn tell_owners(&self, stop: &CancellationToken) {
+        let mut looks = looks(LOOK);
+        while stop.run_until_cancelled(looks.tick()).await.is_some() {
+            if let Some(Err(error)) = stop.run_until_cancelled(self.tell_all()).await {
+                warn!(error = described(&error), "cannot look for disabled webhooks");
+            }
+        }
+    }
+
+    async fn tell_all(&self) -> Result<(), StoreError> {
+        for webhook in self.store.untold_webhooks(BATCH).await? {
+            let outcome = if self.settings.tell_owners {
+                self.tell(&webhook).await
+            } else {
+                Some("not_wanted")
+            };
+            let Some(outcome) = outcome else { continue };
+            if self.store.settle_untold_webhook(&webhook, outcome, self.clock.now()).await? {
+                counter!("chatkeep_webhook_notices_total", "result" => outcome).increment(1);
+                info!(webhook = %webhook.id, outcome, "webhook notice");
+            }
+        }
+        Ok(())
+    }
+
+    async fn tell(&self, webhook: &UntoldWebhook) -> Option<&'static str> {
+        let news = News {
+            user: &webhook.user,
+            chat: webhook.chat.as_ref(),
+            at: webhook.at,
+            key: format!("webhook-disabled:{}:{}", webhook.id, webhook.at.millis()),
+        };
+        own_chat::tell(&self.bots, &self.clock, news, |language| texts::text(webhook, language))
+            .await
+    }
+}

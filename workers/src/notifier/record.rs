@@ -1,0 +1,101 @@
+//! Writing down what became of attempts, many at once.
+
+use std::time::Duration;
+
+use chatkeep_core::store::{Attempt, ClaimedDelivery, Next};
+use chatkeep_core::time::Timestamp;
+use metrics::{counter, histogram};
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::{Bodies, Notifier};
+use crate::outcome::described;
+
+/// Attempts in one transaction.
+const BATCH: usize = 256;
+/// Pause while the store is down.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What became of a delivery that was taken.
+pub(super) enum Done {
+    /// It was tried.
+    Tried(Attempt),
+    /// Its turn did not come.
+    Returned(ClaimedDelivery),
+}
+
+impl<B: Bodies> Notifier<B> {
+    /// Writes down what comes until nobody sends any more.
+    pub(super) async fn record(
+        &self,
+        stop: &CancellationToken,
+        wake: &Notify,
+        mut results: mpsc::Receiver<Done>,
+    ) {
+        let mut batch = Vec::new();
+        while results.recv_many(&mut batch, BATCH).await > 0 {
+            let (mut tried, mut returned) = (Vec::new(), Vec::new());
+            for done in batch.drain(..) {
+                match done {
+                    Done::Tried(attempt) => tried.push(attempt),
+                    Done::Returned(delivery) => returned.push(delivery),
+                }
+            }
+            self.give_back(&returned).await;
+            if !tried.is_empty() {
+                self.settle(stop, &tried).await;
+            }
+            wake.notify_one();
+        }
+    }
+
+    /// What cannot be given back is due when its lease ends.
+    async fn give_back(&self, deliveries: &[ClaimedDelivery]) {
+        if deliveries.is_empty() {
+            return;
+        }
+        if let Err(error) = self.store.return_webhooks(deliveries, self.clock.now()).await {
+            warn!(error = described(&error), "cannot give webhook deliveries back");
+        }
+    }
+
+    /// Tries until it is written. A process that ends tries once: what is not written is made
+    /// again when its lease has run out.
+    async fn settle(&self, stop: &CancellationToken, batch: &[Attempt]) {
+        loop {
+            let now = self.clock.now();
+            let patience = i64::try_from(self.settings.give_up.as_millis()).unwrap_or(i64::MAX);
+            let give_up = Timestamp::from_millis(now.millis().saturating_sub(patience));
+            match self.store.settle_webhooks(batch, give_up, now).await {
+                Ok(disabled) => {
+                    for (webhook, reason) in disabled {
+                        info!(%webhook, reason = reason.name(), "a webhook was disabled");
+                    }
+                    batch.iter().for_each(count);
+                    return;
+                }
+                Err(error) => {
+                    warn!(error = described(&error), "cannot write down webhook deliveries");
+                    if stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn count(attempt: &Attempt) {
+    let outcome = match attempt.next {
+        Next::Delivered => "delivered",
+        Next::Retry(_) => "retry",
+        Next::Failed => "failed",
+        Next::Dropped => "dropped",
+        Next::Gone => "gone",
+    };
+    counter!("chatkeep_webhook_attempts_total", "outcome" => outcome).increment(1);
+    if let Some(took) = attempt.took_ms.and_then(|took| u64::try_from(took).ok()) {
+        histogram!("chatkeep_webhook_seconds").record(Duration::from_millis(took).as_secs_f64());
+    }
+}

@@ -1,0 +1,81 @@
+//! Telling users something in their own chat with the bot, once. Several workers may tell the same
+//! one at a time: it is pushed under a retry key, and the platform takes a key once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chatkeep_core::event::ChannelRef;
+use chatkeep_core::id::UserId;
+use chatkeep_core::platform::{Bots, PlatformError};
+use chatkeep_core::time::{SharedClock, Timestamp};
+use tracing::warn;
+use uuid::Uuid;
+
+use crate::outcome::described;
+
+/// What could not be told for this long is news no longer; the platform forgets its retry keys
+/// then, too.
+const STALE: Duration = Duration::from_hours(24);
+
+/// Something that a user is to be told.
+#[derive(Debug)]
+pub(crate) struct News<'a> {
+    pub(crate) user: &'a UserId,
+    /// The bot that they have a chat of their own with, and the chat.
+    pub(crate) chat: Option<&'a (String, ChannelRef)>,
+    /// When it happened.
+    pub(crate) at: Timestamp,
+    /// What no two of them share.
+    pub(crate) key: String,
+}
+
+/// Tells it in the user's language, a BCP 47 tag that may be empty. What became of it, for the
+/// record; `None` while it may still be told.
+pub(crate) async fn tell(
+    bots: &Bots,
+    clock: &SharedClock,
+    news: News<'_>,
+    text: impl FnOnce(&str) -> String + Send,
+) -> Option<&'static str> {
+    let Some(chat) = news.chat else {
+        return Some("no_chat");
+    };
+    if clock.now().since(news.at) >= STALE {
+        return Some("stale");
+    }
+    match push(bots, chat, &news, text).await {
+        Ok(()) => Some("sent"),
+        Err(error) if may_pass(&error) => {
+            warn!(error = described(&*error), "a user is not told yet");
+            None
+        }
+        Err(error) => Some(error.code()),
+    }
+}
+
+async fn push(
+    bots: &Bots,
+    (bot, chat): &(String, ChannelRef),
+    news: &News<'_>,
+    text: impl FnOnce(&str) -> String + Send,
+) -> Result<(), Arc<PlatformError>> {
+    let profile = bots.of_channel(bot)?.profile(chat, news.user).await?;
+    let language = profile.and_then(|profile| profile.language);
+    let text = text(language.as_deref().unwrap_or_default());
+    let key = Uuid::new_v5(&Uuid::NAMESPACE_OID, news.key.as_bytes()).to_string();
+    bots.push(bot, chat, &[text], &key).await?;
+    Ok(())
+}
+
+/// Whether the same call may succeed later.
+fn may_pass(error: &PlatformError) -> bool {
+    matches!(
+        error,
+        PlatformError::RateLimited { .. }
+            | PlatformError::Unavailable { .. }
+            | PlatformError::Unauthorized
+            | PlatformError::UnknownBot { .. }
+            | PlatformError::Unreachable(_)
+            | PlatformError::Unknown(_)
+    )
+}
