@@ -2,7 +2,8 @@
 //! character pairs over the same messages in the same run.
 //!
 //! `CHATKEEP_SEARCH_CORPUS=FOLDER` keeps messages and queries in that folder, for
-//! `benches/search.py` to search them elsewhere; `CHATKEEP_SEARCH_MESSAGES` makes it fewer.
+//! `benches/search.py` to search them elsewhere; messages that lie there already are taken as they
+//! are, so that other text can be measured. `CHATKEEP_SEARCH_MESSAGES` makes it fewer.
 
 #![expect(clippy::disallowed_methods, reason = "the size of a run by hand")]
 #![expect(clippy::expect_used, clippy::cast_precision_loss, reason = "a bench fails by panicking")]
@@ -39,7 +40,9 @@ fn main() {
     let folder = kept.unwrap_or_else(|| passing.path().to_path_buf());
     fs::create_dir_all(&folder).expect("a folder");
     let languages = Language::all();
-    write_messages(&folder, &languages, messages);
+    if !folder.join("messages.tsv").exists() {
+        write_messages(&folder, &languages, messages);
+    }
     let queries = queries(&languages);
     write_queries(&folder, &queries);
     let own = Own::build(&passing.path().join("own"), &folder);
@@ -139,14 +142,43 @@ fn each_message(folder: &Path, mut emit: impl FnMut(usize, &str, i64, &str)) {
     }
 }
 
-fn print_built(what: &str, messages: usize, time: Duration, folder: &Path) {
-    let seconds = time.as_secs_f64();
+/// A moment of building an index.
+struct Clock {
+    begun: Instant,
+    /// Seconds of all processors used so far.
+    used: f64,
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self { begun: Instant::now(), used: processor_seconds() }
+    }
+
+    fn print(&self, what: &str, messages: usize) {
+        let seconds = self.begun.elapsed().as_secs_f64();
+        let (rate, used) = (messages as f64 / seconds, processor_seconds() - self.used);
+        let each = used * 1e6 / messages as f64;
+        let memory = peak_rss();
+        println!(
+            "{what}: {seconds:.2} s, {rate:.0} messages/s, {used:.1} s of processors \
+             ({each:.1} µs each), peak RSS {memory} MB"
+        );
+    }
+}
+
+/// What this process has used of all processors so far, in seconds.
+fn processor_seconds() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name, in brackets, may hold anything.
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: f64 = fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum();
+    ticks / 100.0
+}
+
+fn print_size(what: &str, folder: &Path) {
+    let segments = segments_of(folder);
     let size = size_of(folder) as f64 / 1e6;
-    let rate = messages as f64 / seconds;
-    println!(
-        "{what}: {seconds:.1} s, {rate:.0} messages/s, {size:.0} MB, peak RSS {} MB",
-        peak_rss()
-    );
+    println!("{what}: {size:.0} MB in {segments} segments");
 }
 
 fn size_of(folder: &Path) -> u64 {
@@ -157,6 +189,19 @@ fn size_of(folder: &Path) -> u64 {
         Err(_) => 0,
     });
     sizes.sum()
+}
+
+/// Parts of an index: each has one file of stored keys.
+fn segments_of(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
+    let parts = entries.map(|path| {
+        if path.is_dir() {
+            segments_of(&path)
+        } else {
+            usize::from(path.extension() == Some("store".as_ref()))
+        }
+    });
+    parts.sum()
 }
 
 /// The most memory that this process has held so far, in MB.
@@ -173,7 +218,7 @@ struct Own(MessageIndex);
 impl Own {
     fn build(dir: &Path, corpus: &Path) -> Self {
         let index = MessageIndex::open(dir).expect("an empty index");
-        let begun = Instant::now();
+        let clock = Clock::start();
         let mut writer = index.writer(WriterOptions::default()).expect("the only writer");
         let mut batch = Vec::with_capacity(2_000);
         let mut messages = 0;
@@ -197,10 +242,10 @@ impl Own {
         });
         writer.apply(&batch).expect("changes apply");
         writer.commit("the end").expect("a commit");
-        let time = begun.elapsed();
+        clock.print("own", messages);
         writer.close().expect("merges end");
-        println!("own, merges included: {:.1} s", begun.elapsed().as_secs_f64());
-        print_built("own", messages, time, dir);
+        clock.print("own, merges included", messages);
+        print_size("own", dir);
         Self(index)
     }
 
@@ -286,8 +331,9 @@ impl Bare {
         let text = schema.add_text_field("text", text);
         let index = Index::create_in_dir(dir, schema.build()).expect("an index");
         index.tokenizers().register("pairs", Pairs);
-        let begun = Instant::now();
-        let mut writer = index.writer_with_num_threads(1, 64_000_000).expect("a writer");
+        let clock = Clock::start();
+        let WriterOptions { memory, threads } = WriterOptions::default();
+        let mut writer = index.writer_with_num_threads(threads, memory).expect("a writer");
         let mut messages = 0;
         each_message(corpus, |at, channel_id, moment, words| {
             messages = at + 1;
@@ -297,15 +343,17 @@ impl Bare {
             document.add_i64(sent_at, moment);
             document.add_text(text, words);
             writer.add_document(document).expect("a document");
-            if messages % 50_000 == 0 {
+            if messages % BatchLimits::default().changes == 0 {
                 writer.commit().expect("a commit");
             }
         });
         writer.commit().expect("a commit");
-        let time = begun.elapsed();
+        clock.print("bare", messages);
         writer.wait_merging_threads().expect("merges end");
-        print_built("bare", messages, time, dir);
-        Self { reader: index.reader().expect("a reader"), channel, text }
+        clock.print("bare, merges included", messages);
+        let reader = index.reader().expect("a reader");
+        print_size("bare", dir);
+        Self { reader, channel, text }
     }
 
     fn query(&self, asked: &Asked) -> Box<dyn TantivyQuery> {

@@ -16,6 +16,7 @@ pub mod embed;
 pub mod fold;
 pub mod fuzzy;
 pub mod keyword;
+mod language;
 mod matrix;
 pub mod script;
 pub mod search;

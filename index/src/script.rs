@@ -55,6 +55,16 @@ impl Class {
     }
 }
 
+/// Whether it is a Han character.
+pub(crate) fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// Whether it is hiragana or katakana.
+pub(crate) fn is_kana(c: char) -> bool {
+    matches!(c, '\u{3041}'..='\u{30ff}')
+}
+
 /// The canonical combining class of `c`; 0 for everything that stands by itself.
 #[inline]
 pub(crate) fn combining_class(c: char) -> u8 {

@@ -148,8 +148,8 @@ fn assistant_routes(routes: Routes) -> Routes {
             "/channels/{channelId}/assistant/unanswered",
             assistant::past::unanswered,
             text("list_unanswered", Assistant, "Frequent questions that no rule answers").more(
-                "Looks at up to 2,000 of the newest kept messages of people; what looks like a \
-                 question and is answered by no rule today is grouped by likeness.",
+                "Looks at up to 20,000 of the newest kept messages of people, for up to 10 seconds; \
+                 what looks like a question and is answered by no rule today is grouped by likeness.",
             ),
         )
         .post(
@@ -157,8 +157,8 @@ fn assistant_routes(routes: Routes) -> Routes {
             assistant::past::backtest,
             text("backtest_rules", Assistant, "What other rules or another mode would have said")
                 .more(
-                    "Looks at up to 2,000 of the newest kept messages of people, and compares \
-                     with what was answered then.",
+                    "Looks at up to 20,000 of the newest kept messages of people, for up to 10 \
+                     seconds, and compares with what was answered then.",
                 ),
         )
 }

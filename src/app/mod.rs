@@ -1,10 +1,10 @@
 //! A process put together: adapters by configuration, roles by choice, one way to stop.
 
+mod duties;
 mod fit;
 mod open;
 mod stages;
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -14,14 +14,13 @@ use anyhow::Context as _;
 use axum::Router;
 use chatkeep_core::blobs::Blobs;
 use chatkeep_core::bus::Bus;
-use chatkeep_core::config::{BusKind, Config, LineConfig, RateLimitConfig};
+use chatkeep_core::config::{Config, LineConfig, RateLimitConfig};
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::platform::Bots;
 use chatkeep_core::platform::line::SignatureKey;
 use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
 use chatkeep_index::search::MessageIndex;
-use chatkeep_workers::StageName;
 use chatkeep_workers::assistant::Assistants;
 use chatkeep_workers::tap::Tap;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -31,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{error, info, warn};
 
+pub use duties::{Duties, Role};
 pub use fit::Unfit;
 use fit::check;
 use open::bots;
@@ -44,60 +44,6 @@ use crate::login::Login;
 use crate::oauth::OAuth;
 use crate::upkeep::Upkeep;
 use crate::{api, finder, ingress, ops};
-
-/// What a process does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
-    /// Takes webhooks.
-    Ingress,
-    /// Answers REST calls.
-    Api,
-    /// Runs stages.
-    Worker,
-}
-
-impl Role {
-    /// Every role there is.
-    pub const ALL: [Self; 3] = [Self::Ingress, Self::Api, Self::Worker];
-
-    /// The role of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        match name {
-            "ingress" => Some(Self::Ingress),
-            "api" => Some(Self::Api),
-            "worker" => Some(Self::Worker),
-            _ => None,
-        }
-    }
-}
-
-/// Which roles and stages a process has.
-#[derive(Clone, Debug)]
-pub struct Duties {
-    pub roles: BTreeSet<Role>,
-    pub stages: BTreeSet<StageName>,
-}
-
-impl Default for Duties {
-    fn default() -> Self {
-        Self { roles: Role::ALL.into(), stages: StageName::ALL.into() }
-    }
-}
-
-impl Duties {
-    /// The bus as these duties need it, with the consumers of all stages. A process that only
-    /// answers REST calls stands beside the one that the embedded bus belongs to.
-    async fn bus(&self, config: &Config, clock: SharedClock) -> anyhow::Result<Bus> {
-        if matches!(config.bus, BusKind::Embedded) && self.roles == BTreeSet::from([Role::Api]) {
-            return attach_bus(config, clock).await;
-        }
-        let bus = open_bus(config, clock).await?;
-        for stage in StageName::ALL {
-            bus.ensure(&stage.consumer(config.workers.lease)).await?;
-        }
-        Ok(bus)
-    }
-}
 
 /// A process' parts, opened and ready to run.
 pub struct App {

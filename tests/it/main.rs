@@ -14,6 +14,7 @@ mod finder;
 mod harness;
 mod harness_tests;
 mod hooks;
+mod indexing;
 mod ingress;
 mod limit;
 mod limit_rest;

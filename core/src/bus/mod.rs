@@ -5,6 +5,7 @@
 //! messages to consumers, redeliver what was not acknowledged, keep dead letters, and refuse new
 //! messages when the backlog is full instead of losing old ones. Beside that, processes [`talk`].
 
+mod delivery;
 pub mod embedded;
 pub mod nats;
 mod subject;
@@ -16,6 +17,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::Serialize;
 
+pub(crate) use self::delivery::{Burial, Lease};
+pub use self::delivery::{Consumer, Delivery};
 pub use self::talk::{Answering, Listener};
 
 use crate::time::Timestamp;
@@ -250,111 +253,4 @@ impl Bus {
     pub async fn close(&self) {
         on!(self, bus => bus.close().await);
     }
-}
-
-/// One process' end of a consumer.
-#[derive(Debug)]
-pub enum Consumer {
-    /// Of the embedded bus.
-    Embedded(embedded::EmbeddedConsumer),
-    /// Of JetStream.
-    Nats(Box<nats::NatsConsumer>),
-}
-
-impl Consumer {
-    /// Leases up to `max` messages. Returns at once when there are any, and empty after `wait`
-    /// when there are none.
-    ///
-    /// # Errors
-    /// When the bus cannot be reached.
-    pub async fn fetch(&mut self, max: usize, wait: Duration) -> Result<Vec<Delivery>, BusError> {
-        match self {
-            Self::Embedded(consumer) => consumer.fetch(max, wait).await,
-            // Boxed like every large future of the NATS client, so that stages stay small.
-            Self::Nats(consumer) => Box::pin(consumer.fetch(max, wait)).await,
-        }
-    }
-}
-
-/// A leased message. Exactly one of [`Delivery::ack`], [`Delivery::retry`] and
-/// [`Delivery::bury`] ends the lease; dropped without any, it is delivered again when the lease
-/// runs out.
-#[derive(Debug)]
-pub struct Delivery {
-    /// Its subject.
-    pub subject: String,
-    /// Its de-duplication id.
-    pub id: String,
-    /// What was published.
-    pub payload: Bytes,
-    /// How often it was delivered to this consumer, this time included; from 1.
-    pub attempt: u32,
-    /// When it was published.
-    pub published_at: Timestamp,
-    pub(crate) lease: Lease,
-}
-
-/// The adapter's side of a [`Delivery`].
-#[derive(Debug)]
-pub(crate) enum Lease {
-    Embedded(embedded::EmbeddedLease),
-    Nats(Box<nats::NatsLease>),
-}
-
-impl Delivery {
-    /// Done: never deliver it again to this consumer.
-    ///
-    /// # Errors
-    /// When the bus cannot be reached; the message is then delivered again.
-    pub async fn ack(self) -> Result<(), BusError> {
-        match self.lease {
-            Lease::Embedded(lease) => lease.ack(),
-            Lease::Nats(lease) => lease.ack().await,
-        }
-    }
-
-    /// Deliver it again after `after`.
-    ///
-    /// # Errors
-    /// When the bus cannot be reached; the message is then delivered again after its lease.
-    pub async fn retry(self, after: Duration) -> Result<(), BusError> {
-        match self.lease {
-            Lease::Embedded(lease) => lease.retry(after).await,
-            Lease::Nats(lease) => lease.retry(after).await,
-        }
-    }
-
-    /// Moves it to the dead letters with the reason (no message text in it).
-    ///
-    /// # Errors
-    /// When the bus cannot be reached; the message is then delivered again.
-    pub async fn bury(self, reason: &str) -> Result<(), BusError> {
-        let Self { subject, id, payload, attempt, lease, .. } = self;
-        let letter = Burial { subject, message_id: id, payload, attempts: attempt, reason };
-        match lease {
-            Lease::Embedded(lease) => lease.bury(letter).await,
-            Lease::Nats(lease) => Box::pin(lease.bury(letter)).await,
-        }
-    }
-
-    /// Extends the lease: the work goes on.
-    ///
-    /// # Errors
-    /// When the bus cannot be reached.
-    pub async fn progress(&self) -> Result<(), BusError> {
-        match &self.lease {
-            Lease::Embedded(lease) => lease.progress(),
-            Lease::Nats(lease) => lease.progress().await,
-        }
-    }
-}
-
-/// What [`Delivery::bury`] hands to the adapter.
-#[derive(Debug)]
-pub(crate) struct Burial<'a> {
-    pub(crate) subject: String,
-    pub(crate) message_id: String,
-    pub(crate) payload: Bytes,
-    pub(crate) attempts: u32,
-    pub(crate) reason: &'a str,
 }

@@ -26,6 +26,7 @@ mod notices;
 mod oauth;
 mod oauth_clients;
 mod other;
+mod reindexings;
 mod replies;
 mod roles;
 mod sessions;
@@ -59,6 +60,7 @@ pub use messages::{Gap, MessageFilter, MessagePage, Order, Sender, StoredMessage
 pub use notices::UsageNotice;
 pub use oauth::{Grant, NewGrant, NewTokens, Once};
 pub use oauth_clients::{Consent, OAuthClient};
+pub use reindexings::Reindexing;
 pub use replies::{Claim, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus};
 pub use roles::RoleSet;
 pub use sessions::{NewSession, Session, SignedIn};

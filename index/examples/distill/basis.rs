@@ -68,13 +68,6 @@ fn turn_columns(matrix: &mut [f64], width: usize, (p, q): (usize, usize), (cos, 
     }
 }
 
-/// The basis as the library reads it: 16 bits a number, 1 being 32767, little-endian.
-pub(crate) fn file(basis: &[f32]) -> Vec<u8> {
-    #[expect(clippy::cast_possible_truncation, reason = "numbers of unit vectors are within ±1")]
-    let short = |number: f32| (number * f32::from(i16::MAX)).round() as i16;
-    basis.iter().flat_map(|&number| short(number).to_le_bytes()).collect()
-}
-
 /// The vectors in the first `kept` components of `basis`, of length 1.
 pub(crate) fn project(vectors: &[f32], basis: &[f32], width: usize, kept: usize) -> Vec<f32> {
     let mut projected = Vec::with_capacity(vectors.len() / width * kept);

@@ -31,8 +31,12 @@ MOST = {
     "words-zh": 20_000, "cldr": 18_000, "emoji": 12_000, "edict": 16_000, "chat-en": 140_000,
 }
 
+# Texts that are made of our own frames, by language.
+PHRASES = {"en": 60_000, "ja": 110_000, "ko": 110_000, "th": 110_000, "zh-Hant": 110_000}
+
 SENTENCE = re.compile(r"(?<=[。!?！？])|(?<=[.!?])\s+|\n+")
 PLACEHOLDER = re.compile(r"%[-+0-9.]*\d*\$?[sdiufxcn@lL]+|%\(\w+\)[sd]|\{\{?[^{}]{0,60}\}?\}|\$\{?[\w.]+\}?|%\d")
+PARTICLE = re.compile(r"(.)\((은|이|을|이랑|으로)\)")
 BLOCK = re.compile(r"</?(?:p|td|tr|li|h\d|div|dt|dd|br|title|item|desc|note)\b[^>]*>")
 
 
@@ -186,20 +190,65 @@ def other(npm, chat):
 
 
 def phrases(taken):
-    """What people ask bots, from frames of ours filled with topics of ours and words from `taken`."""
-    chance, made = random.Random(3), {}
+    """What people ask each other and bots, from frames of ours filled with what is ours and words from `taken`."""
+    made, traditional = {}, opencc.OpenCC("s2t")
     words = {"en": "words-en", "ja": "edict", "ko": "words-ko", "th": "thai-words", "zh-Hant": "words-zh"}
     for language, parts in sorted(load(Path(__file__).with_name("phrases.json")).items()):
-        more = [word for word in taken[words[language]] if language == "en" or not word.isascii()]
-        made[language] = set()
-        while len(made[language]) < 14_000:
-            topic = chance.choice(parts["topics"] if chance.random() < 0.55 else more)
-            text = chance.choice(parts["frames"]).replace("{n}", topic)
-            text = text.replace("{a}", chance.choice(parts["actions"]))
-            made[language].add(text + (chance.choice(parts["ends"]) if chance.random() < 0.25 else ""))
+        more = [word for word in sorted(taken[words[language]]) if language == "en" or not word.isascii()]
+        more = list(map(traditional.convert, more)) if language == "zh-Hant" else more
+        chance, made[language] = random.Random(f"phrases {language}"), set()
+        lists = {name: listed(part) for name, part in parts.items() if name not in ("actions", "forms")}
+        does = actions(parts)
+        while len(made[language]) < PHRASES[language]:
+            made[language].add(phrase(chance, lists, does, more))
     simplified = opencc.OpenCC("t2s")
     made["zh-Hans"] = {simplified.convert(text) for text in sorted(made["zh-Hant"])[::2]}
     return {f"phrases-{language}": sorted(texts) for language, texts in made.items()}
+
+
+def listed(part):
+    """What a list of `phrases.json` holds: lines of texts with | between them."""
+    return [text for line in ([part] if isinstance(part, str) else part) for text in line.split("|")]
+
+
+def actions(parts):
+    """The actions, each as its form by slot. Verbs that change are stems by the ending they have."""
+    if "forms" not in parts:
+        return [{"a": action} for action in listed(parts["actions"])]
+    slots = listed(parts["forms"][""])
+    return [
+        {slot: stem + form for slot, form in zip(slots, listed(parts["forms"][ending]))}
+        for ending, stems in parts["actions"].items() for stem in listed(stems)
+    ]
+
+
+def phrase(chance, lists, does, more):
+    """A frame with its slots filled, sometimes with an opener before it and an end after it.
+
+    Slots: a topic `{n}`, an action `{a}` (in Japanese and Korean also in its other forms), others of
+    both `{n2}` and `{a2}`, a time `{t}`, a person `{p}`, a place `{r}`, a state or reason `{s}`.
+    """
+    topics = [chance.choice(lists["topics"] if chance.random() < 0.6 else more) for _ in range(2)]
+    slots = dict(chance.choice(does))
+    slots.update((f"{slot}2", form) for slot, form in chance.choice(does).items())
+    slots.update(n=topics[0], n2=topics[1])
+    for slot, name in (("t", "times"), ("p", "people"), ("r", "places"), ("s", "states")):
+        slots[slot] = chance.choice(lists[name])
+    text = re.sub(r"\{(\w+)\}", lambda slot: slots[slot[1]], chance.choice(lists["frames"]))
+    if chance.random() < 0.12:
+        text = chance.choice(lists["openers"]) + text
+    if chance.random() < 0.3:
+        text += chance.choice(lists["ends"])
+    return PARTICLE.sub(particle, text)
+
+
+def particle(found):
+    """A Korean particle that is written in brackets, as it is after the letter before it."""
+    before, after_consonant = found.groups()
+    final = (ord(before) - ord("가")) % 28 if "가" <= before <= "힣" else 0
+    if final == 0 or (after_consonant == "으로" and final == 8):
+        return before + {"은": "는", "이": "가", "을": "를", "이랑": "랑", "으로": "로"}[after_consonant]
+    return before + after_consonant
 
 
 def main():

@@ -2,9 +2,8 @@
 //! `cargo run --release -p chatkeep-index --example distill -- WHEEL OUTPUT TEXTS…`
 //!
 //! WHEEL is the full model's package as `chatkeep model install` takes it. TEXTS are files, or
-//! folders of `.txt` files, with a text a line. OUTPUT is the folder that gets `built-in.table`
-//! and `rotation.i16`. The same inputs give the same table; `benches/README.md` says which made
-//! the committed one.
+//! folders of `.txt` files, with a text a line. OUTPUT is the folder that gets `built-in.table`.
+//! The same inputs give the same table; `benches/README.md` says which made the committed one.
 //!
 //! The full model embeds every text. A vector a piece is then learned such that the sum of the
 //! pieces' vectors points where the full model's vector does, in the space of the latter's leading
@@ -53,7 +52,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{} texts, {} pieces", texts.len(), pieces.len());
     let taught = embed(&model, &texts);
     let basis = basis::principal(&taught[..taught.len().min(SAMPLE * WIDTH)], WIDTH);
-    fs::write(output.join("rotation.i16"), basis::file(&basis))?;
     let targets = basis::project(&taught, &basis, WIDTH, DIMENSIONS);
     drop(taught);
 

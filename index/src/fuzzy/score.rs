@@ -2,7 +2,7 @@
 //! threshold, and the best of it.
 
 use crate::keyword::KeywordHit;
-use crate::script::Class;
+use crate::script::{Class, is_kana};
 
 use super::common;
 
@@ -177,7 +177,7 @@ pub(super) fn may_stand_inside(folded: &str, hit: KeywordHit) -> bool {
 }
 
 fn is_han_or_hangul(c: char) -> bool {
-    is_dense(c) && !matches!(c, '\u{3041}'..='\u{30ff}')
+    is_dense(c) && !is_kana(c)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "lengths of chat messages")]

@@ -18,8 +18,9 @@ use super::related::{RelatedQuery, RelatedTerm};
 use super::schema::{Fields, HAS_LINK};
 use super::statistics::Statistics;
 use super::steady::SteadyQuery;
-use super::units::{Kind, Unit, units};
+use super::units::{Kind, Unit, is_single, units};
 use super::{IndexOptions, SearchRequest};
+use crate::script::is_ideograph;
 
 type Clause = (Occur, Box<dyn TantivyQuery>);
 
@@ -165,17 +166,25 @@ impl Compiler {
                     terms.push(term(unit, unit.pair_end));
                     covered = unit.pair_end;
                 }
-                Kind::Character { pair: false } => terms.push(match before {
+                Kind::Character { pair: false } => match before {
                     Some(before) if before.kind == Kind::Character { pair: true } => {
-                        term(before, before.pair_end)
+                        terms.push(term(before, before.pair_end));
+                        covered = unit.end;
                     }
-                    _ => term(unit, unit.end),
-                }),
+                    _ => terms.push(term(unit, unit.end)),
+                },
                 Kind::Word | Kind::Symbol => terms.push(term(unit, unit.end)),
             }
             before = Some(unit);
         }
-        let open = units.last().is_some_and(|unit| unit.kind == Kind::Word);
+        let open = units.last().is_some_and(|unit| match unit.kind {
+            Kind::Word => true,
+            Kind::Symbol => false,
+            // One in a run is part of a pair already.
+            Kind::Character { .. } => {
+                unit.end > covered && !folded[unit.start..].starts_with(is_single)
+            }
+        });
         Pieces { terms, open }
     }
 }
@@ -233,10 +242,6 @@ fn related_parts<'a>(folded: &'a str, unit: &Unit) -> [Option<(&'a str, bool)>; 
 /// Whether a symbol says something by itself, as punctuation does not.
 fn is_emoji(c: char) -> bool {
     matches!(c, '\u{2600}'..='\u{27bf}' | '\u{1f000}'..='\u{1faff}')
-}
-
-fn is_ideograph(c: char) -> bool {
-    matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 fn boxed(query: impl TantivyQuery) -> Box<dyn TantivyQuery> {

@@ -9,7 +9,7 @@ use tantivy::directory::{Directory, INDEX_WRITER_LOCK, MmapDirectory};
 use tantivy::{Index, TantivyError};
 
 use super::schema;
-use super::{IndexError, IndexOptions, generation, writer};
+use super::{IndexError, IndexOptions, engine, generation};
 
 /// Holds the version that wrote the folder. Written before anything else, so that an index without
 /// it is none of this version's.
@@ -21,9 +21,9 @@ const FIRST: u64 = 1;
 
 /// The version of what is written to an index: fields, order, folding, units. Raised whenever it changes;
 /// an index of another version is not read.
-const STAMP: &str = "3";
+const STAMP: &str = "4";
 /// The same without [`IndexOptions::han_variants`].
-const STAMP_APART: &str = "3 han apart";
+const STAMP_APART: &str = "4 han apart";
 
 /// What was found where an index was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +159,7 @@ fn is_damage(error: &TantivyError) -> bool {
 /// Removes the files of an index, and nothing else that may lie in the folder.
 fn wipe(dir: &Path) -> Result<(), IndexError> {
     let directory = MmapDirectory::open(dir).map_err(TantivyError::from)?;
-    let _lock = directory.acquire_lock(&INDEX_WRITER_LOCK).map_err(writer::lock_error)?;
+    let _lock = directory.acquire_lock(&INDEX_WRITER_LOCK).map_err(engine::lock_error)?;
     // The list of segments goes first: without it, what is left after a crash is no index.
     remove(&dir.join(META_FILE))?;
     for entry in fs::read_dir(dir)? {

@@ -5,6 +5,7 @@
 //! shared by a writer while it commits and exclusive while `current` changes; `rebuild.lock` is
 //! held as long as a rebuild goes on.
 
+use std::cmp::Ordering;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -78,6 +79,11 @@ impl View {
         let progress = searcher.index().load_metas()?.payload;
         Ok(Self { columns: columns?, progress, searcher })
     }
+
+    /// Whether there may be a message with that tie.
+    pub(super) fn may_hold(&self, tie: u64) -> bool {
+        self.columns.iter().any(|columns| columns.holds(tie))
+    }
 }
 
 impl Columns {
@@ -86,6 +92,21 @@ impl Columns {
             sent_at: segment.fast_fields().column_first_or_default(SENT_AT)?,
             tie: segment.fast_fields().column_first_or_default(TIE)?,
         })
+    }
+
+    /// Whether a message, perhaps an erased one, has that tie: a binary search, for segments are
+    /// sorted by it.
+    fn holds(&self, tie: u64) -> bool {
+        let (mut low, mut high) = (0, self.tie.num_vals());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.tie.get_val(middle).cmp(&tie) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return true,
+                Ordering::Greater => high = middle,
+            }
+        }
+        false
     }
 }
 

@@ -136,7 +136,7 @@ impl MessageIndex {
     }
 
     /// What the commit that is searched says about its progress; `None` if the index was never
-    /// committed.
+    /// committed, or only saved.
     pub fn progress(&self) -> Option<String> {
         self.generation().view().progress.clone()
     }

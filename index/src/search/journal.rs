@@ -38,25 +38,26 @@ pub(super) fn end(dir: &Path) -> io::Result<()> {
     }
 }
 
+/// Adds a message, or the whole channel if there is none, to what [`note`] notes.
+pub(super) fn push(touched: &mut String, channel_id: &str, message_id: Option<&str>) {
+    touched.push_str(channel_id);
+    if let Some(message_id) = message_id {
+        touched.push('\0');
+        touched.push_str(message_id);
+    }
+    touched.push('\n');
+}
+
 /// Notes what a commit touches, if a rebuild goes on. The journal of a rebuild that died is removed.
-pub(super) fn note(dir: &Path, touched: &[Touched]) -> io::Result<()> {
+pub(super) fn note(dir: &Path, touched: &str) -> io::Result<()> {
     if touched.is_empty() || !path(dir).try_exists()? {
         return Ok(());
     }
     if generation::lock_rebuild(dir)?.is_some() {
         return end(dir);
     }
-    let mut lines = String::new();
-    for Touched { channel_id, message_id } in touched {
-        lines.push_str(channel_id);
-        if let Some(message_id) = message_id {
-            lines.push('\0');
-            lines.push_str(message_id);
-        }
-        lines.push('\n');
-    }
     let mut file = OpenOptions::new().append(true).open(path(dir))?;
-    file.write_all(lines.as_bytes())?;
+    file.write_all(touched.as_bytes())?;
     file.sync_data()
 }
 

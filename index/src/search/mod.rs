@@ -6,10 +6,12 @@
 //! away when its version changes, and remembers in its own commit how far it has got. All calls
 //! block.
 
+mod batch;
 mod collect;
 mod compile;
 mod cursor;
 mod directory;
+mod engine;
 mod find;
 mod generation;
 mod highlight;

@@ -79,10 +79,10 @@ pub(super) fn tokenizers(options: IndexOptions) -> TokenizerManager {
 }
 
 impl Fields {
-    /// The document for a message with that key.
-    pub(super) fn document(self, message: &IndexDoc, key: &str) -> TantivyDocument {
+    /// The document for a message with that key and tie.
+    pub(super) fn document(self, message: &IndexDoc, key: &str, tie: u64) -> TantivyDocument {
         let mut document = TantivyDocument::with_capacity(message.text.len() + 256);
-        document.add_u64(self.tie, tie(&message.channel_id, key));
+        document.add_u64(self.tie, tie);
         document.add_text(self.key, key);
         document.add_text(self.channel, &message.channel_id);
         document.add_text(self.kind, &message.kind);
@@ -104,7 +104,7 @@ pub(super) fn key(channel_id: &str, message_id: &str) -> String {
 }
 
 /// Half a hash of the channel, half of the key in it.
-fn tie(channel_id: &str, key: &str) -> u64 {
+pub(super) fn tie(channel_id: &str, key: &str) -> u64 {
     hash(channel_id) << 32 | hash(key) & u64::from(u32::MAX)
 }
 
@@ -121,7 +121,7 @@ fn has_link(text: &str) -> bool {
 
 /// FNV-1a of a key, written out because the order of results must not change with a library's
 /// version.
-pub(super) fn hash(key: &str) -> u64 {
+fn hash(key: &str) -> u64 {
     key.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })

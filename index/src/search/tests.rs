@@ -174,6 +174,59 @@ fn putting_twice_replaces_and_erasing_erases() {
 }
 
 #[test]
+fn what_is_only_saved_is_there_and_not_yet_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = MessageIndex::open(folder.path()).unwrap();
+    let mut writer = index.writer(WriterOptions::default()).unwrap();
+    writer.apply(&[IndexChange::Put(message("c", 0, "one"))]).unwrap();
+    writer.save().unwrap();
+    drop(writer);
+    assert_eq!((index.doc_count(), index.progress()), (1, None));
+    assert!(MessageIndex::open_existing(folder.path()).unwrap().is_none());
+    let again = MessageIndex::open(folder.path()).unwrap();
+    let mut writer = again.writer(WriterOptions::default()).unwrap();
+    writer.apply(&[0, 1].map(|id| IndexChange::Put(message("c", id, "two")))).unwrap();
+    writer.commit("whole").unwrap();
+    assert_eq!(find(&again, "two").len(), 2);
+    assert_eq!((again.doc_count(), again.progress().as_deref()), (2, Some("whole")));
+}
+
+#[test]
+fn an_edit_replaces_the_message_in_whichever_part_it_is() {
+    let index = MessageIndex::in_memory().unwrap();
+    let mut writer = index.writer(WriterOptions::default()).unwrap();
+    let texts = |text: &str, ids: std::ops::Range<u32>| -> Vec<IndexChange> {
+        ids.map(|id| IndexChange::Put(message(["a", "b", "c"][id as usize % 3], id, text)))
+            .collect()
+    };
+    for part in 0..4 {
+        writer.apply(&texts("before", part * 50..(part + 1) * 50)).unwrap();
+        writer.commit("").unwrap();
+    }
+    writer.apply(&texts("after", 0..200)).unwrap();
+    writer.commit("").unwrap();
+    assert_eq!(index.doc_count(), 200);
+    assert_eq!(find(&index, "before"), [""; 0]);
+}
+
+#[test]
+fn one_letter_is_found_wherever_it_stands() {
+    let index = index_of(&["ありがとう", "주차장은", "ขอที่อยู่", "a がまん", "がa"]);
+    for (query, found) in [
+        ("が", &["m4", "m3", "m0"][..]),
+        ("う", &["m0"]),
+        ("차", &["m1"]),
+        ("은", &["m1"]),
+        ("ท", &["m2"]),
+        ("\"a が\"", &["m3"]),
+        ("\"が a\"", &[]),
+        ("が -う", &["m4", "m3"]),
+    ] {
+        assert_eq!(find(&index, query), found, "{query}");
+    }
+}
+
+#[test]
 fn pages_neither_repeat_nor_skip_while_messages_arrive() {
     let texts: Vec<String> = (0..57).map(|n| format!("tea {}", "and ".repeat(n % 5))).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();

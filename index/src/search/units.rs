@@ -3,8 +3,9 @@
 //! A unit is a word of a script with spaces, or one character of a script without them, or one
 //! symbol, or the white space between two of these unless both are words. Every unit takes a
 //! position, so that a phrase of units is a piece of the text and nothing else. Runs of Han, kana,
-//! Thai, Hangul, … are indexed as overlapping pairs and single characters: any substring is then a
-//! phrase of pairs.
+//! Thai, Hangul, … are indexed as overlapping pairs: any substring is then a phrase of pairs. Han
+//! and kana are indexed singly as well, for one can be a word; of the others only the last of a run
+//! is, and one of them is looked for as the beginning of pairs.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -13,7 +14,7 @@ use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use super::IndexOptions;
 use crate::fold::search::each_folded;
-use crate::script::Class;
+use crate::script::{Class, is_ideograph, is_kana};
 
 /// The longest word, in characters, that is one term. Longer ones (links, keys) are cut from their
 /// beginning on, so that a prefix of the word is still a phrase of its terms.
@@ -152,7 +153,15 @@ impl Tokenizer for UnitTokenizer {
     }
 }
 
-/// The terms of one text: of a character that begins a pair, the pair and then the character.
+/// Whether a character that begins a pair is a term by itself as well: thousands of pairs may begin
+/// with one ideograph. Without kana what is half kana would seem short, and Japanese questions find
+/// their paragraph less often.
+pub(super) fn is_single(c: char) -> bool {
+    is_ideograph(c) || is_kana(c)
+}
+
+/// The terms of one text: of a character that begins a pair, the pair and then perhaps the
+/// character.
 pub(super) struct UnitTokens<'a> {
     tokenizer: &'a mut UnitTokenizer,
     next: usize,
@@ -171,8 +180,8 @@ impl TokenStream for UnitTokens<'_> {
         (token.offset_from, token.offset_to) = (unit.start, end);
         token.text.clear();
         token.text.push_str(&folded[unit.start..end]);
-        self.pair_done = is_pair;
-        self.next += usize::from(!is_pair);
+        self.pair_done = is_pair && token.text.starts_with(is_single);
+        self.next += usize::from(!self.pair_done);
         true
     }
 
@@ -213,6 +222,12 @@ mod tests {
         ];
         let expected = expected.map(|(at, text)| (at, text.to_owned()));
         assert_eq!(terms(" iPhoneを買う！ \n OK now "), expected);
+    }
+
+    #[test]
+    fn letters_are_terms_only_at_the_end_of_a_run() {
+        let expected = [(0, "주차"), (1, "차장"), (2, "장"), (3, "ok")];
+        assert_eq!(terms("주차장ok"), expected.map(|(at, text)| (at, text.to_owned())));
     }
 
     #[test]

@@ -1,28 +1,26 @@
 //! Writing: changes in batches, progress in the commit, merging in the background.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use tantivy::directory::error::LockError;
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, UserOperation};
-use tantivy::{IndexWriter, Searcher, TantivyError, Term};
+use tantivy::indexer::UserOperation;
+use tantivy::{IndexWriter, TantivyError, Term};
 
-use super::generation::{self, Generation};
-use super::journal::{self, Touched};
+use super::batch::Batch;
+use super::engine::{engine, step};
+use super::generation::{self, Generation, View};
+use super::journal;
 use super::{IndexChange, IndexError, MessageIndex, schema};
-
-/// The least memory that tantivy works with, in bytes a thread.
-const MIN_MEMORY: usize = 15_000_000;
 
 /// So few changes wait for their commit and go to one thread, or each would make a small segment.
 const FEW: usize = 1_000;
 
-/// The share of erased messages from which on a segment is rewritten without them.
-const MAX_ERASED: f32 = 0.1;
+/// So many changes go to a thread together: each hand-over may have to wake it. tantivy queues up
+/// to 10,000 of them, so memory grows with this.
+const GROUP: usize = 4;
 
 /// How often, and with what pause, a purge looks again after a merge in the background.
 const PURGE_ATTEMPTS: u32 = 6_000;
@@ -42,7 +40,7 @@ impl Default for WriterOptions {
     /// Two threads where there are two processors: the other work does not keep up with more.
     fn default() -> Self {
         let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(2);
-        Self { memory: 64_000_000, threads }
+        Self { memory: 80_000_000, threads }
     }
 }
 
@@ -58,9 +56,11 @@ pub struct BatchLimits {
 }
 
 impl Default for BatchLimits {
-    /// A commit costs about as much as indexing a thousand messages.
+    /// A commit costs about as much as indexing a thousand messages; a large one leaves large
+    /// segments, which are merged less often. So many short messages just fit into the memory of
+    /// [`WriterOptions`].
     fn default() -> Self {
-        Self { changes: 50_000, bytes: 16_000_000, wait: Duration::from_millis(500) }
+        Self { changes: 100_000, bytes: 32_000_000, wait: Duration::from_millis(500) }
     }
 }
 
@@ -74,12 +74,8 @@ pub struct MessageWriter {
     in_use: bool,
     /// What tantivy has not been told yet.
     waiting: Vec<UserOperation>,
-    /// Hashes of the keys put since the last commit, which no reader sees yet.
-    pending: HashSet<u64>,
-    /// What changed since the last commit, for a rebuild that goes on meanwhile.
-    touched: Vec<Touched>,
-    /// What changed since the last commit, in bytes.
-    bytes: usize,
+    /// What changed since the last commit.
+    batch: Batch,
 }
 
 impl MessageWriter {
@@ -92,8 +88,8 @@ impl MessageWriter {
         let writer = engine(&generation, options)?;
         // What another writer committed must be seen, or it would be put twice.
         generation.reload()?;
-        let (waiting, pending, touched) = (Vec::new(), HashSet::new(), Vec::new());
-        Ok(Self { writer, index, generation, in_use: true, waiting, pending, touched, bytes: 0 })
+        let (waiting, batch) = (Vec::new(), Batch::default());
+        Ok(Self { writer, index, generation, in_use: true, waiting, batch })
     }
 
     /// A writer of a generation that is built beside the one in use.
@@ -115,62 +111,62 @@ impl MessageWriter {
     pub fn apply(&mut self, changes: &[IndexChange]) -> Result<(), IndexError> {
         let committed = self.generation.view();
         for change in changes {
-            self.apply_one(&committed.searcher, change)?;
+            self.apply_one(&committed, change);
             if self.waiting.len() > FEW {
-                self.waiting.drain(..).try_for_each(|one| self.writer.run([one]).map(drop))?;
+                self.hand_over(GROUP)?;
             }
         }
         Ok(())
     }
 
-    fn apply_one(&mut self, committed: &Searcher, change: &IndexChange) -> Result<(), IndexError> {
+    /// Gives tantivy what waits, `group` changes at a time.
+    fn hand_over(&mut self, group: usize) -> tantivy::Result<()> {
+        let mut waiting = self.waiting.drain(..);
+        while waiting.len() > 0 {
+            self.writer.run(waiting.by_ref().take(group))?;
+        }
+        Ok(())
+    }
+
+    fn apply_one(&mut self, committed: &View, change: &IndexChange) {
         let fields = self.index.fields();
         match change {
             IndexChange::Put(message) => {
                 let key = schema::key(&message.channel_id, &message.message_id);
-                self.erase(committed, &key)?;
-                self.waiting.push(UserOperation::Add(fields.document(message, &key)));
-                self.pending.insert(schema::hash(&key));
-                self.touch(&message.channel_id, Some(&message.message_id), message.text.len());
+                let tie = schema::tie(&message.channel_id, &key);
+                self.erase(committed, &key, tie);
+                let document = fields.document(message, &key, tie);
+                self.waiting.push(UserOperation::Add(document));
+                self.batch.put(tie);
+                let text = message.text.len();
+                self.batch.touch(&message.channel_id, Some(&message.message_id), text);
             }
             IndexChange::Erase { channel_id, message_id } => {
-                self.erase(committed, &schema::key(channel_id, message_id))?;
-                self.touch(channel_id, Some(message_id), 0);
+                let key = schema::key(channel_id, message_id);
+                self.erase(committed, &key, schema::tie(channel_id, &key));
+                self.batch.touch(channel_id, Some(message_id), 0);
             }
             IndexChange::EraseChannel { channel_id } => {
                 let all = Term::from_field_text(fields.channel, channel_id);
                 self.waiting.push(UserOperation::Delete(all));
-                self.touch(channel_id, None, 0);
+                self.batch.touch(channel_id, None, 0);
             }
         }
-        Ok(())
-    }
-
-    fn touch(&mut self, channel_id: &str, message_id: Option<&str>, text: usize) {
-        self.bytes += text + channel_id.len() + message_id.map_or(0, str::len);
-        self.touched.push(Touched {
-            channel_id: channel_id.to_owned(),
-            message_id: message_id.map(str::to_owned),
-        });
     }
 
     /// Whether what was applied since the last commit should be committed now, the first of it
     /// having come `waited` ago.
     pub fn is_due(&self, limits: BatchLimits, waited: Duration) -> bool {
-        let changes = self.touched.len();
-        changes >= limits.changes
-            || self.bytes >= limits.bytes
-            || (changes > 0 && waited >= limits.wait)
+        self.batch.is_due(limits, waited)
     }
 
     /// Erases a message if there may be one: tantivy would look for each in every segment, and most
     /// messages are new.
-    fn erase(&mut self, committed: &Searcher, key: &str) -> tantivy::Result<()> {
-        let term = Term::from_field_text(self.index.fields().key, key);
-        if self.pending.contains(&schema::hash(key)) || committed.doc_freq(&term)? > 0 {
+    fn erase(&mut self, committed: &View, key: &str, tie: u64) {
+        if self.batch.has_put(tie) || committed.may_hold(tie) {
+            let term = Term::from_field_text(self.index.fields().key, key);
             self.waiting.push(UserOperation::Delete(term));
         }
-        Ok(())
     }
 
     /// Makes all changes so far durable, together with `progress`, and visible to every clone of
@@ -179,10 +175,26 @@ impl MessageWriter {
     /// # Errors
     /// [`IndexError::Superseded`] if a rebuilt index is in use: nothing was committed.
     pub fn commit(&mut self, progress: &str) -> Result<(), IndexError> {
+        self.make_durable(Some(progress))
+    }
+
+    /// Makes all changes so far durable in an index that is not yet whole: it has no progress, as
+    /// if it had never been committed.
+    ///
+    /// # Errors
+    /// As of [`MessageWriter::commit`].
+    pub fn save(&mut self) -> Result<(), IndexError> {
+        self.make_durable(None)
+    }
+
+    fn make_durable(&mut self, progress: Option<&str>) -> Result<(), IndexError> {
         let _switch = self.claim()?;
-        self.writer.run(self.waiting.drain(..))?;
+        let is_small = self.batch.changes() <= FEW;
+        self.hand_over(if is_small { usize::MAX } else { GROUP })?;
         let mut commit = self.writer.prepare_commit()?;
-        commit.set_payload(progress);
+        if let Some(progress) = progress {
+            commit.set_payload(progress);
+        }
         commit.commit()?;
         self.generation.reload()?;
         self.forget();
@@ -199,15 +211,13 @@ impl MessageWriter {
         if generation::current(dir)? != Some(self.generation.number) {
             return Err(IndexError::Superseded);
         }
-        journal::note(dir, &self.touched)?;
+        journal::note(dir, self.batch.touched())?;
         Ok(Some(lock))
     }
 
     fn forget(&mut self) {
         self.waiting.clear();
-        self.pending.clear();
-        self.touched.clear();
-        self.bytes = 0;
+        self.batch.clear();
     }
 
     /// Forgets all changes since the last commit.
@@ -253,45 +263,5 @@ impl MessageWriter {
     pub fn close(self) -> Result<(), IndexError> {
         self.writer.wait_merging_threads()?;
         self.generation.reload()
-    }
-}
-
-/// tantivy's writer, after the files are removed that a killed process wrote and did not commit:
-/// tantivy counts on from the last commit, names the same files again, and refuses to overwrite
-/// one.
-fn engine(generation: &Generation, options: WriterOptions) -> Result<IndexWriter, IndexError> {
-    let threads = options.threads.max(1);
-    let engine_options = IndexWriterOptions::builder()
-        .memory_budget_per_thread((options.memory / threads).max(MIN_MEMORY))
-        .num_worker_threads(threads)
-        .num_merge_threads(1)
-        .build();
-    let writer = generation.index.writer_with_options(engine_options);
-    let writer = writer.map_err(|error| match error {
-        TantivyError::LockFailure(lock, _) => lock_error(lock),
-        error => error.into(),
-    })?;
-    let mut policy = LogMergePolicy::default();
-    policy.set_del_docs_ratio_before_merge(MAX_ERASED);
-    writer.set_merge_policy(Box::new(policy));
-    writer.garbage_collect_files().wait()?;
-    step(&writer)?;
-    Ok(writer)
-}
-
-/// Uses up a number. tantivy counts operations, and after opening and rolling back it gives the
-/// first one the number of the last commit. A merge takes everything up to that number for
-/// committed, and a part of the index that was changed by that very commit for up to date: an
-/// erasure that is first and meets a merge would be lost, and an edited message found twice.
-fn step(writer: &IndexWriter) -> Result<(), IndexError> {
-    writer.run(std::iter::empty())?;
-    Ok(())
-}
-
-/// A lock that somebody holds is no failure of the engine.
-pub(super) fn lock_error(error: LockError) -> IndexError {
-    match error {
-        LockError::LockBusy => IndexError::WriterBusy,
-        LockError::IoError(_) => TantivyError::LockFailure(error, None).into(),
     }
 }

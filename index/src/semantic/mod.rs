@@ -4,11 +4,12 @@
 //! centroid, to its row of a classifier that is solved for each channel, and by
 //! shared n-grams. A logistic function of their weighted sum is the score, less what the rule's
 //! best rival has: a message that fits two rules is often about neither. The weights are data:
-//! [`Calibration`].
+//! [`Calibration`]. Rules in another language than the message are no rivals: where groups speak
+//! several languages, the same rule is there in each of them.
 //!
 //! Rating reads the beginning of one vector a rule, at one byte a number, and looks at the best few
 //! hundred rules again in full. Memory: the embedder's dimensions + 4 bytes a phrase, dimensions +
-//! 136 bytes a rule, 4 bytes a different n-gram of each text.
+//! 137 bytes a rule, 4 bytes a different n-gram of each text.
 
 mod classifier;
 mod lexical;
@@ -21,9 +22,11 @@ mod vectors;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::answer::thresholds::SEMANTIC_FOREIGN_LEAD;
 use crate::answer::{Acceptance, Candidate, Rating, RuleText};
 use crate::fold::fold_phrase;
 use crate::keyword::{KeywordError, KeywordMatcher};
+use crate::language::{self, Languages};
 use lexical::{LexicalBuilder, LexicalIndex};
 use rows::{Factor, Rows};
 use score::Scores;
@@ -83,7 +86,9 @@ pub struct SemanticMatcher {
     phrases: KeywordMatcher,
     lexical: LexicalIndex,
     vectors: RuleVectors,
-    rules: usize,
+    /// The languages of each rule, and of all.
+    languages: Vec<Languages>,
+    spoken: Languages,
 }
 
 impl SemanticMatcher {
@@ -96,22 +101,28 @@ impl SemanticMatcher {
         let mut phrases: Vec<String> = Vec::new();
         let mut starts = vec![0];
         let mut lexical = LexicalBuilder::new();
+        let mut languages = Vec::with_capacity(rules.len());
         for rule in rules {
+            let mut spoken = Languages::default();
             for phrase in rule.phrases().map(fold_phrase).filter(|phrase| !phrase.is_empty()) {
                 lexical.phrase(&phrase);
+                spoken = spoken.or(Languages::of(&phrase));
                 phrases.push(phrase);
             }
+            languages.push(spoken);
             lexical.answer(&fold_phrase(rule.answer));
             lexical.end_rule();
             starts.push(u32::try_from(phrases.len()).unwrap_or(u32::MAX));
         }
+        language::settle(&mut languages);
         let rows = embed(&phrases, space, known);
         Ok(Self {
             space: Arc::clone(space),
             phrases: KeywordMatcher::build((0..).zip(phrases.iter().map(String::as_str)))?,
             lexical: lexical.build(),
-            vectors: RuleVectors::build(rows, starts, space),
-            rules: rules.len(),
+            vectors: RuleVectors::build(rows, starts, &language::groups(&languages), space),
+            spoken: Languages::all(&languages),
+            languages,
         })
     }
 
@@ -146,7 +157,8 @@ impl SemanticMatcher {
             *sum = self.vectors.score(&message, at, calibration.nearest);
             *sum += calibration.lexical * lexical[at];
         }
-        let scores = Scores::new(calibration, self.rules, best.iter().map(|&(_, sum)| sum));
+        self.prefer(folded, &mut best);
+        let scores = Scores::new(calibration, self.len(), best.iter().map(|&(_, sum)| sum));
         let mut candidates: Vec<Candidate> = best
             .into_iter()
             .map(|(rule, sum)| Candidate { rule, score: scores.score(sum, lexical[rule as usize]) })
@@ -156,6 +168,24 @@ impl SemanticMatcher {
         });
         candidates.truncate(CANDIDATES);
         candidates
+    }
+
+    /// Leaves the rules in one language: the message's, unless the best of another one is much
+    /// better, and then that.
+    fn prefer(&self, folded: &str, sums: &mut Vec<(u32, f32)>) {
+        let languages = |rule: u32| self.languages[rule as usize];
+        let spoken = Languages::of(folded).among(self.spoken);
+        let best = |sums: &mut dyn Iterator<Item = &(u32, f32)>| {
+            sums.max_by(|left, right| left.1.total_cmp(&right.1).then(right.0.cmp(&left.0)))
+                .copied()
+        };
+        let Some((first, sum)) = best(&mut sums.iter()) else {
+            return;
+        };
+        let own = best(&mut sums.iter().filter(|(rule, _)| spoken.meet(languages(*rule))));
+        let is_behind = own.is_none_or(|(_, own)| own < sum - SEMANTIC_FOREIGN_LEAD);
+        let chosen = if is_behind { languages(first) } else { spoken };
+        sums.retain(|&(rule, _)| chosen.meet(languages(rule)));
     }
 
     /// The lexical score of each rule. A phrase that occurs in the message as it is counts by how
@@ -174,17 +204,17 @@ impl SemanticMatcher {
 
     /// The number of rules.
     pub fn len(&self) -> usize {
-        self.rules
+        self.languages.len()
     }
 
     /// Whether there is no rule at all.
     pub fn is_empty(&self) -> bool {
-        self.rules == 0
+        self.languages.is_empty()
     }
 
     /// What the matcher holds in memory, in bytes, the space not counted.
     pub fn size(&self) -> usize {
-        self.phrases.size() + self.lexical.size() + self.vectors.size()
+        self.phrases.size() + self.lexical.size() + self.vectors.size() + self.languages.len()
     }
 }
 
@@ -204,7 +234,7 @@ impl fmt::Debug for SemanticMatcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SemanticMatcher")
             .field("space", &self.space)
-            .field("rules", &self.rules)
+            .field("rules", &self.len())
             .finish_non_exhaustive()
     }
 }

@@ -176,3 +176,52 @@ fn many_rules_are_told_apart_in_the_second_pass() {
     assert_eq!(rating.candidates.len(), CANDIDATES);
     assert!(matcher.size() > 2_000 * 8);
 }
+
+#[test]
+fn a_message_is_answered_in_its_own_language_where_a_rule_is_there_in_several() {
+    let translated: [(&[&str], &str); 8] = [
+        (&["停車"], "附近可以停車嗎？"),
+        (&["營業時間"], "你們幾點開門？"),
+        (&["จอดรถ"], "จอดรถได้ที่ไหน"),
+        (&["เวลาเปิดร้าน"], "ร้านเปิดกี่โมง"),
+        (&["parking"], "Where can I park?"),
+        (&["opening hours"], "When are you open?"),
+        (&["駐車場"], "車はどこに止められますか"),
+        (&["営業時間"], "何時に開きますか"),
+    ];
+    let several = build_in(&SemanticSpace::built_in(), &translated, &NoVectors);
+    for (message, rule) in [
+        ("車要停哪裡", 0),
+        ("你們今天有開嗎", 1),
+        ("ที่จอดรถอยู่ตรงไหน", 2),
+        ("วันนี้เปิดถึงกี่โมงคะ", 3),
+        ("where do I leave my car", 4),
+        ("what time do you close", 5),
+        ("車を停めるところはありますか", 6),
+        ("今日は何時までやってますか", 7),
+    ] {
+        let rating = several.rate(message);
+        assert_eq!(rating.answer, Some(rule), "{message}: {rating:?}");
+    }
+    assert!(
+        several.rate("주차장이 어디예요").answer.is_some(),
+        "in one of them, if not in its own"
+    );
+    let chinese = build_in(&SemanticSpace::built_in(), &translated[..2], &NoVectors);
+    for message in ["車を停めるところはありますか", "ที่จอดรถอยู่ตรงไหน"]
+    {
+        assert_eq!(chinese.rate(message).answer, Some(0), "{message}: the only ones there are");
+    }
+}
+
+#[test]
+fn translations_do_not_weaken_each_other() {
+    let one: [(&[&str], &str); 2] = [(&["停車"], "附近可以停車嗎？"), (&["地址"], "店在哪裡？")];
+    let other = (&["จอดรถ"][..], "จอดรถได้ที่ไหน");
+    let score = |rules: &[(&[&str], &str)]| {
+        let rating = build_in(&SemanticSpace::built_in(), rules, &NoVectors).rate("車要停哪裡");
+        rating.candidates[0].score
+    };
+    let (alone, beside) = (score(&one), score(&[one[0], one[1], other]));
+    assert!((alone - beside).abs() < 0.01, "{alone} {beside}");
+}

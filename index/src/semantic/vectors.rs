@@ -1,7 +1,9 @@
 //! The vectors of a channel's rules, and how near a message is to them.
 
+use std::borrow::Cow;
+
 use super::Calibration;
-use super::classifier::padded;
+use super::classifier::{Classifier, padded};
 use super::rows::{Factor, Rows};
 use super::space::SemanticSpace;
 use crate::embed::normalize;
@@ -23,16 +25,23 @@ pub(super) struct RuleVectors {
 }
 
 impl RuleVectors {
-    /// From the vectors of phrases, the first ones those of the first rule up to `starts[1]`.
-    pub(super) fn build(phrases: Rows, starts: Vec<u32>, space: &SemanticSpace) -> Self {
+    /// From the vectors of phrases, the first ones those of the first rule up to `starts[1]`. Each
+    /// rule is told apart from those of its own group alone; `groups` has the group of each.
+    pub(super) fn build(
+        phrases: Rows,
+        starts: Vec<u32>,
+        groups: &[usize],
+        space: &SemanticSpace,
+    ) -> Self {
         let dimensions = space.dimensions();
         let width = padded(dimensions);
         let centroids = centroids(&phrases, &starts, width);
-        let classifier = space.background().classifier(&centroids);
         let Calibration { centroid: share, classifier: row_share, .. } = *space.calibration();
+        let classifiers = Classifiers::of(&centroids, groups, space);
         let mut rules = Rows::new(dimensions, PREFIX);
-        for centroids in centroids.chunks(BATCH * width) {
-            let mut rows = classifier.rows(centroids);
+        let batches = centroids.chunks(BATCH * width).zip(groups.chunks(BATCH));
+        for (centroids, groups) in batches {
+            let mut rows = classifiers.rows(centroids, groups);
             for (number, centroid) in rows.iter_mut().zip(centroids) {
                 *number = share * centroid + row_share * *number;
             }
@@ -74,6 +83,47 @@ impl RuleVectors {
     pub(super) fn size(&self) -> usize {
         self.phrases.size() + self.rules.size() + self.starts.len() * size_of::<u32>()
     }
+}
+
+/// The classifier of each group of rules.
+struct Classifiers {
+    width: usize,
+    groups: Vec<Classifier>,
+}
+
+impl Classifiers {
+    fn of(centroids: &[f32], groups: &[usize], space: &SemanticSpace) -> Self {
+        let width = padded(space.dimensions());
+        let count = groups.iter().max().map_or(0, |last| last + 1);
+        let classifier = |group| {
+            let own = members(centroids, groups, group, width);
+            space.background().classifier(&own)
+        };
+        Self { width, groups: (0..count).map(classifier).collect() }
+    }
+
+    /// The rows of rules with these centroids, which are of these groups.
+    fn rows(&self, centroids: &[f32], groups: &[usize]) -> Vec<f32> {
+        let mut all = vec![0.0; centroids.len()];
+        for (group, classifier) in self.groups.iter().enumerate() {
+            let rows = classifier.rows(&members(centroids, groups, group, self.width));
+            let places = all.chunks_exact_mut(self.width).zip(groups);
+            let places = places.filter(|&(_, of)| *of == group);
+            for ((place, _), row) in places.zip(rows.chunks_exact(self.width)) {
+                place.copy_from_slice(row);
+            }
+        }
+        all
+    }
+}
+
+/// Those of the rows that are of a group.
+fn members<'a>(rows: &'a [f32], groups: &[usize], group: usize, width: usize) -> Cow<'a, [f32]> {
+    if groups.iter().all(|&of| of == group) {
+        return Cow::Borrowed(rows);
+    }
+    let own = rows.chunks_exact(width).zip(groups).filter(|&(_, of)| *of == group);
+    own.flat_map(|(row, _)| row).copied().collect()
 }
 
 /// The mean of each rule's phrases, of length 1, padded to `width` numbers.

@@ -6,12 +6,13 @@
 
 mod headers;
 mod range;
+mod refused;
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use chatkeep_core::blobs::{BlobError, BlobId};
+use chatkeep_core::blobs::BlobId;
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{Content, MediaInfo, MessageType};
 use chatkeep_core::store::{MediaFilter, MediaItem, MediaRecord, MediaStatus, StoredMessage};
@@ -24,15 +25,13 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::auth::{ChannelAccess, Member, ReadMedia};
 use super::cursor::Page;
-use super::error::{ApiError, ErrorBody};
+use super::error::ApiError;
 use super::extract::{Limit, Path, Query};
 use super::messages::MessagePath;
 use super::route::{Answer, Describe, Output};
 use super::{Api, cursor};
 use range::Wanted;
-
-/// When a file that is being downloaded may be asked for again, in seconds.
-const SOON: HeaderValue = HeaderValue::from_static("5");
+use refused::Refused;
 
 /// `GET …/backup/media`.
 #[derive(Serialize, ToSchema)]
@@ -100,16 +99,6 @@ pub(super) struct FileQuery {
 
 /// A file, or why there is none.
 pub(super) struct FileAnswer(Response);
-
-/// Why there is no file to send.
-pub(super) enum Refused {
-    /// As everywhere.
-    Error(ApiError),
-    /// 404 with the reason.
-    Absent(&'static str),
-    /// 416: the range is behind the end of a file of that size.
-    Unsatisfiable(u64),
-}
 
 /// A blob to send, and what it is.
 struct File {
@@ -295,52 +284,5 @@ impl From<MediaItem> for MediaView {
             duration: item.info.duration,
             reason,
         }
-    }
-}
-
-impl<E: Into<ApiError>> From<E> for Refused {
-    fn from(error: E) -> Self {
-        Self::Error(error.into())
-    }
-}
-
-impl From<BlobError> for ApiError {
-    fn from(cause: BlobError) -> Self {
-        if matches!(cause, BlobError::NotFound(_)) {
-            // Taken back while it was asked for.
-            return Self::NotFound;
-        }
-        let transient = cause.is_transient();
-        let cause: &dyn std::error::Error = &cause;
-        error!(error = cause, "media store failed");
-        if transient { Self::Unavailable } else { Self::Internal }
-    }
-}
-
-impl IntoResponse for Refused {
-    fn into_response(self) -> Response {
-        let (status, error, code, header) = match self {
-            Self::Error(error) => return error.into_response(),
-            Self::Absent("media_pending") => {
-                let again = Some((header::RETRY_AFTER, SOON));
-                (StatusCode::NOT_FOUND, "Not found", "media_pending", again)
-            }
-            Self::Absent(code) => (StatusCode::NOT_FOUND, "Not found", code, None),
-            Self::Unsatisfiable(size) => {
-                let range = HeaderValue::try_from(format!("bytes */{size}")).ok();
-                let range = range.map(|range| (header::CONTENT_RANGE, range));
-                let error = "The range is behind the end of the file";
-                (StatusCode::RANGE_NOT_SATISFIABLE, error, "range_not_satisfiable", range)
-            }
-        };
-        let mut response = status.into_response();
-        response.headers_mut().extend(header);
-        response.extensions_mut().insert(ErrorBody {
-            error: error.into(),
-            code,
-            field: None,
-            retry_after: None,
-        });
-        response
     }
 }

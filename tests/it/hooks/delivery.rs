@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use chatkeep_core::store::{DeliveryStatus, DisabledReason, SightingKind};
 use chatkeep_core::time::{Clock as _, Timestamp};
+use chatkeep_workers::notifier::NotifierSettings;
+use tokio_util::sync::CancellationToken;
 
 use super::sink::Reply;
 use super::{Bench, secret, settings, verify};
@@ -20,6 +22,7 @@ on_both!(
     a_dead_one_delays_none_of_a_hundred,
     who_left_is_told_nothing_more,
     many_notifiers_tell_everything_once,
+    who_stops_leaves_what_it_did_not_begin,
     private_addresses_are_not_called,
     every_attempt_is_signed,
 );
@@ -216,6 +219,38 @@ async fn many_notifiers_tell_everything_once(fixture: Fixture) {
         let ids: BTreeSet<_> = received.iter().map(|one| one.id().to_owned()).collect();
         assert_eq!((received.len(), ids.len()), (COUNT, COUNT));
     }
+    bench.end().await;
+}
+
+async fn who_stops_leaves_what_it_did_not_begin(fixture: Fixture) {
+    const COUNT: usize = 20;
+    let mut bench = Bench::new(fixture).await;
+    bench.hook("U1", "/slow").await;
+    bench.sink.answer("/slow", Reply::Hang);
+    bench.say(COUNT).await;
+    let patient = NotifierSettings { timeout: Duration::from_secs(3), ..settings() };
+    let each = patient.parallel_each;
+    bench.start(patient, true);
+    let leased = async |bench: &Bench| {
+        let all = "SELECT COUNT(*) FROM webhook_deliveries WHERE leased = 1";
+        bench.fixture.value(all).await
+    };
+    until("all are taken, as many as may be under way", DEADLINE, async || {
+        bench.sink.at("/slow").len() == each && leased(&bench).await == COUNT.to_string()
+    })
+    .await;
+    bench.stop.cancel();
+    bench.notifiers.remove(0).await.unwrap();
+    assert_eq!(bench.sink.at("/slow").len(), each, "nothing was begun after the stop");
+    assert_eq!(leased(&bench).await, "0");
+    // The clock stands still: no lease ends, and no retry is due.
+    bench.stop = CancellationToken::new();
+    bench.sink.status("/slow", 204);
+    bench.start(settings(), true);
+    until("the next one has the others", DEADLINE, async || bench.sink.at("/slow").len() == COUNT)
+        .await;
+    let ids: BTreeSet<_> = bench.sink.at("/slow").iter().map(|one| one.id().to_owned()).collect();
+    assert_eq!(ids.len(), COUNT);
     bench.end().await;
 }
 

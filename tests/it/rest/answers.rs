@@ -1,7 +1,8 @@
 //! Trying the assistant: on a text, on what was said, and the warnings on saving a rule.
 
 use chatkeep_core::plan::Plan;
-use chatkeep_core::store::{ReplyIntent, ReplySource};
+use chatkeep_core::store::{ChannelChange, ReplyIntent, ReplySource};
+use chatkeep_core::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::{CHANNEL, MEMBER, Rest, message, now, send, texts, under};
@@ -167,4 +168,37 @@ async fn a_draft_is_tried_on_what_was_said() {
     ] {
         send(rest.post(&path, &bad)).await.refused(400, "invalid_request");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_history_is_looked_at_page_by_page() {
+    let rest = Rest::start(&[]).await;
+    let texts = ["where do I park?", "good night"];
+    let today = now().millis();
+    let one = |number: i64, hours: i64| {
+        let at = Timestamp::from_millis(today - hours * 3_600_000 + number).to_string();
+        message(&format!("m{number}"), MEMBER, &at, texts[usize::from(number % 2 == 1)])
+    };
+    let keep = async |changes: Vec<ChannelChange>| {
+        for some in changes.chunks(2_000) {
+            rest.keep(some).await;
+        }
+    };
+    keep((0..2_600).map(|number| one(number, 12)).collect()).await;
+    let draft = json!({"rules": [{"keywords": ["where do I park"], "answer": "behind the house"}]});
+    let tried = rest.backtest(&draft).await;
+    assert_eq!((&tried["scanned"], &tried["complete"]), (&json!(2_600), &json!(true)));
+    assert_eq!((&tried["answered"], &tried["changed"]), (&json!(1_300), &json!(1_300)));
+    let changes = tried["changes"].as_array().unwrap();
+    assert_eq!((changes.len(), &changes[0]["message"]["id"]), (100, &json!("m2598")));
+    let unanswered = send(rest.get(&under("/assistant/unanswered"))).await.ok();
+    assert_eq!((&unanswered["scanned"], &unanswered["complete"]), (&json!(2_600), &json!(true)));
+    assert_eq!(unanswered["questions"][0]["count"], 1_300);
+
+    keep((2_600..20_600).map(|number| one(number, 36)).collect()).await;
+    let tried = rest.backtest(&draft).await;
+    assert!(tried["scanned"].as_u64().unwrap() < 20_600, "{}", tried["scanned"]);
+    assert_eq!(tried["complete"], false);
+    let within = json!({"rules": draft["rules"], "days": 1});
+    assert_eq!(rest.backtest(&within).await["complete"], true, "what is asked for, all of it");
 }

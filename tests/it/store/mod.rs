@@ -14,6 +14,7 @@ mod messages;
 mod notices;
 mod oauth;
 mod quota;
+mod reindexings;
 mod removal;
 mod replies;
 mod retention;

@@ -5,6 +5,7 @@
 //! only after the index has committed it.
 
 mod audit;
+mod channel;
 mod purge;
 mod rebuild;
 
@@ -34,6 +35,8 @@ use crate::stages::StageName;
 const JOBS: usize = 256;
 /// Messages read from the store at once when an index is filled anew.
 const PAGE: u32 = 2_000;
+/// Messages after which what was read is put on disk while an index is filled.
+const COMMIT: usize = 100_000;
 /// What the index' last commit says when the index holds everything up to it.
 const FILLED: &str = "filled";
 
@@ -49,6 +52,17 @@ pub enum IndexerError {
     /// The thread that indexes died.
     #[error("indexing stopped unexpectedly")]
     Died(#[from] tokio::task::JoinError),
+}
+
+/// What comes after changes are written.
+#[derive(Clone, Copy, Debug)]
+enum Then {
+    /// More of them.
+    Wait,
+    /// They are made durable, and the index is not yet whole.
+    Save,
+    /// They are made durable and found.
+    Commit,
 }
 
 /// The indexer stage.
@@ -105,6 +119,14 @@ impl Indexer {
         if self.index.progress().is_some() {
             return Ok(());
         }
+        match self.fill_all().await {
+            // One that was built beside it is in use now, and full.
+            Err(IndexerError::Index(IndexError::Superseded)) => Ok(()),
+            filled => filled,
+        }
+    }
+
+    async fn fill_all(&self) -> Result<(), IndexerError> {
         info!("the search index is being filled from the store");
         let mut after = None;
         let mut messages = 0_usize;
@@ -114,47 +136,45 @@ impl Indexer {
                 break;
             };
             after = Some((channel.clone(), message.clone()));
+            let is_much = messages / COMMIT != (messages + page.len()) / COMMIT;
             messages += page.len();
             let changes = page.into_iter().map(|(c, m, state)| change_of(c, m, state)).collect();
-            self.write(changes, false).await?;
+            self.write(changes, if is_much { Then::Save } else { Then::Wait }).await?;
         }
-        self.write(Vec::new(), true).await?;
+        self.write(Vec::new(), Then::Commit).await?;
         info!(messages, "search index filled from the store");
         Ok(())
     }
 
-    async fn write(&self, changes: Vec<IndexChange>, commit: bool) -> Result<(), IndexerError> {
+    async fn write(&self, changes: Vec<IndexChange>, then: Then) -> Result<(), IndexerError> {
         let (index, writer) = (self.index.clone(), Arc::clone(&self.writer));
         let written = tokio::task::spawn_blocking(move || {
             // A panic in the index leaves it as its last commit was, so going on is safe.
             let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
-            match write_now(&index, &mut writer, &changes, commit) {
-                Err(error) => {
-                    // What it was about to write is gone with it; the next one begins at the last
-                    // commit.
-                    *writer = None;
-                    match error {
-                        IndexError::Superseded => write_now(&index, &mut writer, &changes, commit),
-                        error => Err(error),
-                    }
-                }
-                Ok(()) => Ok(()),
-            }
+            // What it was about to write is gone with it; the next one begins at the last commit.
+            write_now(&index, &mut writer, &changes, then).inspect_err(|_| *writer = None)
         });
         Ok(written.await??)
     }
 
     async fn index_jobs(&self, jobs: &[IndexJob]) -> Result<(), IndexerError> {
-        let wanted: BTreeSet<_> =
-            jobs.iter().flat_map(|job| job.messages.iter().cloned()).collect();
-        let channels: BTreeSet<_> =
-            jobs.iter().flat_map(|job| job.channels.iter().cloned()).collect();
-        let mut changes = Vec::new();
-        for channel in channels {
-            changes.extend(rebuild::whole_channel(&self.store, channel).await?);
-        }
-        changes.extend(changes_to(&self.store, &wanted).await?);
-        self.write(changes, true).await
+        let channels = jobs.iter().flat_map(|job| job.channels.iter().cloned()).collect();
+        let wanted = jobs.iter().flat_map(|job| job.messages.iter().cloned()).collect();
+        let watched = self.write_channels(channels).await?;
+        self.write(changes_to(&self.store, &wanted).await?, Then::Commit).await?;
+        watched.ended(&self.store).await;
+        Ok(())
+    }
+
+    /// Forgets what was written since the last commit: half of a channel must not get into the next
+    /// one.
+    async fn abandon(&self) {
+        let writer = Arc::clone(&self.writer);
+        let dropped = tokio::task::spawn_blocking(move || {
+            *writer.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        });
+        // It can only fail by a panic, and then there is no such writer any more.
+        drop(dropped.await);
     }
 
     /// Makes what another process committed, or built anew, visible to searches here.
@@ -171,14 +191,18 @@ fn write_now(
     index: &MessageIndex,
     writer: &mut Option<MessageWriter>,
     changes: &[IndexChange],
-    commit: bool,
+    then: Then,
 ) -> Result<(), IndexError> {
     let writer = match writer {
         Some(writer) => writer,
         None => writer.insert(index.writer(WriterOptions::default())?),
     };
     writer.apply(changes)?;
-    if commit { writer.commit(FILLED) } else { Ok(()) }
+    match then {
+        Then::Wait => Ok(()),
+        Then::Save => writer.save(),
+        Then::Commit => writer.commit(FILLED),
+    }
 }
 
 /// What the store has of these messages. What it no longer knows must not be found either.
@@ -220,7 +244,14 @@ impl Stage for Indexer {
     }
 
     async fn handle(&self, jobs: &[IndexJob]) -> Vec<Outcome> {
-        let outcome = match self.index_jobs(jobs).await {
+        let mut indexed = self.index_jobs(jobs).await;
+        if let Err(IndexerError::Index(IndexError::Superseded)) = indexed {
+            indexed = self.index_jobs(jobs).await;
+        }
+        if indexed.is_err() {
+            self.abandon().await;
+        }
+        let outcome = match indexed {
             Ok(()) => Outcome::Done,
             Err(IndexerError::Store(error)) => error.into(),
             // Whoever built it anew is about to let go of it.

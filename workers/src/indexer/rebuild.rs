@@ -7,10 +7,8 @@ use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::store::Store;
 use chatkeep_index::search::{IndexChange, MessageIndex, Rebuild, Touched, WriterOptions};
 
-use super::{FILLED, IndexerError, PAGE, change_of, changes_to};
-
-/// Messages after which what was read is put on disk.
-const COMMIT: usize = 50_000;
+use super::channel::ChannelPages;
+use super::{COMMIT, FILLED, IndexerError, PAGE, change_of, changes_to};
 
 /// Builds the index in `folder` anew, in this process, while the service may go on with the old
 /// one; `progress` hears of how many messages were read. `false` when there is no index that the
@@ -55,7 +53,7 @@ pub async fn rebuild(
         if swapped {
             return Ok(true);
         }
-        rebuild = apply(swapping, caught_up(store, missed).await?, false).await?;
+        rebuild = catch_up(store, swapping, missed).await?;
     }
 }
 
@@ -74,44 +72,23 @@ async fn apply(
     tokio::task::spawn_blocking(apply).await?
 }
 
-/// What the index in use was told meanwhile, as the store has it now.
-async fn caught_up(store: &Store, missed: Vec<Touched>) -> Result<Vec<IndexChange>, IndexerError> {
+/// Tells the index what the one in use was told meanwhile, as the store has it now.
+async fn catch_up(
+    store: &Store,
+    mut rebuild: Rebuild,
+    missed: Vec<Touched>,
+) -> Result<Rebuild, IndexerError> {
     let mut messages: BTreeSet<(ChannelId, MessageId)> = BTreeSet::new();
-    let mut changes = Vec::new();
     for touched in missed {
         let channel = ChannelId::new(touched.channel_id);
-        match touched.message_id {
-            Some(message) => {
-                messages.insert((channel, MessageId::new(message)));
-            }
-            None => changes.extend(whole_channel(store, channel).await?),
+        if let Some(message) = touched.message_id {
+            messages.insert((channel, MessageId::new(message)));
+            continue;
+        }
+        let mut pages = ChannelPages::new(store, channel);
+        while let Some(changes) = pages.next().await? {
+            rebuild = apply(rebuild, changes, false).await?;
         }
     }
-    changes.extend(changes_to(store, &messages).await?);
-    Ok(changes)
-}
-
-/// A channel as the store has it, in the place of whatever the index has of it.
-///
-/// # Errors
-/// When the store fails.
-pub(super) async fn whole_channel(
-    store: &Store,
-    channel: ChannelId,
-) -> Result<Vec<IndexChange>, IndexerError> {
-    let mut changes = vec![IndexChange::EraseChannel { channel_id: channel.as_str().to_owned() }];
-    let mut after = (channel.clone(), MessageId::new(""));
-    loop {
-        let page = store.all_messages(Some(&after), PAGE).await?;
-        let read = page.len();
-        if let Some((channel, message, _)) = page.last() {
-            after = (channel.clone(), message.clone());
-        }
-        let own = page.into_iter().take_while(|(of, _, _)| *of == channel);
-        let before = changes.len();
-        changes.extend(own.map(|(c, m, state)| change_of(c, m, state)));
-        if changes.len() - before < read || read == 0 {
-            return Ok(changes);
-        }
-    }
+    apply(rebuild, changes_to(store, &messages).await?, false).await
 }

@@ -11,8 +11,9 @@ use sqlx::query_as;
 use super::super::db::{Tx, run};
 use super::super::happening_kind::HappeningKind;
 use super::super::{MessageState, StoreError};
+use super::ChannelChange;
+use super::batch::{Batch, MessageKey};
 use super::sql::{ADD_MESSAGES, saved};
-use super::{Batch, ChannelChange, MessageKey};
 use crate::message::MessageChange;
 use crate::time::Timestamp;
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::super::MessageState;
 use super::super::db::{Sql, locking};
-use super::MessageKey;
+use super::batch::MessageKey;
 use crate::id::{MessageId, UserId};
 use crate::message::MessageType;
 use crate::time::Timestamp;

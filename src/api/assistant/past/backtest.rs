@@ -8,13 +8,13 @@ use axum::extract::State;
 use chatkeep_core::assistant::{QaMode, Rule, limits};
 use chatkeep_core::id::{RuleId, UserId};
 use chatkeep_core::plan::Plan;
-use chatkeep_core::store::{ReplyRecord, ReplyStatus, StoredMessage};
+use chatkeep_core::store::{ReplyRecord, ReplyStatus};
 use chatkeep_core::time::Timestamp;
 use chatkeep_workers::assistant::{Answer, Compiled, Considered, Decision};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{DAYS, History, said, since};
+use super::{DAYS, History, Look, Said, since};
 use crate::api::Api;
 use crate::api::assistant::trial::SourceView;
 use crate::api::error::ApiError;
@@ -65,6 +65,8 @@ struct DraftRule {
 pub(in crate::api) struct BacktestView {
     /// Messages that were looked at.
     scanned: usize,
+    /// Whether these are all since `from`: not when there were too many, or they took too long.
+    complete: bool,
     /// The oldest time that was looked at.
     from: Timestamp,
     mode: QaMode,
@@ -114,50 +116,61 @@ pub(in crate::api) async fn backtest(
     }
     let before = api.assistant(&access.channel).await?;
     let compiled = api.assistants.compile_source(source, Some(before)).await?;
-    let said = said(&api, &access.channel, from).await?;
-    let ids: Vec<_> = said.iter().map(|(message, _)| &message.id).collect();
-    let replies = api.store.replies_to(&access.channel, &ids).await?;
-    let view = api.thinking(move || compared(&compiled, said, &replies, from)).await?;
+    let mut view = BacktestView::new(from, compiled.mode());
+    let mut look = Look::back(&api, &access.channel, from);
+    while let Some(said) = look.next().await? {
+        let ids: Vec<_> = said.iter().map(|(message, _)| &message.id).collect();
+        let replies = api.store.replies_to(&access.channel, &ids).await?;
+        let compiled = Arc::clone(&compiled);
+        view = api
+            .thinking(move || {
+                view.compare(&compiled, said, &replies);
+                view
+            })
+            .await?;
+    }
+    (view.scanned, view.complete) = (look.scanned, look.complete);
     Ok(Json(view))
 }
 
-fn compared(
-    compiled: &Arc<Compiled>,
-    said: Vec<(StoredMessage, String)>,
-    replies: &[ReplyRecord],
-    from: Timestamp,
-) -> BacktestView {
-    let given: HashMap<_, _> = replies
-        .iter()
-        .filter(|reply| reply.status != ReplyStatus::Failed)
-        .filter_map(|reply| Some((reply.message.as_ref()?, reply)))
-        .collect();
-    let mut view = BacktestView {
-        scanned: said.len(),
-        from,
-        mode: compiled.mode(),
-        answered: 0,
-        was_answered: 0,
-        changed: 0,
-        changes: Vec::new(),
-    };
-    for (message, text) in said {
-        let draft = ReplyView::of(compiled.consider(&text));
-        let was = given.get(&message.id).map_or(ReplyView::NOTHING, |reply| ReplyView {
-            source: SourceView::of(reply.source),
-            rule_id: reply.rule.clone(),
-        });
-        view.answered += usize::from(draft.source == SourceView::Qa);
-        view.was_answered += usize::from(was.source == SourceView::Qa);
-        if draft == was.without_no_match() {
-            continue;
-        }
-        view.changed += 1;
-        if view.changes.len() < CHANGES {
-            view.changes.push(ChangeView { message: message.into(), draft, was });
+impl BacktestView {
+    fn new(from: Timestamp, mode: QaMode) -> Self {
+        Self {
+            scanned: 0,
+            complete: false,
+            from,
+            mode,
+            answered: 0,
+            was_answered: 0,
+            changed: 0,
+            changes: Vec::new(),
         }
     }
-    view
+
+    /// Adds what the draft says to some messages, beside what they were answered.
+    fn compare(&mut self, compiled: &Compiled, said: Vec<Said>, replies: &[ReplyRecord]) {
+        let given: HashMap<_, _> = replies
+            .iter()
+            .filter(|reply| reply.status != ReplyStatus::Failed)
+            .filter_map(|reply| Some((reply.message.as_ref()?, reply)))
+            .collect();
+        for (message, text) in said {
+            let draft = ReplyView::of(compiled.consider(&text));
+            let was = given.get(&message.id).map_or(ReplyView::NOTHING, |reply| ReplyView {
+                source: SourceView::of(reply.source),
+                rule_id: reply.rule.clone(),
+            });
+            self.answered += usize::from(draft.source == SourceView::Qa);
+            self.was_answered += usize::from(was.source == SourceView::Qa);
+            if draft == was.without_no_match() {
+                continue;
+            }
+            self.changed += 1;
+            if self.changes.len() < CHANGES {
+                self.changes.push(ChangeView { message: message.into(), draft, was });
+            }
+        }
+    }
 }
 
 impl ReplyView {

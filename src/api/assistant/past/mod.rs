@@ -8,6 +8,7 @@ mod backtest;
 mod unanswered;
 
 use std::borrow::Cow;
+use std::time::{Duration, Instant};
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::{Content, MessageType};
@@ -29,8 +30,10 @@ use crate::api::error::ApiError;
 /// Whoever may change the rules may see what people asked, with a key that may read messages.
 type History = ChannelAccess<Admin, ReadMessages>;
 
-/// Messages that are looked at, at most; the newest.
-const MESSAGES: usize = 2_000;
+/// Texts that are looked at, at most (a page more or less); the newest.
+const MESSAGES: usize = 20_000;
+/// How long a request looks at them, at most (a page more or less).
+const TIME: Duration = Duration::from_secs(10);
 /// Messages read from the store at once.
 const PAGE: u32 = 500;
 /// Days that are looked at when the caller does not say.
@@ -39,6 +42,9 @@ const DAYS: u32 = 30;
 const MAX_DAYS: u32 = 365;
 /// Milliseconds of a day.
 const DAY: i64 = 86_400_000;
+
+/// A message of a person, and its text.
+type Said = (StoredMessage, String);
 
 /// Days to look back.
 struct Days(u32);
@@ -78,32 +84,45 @@ fn since(api: &Api, access: &History, days: u32) -> Result<Timestamp, ApiError> 
     Ok(access.not_before().map_or(from, |earliest| earliest.max(from)))
 }
 
-/// What people wrote since then, the newest first.
-async fn said(
-    api: &Api,
-    channel: &ChannelId,
-    from: Timestamp,
-) -> Result<Vec<(StoredMessage, String)>, ApiError> {
-    let mut filter = MessageFilter {
-        from: Some(from),
-        kind: Some(MessageType::Text),
-        limit: PAGE,
-        ..MessageFilter::default()
-    };
-    let mut said = Vec::new();
-    while said.len() < MESSAGES {
-        let page = api.store.messages(channel, &filter).await?;
-        said.extend(page.messages.into_iter().filter_map(text_of));
-        if page.next.is_none() {
-            break;
-        }
-        filter.after = page.next;
-    }
-    said.truncate(MESSAGES);
-    Ok(said)
+/// A look back at what people wrote, page by page from the newest on.
+struct Look<'a> {
+    api: &'a Api,
+    channel: &'a ChannelId,
+    filter: MessageFilter,
+    /// Messages given out so far.
+    scanned: usize,
+    ends: Instant,
+    /// Whether everything since the beginning was given out.
+    complete: bool,
 }
 
-fn text_of(message: StoredMessage) -> Option<(StoredMessage, String)> {
+impl<'a> Look<'a> {
+    fn back(api: &'a Api, channel: &'a ChannelId, from: Timestamp) -> Self {
+        let filter = MessageFilter {
+            from: Some(from),
+            kind: Some(MessageType::Text),
+            limit: PAGE,
+            ..MessageFilter::default()
+        };
+        Self { api, channel, filter, scanned: 0, ends: Instant::now() + TIME, complete: false }
+    }
+
+    /// The next page, the newest first, until nothing is left or it is enough.
+    async fn next(&mut self) -> Result<Option<Vec<Said>>, ApiError> {
+        let enough = self.scanned >= MESSAGES || Instant::now() >= self.ends;
+        if self.complete || enough {
+            return Ok(None);
+        }
+        let page = self.api.store.messages(self.channel, &self.filter).await?;
+        self.complete = page.next.is_none();
+        self.filter.after = page.next;
+        let said: Vec<_> = page.messages.into_iter().filter_map(text_of).collect();
+        self.scanned += said.len();
+        Ok(Some(said))
+    }
+}
+
+fn text_of(message: StoredMessage) -> Option<Said> {
     let text = match &message.content {
         Some(Content::Text { text, .. }) if !message.is_bot => text.clone(),
         _ => return None,

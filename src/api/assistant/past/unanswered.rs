@@ -1,16 +1,17 @@
 //! `GET …/assistant/unanswered`: what people ask and no rule answers.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use chatkeep_core::id::{MessageId, RuleId};
-use chatkeep_core::store::StoredMessage;
 use chatkeep_core::time::Timestamp;
 use chatkeep_index::answer::similar::{self, group, looks_like_question};
 use chatkeep_workers::assistant::{Compiled, Decision};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Days, History, said, since};
+use super::{Days, History, Look, Said, since};
 use crate::api::Api;
 use crate::api::error::ApiError;
 use crate::api::extract::{Limit, Query};
@@ -37,6 +38,8 @@ pub(in crate::api) struct UnansweredView {
     questions: Vec<QuestionView>,
     /// Messages that were looked at.
     scanned: usize,
+    /// Whether these are all since `from`: not when there were too many, or they took too long.
+    complete: bool,
     /// The oldest time that was looked at.
     from: Timestamp,
 }
@@ -62,38 +65,51 @@ pub(in crate::api) async fn unanswered(
     Query(query): Query<UnansweredQuery>,
 ) -> Result<Json<UnansweredView>, ApiError> {
     let from = since(&api, &access, query.days.0)?;
-    let said = said(&api, &access.channel, from).await?;
     let compiled = api.assistant(&access.channel).await?;
+    let mut open = Vec::new();
+    let mut look = Look::back(&api, &access.channel, from);
+    while let Some(said) = look.next().await? {
+        let compiled = Arc::clone(&compiled);
+        open.extend(api.thinking(move || unanswered_of(&compiled, said)).await?);
+    }
     let limit = query.limit.0 as usize;
-    let scanned = said.len();
-    let questions = api.thinking(move || questions(&compiled, &said, limit)).await?;
-    Ok(Json(UnansweredView { questions, scanned, from }))
+    let questions = api.thinking(move || questions(&open, limit)).await?;
+    Ok(Json(UnansweredView { questions, scanned: look.scanned, complete: look.complete, from }))
 }
 
-/// Questions that no rule answers, in groups of about the same, the largest first.
-fn questions(
-    compiled: &Compiled,
-    said: &[(StoredMessage, String)],
-    limit: usize,
-) -> Vec<QuestionView> {
-    let mut open = Vec::new();
-    for (message, text) in said.iter().filter(|(_, text)| looks_like_question(text)) {
-        let considered = compiled.consider(text);
-        if !matches!(considered.decision, Decision::Answer(_)) {
-            open.push((message, text.as_str(), considered.rating.candidates.first().copied()));
-        }
-    }
-    let texts: Vec<_> = open.iter().map(|(_, text, _)| *text).collect();
+/// A question that no rule answers.
+struct Open {
+    message: MessageId,
+    asked_at: Timestamp,
+    text: String,
+    nearest: Option<RuleId>,
+}
+
+fn unanswered_of(compiled: &Compiled, said: Vec<Said>) -> Vec<Open> {
+    let questions = said.into_iter().filter(|(_, text)| looks_like_question(text));
+    let open = |(message, text): Said| {
+        let considered = compiled.consider(&text);
+        let nearest = considered.rating.candidates.first();
+        let nearest = nearest.and_then(|best| Some(compiled.rule(best.rule)?.id.clone()));
+        let is_open = !matches!(considered.decision, Decision::Answer(_));
+        is_open.then_some(Open { message: message.id, asked_at: message.sent_at, text, nearest })
+    };
+    questions.filter_map(open).collect()
+}
+
+/// These in groups of about the same, the largest first.
+fn questions(open: &[Open], limit: usize) -> Vec<QuestionView> {
+    let texts: Vec<_> = open.iter().map(|open| open.text.as_str()).collect();
     let view = |group: similar::Group| {
-        let newest = group.members.iter().take(EXAMPLES).map(|&at| open[at].0.id.clone());
-        let asked = group.members.iter().map(|&at| open[at].0.sent_at);
-        let nearest = open[group.representative].2;
+        let newest = group.members.iter().take(EXAMPLES).map(|&at| open[at].message.clone());
+        let asked = group.members.iter().map(|&at| open[at].asked_at);
+        let one = &open[group.representative];
         QuestionView {
-            text: texts[group.representative].to_owned(),
+            text: one.text.clone(),
             count: group.members.len(),
             last_asked_at: asked.max().unwrap_or_default(),
             message_ids: newest.collect(),
-            nearest_rule_id: nearest.and_then(|best| Some(compiled.rule(best.rule)?.id.clone())),
+            nearest_rule_id: one.nearest.clone(),
         }
     };
     group(&texts).into_iter().take(limit).map(view).collect()

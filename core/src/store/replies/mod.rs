@@ -1,6 +1,8 @@
 //! Replies: the record that makes an answer be given at most once and a match be counted exactly
 //! once (contract section 6).
 
+mod kinds;
+
 use serde::Serialize;
 use sqlx::{query, query_as};
 
@@ -9,68 +11,7 @@ use super::keep::{ChannelChange, keep_in};
 use super::{Store, StoreError, parsed};
 use crate::id::{ChannelId, EventId, MessageId, RuleId};
 use crate::time::Timestamp;
-
-/// What a reply came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReplySource {
-    /// A group-rules trigger.
-    Rules,
-    /// A question-and-answer rule.
-    Qa,
-    /// Nothing matched.
-    NoMatch,
-    /// Somebody joined.
-    Welcome,
-}
-
-impl ReplySource {
-    /// Its name on every surface.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Rules => "rules",
-            Self::Qa => "qa",
-            Self::NoMatch => "noMatch",
-            Self::Welcome => "welcome",
-        }
-    }
-
-    fn parse(name: &str) -> Option<Self> {
-        [Self::Rules, Self::Qa, Self::NoMatch, Self::Welcome]
-            .into_iter()
-            .find(|source| source.name() == name)
-    }
-}
-
-/// How far a reply got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReplyStatus {
-    /// It is being given; after a crash, nobody knows whether it was.
-    Sending,
-    /// The platform took it.
-    Sent,
-    /// It was not given, for a recorded reason.
-    Failed,
-    /// The rule's cooldown held it back.
-    Suppressed,
-}
-
-impl ReplyStatus {
-    /// Its name in the store.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sending => "sending",
-            Self::Sent => "sent",
-            Self::Failed => "failed",
-            Self::Suppressed => "suppressed",
-        }
-    }
-
-    fn parse(name: &str) -> Option<Self> {
-        [Self::Sending, Self::Sent, Self::Failed, Self::Suppressed]
-            .into_iter()
-            .find(|status| status.name() == name)
-    }
-}
+pub use kinds::{ReplySource, ReplyStatus};
 
 /// What came of claiming the right to answer an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,180 @@
+//! One batch of changes on its way through its transaction.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use sqlx::{query, query_as};
+
+use super::bars::Bars;
+use super::gaps::{Skips, close_gaps, open_gap};
+use super::sql::{KNOWN_MESSAGES, Key, SAVE_MEDIA, SAVE_MESSAGES, pending, saved};
+use super::{ChannelChange, Kept, save_ledger};
+use crate::id::{ChannelId, MessageId};
+use crate::message::{Effect, MessageChange, MessageState, MessageType};
+use crate::store::StoreError;
+use crate::store::db::{Tx, exec, run};
+use crate::store::happening_kind::HappeningKind;
+use crate::store::happenings::{NewHappening, log};
+use crate::store::ledger::Ledger;
+use crate::store::media::erase_media;
+use crate::store::messages::{MessageRow, state_of};
+use crate::store::webhooks::forget_answers;
+use crate::time::Timestamp;
+
+pub(super) type MessageKey = (ChannelId, MessageId);
+
+/// One batch on its way through the transaction.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub(super) ledger: Ledger,
+    pub(super) states: HashMap<MessageKey, MessageState>,
+    pub(super) changed: BTreeSet<MessageKey>,
+    /// Messages that [`Batch::add_fresh`] has stored already.
+    pub(super) added: BTreeSet<MessageKey>,
+    pub(super) skips: BTreeMap<ChannelId, Skips>,
+    pub(super) resumed: BTreeSet<ChannelId>,
+    pub(super) bars: Bars,
+    pub(super) told: Vec<(HappeningKind, MessageKey, Timestamp)>,
+}
+
+impl Batch {
+    /// Reads what is known of the messages that these changes are about.
+    pub(super) async fn load(
+        &mut self,
+        tx: &mut Tx,
+        changes: impl Iterator<Item = &ChannelChange>,
+    ) -> Result<(), StoreError> {
+        let wanted: BTreeSet<_> = changes
+            .filter(|change| self.ledger.subscribed(&change.channel) || takes_back(change))
+            .map(|change| (change.channel.as_str(), change.message.as_str()))
+            .collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let keys: Vec<_> = wanted.into_iter().map(|(c, m)| Key { c, m: Some(m) }).collect();
+        let keys = serde_json::to_string(&keys)?;
+        let rows: Vec<MessageRow> =
+            run!(tx, KNOWN_MESSAGES, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;
+        for row in rows {
+            let key = (row.channel_id.as_str().into(), row.message_id.as_str().into());
+            self.states.insert(key, state_of(row)?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn apply(&mut self, item: &ChannelChange, now: Timestamp) -> Kept {
+        let channel = &item.channel;
+        let key = (channel.clone(), item.message.clone());
+        // What is kept is erased when it is taken back, also when nobody subscribes any more.
+        let erases = takes_back(item) && self.states.contains_key(&key);
+        if !self.ledger.subscribed(channel) && !erases {
+            return Kept::NotBackedUp;
+        }
+        if self.bars.refuse(item) {
+            return Kept::Known;
+        }
+        let paused = self.ledger.paused(channel);
+        let storing_time = self.ledger.storing_time(channel, now);
+        let state = self.states.entry(key.clone()).or_default();
+        let (bytes, counted) = (state.bytes(), state.counts());
+        let effect = state.apply(&item.change, paused, storing_time);
+        let stored_at = state.backed_up_at.unwrap_or(storing_time);
+        let count = i64::from(state.counts()) - i64::from(counted);
+        self.ledger.charge(channel, stored_at, state.bytes() - bytes, count);
+        match effect {
+            Effect::None => return Kept::Known,
+            Effect::Changed if count > 0 => {
+                self.resumed.insert(channel.clone());
+            }
+            Effect::Changed => {}
+            Effect::Skipped => self.skip(item),
+        }
+        if effect == Effect::Changed {
+            self.tell(&key, &item.change, count);
+        }
+        self.changed.insert(key);
+        if effect == Effect::Skipped { Kept::Skipped } else { Kept::Changed }
+    }
+
+    /// Notes what to tell of a change. What nobody could see yet is not told.
+    fn tell(&mut self, key: &MessageKey, change: &MessageChange, count: i64) {
+        let seen = self.states.get(key).is_some_and(|state| state.sent_at.is_some());
+        let told = match change {
+            MessageChange::Received(message) if count > 0 => {
+                Some((HappeningKind::MessageReceived, message.at))
+            }
+            MessageChange::Edited { at, .. } if seen => Some((HappeningKind::MessageEdited, *at)),
+            MessageChange::Unsent { at } if seen => Some((HappeningKind::MessageUnsent, *at)),
+            _ => None,
+        };
+        self.told.extend(told.map(|(kind, at)| (kind, key.clone(), at)));
+    }
+
+    fn skip(&mut self, item: &ChannelChange) {
+        let at = match &item.change {
+            MessageChange::Received(message) => message.at,
+            MessageChange::Edited { at, .. } | MessageChange::Unsent { at } => *at,
+        };
+        let skips = self.skips.entry(item.channel.clone()).or_insert(Skips { from: at, count: 0 });
+        skips.from = skips.from.min(at);
+        skips.count += 1;
+    }
+
+    pub(super) async fn save(&mut self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
+        self.save_messages(tx).await?;
+        self.save_media(tx, now).await?;
+        save_ledger(tx, &self.ledger, now).await?;
+        close_gaps(tx, &self.resumed, now).await?;
+        for (channel, skips) in &self.skips {
+            open_gap(tx, channel, skips, now).await?;
+        }
+        // What was taken back behind what was skipped may have made room.
+        let running = self.skips.keys().filter(|channel| !self.ledger.paused(channel));
+        close_gaps(tx, &running.cloned().collect(), now).await?;
+        forget_answers(tx, &self.told).await?;
+        let told = self.told.iter().map(|(kind, (channel, message), at)| NewHappening {
+            kind: kind.name(),
+            at: at.millis(),
+            c: Some(channel.as_str()),
+            s: Some(message.as_str()),
+        });
+        log(tx, &told.collect::<Vec<_>>(), now).await
+    }
+
+    async fn save_messages(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        let rows: Vec<_> = self.changed().map(|(key, state)| saved(key, state)).collect();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let rows = serde_json::to_string(&rows)?;
+        exec!(tx, query(SAVE_MESSAGES).bind(&rows))?;
+        Ok(())
+    }
+
+    async fn save_media(&mut self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
+        let keys = self.changed.iter().chain(&self.added);
+        let states = keys.filter_map(|key| self.states.get_key_value(key));
+        let media: Vec<_> =
+            states.filter(|(_, s)| s.kind.is_some_and(MessageType::is_media)).collect();
+        let kept = media.iter().filter(|(_, state)| state.counts());
+        let kept: Vec<_> = kept.map(|(key, state)| pending(key, state)).collect();
+        if !kept.is_empty() {
+            let rows = serde_json::to_string(&kept)?;
+            exec!(tx, query(SAVE_MEDIA).bind(&rows).bind(now.millis()))?;
+        }
+        let gone = media.iter().filter(|(_, state)| state.unsent_at.is_some());
+        let gone: Vec<_> =
+            gone.map(|((c, m), _)| Key { c: c.as_str(), m: Some(m.as_str()) }).collect();
+        if !gone.is_empty() {
+            erase_media(tx, &mut self.ledger, &gone).await?;
+        }
+        Ok(())
+    }
+
+    fn changed(&self) -> impl Iterator<Item = (&MessageKey, &MessageState)> {
+        self.changed.iter().filter_map(|key| self.states.get_key_value(key))
+    }
+}
+
+fn takes_back(item: &ChannelChange) -> bool {
+    matches!(item.change, MessageChange::Unsent { .. })
+}

@@ -1,0 +1,57 @@
+//! tantivy's writer, set up for ours.
+
+use tantivy::directory::error::LockError;
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::{IndexWriter, TantivyError};
+
+use super::generation::Generation;
+use super::{IndexError, WriterOptions};
+
+/// The least memory that tantivy works with, in bytes a thread.
+const MIN_MEMORY: usize = 15_000_000;
+
+/// The share of erased messages from which on a segment is rewritten without them.
+const MAX_ERASED: f32 = 0.1;
+
+/// tantivy's writer, after the files are removed that a killed process wrote and did not commit:
+/// tantivy counts on from the last commit, names the same files again, and refuses to overwrite
+/// one.
+pub(super) fn engine(
+    generation: &Generation,
+    options: WriterOptions,
+) -> Result<IndexWriter, IndexError> {
+    let threads = options.threads.max(1);
+    let engine_options = IndexWriterOptions::builder()
+        .memory_budget_per_thread((options.memory / threads).max(MIN_MEMORY))
+        .num_worker_threads(threads)
+        .num_merge_threads(1)
+        .build();
+    let writer = generation.index.writer_with_options(engine_options);
+    let writer = writer.map_err(|error| match error {
+        TantivyError::LockFailure(lock, _) => lock_error(lock),
+        error => error.into(),
+    })?;
+    let mut policy = LogMergePolicy::default();
+    policy.set_del_docs_ratio_before_merge(MAX_ERASED);
+    writer.set_merge_policy(Box::new(policy));
+    writer.garbage_collect_files().wait()?;
+    step(&writer)?;
+    Ok(writer)
+}
+
+/// Uses up a number. tantivy counts operations, and after opening and rolling back it gives the
+/// first one the number of the last commit. A merge takes everything up to that number for
+/// committed, and a part of the index that was changed by that very commit for up to date: an
+/// erasure that is first and meets a merge would be lost, and an edited message found twice.
+pub(super) fn step(writer: &IndexWriter) -> Result<(), IndexError> {
+    writer.run(std::iter::empty())?;
+    Ok(())
+}
+
+/// A lock that somebody holds is no failure of the engine.
+pub(super) fn lock_error(error: LockError) -> IndexError {
+    match error {
+        LockError::LockBusy => IndexError::WriterBusy,
+        LockError::IoError(_) => TantivyError::LockFailure(error, None).into(),
+    }
+}
