@@ -8,6 +8,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use chatkeep_core::bus::Bus;
+use chatkeep_core::health::Health;
 use chatkeep_core::store::Store;
 use chatkeep_workers::StageName;
 use metrics::gauge;
@@ -25,9 +26,13 @@ const SECONDS: [f64; 12] =
 pub struct Ready {
     pub bus: Bus,
     pub store: Store,
+    pub health: Health,
 }
 
 /// `/healthz` (the process runs) and `/readyz` (bus and store answer).
+///
+/// Readiness decides whether requests are sent here, and taking webhooks needs no more than bus and
+/// store. So the problems of other parts are listed in the body and leave the status 200.
 pub fn router(ready: Ready) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
@@ -42,7 +47,12 @@ async fn readiness(State(ready): State<Ready>) -> Response {
     let state = |ok: bool| if ok { "ok" } else { "down" };
     let (bus, store) = (matches!(bus, Ok(Ok(()))), matches!(store, Ok(Ok(()))));
     let status = if bus && store { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let body = serde_json::json!({ "bus": state(bus), "store": state(store) });
+    let problems = ready.health.problems();
+    let body = serde_json::json!({
+        "bus": state(bus),
+        "store": state(store),
+        "problems": problems,
+    });
     (status, axum::Json(body)).into_response()
 }
 

@@ -5,6 +5,7 @@ pub mod blobs;
 pub mod bus;
 pub mod config;
 pub mod event;
+pub mod health;
 pub mod http;
 pub mod id;
 pub mod message;

@@ -15,6 +15,7 @@ use axum::Router;
 use chatkeep_core::blobs::Blobs;
 use chatkeep_core::bus::Bus;
 use chatkeep_core::config::{Config, LineConfig, RateLimitConfig};
+use chatkeep_core::health::Health;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::platform::Bots;
 use chatkeep_core::platform::line::SignatureKey;
@@ -50,6 +51,7 @@ pub struct App {
     config: Config,
     duties: Duties,
     clock: SharedClock,
+    health: Health,
     tap: Tap,
     bus: Bus,
     store: Store,
@@ -96,6 +98,7 @@ impl App {
         Ok(Self {
             config,
             duties,
+            health: Health::new(Arc::clone(&clock)),
             clock,
             tap: Tap::default(),
             bus,
@@ -178,7 +181,8 @@ impl App {
     }
 
     fn router(&self, tasks: &TaskTracker, stop: &CancellationToken) -> anyhow::Result<Router> {
-        let ready = ops::Ready { bus: self.bus.clone(), store: self.store.clone() };
+        let health = self.health.clone();
+        let ready = ops::Ready { bus: self.bus.clone(), store: self.store.clone(), health };
         let mut router = ops::router(ready);
         if self.duties.roles.contains(&Role::Ingress) {
             let bots: Option<Vec<_>> =
