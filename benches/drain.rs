@@ -63,7 +63,6 @@ fn clock() -> SharedClock {
 /// Fills the bus, then lets the backup stage drain it.
 async fn drain(what: &str, store: Store, bus: Bus) -> Result<()> {
     bus.ensure(&StageName::Backup.consumer(LEASE)).await?;
-    bus.ensure(&StageName::Indexer.consumer(LEASE)).await?;
     subscribe(&store).await?;
     for first in (0..MESSAGES).step_by(1_000) {
         let body = body(first, 1_000);

@@ -11,6 +11,7 @@ use chatkeep_core::bus::Bus;
 use chatkeep_core::health::Health;
 use chatkeep_core::store::Store;
 use chatkeep_workers::StageName;
+use chatkeep_workers::replica::Replica;
 use metrics::gauge;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
@@ -67,7 +68,12 @@ pub fn install_metrics() -> Result<PrometheusHandle, metrics_exporter_prometheus
 }
 
 /// `/metrics`, for a listener of its own so that it is never public by accident.
-pub fn metrics_router(handle: PrometheusHandle, bus: Bus, lease: Duration) -> Router {
+pub fn metrics_router(
+    handle: PrometheusHandle,
+    bus: Bus,
+    lease: Duration,
+    replica: Option<Replica>,
+) -> Router {
     Router::new().route(
         "/metrics",
         get(async move || {
@@ -78,6 +84,11 @@ pub fn metrics_router(handle: PrometheusHandle, bus: Bus, lease: Duration) -> Ro
                     #[expect(clippy::cast_precision_loss, reason = "a gauge is an f64")]
                     gauge!("chatkeep_backlog", "stage" => stage.name()).set(waiting as f64);
                 }
+            }
+            if let Some(replica) = &replica
+                && let Ok(Ok(lag)) = tokio::time::timeout(PATIENCE, replica.lag()).await
+            {
+                gauge!("chatkeep_search_lag_seconds").set(lag.as_secs_f64());
             }
             handle.run_upkeep();
             handle.render()

@@ -6,12 +6,10 @@
 
 use std::time::Duration;
 
-use chatkeep_core::bus::Bus;
 use chatkeep_core::config::RetentionConfig;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::store::{Removed, Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
-use chatkeep_workers::jobs::index_jobs;
 use metrics::counter;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -22,8 +20,6 @@ const ROUND: Duration = Duration::from_mins(10);
 const BATCH: u32 = 500;
 /// Between two batches, for those who wait for the database.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Until the bus is tried again.
-const AGAIN: Duration = Duration::from_secs(5);
 /// An edit waits this long for its message; platforms deliver again for hours, not days.
 const STRAY: Duration = Duration::from_hours(7 * 24);
 /// Batches between two lines in the log.
@@ -41,7 +37,6 @@ enum Why {
 #[derive(Debug)]
 pub(crate) struct Retention {
     pub(crate) store: Store,
-    pub(crate) bus: Bus,
     pub(crate) clock: SharedClock,
     pub(crate) config: RetentionConfig,
 }
@@ -57,7 +52,7 @@ impl Retention {
         }
     }
 
-    /// Ends early, but never between a batch and telling of it, once `stop` is cancelled.
+    /// Ends early once `stop` is cancelled.
     async fn round(&self, stop: &CancellationToken) -> Result<(), StoreError> {
         for channel in self.store.outdated_channels(self.clock.now()).await? {
             self.channel(&channel, Why::Age, stop).await?;
@@ -93,9 +88,7 @@ impl Retention {
             messages += removed.messages.len();
             bytes += removed.bytes;
             count(why.name(), removed.messages.len());
-            let last = removed.last;
-            self.tell_indexer(channel, removed, stop).await;
-            if last {
+            if removed.last {
                 break;
             }
             if batch % TOLD == 0 {
@@ -116,25 +109,6 @@ impl Retention {
             Why::Unsubscribed(before) => {
                 self.store.delete_abandoned(channel, before, BATCH, now).await
             }
-        }
-    }
-
-    /// Nothing more is removed until the indexer knows of what was: it holds the words.
-    async fn tell_indexer(&self, channel: &ChannelId, removed: Removed, stop: &CancellationToken) {
-        let cause = crate::api::random::text(16);
-        let changed = removed.messages.into_iter().map(|message| (channel.clone(), message));
-        let Ok(jobs) = index_jobs(changed, &cause) else {
-            return;
-        };
-        if jobs.is_empty() {
-            return;
-        }
-        while let Err(error) = self.bus.publish(jobs.clone()).await {
-            failed(&error, "the indexer cannot be told of removed messages");
-            if stop.is_cancelled() {
-                return;
-            }
-            pause(AGAIN, stop).await;
         }
     }
 

@@ -2,12 +2,10 @@
 
 use axum::Json;
 use axum::extract::State;
-use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::id::ChannelId;
 use chatkeep_core::store::Coverage;
 use chatkeep_core::time::Timestamp;
-use chatkeep_workers::jobs::index_jobs;
 use serde::{Deserialize, Serialize};
-use tracing::error;
 use utoipa::{IntoParams, ToSchema};
 
 use super::Api;
@@ -103,25 +101,9 @@ impl Api {
             let removed = self.store.delete_before(channel, before, self.clock.now()).await?;
             total.deleted_count += i64::try_from(removed.messages.len()).unwrap_or(i64::MAX);
             total.freed_bytes += removed.bytes;
-            self.tell_indexer(channel, &removed.messages).await;
             if removed.last {
                 return Ok(total);
             }
-        }
-    }
-
-    /// Tells the indexer that messages changed. They are gone from the store already, which search
-    /// reads every hit from, so a bus that is away only leaves dead entries in the index.
-    pub(super) async fn tell_indexer(&self, channel: &ChannelId, messages: &[MessageId]) {
-        let changed = messages.iter().map(|message| (channel.clone(), message.clone()));
-        let cause = super::random::text(16);
-        let told = match index_jobs(changed, &cause) {
-            Ok(jobs) if jobs.is_empty() => return,
-            Ok(jobs) => self.bus.publish(jobs).await.map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
-        };
-        if let Err(error) = told {
-            error!(error, "the indexer was not told of removed messages");
         }
     }
 }

@@ -136,7 +136,6 @@ impl Api {
             let removed = self.store.erase_person(channel, user, before, self.clock.now()).await?;
             total.erased_count += removed.messages.len() as u64;
             total.freed_bytes += removed.bytes;
-            self.tell_indexer(channel, &removed.messages).await;
             if removed.last {
                 return Ok(total);
             }

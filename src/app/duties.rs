@@ -18,20 +18,27 @@ pub enum Role {
     Api,
     /// Runs stages.
     Worker,
+    /// Keeps a replica of the search index.
+    Search,
 }
 
 impl Role {
     /// Every role there is.
-    pub const ALL: [Self; 3] = [Self::Ingress, Self::Api, Self::Worker];
+    pub const ALL: [Self; 4] = [Self::Ingress, Self::Api, Self::Worker, Self::Search];
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ingress => "ingress",
+            Self::Api => "api",
+            Self::Worker => "worker",
+            Self::Search => "search",
+        }
+    }
 
     /// The role of that name.
     pub fn parse(name: &str) -> Option<Self> {
-        match name {
-            "ingress" => Some(Self::Ingress),
-            "api" => Some(Self::Api),
-            "worker" => Some(Self::Worker),
-            _ => None,
-        }
+        Self::ALL.into_iter().find(|role| role.name() == name)
     }
 }
 
@@ -50,9 +57,10 @@ impl Default for Duties {
 
 impl Duties {
     /// The bus as these duties need it, with the consumers of all stages. A process that only
-    /// answers REST calls stands beside the one that the embedded bus belongs to.
+    /// answers REST calls and searches stands beside the one that the embedded bus belongs to.
     pub(super) async fn bus(&self, config: &Config, clock: SharedClock) -> anyhow::Result<Bus> {
-        if matches!(config.bus, BusKind::Embedded) && self.roles == BTreeSet::from([Role::Api]) {
+        let beside = self.roles.iter().all(|role| matches!(role, Role::Api | Role::Search));
+        if matches!(config.bus, BusKind::Embedded) && beside {
             return attach_bus(config, clock).await;
         }
         let bus = open_bus(config, clock).await?;

@@ -1,8 +1,11 @@
 //! A process put together: adapters by configuration, roles by choice, one way to stop.
 
+mod consumers;
 mod duties;
 mod fit;
 mod open;
+mod registry;
+mod replica;
 mod stages;
 
 use std::fmt;
@@ -21,8 +24,8 @@ use chatkeep_core::platform::Bots;
 use chatkeep_core::platform::line::SignatureKey;
 use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
-use chatkeep_index::search::MessageIndex;
 use chatkeep_workers::assistant::Assistants;
+use chatkeep_workers::replica::Replica;
 use chatkeep_workers::tap::Tap;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
@@ -36,15 +39,17 @@ pub use fit::Unfit;
 use fit::check;
 use open::bots;
 pub use open::{attach_bus, index_folder, model_folder, open_bus, open_space, open_store};
-use stages::{Starter, follow};
+use registry::Registration;
+pub(crate) use registry::running;
+use stages::Starter;
 
-use crate::finder::Finder;
+use crate::finder::{Elsewhere, Finder};
 use crate::ingress::{IngressBot, IngressBots};
 use crate::limit::Limiter;
 use crate::login::Login;
 use crate::oauth::OAuth;
 use crate::upkeep::Upkeep;
-use crate::{api, finder, ingress, ops};
+use crate::{api, ingress, ops};
 
 /// A process' parts, opened and ready to run.
 pub struct App {
@@ -59,8 +64,9 @@ pub struct App {
     bots: Bots,
     assistants: Assistants,
     metrics: Option<(TcpListener, PrometheusHandle)>,
-    /// The index that this process fills, once it does.
-    index: Option<MessageIndex>,
+    /// The search replica of this process.
+    replica: Option<Replica>,
+    registration: Option<Registration>,
 }
 
 impl fmt::Debug for App {
@@ -83,6 +89,10 @@ impl App {
         let blobs = Blobs::open(&config.blobs, &config.s3)
             .context("cannot open the place of media files (CHATKEEP_BLOBS)")?;
         let bots = bots(&config, &clock)?;
+        let health = Health::new(Arc::clone(&clock));
+        let parts = (&store, &bus, &blobs, &health);
+        let registration = Registration::new(&config, &duties, parts).await?;
+        let replica = replica::open(&config, &duties, &store, &clock).await?;
         let space = open_space(&config).await?;
         info!(model = space.name(), "semantic answers");
         let assistants = Assistants::new(store.clone(), space);
@@ -98,7 +108,7 @@ impl App {
         Ok(Self {
             config,
             duties,
-            health: Health::new(Arc::clone(&clock)),
+            health,
             clock,
             tap: Tap::default(),
             bus,
@@ -107,7 +117,8 @@ impl App {
             bots,
             assistants,
             metrics,
-            index: None,
+            replica,
+            registration: Some(registration),
         })
     }
 
@@ -139,22 +150,18 @@ impl App {
         stop: CancellationToken,
     ) -> anyhow::Result<()> {
         let tasks = TaskTracker::new();
-        self.index = self.start_workers(&tasks, &stop).await?;
-        if let Some(index) = &self.index {
-            tasks.spawn(follow(index.clone(), stop.clone()));
-        }
-        if let (Some(index), Bus::Nats(_)) = (&self.index, &self.bus) {
-            finder::answer(&self.bus, index.clone(), &tasks, stop.clone()).await?;
-        }
+        self.start_workers(&tasks, &stop).await?;
+        self.look_after_consumers(&tasks, &stop).await?;
+        self.start_search(&tasks, &stop).await?;
         tasks.spawn(self.assistants.listen(&self.bus, stop.clone()).await?);
         let router = self.router(&tasks, &stop)?.merge(extra);
         self.keep_up(&tasks, &stop);
         let address = listener.local_addr()?;
         info!(%address, roles = ?self.duties.roles, "chatkeep is ready");
         let serving = serve(listener, router, stop.clone());
-        let Self { config, bus, store, metrics, index, .. } = self;
+        let Self { config, bus, store, metrics, replica, .. } = self;
         if let Some((listener, handle)) = metrics {
-            let router = ops::metrics_router(handle, bus.clone(), config.workers.lease);
+            let router = ops::metrics_router(handle, bus.clone(), config.workers.lease, replica.clone());
             tasks.spawn(logged("metrics", serve(listener, router, stop.clone())));
         }
         let served = serving.await;
@@ -163,21 +170,21 @@ impl App {
         if tokio::time::timeout(config.shutdown.drain, tasks.wait()).await.is_err() {
             warn!("not everything finished in time; what is left is done after the next start");
         }
-        drop(index);
+        drop(replica);
         bus.close().await;
         store.close().await;
         info!("chatkeep has stopped");
         served
     }
 
-    /// Search for this process, wherever the index is; the right one from the moment that the
-    /// stages run.
+    /// Search for this process, wherever there is an index.
     pub fn finder(&self) -> Finder {
-        match (&self.index, &self.bus) {
-            (Some(index), _) => Finder::Local(index.clone()),
-            (None, Bus::Nats(_)) => Finder::Remote(self.bus.clone()),
-            (None, Bus::Embedded(_)) => Finder::Folder(index_folder(&self.config)),
-        }
+        let elsewhere = match (&self.replica, &self.bus) {
+            (_, Bus::Nats(_)) => Elsewhere::Bus(self.bus.clone()),
+            (Some(_), Bus::Embedded(_)) => Elsewhere::Nowhere,
+            (None, Bus::Embedded(_)) => Elsewhere::Folder(index_folder(&self.config)),
+        };
+        Finder::new(self.replica.clone(), elsewhere)
     }
 
     fn router(&self, tasks: &TaskTracker, stop: &CancellationToken) -> anyhow::Result<Router> {
@@ -243,14 +250,14 @@ impl App {
         Limiter::alone(config, Arc::clone(&self.clock))
     }
 
-    /// Starts this process' stages; hands back the index so that it lives as long as they do.
+    /// Starts this process' stages.
     async fn start_workers(
         &self,
         tasks: &TaskTracker,
         stop: &CancellationToken,
-    ) -> anyhow::Result<Option<MessageIndex>> {
+    ) -> anyhow::Result<()> {
         if !self.duties.roles.contains(&Role::Worker) {
-            return Ok(None);
+            return Ok(());
         }
         Starter { app: self, tasks, stop }.start().await
     }

@@ -1,15 +1,11 @@
 //! Starting the stages that a process runs, and what looks after their work.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use anyhow::Context as _;
 use chatkeep_core::http::guard::GuardedClient;
-use chatkeep_index::search::MessageIndex;
 use chatkeep_workers::assistant::{Assistant, ReplyPolicy};
 use chatkeep_workers::backup::Backup;
 use chatkeep_workers::graves::Graves;
-use chatkeep_workers::indexer::Indexer;
 use chatkeep_workers::media::{Brake, Media, MediaLimits, Reminder};
 use chatkeep_workers::members::Members;
 use chatkeep_workers::notices::Notices;
@@ -17,15 +13,11 @@ use chatkeep_workers::notifier::{Notifier, NotifierSettings};
 use chatkeep_workers::{Runner, RunnerSettings, Stage, StageName};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::warn;
 
-use super::{App, index_folder};
+use super::App;
 use crate::retention::Retention;
 use crate::sweep::Sweeper;
 use crate::teller::Teller;
-
-/// How often the search index is looked after.
-const FOLLOW: Duration = Duration::from_secs(1);
 
 /// Starts stages of one process.
 pub(super) struct Starter<'a> {
@@ -35,11 +27,10 @@ pub(super) struct Starter<'a> {
 }
 
 impl Starter<'_> {
-    /// Starts this process' stages; hands back the index so that it lives as long as they do.
-    pub(super) async fn start(&self) -> anyhow::Result<Option<MessageIndex>> {
+    /// Starts this process' stages.
+    pub(super) async fn start(&self) -> anyhow::Result<()> {
         let app = self.app;
         let batch = app.config.workers.batch;
-        let mut index = None;
         for stage in &app.duties.stages {
             let (store, clock) = (app.store.clone(), Arc::clone(&app.clock));
             match stage {
@@ -51,14 +42,6 @@ impl Starter<'_> {
                 }
                 StageName::Assistant => self.run(self.assistant()),
                 StageName::Media => self.media().await?,
-                StageName::Indexer => {
-                    let folder = index_folder(&app.config);
-                    let indexer = Indexer::open(store, folder).await;
-                    let indexer = indexer.context("cannot open the search index")?;
-                    index = Some(indexer.index());
-                    self.tasks.spawn(indexer.purger().run(self.stop.clone()));
-                    self.run(indexer);
-                }
             }
         }
         self.sweep();
@@ -68,7 +51,7 @@ impl Starter<'_> {
         }
         self.notify()?;
         self.retain();
-        Ok(index)
+        Ok(())
     }
 
     fn assistant(&self) -> Assistant {
@@ -158,7 +141,6 @@ impl Starter<'_> {
         let app = self.app;
         let retention = Retention {
             store: app.store.clone(),
-            bus: app.bus.clone(),
             clock: Arc::clone(&app.clock),
             config: app.config.retention,
         };
@@ -174,16 +156,5 @@ impl Starter<'_> {
         let settings = RunnerSettings { lease: app.config.workers.lease, max_attempts };
         let (bus, tap) = (app.bus.clone(), app.tap.clone());
         self.tasks.spawn(Runner::new(stage, bus, settings, tap, self.stop.clone()).run());
-    }
-}
-
-/// Makes an index that `chatkeep reindex` built anew the one that is searched here.
-pub(super) async fn follow(index: MessageIndex, stop: CancellationToken) {
-    let mut looks = tokio::time::interval(FOLLOW);
-    while stop.run_until_cancelled(looks.tick()).await.is_some() {
-        if let Err(error) = Indexer::refresh(index.clone()).await {
-            let error: &dyn std::error::Error = &error;
-            warn!(error, "cannot look after the search index");
-        }
     }
 }

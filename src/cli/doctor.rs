@@ -6,22 +6,23 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use chatkeep_core::blobs::Blobs;
 use chatkeep_core::bus::Bus;
+use chatkeep_core::config::BusKind;
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::Store;
+use chatkeep_core::store::{ProcessRecord, Store};
 use chatkeep_index::search::MessageIndex;
-use chatkeep_workers::StageName;
+use chatkeep_workers::replica::{self, Replica};
 use tokio::time::Instant;
 
 use super::{Context, table};
 use crate::app::{self, Unfit};
-use crate::doctor::{Doctor, Finding, Looked, Options, Repair, Report};
+use crate::doctor::{Doctor, Finding, LocalIndex, Looked, Options, Repair, Replicas, Report};
 
-/// How long a running indexer may take for what it was told last.
+/// How long a running replica may take for what was logged last.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Jobs that do not become fewer for this long wait for a service that does not run.
+/// A replica that makes no progress for this long has stopped.
 const STUCK: Duration = Duration::from_secs(5);
-/// Between two looks at waiting jobs.
-const LOOK: Duration = Duration::from_millis(200);
+/// Between two looks at a replica's position.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Not everything could be checked. Ends the program with exit code 2.
 #[derive(Debug, thiserror::Error)]
@@ -72,28 +73,53 @@ async fn checked(context: &Context, args: &Args) -> anyhow::Result<Report> {
 async fn examine(context: &Context, args: &Args, store: &Store) -> anyhow::Result<Report> {
     let blobs = Blobs::open(&context.config.blobs, &context.config.s3)
         .context("cannot open the place of media files (CHATKEEP_BLOBS)")?;
-    let index = open_index(context).await?;
-    let bus = match &index {
-        Some(_) => attach(context).await,
-        None => None,
+    let running = searching(store).await?;
+    let bus = asked(context, &running).await?;
+    let replicas = bus.as_ref().map(|bus| Replicas { bus, processes: running.clone() });
+    let indexes = match &replicas {
+        Some(_) => Vec::new(),
+        None => open_indexes(context, !running.is_empty()).await?,
     };
-    if let Some(bus) = &bus {
-        caught_up(context, bus).await?;
-    }
-    let repair = Repair { clock: Arc::clone(&context.clock), bus: bus.clone() };
+    caught_up(store, &indexes).await?;
+    let repair = Repair { clock: Arc::clone(&context.clock) };
     let options = Options {
         deep: args.deep,
         channels: channels(store, args).await?,
-        patience: PATIENCE,
+        patience: if running.is_empty() { Duration::ZERO } else { PATIENCE },
         repair: args.repair.then_some(repair),
     };
-    let doctor = Doctor { store, blobs: &blobs, index: index.as_ref(), options };
+    let doctor = Doctor { store, blobs: &blobs, indexes: &indexes, replicas, options };
     let json = args.json;
     let report = doctor.run(&mut |finding| tell(finding, json)).await;
     if let Some(bus) = &bus {
         bus.close().await;
     }
-    Ok(report?)
+    let report = report?;
+    for sentence in &report.skipped {
+        eprintln!("chatkeep: {sentence}");
+    }
+    if args.repair && report.mended > 0 && running.is_empty() && !indexes.is_empty() {
+        drop(indexes);
+        bring_up_to_date(context, store).await?;
+    } else if args.repair {
+        caught_up(store, &indexes).await?;
+    }
+    Ok(report)
+}
+
+/// The processes that run with a search replica.
+async fn searching(store: &Store) -> anyhow::Result<Vec<ProcessRecord>> {
+    let mut running = app::running(store).await?;
+    running.retain(|record| record.search.is_some());
+    Ok(running)
+}
+
+/// The bus over which running replicas can be asked.
+async fn asked(context: &Context, running: &[ProcessRecord]) -> anyhow::Result<Option<Bus>> {
+    if running.is_empty() || matches!(context.config.bus, BusKind::Embedded) {
+        return Ok(None);
+    }
+    Ok(Some(app::attach_bus(&context.config, Arc::clone(&context.clock)).await?))
 }
 
 fn tell(finding: &Finding, json: bool) {
@@ -119,55 +145,71 @@ async fn channels(store: &Store, args: &Args) -> anyhow::Result<Option<Vec<Chann
     Ok(Some(channels))
 }
 
-/// The index in the data folder, where there is one.
-async fn open_index(context: &Context) -> anyhow::Result<Option<MessageIndex>> {
-    let folder = app::index_folder(&context.config);
-    let open = move || MessageIndex::open_existing(&folder);
-    let index = tokio::task::spawn_blocking(open).await?.context("cannot open the search index")?;
-    if index.is_none() {
+/// The indexes in the data folder.
+async fn open_indexes(context: &Context, running: bool) -> anyhow::Result<Vec<LocalIndex>> {
+    let first = app::index_folder(&context.config);
+    let open = move || -> anyhow::Result<Vec<LocalIndex>> {
+        let mut indexes = Vec::new();
+        let folders = replica::folders(&first)?;
+        for folder in &folders {
+            let name = if folders.len() == 1 { String::new() } else { folder.display().to_string() };
+            if let Some(index) = MessageIndex::open_existing(folder)? {
+                indexes.push(LocalIndex { name, index, running });
+            }
+        }
+        Ok(indexes)
+    };
+    let indexes = tokio::task::spawn_blocking(open).await?.context("cannot open the search index")?;
+    if indexes.is_empty() {
         eprintln!("chatkeep: there is no search index here, so it is not checked");
     }
-    Ok(index)
+    Ok(indexes)
 }
 
-/// The bus; without it the index is looked at as it is.
-async fn attach(context: &Context) -> Option<Bus> {
-    match app::attach_bus(&context.config, Arc::clone(&context.clock)).await {
-        Ok(bus) => Some(bus),
-        Err(error) => {
-            eprintln!("chatkeep: the index is checked as it is, without the bus: {error:#}");
-            None
+/// Waits until indexes that a process keeps up to date have read the log as far as it goes now, or
+/// make no progress any more.
+async fn caught_up(store: &Store, indexes: &[LocalIndex]) -> anyhow::Result<()> {
+    let end = store.log_state().await?.end;
+    for local in indexes.iter().filter(|local| local.running) {
+        let (mut last, mut since) = (None, Instant::now());
+        loop {
+            let index = local.index.clone();
+            tokio::task::spawn_blocking(move || index.refresh()).await??;
+            let position = local.position();
+            if position.as_ref().is_some_and(|position| position.at >= end) {
+                break;
+            }
+            if position != last {
+                (last, since) = (position, Instant::now());
+            } else if since.elapsed() >= STUCK {
+                eprintln!("chatkeep: the search index is behind the store");
+                break;
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
+    Ok(())
 }
 
-/// Waits until the indexer has done what it was told, or nobody does it.
-async fn caught_up(context: &Context, bus: &Bus) -> anyhow::Result<()> {
-    let jobs = StageName::Indexer.consumer(context.config.workers.lease);
-    let (mut least, mut since) = (u64::MAX, Instant::now());
-    loop {
-        let waiting = bus.backlog(&jobs).await?;
-        if waiting == 0 {
-            return Ok(());
-        }
-        if waiting < least {
-            (least, since) = (waiting, Instant::now());
-        } else if since.elapsed() >= STUCK {
-            eprintln!("chatkeep: {waiting} jobs wait for the indexer, so the index is behind");
-            return Ok(());
-        }
-        tokio::time::sleep(LOOK).await;
-    }
+/// Does what a process with the role search would do, for none runs.
+async fn bring_up_to_date(context: &Context, store: &Store) -> anyhow::Result<()> {
+    let (folder, clock) = (app::index_folder(&context.config), Arc::clone(&context.clock));
+    let replica = Replica::open(store.clone(), folder, clock).await?;
+    Ok(replica.catch_up().await?)
 }
 
 fn summary(report: &Report) -> String {
-    let Looked { channels, messages, media, users, files, indexed } = report.looked;
+    let Looked { channels, messages, media, users, files, indexed, replicas } = report.looked;
     let found = match (report.differences, report.mended) {
         (0, _) => "no difference".to_owned(),
         (found, 0) => format!("{found} different"),
         (found, mended) => format!("{found} different, {mended} of them set right"),
     };
-    let index = indexed.map_or(String::new(), |n| format!(", {n} messages in the index"));
+    let index = match (indexed, replicas) {
+        (None, _) => String::new(),
+        (Some(n), 0 | 1) => format!(", {n} messages in the index"),
+        (Some(n), replicas) => format!(", {n} messages in {replicas} indexes"),
+    };
     format!(
         "{found}: {channels} channels, {messages} messages, {media} media records, {users} users, \
          {files} files{index}"

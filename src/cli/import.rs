@@ -1,11 +1,9 @@
 //! `chatkeep import`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use chatkeep_core::blobs::Blobs;
-use chatkeep_core::bus::Bus;
 use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::store::Store;
@@ -13,7 +11,7 @@ use indicatif::HumanBytes;
 
 use super::progress::Progress as Bar;
 use super::{Context, on_signal, table};
-use crate::app::{self, Unfit};
+use crate::app::Unfit;
 use crate::transfer::import::{Form, Import, Progress, Summary, Zone};
 
 const BAR: &str = "{bar:30} {percent}% {msg}";
@@ -86,19 +84,15 @@ async fn import(
     std::fs::metadata(&args.file)
         .with_context(|| format!("cannot read {}", args.file.display()))?;
     if args.dry_run {
-        return read(context, store, None, args, channel, form, zone).await;
+        return read(context, store, args, channel, form, zone).await;
     }
     open_channel(context, store, channel, args.user.as_deref()).await?;
-    let bus = app::attach_bus(&context.config, Arc::clone(&context.clock)).await?;
-    let summary = read(context, store, Some(&bus), args, channel, form, zone).await;
-    bus.close().await;
-    summary
+    read(context, store, args, channel, form, zone).await
 }
 
 async fn read(
     context: &Context,
     store: &Store,
-    bus: Option<&Bus>,
     args: &Args,
     channel: &ChannelId,
     form: Form,
@@ -123,7 +117,8 @@ async fn read(
             .and_then(|channel| Zone::parse(&channel.time_zone))
             .unwrap_or(Zone::UTC),
     };
-    let import = Import { store, bus, blobs: Some(&blobs), clock, channel, form, zone };
+    let (blobs, trial) = (Some(&blobs), args.dry_run);
+    let import = Import { store, trial, blobs, clock, channel, form, zone };
     let stop = on_signal()?;
     let summary = stop.run_until_cancelled(import.run(&args.file, watch)).await;
     if let Some(bar) = bar {

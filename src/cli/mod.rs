@@ -1,5 +1,6 @@
 //! The command line.
 
+mod bus;
 mod dead;
 mod doctor;
 mod export;
@@ -11,6 +12,7 @@ mod qa;
 mod reindex;
 mod search;
 mod serve;
+mod status;
 mod table;
 mod user;
 
@@ -83,9 +85,11 @@ enum Command {
     Export(export::Args),
     /// Brings messages in from an export or from the LINE app's own.
     Import(import::Args),
+    /// Shows the processes that run, their search replicas, and what waits on the bus.
+    Status(status::Args),
     /// Finds messages.
     Search(search::Args),
-    /// Builds the search index anew, while the service runs or not.
+    /// Rebuilds the search index from the store, in every process that has a replica of it.
     Reindex(reindex::Args),
     /// Compares counters, files and the search index with what is kept, while the service runs or
     /// not.
@@ -96,6 +100,9 @@ enum Command {
     /// The model that semantic answers go by.
     #[command(subcommand)]
     Model(model::Command),
+    /// The durable consumers of the bus.
+    #[command(subcommand)]
+    Bus(bus::Command),
     /// Events that no stage could handle.
     #[command(subcommand)]
     Dead(dead::Command),
@@ -169,6 +176,8 @@ fn run(cli: Cli) -> anyhow::Result<()> {
             Command::Key(command) => key::run(&context, command).await,
             Command::Export(args) => export::run(&context, &args).await,
             Command::Import(args) => Box::pin(import::run(&context, &args)).await,
+            Command::Status(args) => status::run(&context, &args).await,
+            Command::Bus(command) => bus::run(&context, command).await,
             Command::Search(args) => search::run(&context, &args).await,
             Command::Reindex(args) => Box::pin(reindex::run(&context, &args)).await,
             Command::Doctor(args) => Box::pin(doctor::run(&context, &args)).await,

@@ -1,13 +1,13 @@
-//! `chatkeep reindex`: builds the search index anew from the store.
+//! `chatkeep reindex`: has the search index built anew from the store, by every process that has a
+//! replica of it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::Store;
-use chatkeep_workers::indexer;
-use chatkeep_workers::jobs::reindex_job;
+use chatkeep_core::store::{IndexRequest, Place, ProcessRecord, Store};
+use chatkeep_workers::replica::{Replica, ReplicaState, ReplicaWork};
 
 use super::progress::Progress;
 use super::{Context, on_signal};
@@ -15,104 +15,125 @@ use crate::app;
 
 const BAR: &str = "{bar:30} {percent}% {msg}";
 
-/// Between two looks at how far the service is.
-const PAUSE: Duration = Duration::from_millis(200);
+/// Between two looks at how far the replicas are.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Only that channel; the service indexes it anew, now or after its next start.
+    /// Index only that channel anew.
     #[arg(long, value_name = "ID")]
     channel: Option<String>,
 
-    /// Do not wait for the service to have done so.
-    #[arg(long, requires = "channel")]
+    /// Do not wait until the running processes have done it.
+    #[arg(long)]
     no_wait: bool,
 }
 
 pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
     let store = context.frugal_store().await?;
-    let done = match &args.channel {
-        Some(channel) => one(context, &store, &channel.as_str().into(), !args.no_wait).await,
-        None => all(context, &store).await,
-    };
+    let done = reindex(context, args, &store).await;
     store.close().await;
     done
 }
 
-async fn one(
-    context: &Context,
-    store: &Store,
-    channel: &ChannelId,
-    wait: bool,
-) -> anyhow::Result<()> {
-    if store.channel(channel).await?.is_none() {
+async fn reindex(context: &Context, args: &Args, store: &Store) -> anyhow::Result<()> {
+    let channel = args.channel.as_deref().map(ChannelId::from);
+    if let Some(channel) = &channel
+        && store.channel(channel).await?.is_none()
+    {
         bail!("there is no channel {channel}");
     }
-    let id = crate::api::random::text(16);
-    if wait {
-        store.ask_reindexing(&id, channel, context.clock.now()).await?;
+    let whole = channel.is_none();
+    let request = channel.as_ref().map_or(IndexRequest::Rebuild, IndexRequest::Channel);
+    let asked = store.request_indexing(request, context.clock.now()).await?;
+    let what = channel.map_or("the search index is rebuilt".to_owned(), |channel| {
+        format!("channel {channel} is indexed anew")
+    });
+    let running = searching(store).await?.len();
+    if running == 0 {
+        return here(context, store, &what).await;
     }
-    let bus = app::attach_bus(&context.config, Arc::clone(&context.clock)).await?;
-    let told = bus.publish(vec![reindex_job(channel, &id)?]).await;
-    bus.close().await;
-    told?;
-    if !wait {
-        println!("the service indexes {channel} anew");
+    if args.no_wait {
+        println!("{what} by {running} running processes");
         return Ok(());
     }
     let stop = on_signal()?;
-    let ended = stop.run_until_cancelled(watch(store, &id)).await;
-    store.forget_reindexing(&id).await?;
-    match ended {
-        None => println!("not waited for: the service indexes {channel} anew all the same"),
-        Some(messages) => println!("{channel} was indexed anew: {} messages", messages?),
+    match stop.run_until_cancelled(watch(store, asked, whole)).await {
+        None => println!("{what} although nobody waits for it"),
+        Some(replicas) => {
+            let (replicas, messages) = replicas?;
+            let indexes = if replicas == 1 { "index" } else { "indexes" };
+            println!("{what}: {messages} messages in {replicas} {indexes}");
+        }
     }
     Ok(())
 }
 
-/// Shows how far the service is, until it has indexed the channel; the messages of it.
-async fn watch(store: &Store, id: &str) -> anyhow::Result<u64> {
-    let state = async || {
-        store.reindexing(id).await?.context("the channel was asked for more than a day ago")
+/// The processes that run with a search replica, and its state.
+async fn searching(store: &Store) -> anyhow::Result<Vec<(ProcessRecord, ReplicaState)>> {
+    let running = app::running(store).await?;
+    let state = |record: ProcessRecord| {
+        let state = serde_json::from_str(record.search.as_deref()?).ok()?;
+        Some((record, state))
     };
-    let mut now = state().await?;
-    let mut progress = Progress::new(Some(now.total), BAR);
-    while !now.ended {
-        progress.at(now.done, || match now.done {
-            0 => "waiting for the service that runs the stage indexer".to_owned(),
-            done => format!("{done} of {} messages", now.total),
-        });
-        tokio::time::sleep(PAUSE).await;
-        now = state().await?;
-    }
-    progress.end();
-    Ok(now.done)
+    Ok(running.into_iter().filter_map(state).collect())
 }
 
-async fn all(context: &Context, store: &Store) -> anyhow::Result<()> {
-    let folder = app::index_folder(&context.config);
+/// Shows how far the replicas are, until all that run have done what was asked for at that position
+/// of the log. How many those are, and how many messages one of them has.
+async fn watch(store: &Store, asked: Place, whole: bool) -> anyhow::Result<(usize, u64)> {
     let total = u64::try_from(store.count_messages().await?).unwrap_or_default();
     let mut progress = Progress::new(Some(total), BAR);
-    let mut read = 0;
-    let watch = |messages| {
-        read = messages;
-        let position = u64::try_from(messages).unwrap_or(u64::MAX);
-        progress.at(position, || format!("{messages} of {total} messages"));
-    };
-    let stop = on_signal()?;
-    let rebuilt = stop.run_until_cancelled(indexer::rebuild(store, folder.clone(), watch)).await;
-    progress.end();
-    match rebuilt {
-        None => bail!("interrupted: the old index stays"),
-        Some(Err(error)) => Err(error.into()),
-        Some(Ok(false)) => bail!(
-            "there is no index in {}: the service that runs the stage indexer builds one when it \
-             starts; run this where its data folder is",
-            folder.display()
-        ),
-        Some(Ok(true)) => {
-            println!("the index was built anew: {read} messages");
-            Ok(())
+    loop {
+        let replicas = searching(store).await?;
+        let done = |state: &ReplicaState| {
+            let at = if whole { state.filled } else { state.position };
+            at >= asked && state.unready().is_none()
+        };
+        let open: Vec<_> = replicas.iter().filter(|(_, state)| !done(state)).collect();
+        if open.is_empty() {
+            progress.end();
+            let messages = replicas.iter().map(|(_, state)| state.messages).max();
+            return Ok((replicas.len(), messages.unwrap_or_default()));
         }
+        let slowest = open.iter().map(|(_, state)| state.work.unwrap_or_default());
+        let ReplicaWork { done, .. } = slowest.min_by_key(|work| work.done).unwrap_or_default();
+        progress.at(done, || match done {
+            0 => format!("waiting for {} processes", open.len()),
+            done => format!("{done} of {total} messages"),
+        });
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
+}
+
+/// Does it in this process, for none runs that would.
+async fn here(context: &Context, store: &Store, what: &str) -> anyhow::Result<()> {
+    let (folder, clock) = (app::index_folder(&context.config), Arc::clone(&context.clock));
+    if !folder.exists() {
+        bail!(
+            "there is no index in {}, and no process with the role search runs: the next one that \
+             starts builds one",
+            folder.display()
+        );
+    }
+    let replica = Replica::open(store.clone(), folder, clock).await?;
+    let total = u64::try_from(store.count_messages().await?).unwrap_or_default();
+    let mut progress = Progress::new(Some(total), BAR);
+    let mut states = replica.watch();
+    let stop = on_signal()?;
+    let mut work = Box::pin(replica.catch_up());
+    let done = loop {
+        tokio::select! {
+            done = &mut work => break done,
+            _ = states.changed() => {
+                let done = states.borrow_and_update().work.unwrap_or_default().done;
+                progress.at(done, || format!("{done} of {total} messages"));
+            }
+            () = stop.cancelled() => bail!("interrupted: the old index stays"),
+        }
+    };
+    progress.end();
+    done?;
+    println!("{what}: {} messages in 1 index", replica.state().messages);
+    Ok(())
 }

@@ -10,7 +10,7 @@ use chatkeep_core::store::Store;
 
 use super::{Context, table};
 use crate::app::{self, Unfit};
-use crate::finder::{Asked, Find, FindError, Finder, FoundMessage};
+use crate::finder::{Asked, Elsewhere, Find, FindError, Finder, FoundMessage};
 use crate::view::MessageView;
 
 /// Characters of a message that are shown.
@@ -40,10 +40,11 @@ pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
             Some(app::attach_bus(&context.config, Arc::clone(&context.clock)).await?)
         }
     };
-    let finder = match &bus {
-        Some(bus) => Finder::Remote(bus.clone()),
-        None => Finder::Folder(app::index_folder(&context.config)),
+    let elsewhere = match &bus {
+        Some(bus) => Elsewhere::Bus(bus.clone()),
+        None => Elsewhere::Folder(app::index_folder(&context.config)),
     };
+    let finder = Finder::new(None, elsewhere);
     let done = find(&store, &finder, args).await;
     store.close().await;
     if let Some(bus) = &bus {

@@ -15,10 +15,10 @@ use crate::app::{App, Duties, Role, Unfit};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// What this process does: ingress, api, worker [default: all].
+    /// The roles of this process: ingress, api, worker, search [default: all].
     #[arg(long, value_delimiter = ',', value_name = "ROLES")]
     roles: Vec<String>,
-    /// The stages its worker role runs: backup, members, assistant, media, indexer [default: all].
+    /// The stages of its worker role: backup, members, assistant, media [default: all].
     #[arg(long, value_delimiter = ',', value_name = "STAGES")]
     stages: Vec<String>,
 }
@@ -42,13 +42,13 @@ impl Args {
     fn duties(&self) -> Result<Duties, Unfit> {
         let all = Duties::default();
         Ok(Duties {
-            roles: chosen("--roles", &self.roles, all.roles, Role::parse, "ingress, api, worker")?,
+            roles: chosen("--roles", &self.roles, all.roles, Role::parse, "ingress, api, worker, search")?,
             stages: chosen(
                 "--stages",
                 &self.stages,
                 all.stages,
                 StageName::parse,
-                "backup, members, assistant, indexer",
+                "backup, members, assistant, media (the indexer is the role search now)",
             )?,
         })
     }

@@ -1,79 +1,139 @@
-//! The search index against the store.
+//! Search indexes against the store: those whose folders are here, and those of running processes,
+//! which compare themselves when they are asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_core::store::{Check, Difference};
+use chatkeep_core::store::{Check, Difference, IndexRequest, LoggedChanges, Place, Store};
 use chatkeep_index::search::MessageIndex;
-use chatkeep_workers::indexer::{self, Drift, IndexAudit};
-use chatkeep_workers::jobs::index_jobs;
+use chatkeep_workers::replica::{Drift, IndexAudit, LogPosition};
 
 use super::report::Writer;
 use super::{Doctor, DoctorError};
 
 /// Messages named in one line.
 const NAMED: usize = 5;
+/// Rows of the log read at once.
+const ROWS: u32 = 5_000;
+/// Changes that an index may be behind by and still be compared.
+const BEHIND: usize = 200_000;
 
-impl Doctor<'_> {
-    pub(super) async fn index(
-        &self,
-        index: &MessageIndex,
-        report: &mut Writer<'_>,
-    ) -> Result<(), DoctorError> {
-        report.looked.indexed = Some(0);
-        match &self.options.channels {
-            None => self.part(index, None, report).await,
-            Some(channels) => {
-                for channel in channels {
-                    self.part(index, Some(channel), report).await?;
-                }
-                Ok(())
+type Key = (ChannelId, MessageId);
+
+/// A search index in a folder here.
+pub struct LocalIndex {
+    /// What lines about it begin with; empty where there is only one.
+    pub name: String,
+    pub index: MessageIndex,
+    /// Whether a process keeps it up to date.
+    pub running: bool,
+}
+
+impl std::fmt::Debug for LocalIndex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LocalIndex").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl LocalIndex {
+    /// The only index, with or without a process that keeps it up to date.
+    pub fn only(index: MessageIndex, running: bool) -> Self {
+        Self { name: String::new(), index, running }
+    }
+
+    /// The position up to which it has read the log.
+    pub fn position(&self) -> Option<LogPosition> {
+        self.index.progress().as_deref().and_then(LogPosition::parse)
+    }
+
+    /// What it has yet to read of the log, for one that nobody keeps up to date; `None` if it is to
+    /// be filled anew, or too far behind to be compared.
+    async fn behind(&self, store: &Store) -> Result<Option<BTreeSet<Key>>, DoctorError> {
+        if self.running {
+            return Ok(Some(BTreeSet::new()));
+        }
+        let log = store.log_state().await?;
+        let Some(position) = self.position().filter(|position| position.broken(&log).is_none())
+        else {
+            return Ok(None);
+        };
+        let (mut at, mut behind) = (position.at, BTreeSet::new());
+        loop {
+            let LoggedChanges { messages, next, more, channels, .. } =
+                store.logged_changes(at, ROWS).await?;
+            behind.extend(messages);
+            at = next;
+            if !channels.is_empty() || behind.len() > BEHIND {
+                return Ok(None);
+            }
+            if !more {
+                return Ok(Some(behind));
             }
         }
     }
+}
 
-    async fn part(
-        &self,
-        index: &MessageIndex,
-        only: Option<&ChannelId>,
-        report: &mut Writer<'_>,
-    ) -> Result<(), DoctorError> {
-        let mut audit = IndexAudit::new(self.store, index, only, self.options.patience);
-        while let Some((drifts, read)) = audit.next().await? {
-            if let Some(indexed) = &mut report.looked.indexed {
-                *indexed += i64::try_from(read).unwrap_or(i64::MAX);
-            }
-            if drifts.is_empty() {
+impl Doctor<'_> {
+    /// Compares the indexes whose folders are here.
+    pub(super) async fn local_indexes(&self, report: &mut Writer<'_>) -> Result<(), DoctorError> {
+        for local in self.indexes {
+            let Some(behind) = local.behind(self.store).await? else {
+                let name = if local.name.is_empty() { "the index" } else { &local.name };
+                report.skip(format!(
+                    "{name} is not compared: it is brought up to date at the next start"
+                ));
                 continue;
+            };
+            report.looked.replicas += 1;
+            match &self.options.channels {
+                None => self.part(local, &behind, None, report).await?,
+                Some(channels) => {
+                    for channel in channels {
+                        self.part(local, &behind, Some(channel), report).await?;
+                    }
+                }
             }
-            let mended = self.reindex(index, drifts.keys().cloned().collect()).await?;
-            report.add(lines(drifts), mended);
         }
         Ok(())
     }
 
-    /// Makes the index what the store says, here or by whoever writes it.
-    async fn reindex(
+    async fn part(
         &self,
-        index: &MessageIndex,
-        messages: BTreeSet<(ChannelId, MessageId)>,
-    ) -> Result<bool, DoctorError> {
-        let Some(repair) = &self.options.repair else {
-            return Ok(false);
-        };
-        if indexer::mend(self.store, index, &messages).await? {
-            return Ok(true);
+        local: &LocalIndex,
+        behind: &BTreeSet<Key>,
+        only: Option<&ChannelId>,
+        report: &mut Writer<'_>,
+    ) -> Result<(), DoctorError> {
+        let mut audit = IndexAudit::new(self.store, &local.index, only, self.options.patience);
+        let mut compared = 0;
+        while let Some((mut drifts, read)) = audit.next().await? {
+            compared += i64::try_from(read).unwrap_or(i64::MAX);
+            drifts.retain(|key, _| !behind.contains(key));
+            if !drifts.is_empty() {
+                let mended = self.reindex(drifts.keys().cloned().collect()).await?;
+                report.add(lines(&local.name, drifts), mended.is_some());
+            }
         }
-        let Some(bus) = &repair.bus else {
-            return Ok(false);
+        report.compared(compared);
+        Ok(())
+    }
+
+    /// Has every replica read these messages again. The position in the log at which that is done;
+    /// `None` if nothing is to be set right.
+    pub(super) async fn reindex(
+        &self,
+        messages: BTreeSet<Key>,
+    ) -> Result<Option<Place>, DoctorError> {
+        let Some(repair) = &self.options.repair else {
+            return Ok(None);
         };
-        bus.publish(index_jobs(messages, &crate::api::random::text(16))?).await?;
-        Ok(true)
+        let request = IndexRequest::Messages(&messages);
+        Ok(Some(self.store.request_indexing(request, repair.clock.now()).await?))
     }
 }
 
 /// One line for what a channel's messages have in common.
-fn lines(drifts: BTreeMap<(ChannelId, MessageId), Drift>) -> Vec<Difference> {
+pub(super) fn lines(name: &str, drifts: BTreeMap<Key, Drift>) -> Vec<Difference> {
     let mut groups: BTreeMap<(ChannelId, Drift), Vec<MessageId>> = BTreeMap::new();
     for ((channel, message), drift) in drifts {
         groups.entry((channel, drift)).or_default().push(message);
@@ -82,6 +142,7 @@ fn lines(drifts: BTreeMap<(ChannelId, MessageId), Drift>) -> Vec<Difference> {
         let named: Vec<_> = messages.iter().take(NAMED).map(MessageId::as_str).collect();
         let more = if messages.len() > NAMED { ", …" } else { "" };
         let place = format!("{channel} {}{more}", named.join(", "));
+        let place = if name.is_empty() { place } else { format!("{name}: {place}") };
         let (recorded, truth) = match drift {
             Drift::Missing => ("not found", "kept"),
             Drift::Extra => ("found", "not kept"),

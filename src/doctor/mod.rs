@@ -6,19 +6,22 @@
 
 mod files;
 mod index;
+mod replicas;
 mod report;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chatkeep_core::blobs::{BlobError, Blobs};
-use chatkeep_core::bus::{Bus, BusError};
+use chatkeep_core::bus::BusError;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::store::{ChannelAudit, Difference, Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
-use chatkeep_index::search::MessageIndex;
-use chatkeep_workers::indexer::IndexerError;
+use chatkeep_workers::replica::ReplicaError;
 
+pub use index::LocalIndex;
+pub use replicas::Replicas;
+pub(crate) use replicas::answer_checks;
 pub use report::{Finding, Looked, Report};
 
 /// Users in one read.
@@ -34,19 +37,17 @@ pub enum DoctorError {
     #[error(transparent)]
     Blobs(#[from] BlobError),
     #[error(transparent)]
-    Index(#[from] IndexerError),
+    Index(#[from] ReplicaError),
     #[error("the bus failed")]
     Bus(#[from] BusError),
-    #[error("a job cannot be written")]
-    Job(#[from] serde_json::Error),
+    #[error("a question to a search replica, or its answer, cannot be read")]
+    Json(#[from] serde_json::Error),
 }
 
 /// What setting right needs.
 #[derive(Clone, Debug)]
 pub struct Repair {
     pub clock: SharedClock,
-    /// Where the process that writes the index is told of what it lacks; `None`: there is none.
-    pub bus: Option<Bus>,
 }
 
 /// How to look.
@@ -66,8 +67,10 @@ pub struct Options {
 pub struct Doctor<'a> {
     pub store: &'a Store,
     pub blobs: &'a Blobs,
-    /// `None`: there is no index here.
-    pub index: Option<&'a MessageIndex>,
+    /// Search indexes whose folders are here.
+    pub indexes: &'a [LocalIndex],
+    /// Search indexes of running processes.
+    pub replicas: Option<Replicas<'a>>,
     pub options: Options,
 }
 
@@ -87,10 +90,10 @@ pub type Listener<'a> = &'a mut (dyn FnMut(&Finding) + Send);
 pub async fn check(
     store: &Store,
     blobs: &Blobs,
-    index: Option<&MessageIndex>,
+    indexes: &[LocalIndex],
 ) -> Result<Report, DoctorError> {
     let options = Options { patience: PATIENCE, ..Options::default() };
-    Doctor { store, blobs, index, options }.run(&mut |_| {}).await
+    Doctor { store, blobs, indexes, replicas: None, options }.run(&mut |_| {}).await
 }
 
 impl Doctor<'_> {
@@ -110,9 +113,8 @@ impl Doctor<'_> {
             self.loose_rows(&mut report).await?;
             Box::pin(self.unheld(&mut report)).await?;
         }
-        if let Some(index) = self.index {
-            Box::pin(self.index(index, &mut report)).await?;
-        }
+        Box::pin(self.local_indexes(&mut report)).await?;
+        Box::pin(self.running_replicas(&mut report)).await?;
         Ok(report.end())
     }
 

@@ -28,8 +28,10 @@ pub struct Looked {
     pub media: i64,
     pub users: i64,
     pub files: i64,
-    /// Messages compared with the search index; `None` when there is none here.
+    /// Messages compared with each search index; `None` when there is none.
     pub indexed: Option<i64>,
+    /// Search indexes that were compared.
+    pub replicas: i64,
 }
 
 /// What was found.
@@ -44,6 +46,8 @@ pub struct Report {
     /// The first thousand.
     #[serde(skip)]
     pub findings: Vec<Finding>,
+    /// Sentences about what could not be compared.
+    pub skipped: Vec<String>,
 }
 
 impl Report {
@@ -98,6 +102,17 @@ impl<'a> Writer<'a> {
                 self.report.findings.push(finding);
             }
         }
+    }
+
+    /// Notes what could not be compared.
+    pub(super) fn skip(&mut self, sentence: String) {
+        self.report.skipped.push(sentence);
+    }
+
+    /// Notes how many messages were compared with one search index, or with a channel of it.
+    pub(super) fn compared(&mut self, messages: i64) {
+        let indexed = self.looked.indexed.unwrap_or_default();
+        self.looked.indexed = Some(indexed + messages);
     }
 
     pub(super) fn end(self) -> Report {

@@ -1,5 +1,5 @@
-//! Search, wherever the index is: in this process, in another one on the bus, or in the data
-//! folder that another process fills.
+//! Search, wherever there is an index: in the replica of this process, in that of another one on the
+//! bus, or in the data folder of another process.
 //!
 //! The index holds no text and no names. So whoever searches looks up whom `from:` names
 //! ([`Asked::people`]) before, and loads the messages that were found afterwards
@@ -9,7 +9,6 @@ mod lookup;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,9 +18,9 @@ use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
 use chatkeep_index::search::{self, Cursor, IndexError, MessageIndex, Query, SearchRequest};
+use chatkeep_workers::replica::{Replica, ReplicaPhase};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 pub use lookup::FoundMessage;
@@ -29,8 +28,12 @@ pub use lookup::FoundMessage;
 /// What searches are asked under.
 const TOPIC: &str = "search";
 
-/// How long another process may take; it reads memory and disk, so this is an outage.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long each replica that is asked in turn may take. It reads memory and disk, so longer than
+/// that is an outage: its process may have died with the question.
+const TIMEOUTS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(3)];
+
+/// Until a bus that refuses to be listened to is tried again.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Searches that one process does for others at once: they keep a processor busy each.
 const AT_ONCE: usize = 4;
@@ -159,82 +162,126 @@ impl Asked {
     }
 }
 
-/// Searches. Cheap to clone.
-#[derive(Clone)]
-pub enum Finder {
-    /// The index that this process fills.
-    Local(MessageIndex),
-    /// Asks a process that fills an index.
-    Remote(Bus),
-    /// The folder of an index that another process on this machine fills.
+/// Searches: in the replica of this process, or wherever else there is an index. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Finder {
+    /// The replica of this process.
+    local: Option<Replica>,
+    elsewhere: Elsewhere,
+}
+
+/// Where to search when this process has no replica that is ready.
+#[derive(Clone, Debug)]
+pub enum Elsewhere {
+    /// Nowhere.
+    Nowhere,
+    /// In the replica of another process, asked over the bus.
+    Bus(Bus),
+    /// In the folder of an index that another process on this machine keeps up to date.
     Folder(PathBuf),
 }
 
-impl fmt::Debug for Finder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Local(_) => "Finder::Local",
-            Self::Remote(_) => "Finder::Remote",
-            Self::Folder(_) => "Finder::Folder",
-        })
-    }
-}
-
 impl Finder {
+    /// A search in `local` where that is ready, else `elsewhere`.
+    pub const fn new(local: Option<Replica>, elsewhere: Elsewhere) -> Self {
+        Self { local, elsewhere }
+    }
+
     /// Searches.
     ///
     /// # Errors
     /// [`FindError`]: what is wrong with the query or the cursor, or why there is no index.
     pub async fn find(&self, find: Find) -> Result<Found, FindError> {
         // A bad query is the caller's fault, whether there is an index or not.
-        let (asked, cursor) = find.check()?;
-        match self {
-            Self::Local(index) => {
-                let index = index.clone();
-                blocking(move || search(&index, &find, asked, cursor.as_ref())).await
+        find.check()?;
+        let here = match &self.local {
+            Some(replica) => Some(find_in(replica, find.clone()).await),
+            None => None,
+        };
+        match (here, &self.elsewhere) {
+            // Another replica may do what this one cannot.
+            (None | Some(Err(FindError::Unavailable(_))), Elsewhere::Bus(bus)) => {
+                ask(bus, &find).await
             }
-            Self::Remote(bus) => ask(bus, &find).await,
-            Self::Folder(folder) => {
+            (Some(found), _) => found,
+            (None, Elsewhere::Folder(folder)) => {
                 let folder = folder.clone();
-                blocking(move || search(&open(&folder)?, &find, asked, cursor.as_ref())).await
+                blocking(move || search(&open(&folder)?, &find)).await
+            }
+            (None, Elsewhere::Nowhere) => {
+                Err(FindError::Unavailable("no process here has the role search".to_owned()))
             }
         }
     }
 }
 
-/// Searches `index` for other processes on the bus until `stop`.
-///
-/// # Errors
-/// When the bus is closed.
-pub async fn answer(
-    bus: &Bus,
-    index: MessageIndex,
-    tasks: &TaskTracker,
-    stop: CancellationToken,
-) -> Result<(), BusError> {
-    let finder = Finder::Local(index);
-    let handler = move |question: Bytes| {
-        let finder = finder.clone();
-        async move {
-            let found = match serde_json::from_slice(&question) {
-                Ok(find) => finder.find(find).await,
-                Err(_) => Err(FindError::Unavailable("asked in another version's words".into())),
-            };
-            // Numbers and texts: there is nothing that JSON could not hold.
-            serde_json::to_vec(&found).unwrap_or_default().into()
+/// Searches `replica` for other processes on the bus, whenever it is ready, until `stop`.
+pub async fn answer(bus: Bus, replica: Replica, stop: CancellationToken) {
+    let mut state = replica.watch();
+    loop {
+        let ready = state.wait_for(|state| state.phase == ReplicaPhase::Ready);
+        // The replica outlives its watchers here.
+        let Some(Ok(_)) = stop.run_until_cancelled(ready).await else { return };
+        let asked = replica.clone();
+        let handler = move |question: Bytes| {
+            let replica = asked.clone();
+            async move {
+                let found = match serde_json::from_slice(&question) {
+                    Ok(find) => find_in(&replica, find).await,
+                    Err(_) => {
+                        Err(FindError::Unavailable("asked in another version's words".into()))
+                    }
+                };
+                // Numbers and texts: there is nothing that JSON could not hold.
+                serde_json::to_vec(&found).unwrap_or_default().into()
+            }
+        };
+        match bus.answer(TOPIC, AT_ONCE, handler).await {
+            Ok(answering) => {
+                let mut state = replica.watch();
+                let stop = stop.clone();
+                let end = async move {
+                    let unready = state.wait_for(|state| state.phase != ReplicaPhase::Ready);
+                    let _ = stop.run_until_cancelled(unready).await;
+                };
+                answering.run(end).await;
+            }
+            Err(error) => {
+                warn!(error = %unavailable(&error), "searches of other processes are not answered");
+                stop.run_until_cancelled(tokio::time::sleep(RETRY_INTERVAL)).await;
+            }
         }
-    };
-    let answering = bus.answer(TOPIC, AT_ONCE, handler).await?;
-    tasks.spawn(answering.run(stop.cancelled_owned()));
-    Ok(())
+    }
 }
 
+async fn find_in(replica: &Replica, find: Find) -> Result<Found, FindError> {
+    if let Some(reason) = replica.state().unready() {
+        return Err(FindError::Unavailable(reason));
+    }
+    let index = replica.index();
+    blocking(move || search(&index, &find)).await
+}
+
+/// Asks one replica, and another one if that does not answer or is not ready any more.
 async fn ask(bus: &Bus, find: &Find) -> Result<Found, FindError> {
-    let question = serde_json::to_vec(find).map_err(|error| unavailable(&error))?;
-    let answer = bus.ask(TOPIC, question.into(), PATIENCE).await;
-    let answer = answer.map_err(|error| unavailable(&error))?;
-    serde_json::from_slice::<Result<Found, FindError>>(&answer)
-        .map_err(|error| unavailable(&error))?
+    let question = Bytes::from(serde_json::to_vec(find).map_err(|error| unavailable(&error))?);
+    let mut failure = FindError::Unavailable(String::new());
+    for timeout in TIMEOUTS {
+        failure = match bus.ask(TOPIC, question.clone(), timeout).await {
+            Ok(answer) => match serde_json::from_slice::<Result<Found, FindError>>(&answer) {
+                Ok(Err(error @ FindError::Unavailable(_))) => error,
+                Ok(found) => return found,
+                Err(error) => unavailable(&error),
+            },
+            Err(BusError::Unanswered(_)) => {
+                let why = "no process with the role search is ready (serve --roles …,search)";
+                return Err(FindError::Unavailable(why.to_owned()));
+            }
+            Err(error @ BusError::Late(_)) => unavailable(&error),
+            Err(error) => return Err(unavailable(&error)),
+        };
+    }
+    Err(failure)
 }
 
 /// Opened anew for each search: so it is always what the other process committed last, also after
@@ -250,12 +297,8 @@ async fn blocking(
     tokio::task::spawn_blocking(search).await.unwrap_or_else(|error| Err(unavailable(&error)))
 }
 
-fn search(
-    index: &MessageIndex,
-    find: &Find,
-    Asked(mut query): Asked,
-    cursor: Option<&Cursor>,
-) -> Result<Found, FindError> {
+fn search(index: &MessageIndex, find: &Find) -> Result<Found, FindError> {
+    let (Asked(mut query), cursor) = find.check()?;
     // Its writer commits when it holds everything.
     if index.progress().is_none() {
         return Err(FindError::Unavailable("the index is being filled".to_owned()));
@@ -277,7 +320,7 @@ fn search(
             Sort::Newest => search::Sort::Newest,
         },
         limit: find.limit,
-        cursor,
+        cursor: cursor.as_ref(),
         ..SearchRequest::new(&query)
     };
     let page = index.search(&request).map_err(|error| failed(&error))?;
@@ -332,7 +375,8 @@ mod tests {
     #[tokio::test]
     async fn faults_of_the_asker_are_told_apart_from_a_missing_index() {
         let folder = tempfile::TempDir::new().unwrap();
-        let finder = Finder::Folder(folder.path().join("index"));
+        let folder_of_index = Elsewhere::Folder(folder.path().join("index"));
+        let finder = Finder::new(None, folder_of_index);
         let find = |query: &str, cursor: Option<&str>| Find {
             query: query.to_owned(),
             cursor: cursor.map(str::to_owned),

@@ -51,9 +51,6 @@ pub(crate) enum TransferError {
     /// Reading or writing failed.
     #[error("reading or writing failed")]
     Io(#[from] std::io::Error),
-    /// Index jobs could not be left on the bus.
-    #[error("the bus failed; search will not find the last messages until this is run again")]
-    Bus(#[source] chatkeep_core::bus::BusError),
     /// Nobody subscribes to the channel.
     #[error("nobody subscribes to the channel, so nothing of it is kept")]
     NotSubscribed,

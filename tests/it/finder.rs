@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chatkeep::finder::{Asked, Find, FindError, Finder, Found, Sort};
+use chatkeep::finder::{Asked, Elsewhere, Find, FindError, Finder, Found, Sort};
 use chatkeep_core::bus::nats::NatsBus;
 use chatkeep_core::bus::{Bus, BusLimits};
 use chatkeep_core::config::Database;
@@ -28,9 +28,12 @@ async fn finder(stack: &Stack) -> Finder {
         Some(nats) => {
             let (limits, clock) = (BusLimits::default(), Arc::new(SystemClock));
             let bus = NatsBus::connect(&nats.url(), limits, clock).await.unwrap();
-            Finder::Remote(Bus::Nats(bus))
+            Finder::new(None, Elsewhere::Bus(Bus::Nats(bus)))
         }
-        None => Finder::Folder(stack.ground.folder.path().join("index")),
+        None => {
+            let folder = stack.ground.folder.path().join("index");
+            Finder::new(None, Elsewhere::Folder(folder))
+        }
     }
 }
 

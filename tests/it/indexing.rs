@@ -1,93 +1,176 @@
-//! The indexer when something goes wrong between reading a channel and committing it.
+//! Search replicas: what they do when they are new, behind, beside each other, or fail half-way.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use chatkeep_core::store::ChannelChange;
-use chatkeep_workers::indexer::{Indexer, rebuild};
-use chatkeep_workers::jobs::IndexJob;
-use chatkeep_workers::{Outcome, Stage as _};
+use chatkeep_core::health::Health;
+use chatkeep_core::store::{ChannelChange, IndexRequest};
+use chatkeep_core::time::SystemClock;
+use chatkeep_workers::replica::{Replica, ReplicaPhase};
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
-use crate::store::{Fixture, at, said};
+use crate::harness::wait::until;
+use crate::stack::DEADLINE;
+use crate::store::{Fixture, at, on_both, said};
 
-/// More than the indexer reads at once.
+/// More than is read at once.
 const MANY: usize = 4_500;
 
-/// An indexer in this process, over a store of one group that is kept.
+/// A store of two groups that are kept, and a folder for replicas.
 struct Ground {
     fixture: Fixture,
     folder: TempDir,
-    indexer: Indexer,
 }
 
 impl Ground {
-    async fn new() -> Self {
-        let (fixture, folder) = (Fixture::sqlite().await, TempDir::new().unwrap());
+    async fn new(fixture: Fixture) -> Self {
         for channel in ["C1", "C2"] {
             fixture.group(channel, &["U1"]).await;
             fixture.subscribe(channel, "U1", 2).await;
         }
-        let indexer = Indexer::open(fixture.store.clone(), folder.path().join("index"));
-        let indexer = indexer.await.unwrap();
-        Self { fixture, folder, indexer }
+        Self { fixture, folder: TempDir::new().unwrap() }
     }
 
-    async fn keep(&self, channel: &str, messages: usize) {
-        let all = (0..messages).map(|number| said(channel, &number.to_string(), 5, "hello"));
+    async fn replica(&self) -> Replica {
+        let (store, folder) = (self.fixture.store.clone(), self.folder.path().join("index"));
+        Replica::open(store, folder, Arc::new(SystemClock)).await.unwrap()
+    }
+
+    async fn keep(&self, channel: &str, from: usize, to: usize) {
+        let all = (from..to).map(|number| said(channel, &number.to_string(), 5, "hello"));
         self.fixture.keep(&all.collect::<Vec<ChannelChange>>(), 5).await;
     }
+}
 
-    async fn handle(&self, messages: &[(&str, &str)], channels: &[&str]) -> Outcome {
-        let job = IndexJob {
-            v: 1,
-            messages: messages.iter().map(|&(c, m)| (c.into(), m.into())).collect(),
-            channels: channels.iter().map(|&channel| channel.into()).collect(),
-        };
-        self.indexer.handle(&[job]).await.remove(0)
+/// Messages in a replica, by channel.
+fn found(replica: &Replica) -> BTreeMap<String, usize> {
+    let mut found = BTreeMap::new();
+    for key in replica.index().keys(None, usize::MAX).unwrap() {
+        *found.entry(key.channel_id).or_default() += key.copies;
     }
+    found
+}
 
-    /// Messages in the index, by channel.
-    fn found(&self) -> BTreeMap<String, usize> {
-        let mut found = BTreeMap::new();
-        for key in self.indexer.index().keys(None, usize::MAX).unwrap() {
-            *found.entry(key.channel_id).or_default() += key.copies;
-        }
-        found
+fn only(count: usize) -> BTreeMap<String, usize> {
+    BTreeMap::from([("C1".to_owned(), count)])
+}
+
+on_both!(
+    a_new_replica_has_everything_and_follows,
+    a_replica_that_missed_something_fills_itself_anew,
+    half_of_a_channel_is_never_committed,
+    a_rebuild_loses_nothing_that_happens_meanwhile,
+);
+
+async fn a_new_replica_has_everything_and_follows(fixture: Fixture) {
+    let ground = Ground::new(fixture).await;
+    ground.keep("C1", 0, MANY).await;
+    let replica = ground.replica().await;
+    assert_eq!(replica.state().phase, ReplicaPhase::CatchingUp);
+    replica.catch_up().await.unwrap();
+    assert_eq!(found(&replica), only(MANY));
+
+    ground.keep("C1", MANY, MANY + 10).await;
+    ground.fixture.store.delete_before(&"C1".into(), at(1), at(9)).await.unwrap();
+    replica.catch_up().await.unwrap();
+    assert_eq!(found(&replica), only(MANY + 10));
+    // Two processes that share a data folder have a replica each.
+    let second = ground.replica().await;
+    assert_ne!(replica.folder(), second.folder());
+    second.catch_up().await.unwrap();
+    assert_eq!(found(&second), only(MANY + 10));
+    // What is open again goes on where it was.
+    drop(replica);
+    ground.fixture.store.delete_before(&"C1".into(), at(6), at(9)).await.unwrap();
+    while !ground.fixture.store.delete_before(&"C1".into(), at(6), at(9)).await.unwrap().last {}
+    for replica in [ground.replica().await, second] {
+        replica.catch_up().await.unwrap();
+        assert_eq!(found(&replica), BTreeMap::new());
     }
 }
 
-#[tokio::test]
-async fn nothing_is_lost_when_a_rebuilt_index_takes_over() {
-    let ground = Ground::new().await;
-    assert!(
-        rebuild(&ground.fixture.store, ground.folder.path().join("index"), |_| ()).await.unwrap()
-    );
-    // The rebuilt index has nothing of this, and the indexer still writes the one before.
-    ground.keep("C1", MANY).await;
-    assert_eq!(ground.handle(&[], &["C1"]).await, Outcome::Done);
-    assert_eq!(ground.found(), BTreeMap::from([("C1".to_owned(), MANY)]));
+async fn a_replica_that_missed_something_fills_itself_anew(fixture: Fixture) {
+    let ground = Ground::new(fixture).await;
+    ground.keep("C1", 0, 10).await;
+    let replica = ground.replica().await;
+    replica.catch_up().await.unwrap();
+    let filled = replica.state().filled;
+
+    // Behind what the log keeps.
+    ground.keep("C1", 10, 20).await;
+    ground.fixture.store.purge_happenings(at(100)).await.unwrap();
+    replica.catch_up().await.unwrap();
+    assert_eq!(found(&replica), only(20));
+    assert!(replica.state().filled > filled);
+
+    // Of a later state of the database: a copy of yesterday was put back.
+    ground.fixture.run("DELETE FROM happenings").await;
+    ground.fixture.run("DELETE FROM messages WHERE message_id > '15'").await;
+    if ground.fixture.is_sqlite() {
+        ground.fixture.run("UPDATE sqlite_sequence SET seq = 0 WHERE name = 'happenings'").await;
+    } else {
+        // Positions of another server.
+        ground.fixture.run("UPDATE deployment SET log_epoch = 'other'").await;
+    }
+    replica.catch_up().await.unwrap();
+    let kept = ground.fixture.store.all_messages(None, 100).await.unwrap().len();
+    assert_eq!(found(&replica), only(kept));
+    // Nothing of this was for nothing: without a reason it only follows.
+    let filled = replica.state().filled;
+    ground.keep("C1", 100, 101).await;
+    replica.catch_up().await.unwrap();
+    assert_eq!(replica.state().filled, filled);
 }
 
-#[tokio::test]
-async fn half_of_a_channel_is_never_committed() {
-    let ground = Ground::new().await;
-    ground.keep("C1", MANY).await;
-    assert_eq!(ground.handle(&[], &["C1"]).await, Outcome::Done);
-    ground.keep("C2", 1).await;
-
-    let fixture = &ground.fixture;
-    fixture.store.ask_reindexing("a", &"C1".into(), at(9)).await.unwrap();
-    let fail =
-        "CREATE TRIGGER fail BEFORE UPDATE ON reindexings BEGIN SELECT RAISE(FAIL, 'no'); END";
-    fixture.run(fail).await;
-    assert_ne!(ground.handle(&[], &["C1"]).await, Outcome::Done, "after the first page");
-    assert_eq!(ground.handle(&[("C2", "0")], &[]).await, Outcome::Done);
+async fn half_of_a_channel_is_never_committed(fixture: Fixture) {
+    let ground = Ground::new(fixture).await;
+    ground.keep("C1", 0, MANY).await;
+    let replica = ground.replica().await;
+    replica.catch_up().await.unwrap();
+    ground.keep("C2", 0, 1).await;
     let both = BTreeMap::from([("C1".to_owned(), MANY), ("C2".to_owned(), 1)]);
-    assert_eq!(ground.found(), both);
 
-    fixture.run("DROP TRIGGER fail").await;
-    assert_eq!(ground.handle(&[], &["C1"]).await, Outcome::Done);
-    let watched = fixture.store.reindexing("a").await.unwrap().unwrap();
-    assert_eq!((watched.done, watched.ended), (4_500, true));
-    assert_eq!(ground.found(), both);
+    // The third page cannot be read.
+    let (broken, whole) = ("'nonsense'", "'text'");
+    let set = |kind: &str| format!("UPDATE messages SET type = {kind} WHERE message_id = '999'");
+    ground.fixture.run(&set(broken)).await;
+    let channel = "C1".into();
+    let request = IndexRequest::Channel(&channel);
+    ground.fixture.store.request_indexing(request, at(9)).await.unwrap();
+    assert!(replica.catch_up().await.is_err());
+    assert_eq!(found(&replica)["C1"], MANY, "as it was");
+    let health = Health::new(Arc::new(SystemClock));
+    let stop = CancellationToken::new();
+    let running = tokio::spawn(replica.clone().run(health.clone(), stop.clone()));
+    until("it says why", DEADLINE, async || replica.state().error.is_some()).await;
+    assert_eq!(found(&replica)["C1"], MANY, "as it was");
+
+    ground.fixture.run(&set(whole)).await;
+    until("it goes on", DEADLINE, async || found(&replica) == both && replica.is_ready()).await;
+    assert_eq!((replica.state().error, health.problems()), (None, Vec::new()));
+    stop.cancel();
+    running.await.unwrap();
+}
+
+async fn a_rebuild_loses_nothing_that_happens_meanwhile(fixture: Fixture) {
+    let ground = Ground::new(fixture).await;
+    ground.keep("C1", 0, MANY).await;
+    let replica = ground.replica().await;
+    let stop = CancellationToken::new();
+    let health = Health::new(Arc::new(SystemClock));
+    let running = tokio::spawn(replica.clone().run(health, stop.clone()));
+    until("it is ready", DEADLINE, async || replica.is_ready()).await;
+    let asked = ground.fixture.store.request_indexing(IndexRequest::Rebuild, at(9)).await.unwrap();
+    let mut kept = MANY;
+    until("it is rebuilt", DEADLINE, async || {
+        assert!(replica.is_ready(), "the old one is asked meanwhile");
+        ground.keep("C1", kept, kept + 50).await;
+        kept += 50;
+        replica.state().filled >= asked
+    })
+    .await;
+    until("nothing is missing", DEADLINE, async || found(&replica) == only(kept)).await;
+    stop.cancel();
+    running.await.unwrap();
 }

@@ -223,7 +223,7 @@ impl Stack {
         self.http.get(url).send().await.is_ok_and(|answer| answer.status() == StatusCode::OK)
     }
 
-    /// Waits until no event waits for any stage.
+    /// Waits until no event waits for any stage, nor for being found.
     pub(crate) async fn drained(&self) {
         self.drained_within(DEADLINE).await;
     }
@@ -237,7 +237,10 @@ impl Stack {
             let text = answer.text().await.unwrap_or_default();
             let backlog: Vec<_> =
                 text.lines().filter(|line| line.starts_with("chatkeep_backlog{")).collect();
-            backlog.len() == StageName::ALL.len() && backlog.iter().all(|line| line.ends_with(" 0"))
+            let searchable = |line: &str| line == "chatkeep_search_lag_seconds 0";
+            backlog.len() == StageName::ALL.len()
+                && backlog.iter().all(|line| line.ends_with(" 0"))
+                && text.lines().any(searchable)
         })
         .await;
     }

@@ -1,9 +1,8 @@
 //! Backup: keeps messages, edits and unsends of subscribed channels with their counters, then
-//! tells the indexer (architecture, rule 2: commit, publish, acknowledge).
+//! has their files fetched (architecture, rule 2: commit, publish, acknowledge).
 
 use chatkeep_core::bus::Bus;
 use chatkeep_core::event::{Event, EventKind, IncomingMessage};
-use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{MessageChange, Received};
 use chatkeep_core::platform;
 use chatkeep_core::store::{ChannelChange, Kept, Store};
@@ -11,7 +10,7 @@ use chatkeep_core::time::SharedClock;
 use metrics::counter;
 use tracing::debug;
 
-use crate::jobs::{index_jobs, media_job};
+use crate::jobs::media_job;
 use crate::outcome::Outcome;
 use crate::runner::Stage;
 use crate::stages::StageName;
@@ -21,7 +20,7 @@ use crate::stages::StageName;
 pub struct Backup {
     /// Where messages are kept.
     pub store: Store,
-    /// Where the indexer's jobs go.
+    /// Where the media stage's jobs go.
     pub bus: Bus,
     /// Tells when something was stored.
     pub clock: SharedClock,
@@ -80,9 +79,6 @@ impl Backup {
         let stored = sources.iter().zip(&changes).zip(&kept).filter(|(_, kept)| told(**kept));
         let stored: Vec<(&Event, &ChannelChange)> =
             stored.map(|((event, change), _)| (*event, change)).collect();
-        let key =
-            |(_, change): &(_, &ChannelChange)| (change.channel.clone(), change.message.clone());
-        self.tell_indexer(stored.iter().map(key), events).await?;
         self.tell_media(&stored).await
     }
 
@@ -94,19 +90,6 @@ impl Backup {
         let files = stored.iter().filter(|(_, change)| has_file(change));
         let jobs: Result<Vec<_>, _> = files.map(job).collect();
         let jobs = jobs.map_err(|error| Outcome::Drop(error.to_string()))?;
-        if !jobs.is_empty() {
-            self.bus.publish(jobs).await?;
-        }
-        Ok(())
-    }
-
-    async fn tell_indexer(
-        &self,
-        stored: impl Iterator<Item = (ChannelId, MessageId)>,
-        events: &[Event],
-    ) -> Result<(), Outcome> {
-        let cause = events.first().map_or("", |event| event.id.as_str());
-        let jobs = index_jobs(stored, cause).map_err(|error| Outcome::Drop(error.to_string()))?;
         if !jobs.is_empty() {
             self.bus.publish(jobs).await?;
         }

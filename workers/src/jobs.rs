@@ -4,64 +4,8 @@ use chatkeep_core::bus::{Outgoing, Stream};
 use chatkeep_core::id::{ChannelId, MessageId};
 use serde::{Deserialize, Serialize};
 
-/// The queue of the indexer.
-pub const INDEX: &str = "index";
-
 /// The queue of the media stage.
 pub const MEDIA: &str = "media";
-
-/// Messages in one job, at most.
-const MESSAGES: usize = 1_000;
-
-/// Messages whose kept state changed. The indexer reads that state itself, so that late and
-/// repeated jobs are harmless.
-#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IndexJob {
-    /// Version of this form: 1.
-    pub v: u8,
-    /// Channel and message ids.
-    pub messages: Vec<(ChannelId, MessageId)>,
-    /// Channels of which everything is to be indexed anew.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub channels: Vec<ChannelId>,
-}
-
-/// The jobs that tell the indexer of changed messages. `cause` (a batch's first event id) makes
-/// publishing them again after a crash harmless.
-///
-/// # Errors
-/// Never in practice: a job is always valid JSON.
-pub fn index_jobs(
-    changed: impl IntoIterator<Item = (ChannelId, MessageId)>,
-    cause: &str,
-) -> Result<Vec<Outgoing>, serde_json::Error> {
-    let changed: Vec<_> = changed.into_iter().collect();
-    let job = |(part, messages): (usize, &[(ChannelId, MessageId)])| {
-        let (shard, last) = messages
-            .last()
-            .map_or((0, ""), |(channel, message)| (channel.shard(), message.as_str()));
-        let job = IndexJob { v: 1, messages: messages.to_vec(), channels: Vec::new() };
-        Ok(Outgoing {
-            subject: format!("{}.{INDEX}.{shard}", Stream::Jobs.prefix()),
-            id: format!("{INDEX}:{cause}:{part}:{}:{last}", messages.len()),
-            payload: serde_json::to_vec(&job)?.into(),
-        })
-    };
-    changed.chunks(MESSAGES).enumerate().map(job).collect()
-}
-
-/// The job that has a whole channel indexed anew. `cause` tells it from an earlier one.
-///
-/// # Errors
-/// Never in practice: a job is always valid JSON.
-pub fn reindex_job(channel: &ChannelId, cause: &str) -> Result<Outgoing, serde_json::Error> {
-    let job = IndexJob { v: 1, messages: Vec::new(), channels: vec![channel.clone()] };
-    Ok(Outgoing {
-        subject: format!("{}.{INDEX}.{}", Stream::Jobs.prefix(), channel.shard()),
-        id: format!("{INDEX}:{cause}:channel:{channel}"),
-        payload: serde_json::to_vec(&job)?.into(),
-    })
-}
 
 /// A message whose file is to be fetched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,19 +53,6 @@ pub fn media_job(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_same_messages_make_the_same_job() {
-        let changed: Vec<(ChannelId, MessageId)> =
-            vec![("C1".into(), "1".into()), ("C2".into(), "2".into()), ("C1".into(), "3".into())];
-        let jobs = index_jobs(changed.clone(), "E").unwrap();
-        assert_eq!(jobs.len(), 1);
-        let again = index_jobs(changed, "E").unwrap();
-        assert_eq!(jobs[0].id, again[0].id);
-        let job: IndexJob = serde_json::from_slice(&jobs[0].payload).unwrap();
-        assert_eq!((job.v, job.messages.len()), (1, 3));
-        assert!(index_jobs([], "E").unwrap().is_empty());
-    }
 
     #[test]
     fn media_jobs_name_their_bot_and_old_ones_need_not() {

@@ -7,7 +7,6 @@
 pub mod assistant;
 pub mod backup;
 pub mod graves;
-pub mod indexer;
 pub mod jobs;
 pub mod media;
 pub mod members;
@@ -15,6 +14,7 @@ pub mod notices;
 pub mod notifier;
 mod outcome;
 mod own_chat;
+pub mod replica;
 mod runner;
 mod stages;
 pub mod tap;

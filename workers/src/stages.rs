@@ -16,14 +16,15 @@ pub enum StageName {
     Assistant,
     /// Fetches files.
     Media,
-    /// Makes kept messages searchable.
-    Indexer,
 }
 
 impl StageName {
     /// Every stage there is.
-    pub const ALL: [Self; 5] =
-        [Self::Backup, Self::Members, Self::Assistant, Self::Media, Self::Indexer];
+    pub const ALL: [Self; 4] = [Self::Backup, Self::Members, Self::Assistant, Self::Media];
+
+    /// Durable consumers of stages that earlier versions had. What waits for them is done in another
+    /// way now, so they are removed.
+    pub const RETIRED: [&str; 1] = ["indexer"];
 
     /// Its name on the command line, on the bus, in metrics and logs.
     pub const fn name(self) -> &'static str {
@@ -32,7 +33,6 @@ impl StageName {
             Self::Members => "members",
             Self::Assistant => "assistant",
             Self::Media => "media",
-            Self::Indexer => "indexer",
         }
     }
 
@@ -47,7 +47,6 @@ impl StageName {
         let (stream, queue) = match self {
             Self::Backup | Self::Members | Self::Assistant => (Stream::Events, None),
             Self::Media => (Stream::Jobs, Some(crate::jobs::MEDIA)),
-            Self::Indexer => (Stream::Jobs, Some(crate::jobs::INDEX)),
         };
         ConsumerSpec { name: self.name(), stream, queue, lease, max_in_flight: 8_192 }
     }

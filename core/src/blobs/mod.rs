@@ -7,6 +7,7 @@
 //! Who may delete a blob, and why no message can end up with a file that is gone, is told in
 //! [`crate::store`]'s `media` room: the store decides, this port obeys.
 
+mod identity;
 mod open;
 mod put;
 mod read;

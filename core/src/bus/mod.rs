@@ -76,6 +76,20 @@ pub struct ConsumerSpec {
     pub max_in_flight: u32,
 }
 
+/// A durable consumer as the bus knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConsumerStatus {
+    /// Its durable name.
+    pub name: String,
+    /// The stream it reads.
+    pub stream: &'static str,
+    /// Messages that it has yet to finish (waiting, leased and delayed).
+    pub backlog: u64,
+    /// How long ago a message was last delivered to it, in seconds; `None` if never, or not known.
+    pub idle_seconds: Option<u64>,
+}
+
 /// How much the bus keeps, and how long it remembers ids.
 #[derive(Clone, Debug)]
 pub struct BusLimits {
@@ -214,6 +228,33 @@ impl Bus {
     /// When the bus cannot be reached.
     pub async fn backlog(&self, spec: &ConsumerSpec) -> Result<u64, BusError> {
         on!(self, bus => bus.backlog(spec).await)
+    }
+
+    /// Every durable consumer of the two streams, also those that no version or process of today
+    /// serves. What such a consumer has not finished is kept, and counts against the bound of the
+    /// backlog.
+    ///
+    /// # Errors
+    /// When the bus cannot be reached.
+    pub async fn consumers(&self) -> Result<Vec<ConsumerStatus>, BusError> {
+        on!(self, bus => bus.consumers().await)
+    }
+
+    /// Removes a durable consumer with everything that only it had yet to finish. `false` when
+    /// there is none of that name. The embedded bus must have been opened for serving.
+    ///
+    /// # Errors
+    /// When the bus cannot be reached.
+    pub async fn remove_consumer(&self, name: &str) -> Result<bool, BusError> {
+        on!(self, bus => bus.remove_consumer(name).await)
+    }
+
+    /// Names the place where messages are: processes with the same identity share them.
+    ///
+    /// # Errors
+    /// When the bus cannot be reached.
+    pub async fn identity(&self) -> Result<String, BusError> {
+        on!(self, bus => bus.identity().await)
     }
 
     /// Dead letters, oldest first, at most `limit`.

@@ -84,6 +84,8 @@ pub struct BusLimitsConfig {
     pub dedupe_window: Duration,
     /// Copies of each JetStream stream: 1, 3 or 5.
     pub replicas: usize,
+    /// How long a consumer of no known stage may be idle before it is removed; `None`: for ever.
+    pub remove_consumers: Option<Duration>,
 }
 
 /// The stages.
@@ -185,6 +187,8 @@ impl Config {
                 dedupe_window: read.seconds("bus_limits.dedupe_window_seconds", 10, 86_400)?,
                 replicas: read
                     .checked("bus_limits.replicas", "1, 3 or 5", |n| matches!(n, 1 | 3 | 5))?,
+                remove_consumers: Some(read.days("bus_limits.remove_consumers_days", 0, 3_650)?)
+                    .filter(|time| !time.is_zero()),
             },
             workers: WorkersConfig {
                 batch: read.number("workers.batch", 1, 5_000)?,

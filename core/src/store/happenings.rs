@@ -6,8 +6,9 @@
 
 use sqlx::{query, query_as};
 
+use super::change_log::shown;
 use super::channels::channel_keys;
-use super::db::{Db, Sql, Tx, exec, read};
+use super::db::{Db, Sql, Tx, exec, read, run};
 use super::happening_kind::HappeningKind;
 use super::{Store, StoreError, parsed};
 use crate::id::{ChannelId, UserId};
@@ -115,29 +116,44 @@ pub(super) const WINDOW_END: Sql = Sql {
 };
 
 const ROWS: Sql = Sql {
-    sqlite: "SELECT CAST(0 AS BIGINT) AS tx, seq, type, at, channel_id, subject_id, detail_id
+    sqlite: concat!(
+        "SELECT CAST(0 AS BIGINT) AS tx, seq, type, at, channel_id, subject_id, detail_id
              FROM happenings
-             WHERE $1 = $1 AND seq > $2 AND $3 = $3 AND seq <= $4 AND at >= $7
+             WHERE $1 = $1 AND seq > $2 AND $3 = $3 AND seq <= $4 AND at >= $7 AND ",
+        shown!(),
+        "
                AND (channel_id IN (SELECT value ->> 'c' FROM json_each($5))
                     OR (channel_id IS NULL AND subject_id = $6))
-             ORDER BY seq LIMIT $8",
-    postgres: "SELECT tx, seq, type, at, channel_id, subject_id, detail_id FROM happenings
-               WHERE (tx, seq) > ($1, $2) AND (tx, seq) <= ($3, $4) AND at >= $7
+             ORDER BY seq LIMIT $8"
+    ),
+    postgres: concat!(
+        "SELECT tx, seq, type, at, channel_id, subject_id, detail_id FROM happenings
+               WHERE (tx, seq) > ($1, $2) AND (tx, seq) <= ($3, $4) AND at >= $7 AND ",
+        shown!(),
+        "
                  AND (channel_id IN (SELECT value ->> 'c' FROM json_each($5))
                       OR (channel_id IS NULL AND subject_id = $6))
-               ORDER BY tx, seq LIMIT $8",
+               ORDER BY tx, seq LIMIT $8"
+    ),
 };
 
 /// The oldest rows first; nothing behind a young one is looked at.
 const PURGE: Sql = Sql {
     sqlite: "DELETE FROM happenings WHERE seq IN (
                  SELECT seq FROM (SELECT seq, logged_at FROM happenings ORDER BY seq LIMIT $2) o
-                 WHERE logged_at < $1)",
+                 WHERE logged_at < $1)
+             RETURNING CAST(0 AS BIGINT), seq",
     postgres: "DELETE FROM happenings WHERE (tx, seq) IN (
                    SELECT tx, seq FROM
                        (SELECT tx, seq, logged_at FROM happenings ORDER BY tx, seq LIMIT $2) o
-                   WHERE logged_at < $1)",
+                   WHERE logged_at < $1)
+               RETURNING tx, seq",
 };
+
+/// Who has read less than this has missed something.
+const PURGED: &str = "
+    UPDATE deployment SET purged_tx = $1, purged_seq = $2
+    WHERE purged_tx < $1 OR (purged_tx = $1 AND purged_seq < $2)";
 
 /// Rows of another server (a restored dump) whose transactions this one has yet to reach.
 const ADOPT: &str = "
@@ -148,6 +164,10 @@ const ADOPT: &str = "
 const ADOPT_READER: &str = "
     UPDATE webhook_feed SET tx = 0
     WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+
+/// Whether rows of such transactions were purged.
+const FOREIGN_PURGE: &str = "
+    SELECT purged_tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint FROM deployment";
 
 #[derive(Debug, sqlx::FromRow)]
 struct Row {
@@ -217,16 +237,24 @@ impl Store {
         let sql = self.pick(PURGE);
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
-        let gone = exec!(tx_ref, query(sql).bind(before.millis()).bind(SWEEP))?;
+        let gone: Vec<(i64, i64)> = run!(tx_ref, c => query_as(sql)
+            .bind(before.millis()).bind(SWEEP).fetch_all(c))?;
+        if let Some((last_tx, last_seq)) = gone.iter().max() {
+            exec!(tx_ref, query(PURGED).bind(last_tx).bind(last_seq))?;
+        }
         tx.commit().await?;
-        Ok(gone)
+        Ok(gone.len() as u64)
     }
 
     /// Makes rows readable that came from another PostgreSQL server.
     pub(super) async fn adopt_happenings(&self) -> Result<(), StoreError> {
         if let Db::Postgres(pool) = &self.db {
-            query(ADOPT).execute(pool).await?;
-            query(ADOPT_READER).execute(pool).await?;
+            let adopted = query(ADOPT).execute(pool).await?.rows_affected();
+            let (purged,): (bool,) = query_as(FOREIGN_PURGE).fetch_one(pool).await?;
+            let readers = query(ADOPT_READER).execute(pool).await?.rows_affected();
+            if purged || adopted + readers > 0 {
+                self.renew_epoch().await?;
+            }
         }
         Ok(())
     }

@@ -8,6 +8,7 @@
 //! two never wait for each other.
 
 mod assistant;
+mod change_log;
 mod channels;
 mod coverage;
 mod db;
@@ -26,7 +27,7 @@ mod notices;
 mod oauth;
 mod oauth_clients;
 mod other;
-mod reindexings;
+mod processes;
 mod replies;
 mod roles;
 mod sessions;
@@ -38,8 +39,10 @@ mod webhooks;
 use std::path::Path;
 
 use db::{Db, MAPPED, Sql, UNMAPPED, read};
+use tokio::sync::watch;
 
 pub use assistant::{AssistantState, IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
+pub use change_log::{IndexRequest, LogState, LoggedChanges};
 pub use channels::{Channel, ChannelStatus};
 pub use coverage::{Coverage, LostMedia};
 pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaMend, UserAudit};
@@ -58,9 +61,9 @@ pub use media::{
 pub use members::{Member, MemberStatus};
 pub use messages::{Gap, MessageFilter, MessagePage, Order, Sender, StoredMessage};
 pub use notices::UsageNotice;
+pub use processes::{NewProcess, ProcessRecord, ReplicaCheck};
 pub use oauth::{Grant, NewGrant, NewTokens, Once};
 pub use oauth_clients::{Consent, OAuthClient};
-pub use reindexings::Reindexing;
 pub use replies::{Claim, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus};
 pub use roles::RoleSet;
 pub use sessions::{NewSession, Session, SignedIn};
@@ -113,6 +116,8 @@ impl StoreError {
 #[derive(Clone, Debug)]
 pub struct Store {
     db: Db,
+    /// Counts commits that this process logged something with.
+    logged: watch::Sender<u64>,
 }
 
 impl Store {
@@ -148,7 +153,7 @@ impl Store {
             Database::Postgres(url) => Db::postgres(url, connections).await?,
         };
         db.migrate().await?;
-        let store = Self { db };
+        let store = Self { db, logged: watch::Sender::new(0) };
         store.adopt_happenings().await?;
         Ok(store)
     }
@@ -160,6 +165,11 @@ impl Store {
     pub async fn ready(&self) -> Result<(), StoreError> {
         let _: (i64,) = read!(self, c => sqlx::query_as("SELECT CAST(1 AS BIGINT)").fetch_one(c))?;
         Ok(())
+    }
+
+    /// Changes whenever something was logged through this store or a clone of it.
+    pub fn logged(&self) -> watch::Receiver<u64> {
+        self.logged.subscribe()
     }
 
     /// The wording of a statement for this database.

@@ -15,7 +15,6 @@ use std::path::Path;
 use std::rc::Rc;
 
 use chatkeep_core::blobs::Blobs;
-use chatkeep_core::bus::Bus;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::store::{ImportedMedia, ImportedMessage, ImportedPerson, Store};
@@ -65,8 +64,8 @@ impl Form {
 /// An import.
 pub(crate) struct Import<'a> {
     pub(crate) store: &'a Store,
-    /// Where the indexer's jobs go; `None` for a trial, in which nothing changes.
-    pub(crate) bus: Option<&'a Bus>,
+    /// Whether it is a trial, in which nothing changes.
+    pub(crate) trial: bool,
     /// Where media files go.
     pub(crate) blobs: Option<&'a Blobs>,
     pub(crate) clock: &'a SharedClock,
@@ -118,7 +117,7 @@ impl Import<'_> {
         beside: Beside,
         summary: &mut Summary,
     ) -> Result<(), TransferError> {
-        let Some(blobs) = self.blobs.filter(|_| self.bus.is_some() && !summary.full) else {
+        let Some(blobs) = self.blobs.filter(|_| !self.trial && !summary.full) else {
             return Ok(());
         };
         let Self { store, clock, channel, .. } = self;
@@ -126,7 +125,7 @@ impl Import<'_> {
     }
 
     fn sink(&self) -> Sink<'_> {
-        Sink::new(self.store, self.bus, self.clock, self.channel)
+        Sink::new(self.store, self.trial, self.clock, self.channel)
     }
 
     async fn jsonl(

@@ -1,12 +1,10 @@
-//! Where imported messages go: into the store in batches, and then to the indexer.
+//! Where imported messages go: into the store, in batches.
 
 use std::collections::HashSet;
 
-use chatkeep_core::bus::{Bus, BusError};
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::store::{Imported, ImportedMessage, ImportedPerson, Store};
 use chatkeep_core::time::SharedClock;
-use chatkeep_workers::jobs::index_jobs;
 
 use super::super::TransferError;
 use super::Summary;
@@ -19,8 +17,8 @@ const BYTES: usize = 4 * 1_024 * 1_024;
 /// Takes messages in.
 pub(super) struct Sink<'a> {
     pub(super) store: &'a Store,
-    /// Where the indexer's jobs go; `None` for a trial, in which nothing changes.
-    pub(super) bus: Option<&'a Bus>,
+    /// Whether it is a trial, in which nothing changes.
+    pub(super) trial: bool,
     pub(super) clock: &'a SharedClock,
     pub(super) channel: &'a ChannelId,
     batch: Vec<ImportedMessage>,
@@ -34,13 +32,13 @@ pub(super) struct Sink<'a> {
 impl<'a> Sink<'a> {
     pub(super) fn new(
         store: &'a Store,
-        bus: Option<&'a Bus>,
+        trial: bool,
         clock: &'a SharedClock,
         channel: &'a ChannelId,
     ) -> Self {
         Self {
             store,
-            bus,
+            trial,
             clock,
             channel,
             batch: Vec::with_capacity(BATCH),
@@ -79,9 +77,10 @@ impl<'a> Sink<'a> {
         if self.batch.is_empty() {
             return Ok(());
         }
-        let imported = match self.bus {
-            Some(bus) => self.store_batch(bus).await?,
-            None => self.store.try_import(self.channel, &self.batch).await?,
+        let imported = if self.trial {
+            self.store.try_import(self.channel, &self.batch).await?
+        } else {
+            self.store_batch().await?
         };
         summary.stored += imported.stored as u64;
         summary.known += imported.known as u64;
@@ -93,23 +92,13 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    async fn store_batch(&mut self, bus: &Bus) -> Result<Imported, TransferError> {
+    async fn store_batch(&mut self) -> Result<Imported, TransferError> {
         let now = self.clock.now();
         if !self.strangers.is_empty() {
             self.store.add_people(self.channel, &self.strangers, now).await?;
             self.strangers.clear();
         }
         let imported = self.store.import(self.channel, &self.batch, now).await?;
-        let imported = imported.ok_or(TransferError::NotSubscribed)?;
-        // What was known is told too: an import before this one may have died right here.
-        let ids = self.batch[..imported.taken()].iter().map(|message| message.id.clone());
-        let ids: Vec<_> = ids.map(|id| (self.channel.clone(), id)).collect();
-        // The time makes it another job than that of an import long ago.
-        let cause = format!("import:{}", now.millis());
-        let jobs = index_jobs(ids, &cause)?;
-        if !jobs.is_empty() {
-            bus.publish(jobs).await.map_err(|error: BusError| TransferError::Bus(error))?;
-        }
-        Ok(imported)
+        imported.ok_or(TransferError::NotSubscribed)
     }
 }

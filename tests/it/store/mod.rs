@@ -1,6 +1,7 @@
 //! The store's contract: every test runs on SQLite and on PostgreSQL.
 
 mod assistant;
+mod change_log;
 mod coverage;
 mod doctor;
 mod happenings;
@@ -13,8 +14,8 @@ mod members;
 mod messages;
 mod notices;
 mod oauth;
+mod processes;
 mod quota;
-mod reindexings;
 mod removal;
 mod replies;
 mod retention;
@@ -73,6 +74,10 @@ impl Fixture {
         let url = Database::Postgres(database.url().into());
         let store = Store::open(&url, folder.path(), 4).await.unwrap();
         Self { store, folder, database: Some(database) }
+    }
+
+    pub(crate) fn is_sqlite(&self) -> bool {
+        self.database.is_none()
     }
 
     /// A group with these people in it since time 1.

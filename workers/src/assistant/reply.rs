@@ -6,13 +6,12 @@ use chatkeep_core::event::{ChannelRef, Event, EventKind, ReplyToken};
 use chatkeep_core::id::{EventId, MessageId};
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
 use chatkeep_core::platform::{Directory, PlatformError};
-use chatkeep_core::store::{ChannelChange, Claim, ReplyIntent, ReplySource, ReplyStatus};
+use chatkeep_core::store::{ChannelChange, Claim, ReplyIntent, ReplySource};
 use metrics::counter;
 use tracing::{info, warn};
 use uuid::Uuid;
 
 use super::{Assistant, Planned, text};
-use crate::jobs::index_jobs;
 use crate::outcome::{Outcome, described};
 
 /// First pause before a call that never reached the platform is made again.
@@ -47,11 +46,6 @@ impl Assistant {
         };
         match self.store.claim_reply(&intent, self.clock.now()).await? {
             Claim::Granted => {}
-            // Whoever gave it may have died right after recording it.
-            Claim::Taken(ReplyStatus::Sent) => {
-                let sent = self.store.sent_messages(&event.id).await?;
-                return self.tell_indexer(event, channel, sent).await;
-            }
             Claim::Suppressed | Claim::Taken(_) => return Ok(()),
         }
         let platform = directory.platform();
@@ -151,25 +145,7 @@ impl Assistant {
             }
         };
         let own = self.own_messages(event, channel, texts, ids).await?;
-        self.store.finish_reply(&event.id, Ok(()), &own, now).await?;
-        let sent = own.into_iter().map(|change| change.message).collect();
-        self.tell_indexer(event, channel, sent).await
-    }
-
-    /// Tells the indexer of the bot's own messages.
-    async fn tell_indexer(
-        &self,
-        event: &Event,
-        channel: &ChannelRef,
-        sent: Vec<MessageId>,
-    ) -> Result<(), Outcome> {
-        let kept = sent.into_iter().map(|message| (channel.id.clone(), message));
-        let jobs = index_jobs(kept, &format!("reply:{}", event.id))
-            .map_err(|error| Outcome::Drop(error.to_string()))?;
-        if !jobs.is_empty() {
-            self.bus.publish(jobs).await?;
-        }
-        Ok(())
+        Ok(self.store.finish_reply(&event.id, Ok(()), &own, now).await?)
     }
 
     async fn own_messages(

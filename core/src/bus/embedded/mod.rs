@@ -6,6 +6,7 @@
 
 mod commit;
 mod consumer;
+mod consumers;
 mod dead;
 mod delays;
 mod leases;
@@ -51,6 +52,8 @@ struct Inner {
     serving: bool,
     /// Whether the process before ended without closing.
     unclean: bool,
+    /// Names the file.
+    identity: String,
     talk: Talk,
 }
 
@@ -120,6 +123,7 @@ impl EmbeddedBus {
     ) -> Result<Self, BusError> {
         let serving = lock.is_some();
         let mut conn = schema::writer(folder).await?;
+        let identity = consumers::identity(folder).map_err(sqlx::Error::Io)?;
         let unclean = serving && schema::set_unclean(&mut conn, true).await?;
         let state = schema::load(&mut conn).await?;
         let high = schema::high(&mut conn).await?;
@@ -135,7 +139,7 @@ impl EmbeddedBus {
         Writer::new(conn, Arc::clone(&shared), queue, lock).spawn();
         let readers = schema::readers(folder);
         let talk = Talk::default();
-        Ok(Self { inner: Arc::new(Inner { shared, ops, readers, serving, unclean, talk }) })
+        Ok(Self { inner: Arc::new(Inner { shared, ops, readers, serving, unclean, identity, talk }) })
     }
 
     pub(super) async fn publish(&self, messages: Vec<Outgoing>) -> Result<(), BusError> {

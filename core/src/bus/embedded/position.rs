@@ -70,6 +70,8 @@ pub(super) struct Position {
     /// So many deliveries are yet to be written before they are handed out.
     careful: usize,
     polled_at: Option<Instant>,
+    /// Whether the file has it no more.
+    removed: bool,
 }
 
 impl Position {
@@ -104,6 +106,7 @@ impl Position {
             changed: false,
             careful: 0,
             polled_at: None,
+            removed: false,
         }
     }
 
@@ -120,6 +123,14 @@ impl Position {
 
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(super) fn is_removed(&self) -> bool {
+        self.removed
+    }
+
+    pub(super) fn remove(&mut self) {
+        self.removed = true;
     }
 
     pub(super) fn stream(&self) -> Stream {

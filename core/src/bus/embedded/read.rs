@@ -74,10 +74,20 @@ pub(super) async fn read_again(pool: &SqlitePool, seqs: &[i64]) -> Result<Vec<Ro
 
 /// Messages that a consumer has yet to finish.
 pub(super) async fn backlog(bus: &Inner, spec: &ConsumerSpec) -> Result<u64, BusError> {
+    backlog_of(bus, spec.name, spec.stream, spec.queue).await
+}
+
+/// The same by its properties.
+pub(super) async fn backlog_of(
+    bus: &Inner,
+    name: &str,
+    stream: Stream,
+    queue: Option<&str>,
+) -> Result<u64, BusError> {
     let (cursor, outstanding) = {
         let mut state = bus.shared.state();
-        let Some(key) = state.find(spec.name) else {
-            return Err(BusError::Config(format!("there is no consumer {}", spec.name)));
+        let Some(key) = state.find(name) else {
+            return Err(BusError::Config(format!("there is no consumer {name}")));
         };
         let position = state.position(key);
         (position.cursor(), position.outstanding() as u64)
@@ -86,10 +96,10 @@ pub(super) async fn backlog(bus: &Inner, spec: &ConsumerSpec) -> Result<u64, Bus
         "SELECT count(*) FROM message WHERE stream = ?1 AND seq > ?2
              AND (?3 IS NULL OR queue = ?3) AND (only_consumer IS NULL OR only_consumer = ?4)",
     )
-    .bind(stream_code(spec.stream))
+    .bind(stream_code(stream))
     .bind(cursor)
-    .bind(spec.queue.filter(|_| spec.stream == Stream::Jobs))
-    .bind(spec.name)
+    .bind(queue.filter(|_| stream == Stream::Jobs))
+    .bind(name)
     .fetch_one(&bus.readers)
     .await?;
     Ok(outstanding + ahead.unsigned_abs())

@@ -63,6 +63,29 @@ impl State {
         self.consumers.len() - 1
     }
 
+    /// The consumers that were not removed.
+    pub(super) fn consumers(&self) -> impl Iterator<Item = &Position> {
+        self.consumers.iter().filter(|position| !position.is_removed())
+    }
+
+    /// Forgets a consumer, and so many messages of each stream that went with it. Its key stays
+    /// taken.
+    pub(super) fn remove(&mut self, name: &str, gone: [u64; 2]) {
+        if let Some(key) = self.find(name) {
+            self.consumers[key].remove();
+        }
+        for (waiting, gone) in self.waiting.iter_mut().zip(gone) {
+            *waiting = waiting.saturating_sub(gone);
+        }
+    }
+
+    /// Whether every consumer but one is through with an event.
+    pub(super) fn is_through_but_for(&self, name: &str, seq: i64) -> bool {
+        self.consumers()
+            .filter(|other| other.stream() == Stream::Events && other.name() != name)
+            .all(|other| other.is_through(seq))
+    }
+
     /// Messages of a stream that some consumer has yet to finish.
     pub(super) fn waiting(&self, stream: Stream) -> u64 {
         self.waiting[slot_of(stream)]
@@ -73,7 +96,7 @@ impl State {
     }
 
     pub(super) fn find(&self, name: &str) -> Option<usize> {
-        self.consumers.iter().position(|position| position.name() == name)
+        self.consumers.iter().position(|position| position.name() == name && !position.is_removed())
     }
 
     pub(super) fn position(&mut self, key: usize) -> &mut Position {
@@ -92,7 +115,7 @@ impl State {
             }
             key
         } else {
-            if let Some(rival) = self.consumers.iter().find(|other| overlap(other, &new)) {
+            if let Some(rival) = self.consumers().find(|other| overlap(other, &new)) {
                 let (name, rival) = (spec.name, rival.name());
                 let why = format!("consumers {name} and {rival} take the same jobs");
                 return Err(BusError::Config(why));
@@ -126,8 +149,7 @@ impl State {
         let done = only
             || stream == Stream::Jobs
             || self
-                .consumers
-                .iter()
+                .consumers()
                 .filter(|other| other.stream() == stream)
                 .all(|other| other.is_through(seq));
         if done {
@@ -153,7 +175,7 @@ impl State {
                 .consumers
                 .iter_mut()
                 .enumerate()
-                .filter(|(_, position)| position.is_changed())
+                .filter(|(_, position)| position.is_changed() && !position.is_removed())
                 .map(|(key, position)| (key, position.save()))
                 .collect(),
             finished: std::mem::take(&mut self.finished),

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::commit::{self, Written};
 use super::state::Changes;
-use super::{Shared, schema};
+use super::{Shared, consumers, schema};
 use crate::bus::{BusError, Outgoing, Stream, subject};
 
 /// Messages in one transaction, roughly: a call is never split.
@@ -49,6 +49,10 @@ pub(super) enum Op {
         id: i64,
         done: Answer<bool>,
     },
+    RemoveConsumer {
+        name: String,
+        done: Answer<bool>,
+    },
     /// Write what memory is ahead by.
     Flush {
         done: Answer<()>,
@@ -78,6 +82,7 @@ struct Waiting {
     flush: bool,
     retry_dead: Vec<Answer<bool>>,
     drop_dead: Vec<Answer<bool>>,
+    remove: Vec<(String, Answer<bool>)>,
     close: Option<oneshot::Sender<()>>,
 }
 
@@ -119,7 +124,11 @@ impl Writer {
             }
             self.add_due(&mut group, waiting.flush || !open);
             let close = waiting.close.take();
+            let remove = std::mem::take(&mut waiting.remove);
             self.write(group, waiting).await;
+            for (name, done) in remove {
+                answer(done, self.remove(&name).await);
+            }
             if close.is_some() || !open {
                 return self.end(close).await;
             }
@@ -163,6 +172,11 @@ impl Writer {
             Op::DropDead { id, done } => {
                 group.drop_dead.push(id);
                 waiting.drop_dead.push(done);
+            }
+            Op::RemoveConsumer { name, done } => {
+                // The positions of the others go first: what they are through with goes, too.
+                waiting.flush = true;
+                waiting.remove.push((name, done));
             }
             Op::Flush { done } => {
                 waiting.flush = true;
@@ -230,6 +244,16 @@ impl Writer {
             Ok(written) => self.written(&written, waiting),
             Err(error) => self.failed(error, group.changes, waiting),
         }
+    }
+
+    async fn remove(&mut self, name: &str) -> Result<bool, BusError> {
+        let shared = Arc::clone(&self.shared);
+        let through = |seq| shared.state().is_through_but_for(name, seq);
+        let Some(gone) = consumers::remove(&mut self.conn, name, through).await? else {
+            return Ok(false);
+        };
+        self.shared.state().remove(name, gone);
+        Ok(true)
     }
 
     async fn scrub_when_quiet(&mut self) {

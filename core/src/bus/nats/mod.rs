@@ -6,6 +6,7 @@
 
 mod connect;
 mod consumer;
+mod consumers;
 mod dead;
 mod publish;
 mod talk;

@@ -1,6 +1,6 @@
 //! One batch of changes on its way through its transaction.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use sqlx::{query, query_as};
 
@@ -11,6 +11,7 @@ use super::{ChannelChange, Kept, save_ledger};
 use crate::id::{ChannelId, MessageId};
 use crate::message::{Effect, MessageChange, MessageState, MessageType};
 use crate::store::StoreError;
+use crate::store::change_log::{changes_index, log_messages};
 use crate::store::db::{Tx, exec, run};
 use crate::store::happening_kind::HappeningKind;
 use crate::store::happenings::{NewHappening, log};
@@ -137,7 +138,16 @@ impl Batch {
             c: Some(channel.as_str()),
             s: Some(message.as_str()),
         });
-        log(tx, &told.collect::<Vec<_>>(), now).await
+        log(tx, &told.collect::<Vec<_>>(), now).await?;
+        self.log_quiet_changes(tx, now).await
+    }
+
+    /// Logs what changed without anybody being told, for search replicas.
+    async fn log_quiet_changes(&self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
+        let told = self.told.iter().filter(|(kind, ..)| changes_index(kind.name()));
+        let told: HashSet<_> = told.map(|(_, key, _)| key).collect();
+        let quiet = self.changed.iter().chain(&self.added).filter(|key| !told.contains(key));
+        log_messages(tx, quiet.map(|(channel, message)| (channel, message)), now).await
     }
 
     async fn save_messages(&self, tx: &mut Tx) -> Result<(), StoreError> {

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use sqlx::{query, query_as};
 
+use super::super::change_log::log_messages;
 use super::super::db::{Tx, exec, run};
 use super::super::{Store, StoreError, Subscribed};
 use super::import_sql::{
@@ -121,6 +122,7 @@ impl Store {
         let (imported, chosen) = charge(&mut ledger, channel, messages, &fates, now);
         let stored_at = ledger.storing_time(channel, now);
         add(tx_ref, channel, &chosen, stored_at).await?;
+        log_messages(tx_ref, chosen.iter().map(|message| (channel, &message.id)), now).await?;
         save_ledger(tx_ref, &ledger, now).await?;
         if imported.stored > 0 && !ledger.paused(channel) {
             close_gaps(tx_ref, &BTreeSet::from([channel.clone()]), now).await?;

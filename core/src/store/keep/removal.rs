@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use sqlx::{query, query_as};
 
+use super::super::change_log::log_messages;
 use super::super::db::{Tx, exec, read, run};
 use super::super::media::erase_media;
 use super::super::messages::{MessageRow, state_of};
@@ -183,6 +184,7 @@ pub(super) async fn remove(
     }
     take_messages(tx, channel, &states, &all, how, now).await?;
     forget_answers_in(tx, channel, &all).await?;
+    log_messages(tx, states.iter().map(|(message, _)| (channel, message)), now).await?;
     save_ledger(tx, &ledger, now).await?;
     resume(tx, &BTreeSet::from([channel.clone()]), now).await?;
     Ok(Removed { messages: states.into_iter().map(|(id, _)| id).collect(), bytes, last })

@@ -88,7 +88,6 @@ const SUPPRESSED: &str = "
 const FINISH: &str = "
     UPDATE replies SET status = $2, reason = $3, finished_at = $4, sent_ids = $5
     WHERE event_id = $1 AND status = 'sending'";
-const SENT: &str = "SELECT sent_ids FROM replies WHERE event_id = $1 AND status = 'sent'";
 const INTERRUPT: &str = "
     UPDATE replies SET status = 'failed', reason = 'interrupted', finished_at = $2
     WHERE status = 'sending' AND created_at < $1";
@@ -152,18 +151,6 @@ impl Store {
                 .bind(&ids)
         )?;
         tx.commit().await
-    }
-
-    /// The bot's own messages of a reply that was given; none for any other event.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub async fn sent_messages(&self, event: &EventId) -> Result<Vec<MessageId>, StoreError> {
-        let row: Option<(Option<String>,)> =
-            read!(self, c => query_as(SENT).bind(event.as_str()).fetch_optional(c))?;
-        let ids: Option<Vec<String>> =
-            row.and_then(|(ids,)| ids).map(|ids| serde_json::from_str(&ids)).transpose()?;
-        Ok(ids.into_iter().flatten().map(MessageId::new).collect())
     }
 
     /// Records as failed what was being sent when its process died before `before`: nobody knows

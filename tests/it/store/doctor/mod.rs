@@ -12,14 +12,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use chatkeep::doctor::{Doctor, Options, Repair, Report};
+use chatkeep::doctor::{Doctor, LocalIndex, Options, Repair, Report};
 use chatkeep_core::blobs::{BlobId, Blobs};
 use chatkeep_core::config::{BlobsKind, S3Config};
 use chatkeep_core::message::{MessageChange, MessageType, Received};
 use chatkeep_core::store::{ChannelChange, Check, MediaKept, NewMedia};
 use chatkeep_core::time::SystemClock;
 use chatkeep_index::search::MessageIndex;
-use chatkeep_workers::indexer;
+use chatkeep_workers::replica::Replica;
 use futures_util::stream;
 
 use super::{Fixture, at, change};
@@ -81,10 +81,11 @@ impl Ward {
     }
 
     pub(super) async fn doctor(&self, repair: bool, deep: bool) -> Report {
-        let repair = repair.then(|| Repair { clock: Arc::new(SystemClock), bus: None });
+        let repair = repair.then(|| Repair { clock: Arc::new(SystemClock) });
         let options = Options { deep, channels: None, patience: Duration::ZERO, repair };
         let (store, blobs) = (&self.fixture.store, &self.blobs);
-        let doctor = Doctor { store, blobs, index: Some(&self.index), options };
+        let indexes = [LocalIndex::only(self.index.clone(), true)];
+        let doctor = Doctor { store, blobs, indexes: &indexes, replicas: None, options };
         doctor.run(&mut |_| {}).await.unwrap()
     }
 
@@ -94,11 +95,12 @@ impl Ward {
         assert!(report.is_clean(), "{report}");
     }
 
-    /// Indexes everything, as the indexer does.
+    /// Brings the index up to date, as a process with the role search does.
     pub(super) async fn index_all(&self) {
-        let all = self.fixture.store.all_messages(None, 10_000).await.unwrap();
-        let keys: BTreeSet<_> = all.into_iter().map(|(c, m, _)| (c, m)).collect();
-        assert!(indexer::mend(&self.fixture.store, &self.index, &keys).await.unwrap());
+        let (store, folder) = (self.fixture.store.clone(), self.fixture.folder.path().join("index"));
+        let replica = Replica::open(store, folder, Arc::new(SystemClock)).await.unwrap();
+        replica.catch_up().await.unwrap();
+        self.index.refresh().unwrap();
     }
 
     /// These and nothing else are found; then they are set right, and nothing is found.
@@ -109,6 +111,7 @@ impl Ward {
         assert_eq!(report.mended, 0, "{what}");
         let mended = self.doctor(true, true).await;
         assert_eq!((mended.left(), mended.is_clean()), (0, false), "{what}: {mended}");
+        self.index_all().await;
         let after = self.doctor(false, true).await;
         assert!(after.is_clean(), "{what}: {after}");
         report

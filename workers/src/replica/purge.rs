@@ -1,14 +1,13 @@
 //! Words of erased messages stay in the index' files, unfindable, until their part of the index is
 //! written anew. Merging does that in time; this does it when an hour has passed.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use chatkeep_index::search::{IndexError, MessageWriter};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::IndexerError;
+use super::ReplicaError;
+use super::writer::SharedWriter;
 use crate::outcome::described;
 
 /// How long erased words may stay. Parts that hold some are written anew as a whole, so not often.
@@ -17,7 +16,7 @@ const PERIOD: Duration = Duration::from_hours(1);
 /// Writes parts of the index anew that hold words of erased messages.
 #[derive(Clone)]
 pub struct Purger {
-    pub(super) writer: Arc<Mutex<Option<MessageWriter>>>,
+    pub(super) writer: SharedWriter,
 }
 
 impl std::fmt::Debug for Purger {
@@ -43,12 +42,7 @@ impl Purger {
     ///
     /// # Errors
     /// When the index' folder fails.
-    pub async fn purge(&self) -> Result<(), IndexerError> {
-        let writer = Arc::clone(&self.writer);
-        let purged = tokio::task::spawn_blocking(move || {
-            let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
-            writer.as_mut().map_or(Ok::<_, IndexError>(()), MessageWriter::purge)
-        });
-        Ok(purged.await??)
+    pub async fn purge(&self) -> Result<(), ReplicaError> {
+        self.writer.purge().await
     }
 }

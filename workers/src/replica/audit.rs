@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::store::Store;
-use chatkeep_index::search::{IndexChange, IndexError, MessageIndex, WriterOptions};
+use chatkeep_index::search::{IndexChange, IndexError, MessageIndex};
 use tokio::time::Instant;
 
-use super::{FILLED, IndexerError, PAGE, change_of, changes_to};
+use super::changes::{change_of, changes_to};
+use super::{PAGE, ReplicaError};
 
 /// Between two looks at what a running indexer may be about to put right.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -18,7 +19,10 @@ const PAUSE: Duration = Duration::from_millis(200);
 type Key = (ChannelId, MessageId);
 
 /// How index and store differ about a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Drift {
     /// It is kept and not in the index.
     Missing,
@@ -63,7 +67,7 @@ impl<'a> IndexAudit<'a> {
     ///
     /// # Errors
     /// When the store or the index fails.
-    pub async fn next(&mut self) -> Result<Option<(BTreeMap<Key, Drift>, usize)>, IndexerError> {
+    pub async fn next(&mut self) -> Result<Option<(BTreeMap<Key, Drift>, usize)>, ReplicaError> {
         if self.done {
             return Ok(None);
         }
@@ -88,7 +92,7 @@ impl<'a> IndexAudit<'a> {
         Ok(Some((drifts, read)))
     }
 
-    async fn kept(&self) -> Result<Part, IndexerError> {
+    async fn kept(&self) -> Result<Part, ReplicaError> {
         let page = self.store.all_messages(self.after.as_ref(), PAGE).await?;
         let full = page.len() == PAGE as usize;
         let states = page.into_iter();
@@ -104,7 +108,7 @@ impl<'a> IndexAudit<'a> {
         Ok(Part { items, full })
     }
 
-    async fn found(&self) -> Result<Part, IndexerError> {
+    async fn found(&self) -> Result<Part, ReplicaError> {
         let (index, after) = (self.index.clone(), self.after.clone());
         let keys = tokio::task::spawn_blocking(move || {
             let after = after.as_ref().map(|(c, m)| (c.as_str(), m.as_str()));
@@ -126,7 +130,7 @@ impl<'a> IndexAudit<'a> {
     }
 
     /// The same for these messages only, as store and index have them now.
-    async fn again(&self, keys: BTreeSet<Key>) -> Result<BTreeMap<Key, Drift>, IndexerError> {
+    async fn again(&self, keys: BTreeSet<Key>) -> Result<BTreeMap<Key, Drift>, ReplicaError> {
         let index = self.index.clone();
         let wanted = keys.clone();
         let copies = tokio::task::spawn_blocking(move || {
@@ -143,33 +147,6 @@ impl<'a> IndexAudit<'a> {
             changes.into_iter().map(|change| (key_of(&change), usize::from(is_put(&change))));
         Ok(compare(&kept.collect(), &copies))
     }
-}
-
-/// Makes the index what the store says of these messages, in this process. `false`, and nothing
-/// done, when another process writes the index.
-///
-/// # Errors
-/// When the store or the index fails.
-pub async fn mend(
-    store: &Store,
-    index: &MessageIndex,
-    messages: &BTreeSet<Key>,
-) -> Result<bool, IndexerError> {
-    let opened = index.clone();
-    let writer = tokio::task::spawn_blocking(move || opened.writer(WriterOptions::default()));
-    let mut writer = match writer.await? {
-        Ok(writer) => writer,
-        Err(IndexError::WriterBusy) => return Ok(false),
-        Err(error) => return Err(error.into()),
-    };
-    // Read after the lock is there: nobody else writes what is older.
-    let changes = changes_to(store, messages).await?;
-    let write = move || {
-        writer.apply(&changes)?;
-        writer.commit(FILLED)
-    };
-    tokio::task::spawn_blocking(write).await??;
-    Ok(true)
 }
 
 /// A page of either side.

@@ -1,0 +1,113 @@
+//! The durable consumers of the file: listing and removing them, and the file's identity.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{Connection as _, query, query_scalar};
+
+use super::{EmbeddedBus, Op, read};
+use super::position::Position;
+use crate::blobs::random_name;
+use crate::bus::{BusError, ConsumerStatus, Stream};
+
+/// Names the bus of a data folder.
+const IDENTITY: &str = "bus.id";
+
+impl EmbeddedBus {
+    pub(in crate::bus) async fn consumers(&self) -> Result<Vec<ConsumerStatus>, BusError> {
+        let known: Vec<_> = {
+            let state = self.inner.shared.state();
+            let consumer = |position: &Position| {
+                let queue = position.queue().map(str::to_owned);
+                (position.name().to_owned(), position.stream(), queue)
+            };
+            state.consumers().map(consumer).collect()
+        };
+        let mut found = Vec::with_capacity(known.len());
+        for (name, stream, queue) in known {
+            let backlog = read::backlog_of(&self.inner, &name, stream, queue.as_deref()).await?;
+            found.push(ConsumerStatus { name, stream: stream.name(), backlog, idle_seconds: None });
+        }
+        Ok(found)
+    }
+
+    pub(in crate::bus) async fn remove_consumer(&self, name: &str) -> Result<bool, BusError> {
+        if !self.inner.serving {
+            let why = "only the serving process removes consumers; stop it to remove one here";
+            return Err(BusError::Config(why.into()));
+        }
+        let name = name.to_owned();
+        self.inner.ask(|done| Op::RemoveConsumer { name, done }).await
+    }
+
+    pub(in crate::bus) async fn identity(&self) -> Result<String, BusError> {
+        Ok(format!("embedded {}", self.inner.identity))
+    }
+}
+
+/// The identity of the bus in `folder`; made when there is none.
+pub(super) fn identity(folder: &Path) -> io::Result<String> {
+    let path = folder.join(IDENTITY);
+    match OpenOptions::new().write(true).create_new(true).open(&path) {
+        Ok(mut file) => file.write_all(random_name().as_bytes())?,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error),
+    }
+    Ok(fs::read_to_string(&path)?.trim().to_owned())
+}
+
+/// Removes a consumer from the file; `None` when there is none of that name, else how many messages
+/// of each stream went with it. `through` says of an event whether all other consumers are through
+/// with it.
+pub(super) async fn remove(
+    conn: &mut SqliteConnection,
+    name: &str,
+    through: impl Fn(i64) -> bool,
+) -> Result<Option<[u64; 2]>, sqlx::Error> {
+    let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
+    let removed: Option<(i64, Option<String>)> =
+        sqlx::query_as("DELETE FROM consumer WHERE name = ?1 RETURNING stream, queue")
+            .bind(name)
+            .fetch_optional(&mut *tx)
+            .await?;
+    let Some((stream, queue)) = removed else {
+        return Ok(None);
+    };
+    query("DELETE FROM postponed WHERE consumer = ?1").bind(name).execute(&mut *tx).await?;
+    let gone = if stream == super::schema::stream_code(Stream::Jobs) {
+        let done = query("DELETE FROM message WHERE stream = 1 AND (?1 IS NULL OR queue = ?1)")
+            .bind(queue)
+            .execute(&mut *tx)
+            .await?;
+        [0, done.rows_affected()]
+    } else {
+        [remove_events(&mut tx, name, through).await?, 0]
+    };
+    tx.commit().await?;
+    Ok(Some(gone))
+}
+
+async fn remove_events(
+    conn: &mut SqliteConnection,
+    name: &str,
+    through: impl Fn(i64) -> bool,
+) -> Result<u64, sqlx::Error> {
+    let own = query("DELETE FROM message WHERE stream = 0 AND only_consumer = ?1")
+        .bind(name)
+        .execute(&mut *conn)
+        .await?;
+    let seqs: Vec<i64> =
+        query_scalar("SELECT seq FROM message WHERE stream = 0 AND only_consumer IS NULL")
+            .fetch_all(&mut *conn)
+            .await?;
+    let finished: Vec<i64> = seqs.into_iter().filter(|seq| through(*seq)).collect();
+    let list =
+        serde_json::to_string(&finished).map_err(|error| sqlx::Error::Encode(error.into()))?;
+    let done = query("DELETE FROM message WHERE seq IN (SELECT value FROM json_each(?1))")
+        .bind(list)
+        .execute(conn)
+        .await?;
+    Ok(own.rows_affected() + done.rows_affected())
+}

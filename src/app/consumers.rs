@@ -1,0 +1,146 @@
+//! Looks after the durable consumers of the bus. What a consumer has not finished is kept and counts
+//! against the bound of the backlog, so one that nobody serves would stop the ingress in time.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
+
+use chatkeep_core::bus::{Bus, BusError, ConsumerStatus};
+use chatkeep_core::health::Health;
+use chatkeep_core::store::Store;
+use chatkeep_workers::StageName;
+use metrics::gauge;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::registry::running;
+
+/// Between two looks.
+const INTERVAL: Duration = Duration::from_mins(1);
+/// Until the first look: the other processes register themselves first.
+const FIRST: Duration = Duration::from_secs(5);
+/// The share of the bound at which a backlog is told, in percent.
+const FILLED: u64 = 80;
+
+/// Looks after consumers.
+#[derive(Debug)]
+pub(super) struct Consumers {
+    pub(super) bus: Bus,
+    pub(super) store: Store,
+    pub(super) health: Health,
+    /// The bound of the backlog.
+    pub(super) max_backlog: u64,
+    /// How long a consumer of no known stage may be idle before it is removed; `None`: for ever.
+    pub(super) remove_after: Option<Duration>,
+}
+
+impl Consumers {
+    /// Removes consumers of stages that there are no more, at once.
+    ///
+    /// # Errors
+    /// When the bus cannot be reached.
+    pub(super) async fn retire(&self) -> Result<(), BusError> {
+        for name in StageName::RETIRED {
+            if self.bus.remove_consumer(name).await? {
+                info!(consumer = name, "removed the consumer of a stage that is no more");
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks after consumers until `stop` is cancelled.
+    pub(super) async fn run(self, stop: CancellationToken) {
+        let mut orphaned = HashMap::new();
+        let mut raised = BTreeSet::new();
+        let mut pause = FIRST;
+        while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
+            pause = INTERVAL;
+            match self.look(&mut orphaned).await {
+                Ok(found) => self.tell(&mut raised, found),
+                Err(error) => {
+                    let error: &dyn std::error::Error = error.as_ref();
+                    warn!(error, "cannot look after the consumers of the bus");
+                }
+            }
+        }
+    }
+
+    /// The problems that there are, by part.
+    async fn look(
+        &self,
+        orphaned: &mut HashMap<String, Instant>,
+    ) -> anyhow::Result<Vec<(String, String)>> {
+        self.retire().await?;
+        let served: BTreeSet<_> = running(&self.store)
+            .await?
+            .into_iter()
+            .flat_map(|record| record.process.stages)
+            .collect();
+        let mut problems = Vec::new();
+        for consumer in self.bus.consumers().await? {
+            if served.contains(&consumer.name) {
+                orphaned.remove(&consumer.name);
+                problems.extend(self.filling(&consumer));
+                continue;
+            }
+            let since = *orphaned.entry(consumer.name.clone()).or_insert_with(Instant::now);
+            if self.is_abandoned(&consumer, since) && self.bus.remove_consumer(&consumer.name).await? {
+                warn!(consumer = consumer.name, "removed a consumer that nobody serves");
+                continue;
+            }
+            show(&consumer);
+            problems.extend(orphan(&consumer));
+        }
+        Ok(problems)
+    }
+
+    /// Whether it is of no known stage and has been idle for long enough.
+    fn is_abandoned(&self, consumer: &ConsumerStatus, since: Instant) -> bool {
+        let Some(after) = self.remove_after else { return false };
+        let idle = consumer.idle_seconds.map(Duration::from_secs);
+        StageName::parse(&consumer.name).is_none()
+            && idle.unwrap_or_else(|| since.elapsed()) >= after
+    }
+
+    fn filling(&self, consumer: &ConsumerStatus) -> Option<(String, String)> {
+        let percent = consumer.backlog.saturating_mul(100) / self.max_backlog.max(1);
+        let ConsumerStatus { name, backlog, .. } = consumer;
+        (percent >= FILLED).then(|| {
+            let why = format!(
+                "{backlog} messages wait for the stage {name}, {percent} % of what the bus takes"
+            );
+            (format!("consumer:{name}"), why)
+        })
+    }
+
+    fn tell(&self, raised: &mut BTreeSet<String>, problems: Vec<(String, String)>) {
+        let parts: BTreeSet<_> = problems.iter().map(|(part, _)| part.clone()).collect();
+        for gone in raised.difference(&parts) {
+            self.health.clear(gone);
+        }
+        for (part, why) in problems {
+            self.health.raise(&part, why);
+        }
+        *raised = parts;
+    }
+}
+
+/// The problem with a consumer that no process serves.
+fn orphan(consumer: &ConsumerStatus) -> Option<(String, String)> {
+    let ConsumerStatus { name, backlog, .. } = consumer;
+    if StageName::parse(name).is_none() {
+        let why = format!(
+            "nobody serves the consumer {name}, and {backlog} messages wait for it: remove it with \
+             `chatkeep bus remove-consumer {name}`"
+        );
+        return Some((format!("consumer:{name}"), why));
+    }
+    let why = format!("no process runs the stage {name}, and {backlog} messages wait for it");
+    (*backlog > 0).then(|| (format!("consumer:{name}"), why))
+}
+
+fn show(consumer: &ConsumerStatus) {
+    #[expect(clippy::cast_precision_loss, reason = "a gauge is an f64")]
+    gauge!("chatkeep_orphaned_consumer_backlog", "consumer" => consumer.name.clone())
+        .set(consumer.backlog as f64);
+}

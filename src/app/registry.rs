@@ -1,0 +1,288 @@
+//! The registration of this process: what it shares with the other processes of the deployment,
+//! compared before it starts its work, and its heartbeat.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use chatkeep_core::blobs::Blobs;
+use chatkeep_core::bus::Bus;
+use chatkeep_core::config::Config;
+use chatkeep_core::health::Health;
+use chatkeep_core::store::{NewProcess, ProcessRecord, Store, StoreError};
+use chatkeep_workers::StageName;
+use chatkeep_workers::replica::Replica;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::{Duties, Role, Unfit};
+
+/// A process that was not heard of for so long is taken for dead.
+const LIVE: Duration = Duration::from_secs(20);
+/// Between two heartbeats; several may fail before the others take this process for dead.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+/// Between two heartbeats while the replica is at work that somebody may be watching.
+const WORKING: Duration = Duration::from_secs(1);
+/// Between two attempts to register beside processes that differ: they may be about to end.
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
+/// The longest time that one heartbeat may take.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// The name of this part in readiness.
+const PART: &str = "deployment";
+
+const BUS: &str = "the bus";
+const MEDIA: &str = "the media store";
+
+/// This process in the registry.
+#[derive(Debug)]
+pub(super) struct Registration {
+    pub(super) store: Store,
+    pub(super) blobs: Blobs,
+    pub(super) health: Health,
+    process: NewProcess,
+}
+
+impl Registration {
+    /// Registers this process, once every other one that runs has the same bus, media store and
+    /// shared settings. Those that differ get the time to end that a dead process is given.
+    ///
+    /// # Errors
+    /// [`Unfit`] naming what differs and where, or when store or bus fail.
+    pub(super) async fn new(
+        config: &Config,
+        duties: &Duties,
+        (store, bus, blobs, health): (&Store, &Bus, &Blobs, &Health),
+    ) -> anyhow::Result<Self> {
+        let mut shared = shared_settings(config);
+        shared.insert(BUS.to_owned(), bus.identity().await?);
+        let process = NewProcess {
+            id: format!("{}-{}", namespace(), crate::api::random::text(12)),
+            host: gethostname::gethostname().to_string_lossy().into_owned(),
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            roles: duties.roles.iter().map(|role| role.name().to_owned()).collect(),
+            stages: duties.stages().map(|stage| stage.name().to_owned()).collect(),
+            shared,
+        };
+        let (store, blobs, health) = (store.clone(), blobs.clone(), health.clone());
+        let mut registration = Self { store, blobs, health, process };
+        registration.read_media_store().await;
+        registration.wait_for_agreement().await?;
+        Ok(registration)
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.process.id
+    }
+
+    async fn wait_for_agreement(&self) -> anyhow::Result<()> {
+        let until = Instant::now() + LIVE;
+        let mut told = false;
+        loop {
+            let differing = self.store.register_process(&self.process, LIVE).await?;
+            let Some(other) = differing.iter().find(|other| !has_died(other)) else {
+                if differing.is_empty() {
+                    return Ok(());
+                }
+                for dead in &differing {
+                    self.store.unregister_process(&dead.process.id).await?;
+                }
+                continue;
+            };
+            let conflict = difference(&self.process, &other.process);
+            if Instant::now() >= until {
+                return Err(Unfit(conflict).into());
+            }
+            if !std::mem::replace(&mut told, true) {
+                warn!(conflict, "waiting for the other process to end");
+            }
+            tokio::time::sleep(RETRY_INTERVAL).await;
+        }
+    }
+
+    /// Adds the media store's identity, unless it cannot be reached: the rest runs without it.
+    async fn read_media_store(&mut self) -> bool {
+        match tokio::time::timeout(TIMEOUT, self.blobs.identity()).await {
+            Ok(Ok(identity)) => {
+                self.process.shared.insert(MEDIA.to_owned(), identity);
+                true
+            }
+            Ok(Err(error)) => {
+                let error: &dyn std::error::Error = &error;
+                warn!(error, "the media store cannot be identified yet");
+                false
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Tells that this process runs until `stop` is cancelled, then that it ends.
+    pub(super) async fn run(mut self, replica: Option<Replica>, stop: CancellationToken) {
+        let mut watch = replica.as_ref().map(Replica::watch);
+        while !stop.is_cancelled() {
+            if !self.process.shared.contains_key(MEDIA) && self.read_media_store().await {
+                self.compare_late().await;
+            }
+            let state = watch.as_mut().map(|watch| watch.borrow_and_update().clone());
+            let working = state.as_ref().is_some_and(|state| state.work.is_some());
+            // Numbers and names: there is nothing that JSON could not hold.
+            let search = state.and_then(|state| serde_json::to_string(&state).ok());
+            let beat = self.store.heartbeat(&self.process, search.as_deref());
+            match tokio::time::timeout(TIMEOUT, beat).await {
+                Ok(Err(error)) => failed(&error),
+                Ok(Ok(())) | Err(_) => {}
+            }
+            let pause = tokio::time::sleep(if working { WORKING } else { HEARTBEAT });
+            let changed = async {
+                match &mut watch {
+                    // What others wait for is told at once, what goes on all the time is not.
+                    Some(watch) => {
+                        let before = watch.borrow().clone();
+                        let _ = watch
+                            .wait_for(|now| {
+                                now.phase != before.phase
+                                    || now.work.is_some() != before.work.is_some()
+                                    || now.filled != before.filled
+                            })
+                            .await;
+                    }
+                    None => std::future::pending().await,
+                }
+            };
+            let wait = async { tokio::select! { () = pause => {}, () = changed => {} } };
+            stop.run_until_cancelled(wait).await;
+        }
+        let ended = self.store.unregister_process(&self.process.id);
+        if let Ok(Err(error)) = tokio::time::timeout(TIMEOUT, ended).await {
+            failed(&error);
+        }
+    }
+
+    /// Compares what was not known when the process started.
+    async fn compare_late(&self) {
+        match self.store.register_process(&self.process, LIVE).await {
+            Ok(differing) => match differing.first() {
+                Some(other) => {
+                    self.health.raise(PART, difference(&self.process, &other.process));
+                }
+                None => info!("the media store is identified"),
+            },
+            Err(error) => failed(&error),
+        }
+    }
+}
+
+fn failed(error: &StoreError) {
+    let error: &dyn std::error::Error = error;
+    warn!(error, "this process cannot tell the others that it runs");
+}
+
+/// Settings that decide what happens to data that all processes share, by name.
+fn shared_settings(config: &Config) -> BTreeMap<String, String> {
+    let days = |time: Option<Duration>| {
+        time.map_or_else(|| "never".to_owned(), |time| format!("{} days", time.as_secs() / 86_400))
+    };
+    let settings = [
+        ("retention.unsubscribed_days", days(config.retention.unsubscribed)),
+        ("retention.other_events_days", days(config.retention.other_events)),
+        ("api.keep_events_days", days(Some(config.api.keep_events))),
+        ("webhooks.keep_days", days(Some(config.webhooks.keep))),
+        ("usage.tell_users", config.usage.tell_users.to_string()),
+        ("media.max_bytes", config.media.max_bytes.to_string()),
+        ("login.issuer", config.login.issuer.clone().unwrap_or_default()),
+        ("login.user_prefix", config.login.user_prefix.clone()),
+        ("bus_limits.max_backlog", config.bus_limits.max_backlog.to_string()),
+        ("bus_limits.replicas", config.bus_limits.replicas.to_string()),
+        (
+            "bus_limits.dedupe_window_seconds",
+            config.bus_limits.dedupe_window.as_secs().to_string(),
+        ),
+    ];
+    settings.into_iter().map(|(name, value)| (format!("the setting {name}"), value)).collect()
+}
+
+/// One sentence about what two processes do not have in common, and where.
+fn difference(own: &NewProcess, other: &NewProcess) -> String {
+    let NewProcess { host, pid, .. } = other;
+    let differing = own.shared.iter().find_map(|(name, value)| {
+        let theirs = other.shared.get(name)?;
+        (theirs != value).then(|| match name.as_str() {
+            // Identities mean nothing to anybody.
+            BUS => format!("{name} is another one than that of"),
+            MEDIA => format!(
+                "{name} is another one than that of (all processes need one folder that they \
+                 share, or one bucket)"
+            ),
+            _ => format!("{name} is {value:?} here and {theirs:?} in"),
+        })
+    });
+    let differing = differing.unwrap_or_else(|| "this process differs from".to_owned());
+    format!(
+        "{differing} the process {pid} on {host}, which uses the same database: they would make \
+         each other wrong"
+    )
+}
+
+/// The namespace that process ids of this process belong to.
+fn namespace() -> String {
+    let link = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    let name = link.to_string_lossy();
+    name.chars().filter(char::is_ascii_digit).collect()
+}
+
+/// The processes of the deployment that run now.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn running(store: &Store) -> Result<Vec<ProcessRecord>, StoreError> {
+    let mut running = store.processes(LIVE).await?;
+    running.retain(|record| !has_died(record));
+    Ok(running)
+}
+
+/// Whether a process of the same machine has ended without saying so.
+fn has_died(other: &ProcessRecord) -> bool {
+    let process = &other.process;
+    let host = gethostname::gethostname();
+    let same_machine = host.to_string_lossy() == process.host
+        && !namespace().is_empty()
+        && process.id.starts_with(&format!("{}-", namespace()));
+    let folder = std::path::PathBuf::from(format!("/proc/{}", process.pid));
+    same_machine && std::path::Path::new("/proc/self").exists() && !folder.exists()
+}
+
+impl Duties {
+    /// The stages that a process with these duties runs.
+    pub(super) fn stages(&self) -> impl Iterator<Item = StageName> {
+        let worker = self.roles.contains(&Role::Worker);
+        self.stages.iter().copied().filter(move |_| worker)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(shared: &[(&str, &str)]) -> NewProcess {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        NewProcess {
+            id: "1-a".to_owned(),
+            host: "one".to_owned(),
+            pid: 7,
+            version: "0".to_owned(),
+            roles: Vec::new(),
+            stages: Vec::new(),
+            shared: shared.iter().map(owned).collect(),
+        }
+    }
+
+    #[test]
+    fn a_difference_is_told_with_its_place() {
+        let own = process(&[(BUS, "a"), ("the setting media.max_bytes", "5")]);
+        let text = difference(&own, &process(&[(BUS, "b")]));
+        assert!(text.starts_with("the bus is another one than that of the process 7 on one"));
+        let other = process(&[(BUS, "a"), ("the setting media.max_bytes", "6")]);
+        let text = difference(&own, &other);
+        assert!(text.starts_with("the setting media.max_bytes is \"5\" here and \"6\" in"), "{text}");
+    }
+}

@@ -1,0 +1,127 @@
+//! The search replica of a process: opened, kept up to date, asked by others, checked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use bytes::Bytes;
+use chatkeep_core::bus::{Bus, Listener};
+use chatkeep_core::config::Config;
+use chatkeep_core::store::Store;
+use chatkeep_core::time::SharedClock;
+use chatkeep_workers::replica::Replica;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::debug;
+
+use super::consumers::Consumers;
+use super::{App, Duties, Role, index_folder};
+use crate::doctor::answer_checks;
+use crate::finder;
+
+/// The topic that tells all processes that the event log has grown.
+const LOGGED: &str = "logged";
+/// Between two such messages of one process.
+const PACE: Duration = Duration::from_millis(20);
+
+/// Opens the replica of a process with these duties, if it is to have one.
+pub(super) async fn open(
+    config: &Config,
+    duties: &Duties,
+    store: &Store,
+    clock: &SharedClock,
+) -> anyhow::Result<Option<Replica>> {
+    if !duties.roles.contains(&Role::Search) {
+        return Ok(None);
+    }
+    let replica = Replica::open(store.clone(), index_folder(config), Arc::clone(clock)).await;
+    Ok(Some(replica.context("cannot open the search index")?))
+}
+
+impl App {
+    /// Starts this process' replica, and tells those of other processes what is logged here.
+    pub(super) async fn start_search(
+        &mut self,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<()> {
+        if let Bus::Nats(_) = &self.bus {
+            let logged = self.store.logged();
+            tasks.spawn(tell_logged(self.bus.clone(), logged, stop.clone()));
+        }
+        if let Some(registration) = &self.registration
+            && let (Some(replica), Bus::Nats(_)) = (&self.replica, &self.bus)
+        {
+            tasks.spawn(finder::answer(self.bus.clone(), replica.clone(), stop.clone()));
+            let own = registration.id().to_owned();
+            let store = self.store.clone();
+            tasks.spawn(answer_checks(&self.bus, store, replica.clone(), own, stop.clone()).await?);
+        }
+        if let Some(replica) = &self.replica {
+            let news = self.bus.listen(LOGGED).await?;
+            tasks.spawn(wake(replica.clone(), self.store.logged(), news, stop.clone()));
+            tasks.spawn(replica.purger().run(stop.clone()));
+            tasks.spawn(replica.clone().run(self.health.clone(), stop.clone()));
+        }
+        if let Some(registration) = self.registration.take() {
+            tasks.spawn(registration.run(self.replica.clone(), stop.clone()));
+        }
+        Ok(())
+    }
+
+    /// Looks after the durable consumers, where this process gives or takes their messages.
+    pub(super) async fn look_after_consumers(
+        &self,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<()> {
+        let roles = &self.duties.roles;
+        if !roles.contains(&Role::Ingress) && !roles.contains(&Role::Worker) {
+            return Ok(());
+        }
+        let limits = &self.config.bus_limits;
+        let consumers = Consumers {
+            bus: self.bus.clone(),
+            store: self.store.clone(),
+            health: self.health.clone(),
+            max_backlog: limits.max_backlog,
+            remove_after: limits.remove_consumers,
+        };
+        consumers.retire().await?;
+        tasks.spawn(consumers.run(stop.clone()));
+        Ok(())
+    }
+}
+
+/// Tells the replicas of other processes that something was logged here. One that misses it looks
+/// by itself a moment later.
+async fn tell_logged(bus: Bus, mut logged: watch::Receiver<u64>, stop: CancellationToken) {
+    while let Some(Ok(())) = stop.run_until_cancelled(logged.changed()).await {
+        if let Err(error) = bus.tell(LOGGED, Bytes::new()).await {
+            debug!(%error, "other processes are not told what was logged");
+        }
+        stop.run_until_cancelled(tokio::time::sleep(PACE)).await;
+    }
+}
+
+/// Wakes the replica when something was logged, here or elsewhere.
+async fn wake(
+    replica: Replica,
+    mut logged: watch::Receiver<u64>,
+    mut news: Listener,
+    stop: CancellationToken,
+) {
+    loop {
+        let something = async {
+            tokio::select! {
+                changed = logged.changed() => changed.is_ok(),
+                told = news.next() => told.is_some(),
+            }
+        };
+        match stop.run_until_cancelled(something).await {
+            Some(true) => replica.wake(),
+            Some(false) | None => return,
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! `chatkeep bus`: the durable consumers of the bus.
+
+use std::sync::Arc;
+
+use anyhow::bail;
+use chatkeep_core::bus::Bus;
+use chatkeep_core::config::BusKind;
+use chatkeep_workers::StageName;
+
+use super::{Context, table};
+use crate::app::{self, Unfit};
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Command {
+    /// Lists the durable consumers and how many messages wait for each.
+    Consumers {
+        /// One JSON object a line.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Removes a durable consumer that no process serves, with everything that only it had yet to
+    /// handle. With the embedded bus, stop the service first.
+    RemoveConsumer {
+        /// Its name.
+        name: String,
+        /// Remove it although a stage of this version has that name.
+        #[arg(long)]
+        force: bool,
+    },
+}
+
+pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
+    let bus = match (&command, &context.config.bus) {
+        // Only its owner may change the file of the embedded bus.
+        (Command::RemoveConsumer { .. }, BusKind::Embedded) => {
+            app::open_bus(&context.config, Arc::clone(&context.clock)).await?
+        }
+        _ => app::attach_bus(&context.config, Arc::clone(&context.clock)).await?,
+    };
+    let done = perform(&bus, command).await;
+    bus.close().await;
+    done
+}
+
+async fn perform(bus: &Bus, command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Consumers { json } => {
+            let consumers = bus.consumers().await?;
+            if json {
+                return consumers.iter().try_for_each(table::json);
+            }
+            let rows: Vec<_> = consumers
+                .into_iter()
+                .map(|c| vec![c.name, c.stream.to_owned(), c.backlog.to_string()])
+                .collect();
+            table::print(&["CONSUMER", "STREAM", "WAITING"], &rows);
+            Ok(())
+        }
+        Command::RemoveConsumer { name, force } => {
+            if StageName::parse(&name).is_some() && !force {
+                return Err(Unfit(format!(
+                    "{name} is a stage of this version: what waits for it would be lost; --force \
+                     removes it all the same"
+                ))
+                .into());
+            }
+            if !bus.remove_consumer(&name).await? {
+                bail!("there is no consumer {name}");
+            }
+            println!("removed the consumer {name}");
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! `chatkeep status`: the processes of a deployment, their search replicas, and what waits on the
+//! bus.
+
+use std::sync::Arc;
+
+use chatkeep_core::bus::{BusError, ConsumerStatus};
+use chatkeep_core::store::{ProcessRecord, Store};
+use chatkeep_workers::StageName;
+use chatkeep_workers::replica::ReplicaState;
+use serde::Serialize;
+
+use super::{Context, table};
+use crate::app;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// One JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is shown of a deployment.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Status {
+    processes: Vec<ProcessStatus>,
+    consumers: Vec<ConsumerStatus>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProcessStatus {
+    host: String,
+    pid: u32,
+    version: String,
+    roles: Vec<String>,
+    stages: Vec<String>,
+    started_at: String,
+    seen_seconds_ago: u64,
+    search: Option<ReplicaState>,
+}
+
+pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
+    let store = context.frugal_store().await?;
+    let status = status(context, &store).await;
+    store.close().await;
+    let status = status?;
+    if args.json {
+        return table::json(&status);
+    }
+    show(&status);
+    Ok(())
+}
+
+async fn status(context: &Context, store: &Store) -> anyhow::Result<Status> {
+    let processes = app::running(store).await?;
+    let bus = app::attach_bus(&context.config, Arc::clone(&context.clock)).await?;
+    let consumers: Result<_, BusError> = bus.consumers().await;
+    bus.close().await;
+    Ok(Status {
+        processes: processes.into_iter().map(ProcessStatus::from).collect(),
+        consumers: consumers?,
+    })
+}
+
+fn show(status: &Status) {
+    let process = |process: &ProcessStatus| {
+        vec![
+            format!("{} on {}", process.pid, process.host),
+            process.version.clone(),
+            process.roles.join(","),
+            process.started_at.clone(),
+            process.search.as_ref().map_or_else(String::new, search),
+        ]
+    };
+    let rows: Vec<_> = status.processes.iter().map(process).collect();
+    table::print(&["PROCESS", "VERSION", "ROLES", "STARTED", "SEARCH"], &rows);
+    println!();
+    let consumer = |consumer: &ConsumerStatus| {
+        let served = status.processes.iter().any(|p| p.stages.contains(&consumer.name));
+        let note = match (served, StageName::parse(&consumer.name)) {
+            (true, _) => "",
+            (false, Some(_)) => "no process runs this stage",
+            (false, None) => "nobody serves it (chatkeep bus remove-consumer)",
+        };
+        vec![consumer.name.clone(), consumer.backlog.to_string(), note.to_owned()]
+    };
+    let rows: Vec<_> = status.consumers.iter().map(consumer).collect();
+    table::print(&["CONSUMER", "WAITING", ""], &rows);
+}
+
+fn search(state: &ReplicaState) -> String {
+    match state.unready() {
+        Some(reason) => reason,
+        None => format!("ready, {} messages", state.messages),
+    }
+}
+
+impl From<ProcessRecord> for ProcessStatus {
+    fn from(record: ProcessRecord) -> Self {
+        let process = record.process;
+        Self {
+            host: process.host,
+            pid: process.pid,
+            version: process.version,
+            roles: process.roles,
+            stages: process.stages,
+            started_at: record.started_at.to_string(),
+            seen_seconds_ago: record.silent_for.as_secs(),
+            search: record.search.and_then(|state| serde_json::from_str(&state).ok()),
+        }
+    }
+}

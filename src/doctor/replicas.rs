@@ -1,0 +1,224 @@
+//! Replicas of running processes: the doctor asks all of them over the bus to compare themselves with
+//! the store, and reads what they found from the store.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::time::Duration;
+
+use bytes::Bytes;
+use chatkeep_core::bus::{Bus, BusError};
+use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::store::{ProcessRecord, ReplicaCheck, Store};
+use chatkeep_workers::replica::{Drift, IndexAudit, Replica, ReplicaError};
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+use tracing::{error, warn};
+
+use super::index::lines;
+use super::report::Writer;
+use super::{Doctor, DoctorError};
+use crate::app::running;
+
+/// The topic of the question.
+const TOPIC: &str = "check_replica";
+/// Between two looks at the answers.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// Looks between two repetitions of the question, for who missed it.
+const REPEAT: u32 = 25;
+/// Messages that one answer names; further ones are counted.
+const NAMED: usize = 5_000;
+
+/// Replicas to be asked over a bus.
+#[derive(Debug)]
+pub struct Replicas<'a> {
+    pub bus: &'a Bus,
+    /// The processes that run, with a replica each.
+    pub processes: Vec<ProcessRecord>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Question {
+    id: String,
+    channels: Option<Vec<ChannelId>>,
+    patience_ms: u64,
+}
+
+/// What a replica found when it compared itself.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Findings {
+    /// Messages compared.
+    compared: u64,
+    drifts: Vec<(ChannelId, MessageId, Drift)>,
+    /// Differences beyond those.
+    unnamed: u64,
+    /// Why it could not compare itself.
+    error: Option<String>,
+}
+
+impl Doctor<'_> {
+    /// Has every running replica compare itself.
+    pub(super) async fn running_replicas(
+        &self,
+        report: &mut Writer<'_>,
+    ) -> Result<(), DoctorError> {
+        let Some(replicas) = &self.replicas else { return Ok(()) };
+        let question = Question {
+            id: crate::api::random::text(16),
+            channels: self.options.channels.clone(),
+            patience_ms: u64::try_from(self.options.patience.as_millis()).unwrap_or(u64::MAX),
+        };
+        let text = Bytes::from(serde_json::to_vec(&question)?);
+        let mut open: BTreeMap<String, String> =
+            replicas.processes.iter().map(|record| (record.process.id.clone(), name(record))).collect();
+        let mut again = BTreeMap::new();
+        for look in 0_u32.. {
+            if look % REPEAT == 0 {
+                replicas.bus.tell(TOPIC, text.clone()).await?;
+            }
+            for ReplicaCheck { process_id, result } in
+                self.store.replica_checks(&question.id).await?
+            {
+                if let Some(name) = open.remove(&process_id) {
+                    again.extend(take(&name, serde_json::from_str(&result)?, report));
+                }
+            }
+            if !self.drop_ended(&mut open, report).await? {
+                break;
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+        self.set_right(again, report).await
+    }
+
+    /// Gives up those whose process has ended. Whether an answer is still to come.
+    async fn drop_ended(
+        &self,
+        open: &mut BTreeMap<String, String>,
+        report: &mut Writer<'_>,
+    ) -> Result<bool, DoctorError> {
+        if open.is_empty() {
+            return Ok(false);
+        }
+        let running = running(self.store).await?;
+        let running: BTreeSet<_> = running.into_iter().map(|record| record.process.id).collect();
+        open.retain(|id, name| {
+            if !running.contains(id) {
+                report.skip(format!("{name} is not compared: its process ended"));
+            }
+            running.contains(id)
+        });
+        Ok(!open.is_empty())
+    }
+
+    /// Has all replicas read again what differed in one of them.
+    async fn set_right(
+        &self,
+        again: BTreeMap<String, BTreeMap<(ChannelId, MessageId), Drift>>,
+        report: &mut Writer<'_>,
+    ) -> Result<(), DoctorError> {
+        let keys: BTreeSet<_> = again.values().flat_map(|drifts| drifts.keys().cloned()).collect();
+        let mended = if keys.is_empty() { None } else { self.reindex(keys).await? };
+        for (name, drifts) in again {
+            report.add(lines(&name, drifts), mended.is_some());
+        }
+        Ok(())
+    }
+}
+
+/// Takes an answer into the report; what differs, by the name of the replica.
+fn take(
+    name: &str,
+    findings: Findings,
+    report: &mut Writer<'_>,
+) -> Option<(String, BTreeMap<(ChannelId, MessageId), Drift>)> {
+    if let Some(error) = findings.error {
+        report.skip(format!("{name} is not compared: {error}"));
+        return None;
+    }
+    report.looked.replicas += 1;
+    report.compared(i64::try_from(findings.compared).unwrap_or(i64::MAX));
+    if findings.unnamed > 0 {
+        report.skip(format!("{name}: {} more messages differ", findings.unnamed));
+    }
+    let drifts = findings.drifts.into_iter().map(|(channel, message, drift)| ((channel, message), drift));
+    let drifts: BTreeMap<_, _> = drifts.collect();
+    (!drifts.is_empty()).then(|| (name.to_owned(), drifts))
+}
+
+fn name(record: &ProcessRecord) -> String {
+    format!("replica of process {} on {}", record.process.pid, record.process.host)
+}
+
+/// Compares `replica` with the store whenever somebody asks for it, until `stop`.
+///
+/// # Errors
+/// When the bus is closed.
+pub(crate) async fn answer_checks(
+    bus: &Bus,
+    store: Store,
+    replica: Replica,
+    process: String,
+    stop: CancellationToken,
+) -> Result<impl Future<Output = ()> + Send + use<>, BusError> {
+    let mut questions = bus.listen(TOPIC).await?;
+    Ok(async move {
+        let mut answered = String::new();
+        while let Some(Some(question)) = stop.run_until_cancelled(questions.next()).await {
+            let Ok(question) = serde_json::from_slice::<Question>(&question) else {
+                warn!("asked for a check in another version's words");
+                continue;
+            };
+            // It is asked again and again until everybody has answered.
+            if answered == question.id {
+                continue;
+            }
+            let compared = stop.run_until_cancelled(compare(&store, &replica, &question)).await;
+            let Some(findings) = compared else { return };
+            answered.clone_from(&question.id);
+            // Names and numbers: there is nothing that JSON could not hold.
+            let findings = serde_json::to_string(&findings).unwrap_or_default();
+            let told = store.add_replica_check(&question.id, &process, &findings).await;
+            if let Err(error) = told {
+                let error: &dyn std::error::Error = &error;
+                error!(error, "what a check found cannot be told");
+            }
+        }
+    })
+}
+
+async fn compare(store: &Store, replica: &Replica, question: &Question) -> Findings {
+    if let Some(reason) = replica.state().unready() {
+        return Findings { error: Some(reason), ..Findings::default() };
+    }
+    match find(store, replica, question).await {
+        Ok(findings) => findings,
+        Err(error) => Findings { error: Some(error.to_string()), ..Findings::default() },
+    }
+}
+
+async fn find(
+    store: &Store,
+    replica: &Replica,
+    question: &Question,
+) -> Result<Findings, ReplicaError> {
+    let mut findings = Findings::default();
+    let only: Vec<Option<&ChannelId>> = match &question.channels {
+        None => vec![None],
+        Some(channels) => channels.iter().map(Some).collect(),
+    };
+    let (index, patience) = (replica.index(), Duration::from_millis(question.patience_ms));
+    for only in only {
+        let mut audit = IndexAudit::new(store, &index, only, patience);
+        while let Some((drifts, read)) = audit.next().await? {
+            findings.compared += read as u64;
+            for ((channel, message), drift) in drifts {
+                if findings.drifts.len() < NAMED {
+                    findings.drifts.push((channel, message, drift));
+                } else {
+                    findings.unnamed += 1;
+                }
+            }
+        }
+    }
+    Ok(findings)
+}

@@ -1,0 +1,148 @@
+//! The part of the event log that search replicas follow: whatever changes what can be found is in
+//! it, and nothing of it is shown.
+
+use std::collections::BTreeSet;
+
+use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::message::{Content, MessageChange, MessageType};
+use chatkeep_core::store::{FeedReader, ImportedMessage, IndexRequest, Place};
+
+use super::{Fixture, at, change, on_both, said};
+
+on_both!(
+    every_change_of_a_message_is_logged,
+    a_request_is_read_at_its_position,
+    purging_is_known_to_those_who_are_behind,
+    what_only_replicas_read_is_not_shown,
+);
+
+type Key = (ChannelId, MessageId);
+
+fn keys(channel: &str, messages: &[&str]) -> BTreeSet<Key> {
+    messages.iter().map(|message| (channel.into(), (*message).into())).collect()
+}
+
+/// What was logged after `at`, and where that ends.
+async fn logged(fixture: &Fixture, at: Place) -> (BTreeSet<Key>, Place) {
+    let (mut found, mut next) = (BTreeSet::new(), at);
+    loop {
+        // Small parts, so that their borders are tested.
+        let part = fixture.store.logged_changes(next, 2).await.unwrap();
+        found.extend(part.messages);
+        next = part.next;
+        if !part.more {
+            return (found, next);
+        }
+    }
+}
+
+async fn prepared(fixture: &Fixture) -> Place {
+    fixture.group("C1", &["U1", "U2"]).await;
+    fixture.subscribe("C1", "U1", 2).await;
+    fixture.store.log_state().await.unwrap().end
+}
+
+fn imported(id: &str) -> ImportedMessage {
+    ImportedMessage {
+        id: id.into(),
+        sent_at: at(3),
+        kept_at: None,
+        sender: Some("U2".into()),
+        kind: MessageType::Text,
+        content: Some(serde_json::to_string(&Content::text("x")).unwrap()),
+        quoted: None,
+        is_bot: false,
+        edited_at: None,
+        unsent_at: None,
+        media: None,
+    }
+}
+
+async fn every_change_of_a_message_is_logged(fixture: Fixture) {
+    let store = &fixture.store;
+    let mut at_ = prepared(&fixture).await;
+    let mut expect = async |what: &str, messages: &[&str]| {
+        let (found, next) = logged(&fixture, at_).await;
+        assert_eq!(found, keys("C1", messages), "{what}");
+        at_ = next;
+    };
+    fixture.keep(&[said("C1", "1", 5, "a"), said("C1", "2", 6, "b")], 7).await;
+    expect("received", &["1", "2"]).await;
+    fixture.keep(&[said("C1", "1", 5, "a")], 7).await;
+    expect("nothing changed", &[]).await;
+    let content = serde_json::to_string(&Content::text("c")).unwrap();
+    fixture.keep(&[change("C1", "1", MessageChange::Edited { at: at(8), content })], 8).await;
+    expect("edited", &["1"]).await;
+    fixture.keep(&[change("C1", "2", MessageChange::Unsent { at: at(9) })], 9).await;
+    expect("unsent", &["2"]).await;
+    // Before its message: nobody is told, and the replicas read it all the same.
+    fixture.keep(&[change("C1", "3", MessageChange::Unsent { at: at(9) })], 9).await;
+    expect("unsent before it came", &["3"]).await;
+    store.import(&"C1".into(), &[imported("i1"), imported("i2")], at(10)).await.unwrap();
+    expect("imported", &["i1", "i2"]).await;
+    let erased = store.erase_person(&"C1".into(), &"U2".into(), at(11), at(11)).await.unwrap();
+    let erased: Vec<_> = erased.messages.iter().map(MessageId::as_str).collect();
+    assert!(erased.contains(&"i1"));
+    expect("erased", &erased).await;
+    fixture.keep(&[said("C1", "4", 20, "d")], 20).await;
+    expect("received later", &["4"]).await;
+    let mut gone = Vec::new();
+    loop {
+        let removed = store.delete_before(&"C1".into(), at(100), at(30)).await.unwrap();
+        gone.extend(removed.messages);
+        if removed.last {
+            break;
+        }
+    }
+    let gone: Vec<_> = gone.iter().map(MessageId::as_str).collect();
+    assert!(gone.contains(&"4"));
+    expect("deleted", &gone).await;
+}
+
+async fn a_request_is_read_at_its_position(fixture: Fixture) {
+    let start = prepared(&fixture).await;
+    let wanted = keys("C1", &["x", "y"]);
+    let request = IndexRequest::Messages(&wanted);
+    let place = fixture.store.request_indexing(request, at(5)).await.unwrap();
+    let (found, next) = logged(&fixture, start).await;
+    assert_eq!((found, next), (wanted, place));
+    let channel = "C1".into();
+    let request = IndexRequest::Channel(&channel);
+    let place = fixture.store.request_indexing(request, at(5)).await.unwrap();
+    let part = fixture.store.logged_changes(next, 10).await.unwrap();
+    assert_eq!((part.channels, part.next), (BTreeSet::from([channel]), place));
+    assert_eq!(fixture.store.log_state().await.unwrap().rebuild, None);
+    let place = fixture.store.request_indexing(IndexRequest::Rebuild, at(6)).await.unwrap();
+    let state = fixture.store.log_state().await.unwrap();
+    assert_eq!(state.rebuild, Some(place));
+    assert!(state.end >= place && state.limit >= place);
+}
+
+async fn purging_is_known_to_those_who_are_behind(fixture: Fixture) {
+    let start = prepared(&fixture).await;
+    assert!(fixture.store.log_state().await.unwrap().purged <= start);
+    fixture.keep(&[said("C1", "1", 5, "a")], 7).await;
+    fixture.keep(&[said("C1", "2", 5, "a")], 9).await;
+    let (_, end) = logged(&fixture, start).await;
+    fixture.store.purge_happenings(at(8)).await.unwrap();
+    let purged = fixture.store.log_state().await.unwrap().purged;
+    assert!(start < purged && purged < end, "{start:?} {purged:?} {end:?}");
+    fixture.store.purge_happenings(at(10)).await.unwrap();
+    assert_eq!(fixture.store.log_state().await.unwrap().purged, end);
+    fixture.store.purge_happenings(at(10)).await.unwrap();
+    assert_eq!(fixture.store.log_state().await.unwrap().purged, end, "never goes back");
+}
+
+async fn what_only_replicas_read_is_not_shown(fixture: Fixture) {
+    let start = prepared(&fixture).await;
+    let channel: ChannelId = "C1".into();
+    fixture.store.import(&channel, &[imported("i1")], at(10)).await.unwrap();
+    fixture.store.request_indexing(IndexRequest::Channel(&channel), at(5)).await.unwrap();
+    fixture.store.request_indexing(IndexRequest::Rebuild, at(5)).await.unwrap();
+    fixture.keep(&[said("C1", "1", 5, "a")], 7).await;
+    let user = "U1".into();
+    let reader = FeedReader { user: &user, channels: &[channel], not_before: None };
+    let feed = fixture.store.happenings(reader, start, 100).await.unwrap();
+    let subjects: Vec<_> = feed.happenings.into_iter().map(|h| h.subject.unwrap()).collect();
+    assert_eq!(subjects, ["1"]);
+}

@@ -1,0 +1,74 @@
+//! The registry of processes.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use chatkeep_core::store::{NewProcess, ReplicaCheck};
+
+use super::{Fixture, on_both};
+
+on_both!(processes_are_known_while_they_run, a_process_that_differs_is_refused, checks_are_kept);
+
+const LIVE: Duration = Duration::from_secs(20);
+
+fn process(id: &str, shared: &[(&str, &str)]) -> NewProcess {
+    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    NewProcess {
+        id: id.to_owned(),
+        host: "machine".to_owned(),
+        pid: 42,
+        version: "0.1.0".to_owned(),
+        roles: vec!["api".to_owned(), "search".to_owned()],
+        stages: vec!["backup".to_owned()],
+        shared: shared.iter().map(owned).collect::<BTreeMap<_, _>>(),
+    }
+}
+
+async fn processes_are_known_while_they_run(fixture: Fixture) {
+    let (store, one) = (&fixture.store, process("one", &[("bus", "a")]));
+    assert_eq!(store.register_process(&one, LIVE).await.unwrap(), []);
+    store.heartbeat(&one, Some("{}")).await.unwrap();
+    let known = store.processes(LIVE).await.unwrap();
+    assert_eq!((known.len(), &known[0].process), (1, &one));
+    assert_eq!(known[0].search.as_deref(), Some("{}"));
+    assert!(known[0].silent_for < LIVE);
+
+    fixture.run("UPDATE processes SET seen_at = seen_at - 60000").await;
+    assert_eq!(store.processes(LIVE).await.unwrap(), []);
+    store.heartbeat(&one, None).await.unwrap();
+    assert_eq!(store.processes(LIVE).await.unwrap().len(), 1);
+    store.unregister_process("one").await.unwrap();
+    assert_eq!(store.processes(LIVE).await.unwrap(), []);
+    // Somebody forgot it while it was only slow.
+    store.heartbeat(&one, Some("[]")).await.unwrap();
+    assert_eq!(store.processes(LIVE).await.unwrap()[0].search.as_deref(), Some("[]"));
+}
+
+async fn a_process_that_differs_is_refused(fixture: Fixture) {
+    let store = &fixture.store;
+    let one = process("one", &[("bus", "a"), ("quota", "1")]);
+    store.register_process(&one, LIVE).await.unwrap();
+    let other = process("two", &[("bus", "b"), ("quota", "1")]);
+    let differing = store.register_process(&other, LIVE).await.unwrap();
+    assert_eq!((differing.len(), &differing[0].process), (1, &one));
+    assert_eq!(store.processes(LIVE).await.unwrap().len(), 1, "not registered");
+    // Another version may name less, or more.
+    let newer = process("three", &[("bus", "a"), ("zone", "x")]);
+    assert_eq!(store.register_process(&newer, LIVE).await.unwrap(), []);
+    // Who was not heard of for long is no reason.
+    fixture.run("UPDATE processes SET seen_at = seen_at - 60000").await;
+    assert_eq!(store.register_process(&other, LIVE).await.unwrap(), []);
+}
+
+async fn checks_are_kept(fixture: Fixture) {
+    let store = &fixture.store;
+    for (process, result) in [("b", "1"), ("a", "2"), ("b", "3")] {
+        store.add_replica_check("c", process, result).await.unwrap();
+    }
+    store.add_replica_check("d", "a", "4").await.unwrap();
+    let check = |process: &str, result: &str| ReplicaCheck {
+        process_id: process.to_owned(),
+        result: result.to_owned(),
+    };
+    assert_eq!(store.replica_checks("c").await.unwrap(), [check("a", "2"), check("b", "3")]);
+}

@@ -1,0 +1,47 @@
+//! From the state of a message in the store to a change of the index.
+
+use std::collections::BTreeSet;
+
+use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::message::{Content, MessageState};
+use chatkeep_core::store::{Store, StoreError};
+use chatkeep_index::search::{IndexChange, IndexDoc};
+
+/// The changes that make the index what the store says of these messages. What the store no longer
+/// knows must not be found either.
+pub(super) async fn changes_to(
+    store: &Store,
+    wanted: &BTreeSet<(ChannelId, MessageId)>,
+) -> Result<Vec<IndexChange>, StoreError> {
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let known = store.message_states(wanted).await?;
+    let found: BTreeSet<_> =
+        known.iter().map(|(channel, message, _)| (channel.clone(), message.clone())).collect();
+    let gone = wanted.difference(&found).cloned();
+    let changes =
+        known.into_iter().map(|(channel, message, state)| change_of(channel, message, state));
+    Ok(changes.chain(gone.map(|(channel, message)| erase(channel, message))).collect())
+}
+
+/// The change that a message's state means for the index.
+pub(super) fn change_of(channel: ChannelId, message: MessageId, state: MessageState) -> IndexChange {
+    let content = state.content.as_deref().filter(|_| state.counts());
+    let content = content.and_then(|json| serde_json::from_str::<Content>(json).ok());
+    let (Some(content), Some(sent_at)) = (content, state.sent_at) else {
+        return erase(channel, message);
+    };
+    IndexChange::Put(IndexDoc {
+        channel_id: channel.into_string(),
+        message_id: message.into_string(),
+        sender_id: state.sender.map(UserId::into_string),
+        kind: content.kind().name().to_owned(),
+        sent_at: sent_at.millis(),
+        text: content.searchable().unwrap_or_default(),
+    })
+}
+
+fn erase(channel: ChannelId, message: MessageId) -> IndexChange {
+    IndexChange::Erase { channel_id: channel.into_string(), message_id: message.into_string() }
+}

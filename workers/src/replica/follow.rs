@@ -1,0 +1,247 @@
+//! Following the event log: read what changed, write it, commit it with the new position.
+
+use std::time::Duration;
+
+use chatkeep_core::health::Health;
+use chatkeep_core::store::{LogState, LoggedChanges};
+use chatkeep_index::search::IndexError;
+use metrics::{counter, gauge};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::changes::changes_to;
+use super::pages::{ChannelPages, StorePages};
+use super::writer::Then;
+use super::{LogPosition, Replica, ReplicaError, ReplicaPhase, ReplicaWork, SAVE};
+use crate::outcome::described;
+
+/// Rows of the log in one commit, at most. A commit costs about as much as indexing a thousand
+/// messages.
+const ROWS: u32 = 5_000;
+/// How often the log is looked at when nobody says that there is something new.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Between two commits, so that a steady trickle does not make a commit of every message.
+const PACE: Duration = Duration::from_millis(50);
+/// First and longest pause after a failure.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
+/// A replica that has failed for so long is behind, and no longer asked.
+const FAILING: Duration = Duration::from_secs(10);
+/// The name of this part in readiness.
+const PART: &str = "search";
+
+/// What a replica's task keeps from round to round.
+#[derive(Default)]
+struct Round {
+    log: Option<LogState>,
+    rebuild: Option<JoinHandle<Result<(), ReplicaError>>>,
+    failing_since: Option<Instant>,
+    backoff: Option<Duration>,
+    committed_at: Option<Instant>,
+}
+
+impl Replica {
+    /// Keeps the replica up to date until `stop` is cancelled.
+    pub async fn run(self, health: Health, stop: CancellationToken) {
+        let mut round = Round::default();
+        while !stop.is_cancelled() {
+            let stepped = stop.run_until_cancelled(self.step(&mut round)).await;
+            let pause = match stepped {
+                None => break,
+                Some(Ok(more)) => {
+                    self.went_well(&mut round, more, &health);
+                    if more { Duration::ZERO } else { POLL_INTERVAL }
+                }
+                Some(Err(error)) => self.failed(&mut round, &error, &health).await,
+            };
+            if pause > Duration::ZERO && !self.rest(pause, &round, &stop).await {
+                break;
+            }
+        }
+        if let Some(rebuild) = round.rebuild {
+            rebuild.abort();
+        }
+    }
+
+    /// Brings the replica up to date once, for a process that does nothing else. `progress` hears
+    /// of every change of its state.
+    ///
+    /// # Errors
+    /// When the index or the store fails.
+    pub async fn catch_up(&self) -> Result<(), ReplicaError> {
+        let mut round = Round::default();
+        loop {
+            let more = self.step(&mut round).await?;
+            if let Some(rebuild) = round.rebuild.take() {
+                rebuild.await??;
+                round.log = None;
+                continue;
+            }
+            if !more {
+                self.set_phase(ReplicaPhase::Ready);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits for news, a moment at least; `false` when told to stop.
+    async fn rest(&self, pause: Duration, round: &Round, stop: &CancellationToken) -> bool {
+        let news = async {
+            tokio::select! {
+                () = self.wake.notified(), if round.backoff.is_none() => {}
+                () = sleep(pause) => {}
+            }
+            if let Some(at) = round.committed_at {
+                tokio::time::sleep_until(at + PACE).await;
+            }
+        };
+        stop.run_until_cancelled(news).await.is_some()
+    }
+
+    /// Takes the next part of the log into the index. Whether there may be more already.
+    async fn step(&self, round: &mut Round) -> Result<bool, ReplicaError> {
+        let log = match round.log.take() {
+            Some(log) => log,
+            None => self.store.log_state().await?,
+        };
+        let position = self.position();
+        let reason = match &position {
+            None => Some("it is new"),
+            Some(position) => position.broken(&log),
+        };
+        let Some(position) = position.filter(|_| reason.is_none()) else {
+            self.fill(&log, reason.unwrap_or_default()).await?;
+            return Ok(true);
+        };
+        self.start_rebuild(round, &position, &log).await?;
+        let changes = self.store.logged_changes(position.at, ROWS).await?;
+        let more = changes.more;
+        if changes.next == position.at {
+            return Ok(false);
+        }
+        self.take(changes, position).await?;
+        round.committed_at = Some(Instant::now());
+        // Looked at again when there is time for it.
+        round.log = more.then_some(log);
+        Ok(more)
+    }
+
+    async fn take(
+        &self,
+        changes: LoggedChanges,
+        position: LogPosition,
+    ) -> Result<(), ReplicaError> {
+        for channel in changes.channels {
+            info!(%channel, "a channel is indexed anew");
+            let mut pages = ChannelPages::new(&self.store, channel);
+            while let Some(page) = pages.next().await? {
+                self.writer.write(page, Then::Wait).await?;
+            }
+        }
+        let read = changes_to(&self.store, &changes.messages).await?;
+        counter!("chatkeep_search_indexed_total").increment(read.len() as u64);
+        let position = LogPosition { at: changes.next, ..position };
+        // Nothing but the position moved: what others logged is no reason for a commit.
+        self.writer.write(read, Then::Commit(position.to_progress())).await?;
+        self.note_position();
+        Ok(())
+    }
+
+    /// Fills the index from the store, in the place of whatever it holds.
+    async fn fill(&self, log: &LogState, reason: &str) -> Result<(), ReplicaError> {
+        info!(reason, folder = %self.folder.display(), "the search index is being filled");
+        let total = u64::try_from(self.store.count_messages().await?).unwrap_or_default();
+        self.state.send_modify(|state| {
+            state.phase = ReplicaPhase::Filling;
+            state.work = Some(ReplicaWork { done: 0, total });
+        });
+        self.writer.wipe().await?;
+        let mut pages = StorePages::new(&self.store);
+        let mut done = 0_u64;
+        while let Some(page) = pages.next().await? {
+            let read = page.len() as u64;
+            let save = done / SAVE != (done + read) / SAVE;
+            done += read;
+            self.writer.write(page, if save { Then::Save } else { Then::Wait }).await?;
+            self.state.send_modify(|state| state.work = Some(ReplicaWork { done, total }));
+        }
+        let position = LogPosition::start(log);
+        self.writer.write(Vec::new(), Then::Commit(position.to_progress())).await?;
+        self.state.send_modify(|state| {
+            state.phase = ReplicaPhase::CatchingUp;
+            state.work = None;
+        });
+        self.note_position();
+        info!(messages = done, "the search index is filled");
+        Ok(())
+    }
+
+    /// Begins a rebuild that somebody asked for, and looks after one that has ended.
+    async fn start_rebuild(
+        &self,
+        round: &mut Round,
+        position: &LogPosition,
+        log: &LogState,
+    ) -> Result<(), ReplicaError> {
+        if let Some(rebuild) = round.rebuild.take_if(|rebuild| rebuild.is_finished()) {
+            self.state.send_modify(|state| state.work = None);
+            rebuild.await??;
+            self.note_position();
+        } else if round.rebuild.is_none() && position.is_rebuild_due(log) {
+            let replica = self.clone();
+            round.rebuild = Some(tokio::spawn(async move { replica.rebuild().await }));
+        }
+        Ok(())
+    }
+
+    fn went_well(&self, round: &mut Round, more: bool, health: &Health) {
+        round.failing_since = None;
+        round.backoff = None;
+        if !more {
+            self.set_phase(ReplicaPhase::Ready);
+        }
+        match self.state().unready() {
+            Some(reason) => health.raise(PART, reason),
+            None => health.clear(PART),
+        }
+        self.show();
+    }
+
+    /// Notes a failure, and says how long to wait.
+    async fn failed(&self, round: &mut Round, error: &ReplicaError, health: &Health) -> Duration {
+        // The rebuilt index goes on from its own position.
+        if matches!(error, ReplicaError::Index(IndexError::Superseded)) {
+            return Duration::ZERO;
+        }
+        let reason = described(error);
+        self.writer.abandon().await;
+        round.log = None;
+        let since = *round.failing_since.get_or_insert_with(Instant::now);
+        let pause = round.backoff.map_or(BACKOFF.0, |pause| (pause * 2).min(BACKOFF.1));
+        round.backoff = Some(pause);
+        warn!(reason, "the search index cannot be brought up to date");
+        self.state.send_modify(|state| state.error = Some(reason.clone()));
+        if since.elapsed() >= FAILING {
+            self.state.send_modify(|state| state.phase = ReplicaPhase::Failing);
+            health.raise(PART, format!("the search index cannot follow the store: {reason}"));
+        }
+        self.show();
+        pause
+    }
+
+    fn set_phase(&self, phase: ReplicaPhase) {
+        self.state.send_if_modified(|state| {
+            let changed = state.phase != phase || state.error.is_some();
+            state.phase = phase;
+            state.error = None;
+            changed
+        });
+    }
+
+    fn show(&self) {
+        #[expect(clippy::cast_precision_loss, reason = "a gauge is an f64")]
+        gauge!("chatkeep_search_messages").set(self.state.borrow().messages as f64);
+        gauge!("chatkeep_search_ready").set(f64::from(u8::from(self.is_ready())));
+    }
+}

@@ -1,0 +1,63 @@
+//! The store's messages page by page, as changes of the index.
+
+use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::store::{Store, StoreError};
+use chatkeep_index::search::IndexChange;
+
+use super::PAGE;
+use super::changes::change_of;
+
+/// All messages of the store.
+pub(super) struct StorePages<'a> {
+    store: &'a Store,
+    after: Option<(ChannelId, MessageId)>,
+}
+
+impl<'a> StorePages<'a> {
+    pub(super) fn new(store: &'a Store) -> Self {
+        Self { store, after: None }
+    }
+
+    /// The next page, until nothing is left.
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<IndexChange>>, StoreError> {
+        let page = self.store.all_messages(self.after.as_ref(), PAGE).await?;
+        let Some((channel, message, _)) = page.last() else {
+            return Ok(None);
+        };
+        self.after = Some((channel.clone(), message.clone()));
+        Ok(Some(page.into_iter().map(|(c, m, state)| change_of(c, m, state)).collect()))
+    }
+}
+
+/// One channel, in the place of whatever the index has of it: the first page begins with erasing
+/// that, and nothing of it counts before the commit.
+pub(super) struct ChannelPages<'a> {
+    store: &'a Store,
+    channel: ChannelId,
+    after: Option<MessageId>,
+    ended: bool,
+}
+
+impl<'a> ChannelPages<'a> {
+    pub(super) fn new(store: &'a Store, channel: ChannelId) -> Self {
+        Self { store, channel, after: None, ended: false }
+    }
+
+    /// The next page, until nothing is left.
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<IndexChange>>, StoreError> {
+        if self.ended {
+            return Ok(None);
+        }
+        let after = self.after.clone().unwrap_or_else(|| MessageId::new(""));
+        let page = self.store.all_messages(Some(&(self.channel.clone(), after)), PAGE).await?;
+        let read = page.len();
+        let own: Vec<_> = page.into_iter().take_while(|(of, _, _)| *of == self.channel).collect();
+        self.ended = own.len() < read || read == 0;
+        let channel_id = self.channel.as_str().to_owned();
+        let forget = self.after.is_none().then_some(IndexChange::EraseChannel { channel_id });
+        self.after = own.last().map(|(_, message, _)| message.clone()).or(self.after.take());
+        let own =
+            own.into_iter().map(|(channel, message, state)| change_of(channel, message, state));
+        Ok(Some(forget.into_iter().chain(own).collect()))
+    }
+}
