@@ -68,8 +68,11 @@ impl Doctor<'_> {
             patience_ms: u64::try_from(self.options.patience.as_millis()).unwrap_or(u64::MAX),
         };
         let text = Bytes::from(serde_json::to_vec(&question)?);
-        let mut open: BTreeMap<String, String> =
-            replicas.processes.iter().map(|record| (record.process.id.clone(), name(record))).collect();
+        let several = replicas.processes.len() > 1;
+        let name = |record: &ProcessRecord| if several { name(record) } else { String::new() };
+        let mut open: BTreeMap<String, String> = (replicas.processes.iter())
+            .map(|record| (record.process.id.clone(), name(record)))
+            .collect();
         let mut again = BTreeMap::new();
         for look in 0_u32.. {
             if look % REPEAT == 0 {
@@ -103,7 +106,7 @@ impl Doctor<'_> {
         let running: BTreeSet<_> = running.into_iter().map(|record| record.process.id).collect();
         open.retain(|id, name| {
             if !running.contains(id) {
-                report.skip(format!("{name} is not compared: its process ended"));
+                report.skip(format!("{} is not compared: its process ended", known(name)));
             }
             running.contains(id)
         });
@@ -132,17 +135,23 @@ fn take(
     report: &mut Writer<'_>,
 ) -> Option<(String, BTreeMap<(ChannelId, MessageId), Drift>)> {
     if let Some(error) = findings.error {
-        report.skip(format!("{name} is not compared: {error}"));
+        report.skip(format!("{} is not compared: {error}", known(name)));
         return None;
     }
     report.looked.replicas += 1;
     report.compared(i64::try_from(findings.compared).unwrap_or(i64::MAX));
     if findings.unnamed > 0 {
-        report.skip(format!("{name}: {} more messages differ", findings.unnamed));
+        let unnamed = findings.unnamed;
+        report.skip(format!("{}: {unnamed} more messages differ", known(name)));
     }
     let drifts = findings.drifts.into_iter().map(|(channel, message, drift)| ((channel, message), drift));
     let drifts: BTreeMap<_, _> = drifts.collect();
     (!drifts.is_empty()).then(|| (name.to_owned(), drifts))
+}
+
+/// The name of a replica in a sentence.
+fn known(name: &str) -> &str {
+    if name.is_empty() { "the search index" } else { name }
 }
 
 fn name(record: &ProcessRecord) -> String {

@@ -26,6 +26,7 @@ mod permissions;
 mod pipeline;
 mod platform;
 mod program;
+mod replicas;
 mod rest;
 mod schema;
 mod stack;

@@ -1,0 +1,205 @@
+//! Many processes on one deployment: every message is found through each of them, whoever dies, and
+//! a process that would make the others wrong does not start.
+
+use std::time::Instant;
+
+use async_nats::jetstream;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::harness::ports;
+use crate::harness::postgres::{Durability, Postgres};
+use crate::harness::process::Process;
+use crate::harness::wait::until;
+use crate::pipeline::conversation::{emulator, group};
+use crate::pipeline::on_both;
+use crate::stack::{DEADLINE, Ground, Parts, Stack};
+
+/// A process beside others, on an address of its own.
+fn program(stack: &Stack, args: &[&str]) -> (crate::harness::process::Program, std::net::SocketAddr) {
+    let address = ports::free();
+    let program = stack
+        .ground
+        .program(&stack.line, args)
+        .env("CHATKEEP_LISTEN", address.to_string())
+        .env("CHATKEEP_METRICS_LISTEN", "");
+    (program, address)
+}
+
+async fn worker(stack: &Stack) -> Process {
+    let (program, address) = program(stack, &["serve", "--roles", "worker,search"]);
+    let mut process = program.start();
+    process.ready(address, "/readyz").await;
+    process
+}
+
+/// How many messages with that word are found through the process at `address`; `None` when it
+/// cannot say.
+async fn total(stack: &Stack, address: std::net::SocketAddr, path: &str) -> Option<u64> {
+    let http = crate::harness::http::client(DEADLINE);
+    let url = format!("http://{address}/api{path}");
+    let answer = http.get(url).bearer_auth(stack.key()).send().await.ok()?;
+    if answer.status() != StatusCode::OK {
+        return None;
+    }
+    answer.json::<Value>().await.ok()?["total"].as_u64()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_message_is_found_through_every_process_whoever_dies() {
+    const ROUNDS: usize = 24;
+    const EACH: usize = 8;
+    let mut postgres = Postgres::start(Durability::Process).await;
+    let mut ground = Ground::new(Parts::Servers).await;
+    ground.database = Some(postgres.create_database().await);
+    let mut stack = Stack::on(ground, emulator().await).await;
+    let (group, people) = group(&mut stack).await;
+    let chat = group.chat_id.as_str();
+    assert!(stack.process.terminate().await.success());
+
+    let front = ["serve", "--roles", "ingress,api"];
+    let mut one = stack.ground.program(&stack.line, &front).start();
+    one.ready(stack.ground.address, "/readyz").await;
+    let (two, second) = program(&stack, &front);
+    let mut two = two.start();
+    two.ready(second, "/readyz").await;
+    let mut workers = Vec::new();
+    for _ in 0..3 {
+        workers.push(worker(&stack).await);
+    }
+    for round in 0..ROUNDS {
+        for number in 0..EACH {
+            let text = format!("lunch {round} {number}");
+            stack.line.say(chat, &people[number % 3].user_id, &text).await.unwrap();
+        }
+        if round % 4 == 3 {
+            let dying = (round * 7) % workers.len();
+            workers[dying].kill().await;
+            workers[dying] = worker(&stack).await;
+        }
+        if round == ROUNDS / 2 {
+            postgres.restart().await;
+        }
+    }
+    let (path, all) = (format!("/channels/{chat}/backup/search?q=lunch"), (ROUNDS * EACH) as u64);
+    let sent = Instant::now();
+    for address in [stack.ground.address, second] {
+        until("every message is found", DEADLINE, async || {
+            total(&stack, address, &path).await == Some(all)
+        })
+        .await;
+    }
+    println!("all found {:?} after the last message", sent.elapsed());
+    // Whichever replica answers, it has everything.
+    for _ in 0..12 {
+        assert_eq!(total(&stack, second, &path).await, Some(all));
+    }
+    let clean = stack.ground.command(&stack.line, &["doctor"]).await;
+    assert!(clean.starts_with("no difference: "), "{clean}");
+    assert!(clean.trim().ends_with(" in 3 indexes"), "{clean}");
+    let status = stack.ground.command(&stack.line, &["status", "--json"]).await;
+    let status: Value = serde_json::from_str(&status).unwrap();
+    let ready = |process: &&Value| process["search"]["phase"] == "ready";
+    let processes = status["processes"].as_array().unwrap();
+    assert_eq!((processes.len(), processes.iter().filter(ready).count()), (5, 3), "{status}");
+
+    // Without any replica, search is unavailable and not empty.
+    for worker in &mut workers {
+        worker.kill().await;
+    }
+    until("nobody can search", DEADLINE, async || total(&stack, second, &path).await.is_none())
+        .await;
+    let mut last = worker(&stack).await;
+    until("it is back", DEADLINE, async || total(&stack, second, &path).await == Some(all)).await;
+    for process in [&mut one, &mut two, &mut last] {
+        assert!(process.terminate().await.success());
+    }
+}
+
+on_both!(a_process_that_would_make_others_wrong_does_not_start);
+
+async fn a_process_that_would_make_others_wrong_does_not_start(parts: Parts) {
+    let stack = Stack::start(parts, emulator().await).await;
+    let refused = async |name: &str, value: &str, says: &[&str]| {
+        let (program, _) = program(&stack, &["serve", "--roles", "api"]);
+        let mut process = program.env(name, value).start();
+        let status = process.finish().await;
+        let said = process.stderr().join("\n");
+        assert_eq!(status.code(), Some(2), "{name}={value}: {said}");
+        for part in says {
+            assert!(said.contains(part), "{name}={value}: {said}");
+        }
+    };
+    refused(
+        "CHATKEEP_RETENTION_UNSUBSCRIBED_DAYS",
+        "30",
+        &["retention.unsubscribed_days is \"30 days\" here and \"never\" in the process"],
+    )
+    .await;
+    let other = tempfile::TempDir::new().unwrap();
+    let other = other.path().to_str().unwrap();
+    refused("CHATKEEP_BLOBS", other, &["the media store is another one than that of"]).await;
+    if parts == Parts::Servers {
+        let (program, _) = program(&stack, &["serve"]);
+        let mut process = program.env("CHATKEEP_BUS", "embedded").start();
+        let status = process.finish().await;
+        let said = process.stderr().join("\n");
+        assert_eq!(status.code(), Some(2), "{said}");
+        assert!(said.contains("the bus is another one than that of the process"), "{said}");
+    }
+    // The one that was there goes on, and more of the same start beside it.
+    let (program, address) = program(&stack, &["serve", "--roles", "api"]);
+    let mut process = program.start();
+    process.ready(address, "/readyz").await;
+    assert!(process.terminate().await.success());
+    assert!(stack.ready().await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn consumers_that_nobody_serves_are_told_and_removed() {
+    let mut stack = Stack::start(Parts::Servers, emulator().await).await;
+    let nats = stack.ground.nats.as_ref().unwrap().url();
+    let client = async_nats::connect(&nats).await.unwrap();
+    let context = jetstream::new(client);
+    let (group, people) = group(&mut stack).await;
+    assert!(stack.process.terminate().await.success());
+    // The consumer of an older version, with a job of it; and one that nobody knows.
+    let jobs = context.get_stream("JOBS").await.unwrap();
+    let old = jetstream::consumer::pull::Config {
+        durable_name: Some("indexer".to_owned()),
+        filter_subject: "job.index.>".to_owned(),
+        ..Default::default()
+    };
+    jobs.create_consumer(old).await.unwrap();
+    context.publish("job.index.1", "{}".into()).await.unwrap().await.unwrap();
+    let events = context.get_stream("EVENTS").await.unwrap();
+    let unknown = jetstream::consumer::pull::Config {
+        durable_name: Some("forgotten".to_owned()),
+        ..Default::default()
+    };
+    events.create_consumer(unknown).await.unwrap();
+
+    stack.process = stack.ground.serve(&stack.line).await;
+    assert!(jobs.get_consumer::<jetstream::consumer::pull::Config>("indexer").await.is_err());
+    assert_eq!(context.get_stream("JOBS").await.unwrap().cached_info().state.messages, 0);
+    stack.line.say(&group.chat_id, &people[1].user_id, "hello").await.unwrap();
+    let problems = async || {
+        let url = format!("http://{}/readyz", stack.ground.address);
+        let answer = reqwest::get(url).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK);
+        answer.json::<Value>().await.unwrap()["problems"].clone()
+    };
+    until("it is told", DEADLINE, async || problems().await.to_string().contains("forgotten")).await;
+    assert!(stack.metrics().await.contains("chatkeep_problem{part=\"consumer:forgotten\"} 1"));
+    let listed = stack.ground.command(&stack.line, &["bus", "consumers"]).await;
+    assert!(listed.contains("forgotten") && !listed.contains("indexer"), "{listed}");
+    let mut refused =
+        stack.ground.program(&stack.line, &["bus", "remove-consumer", "backup"]).start();
+    assert_eq!(refused.finish().await.code(), Some(2));
+    stack.ground.command(&stack.line, &["bus", "remove-consumer", "forgotten"]).await;
+    let listed = stack.ground.command(&stack.line, &["bus", "consumers", "--json"]).await;
+    assert!(!listed.contains("forgotten"), "{listed}");
+    let (status, _) = stack.call(Method::GET, "/me", None).await;
+    assert_eq!(status, StatusCode::OK);
+    assert_ne!(json!(null), problems().await);
+}
