@@ -105,8 +105,8 @@ impl Backup {
         stored: impl Iterator<Item = (ChannelId, MessageId)>,
         events: &[Event],
     ) -> Result<(), Outcome> {
-        let cause = events.first().map_or("", |event| event.id.as_str());
-        let jobs = index_jobs(stored, cause).map_err(|error| Outcome::Drop(error.to_string()))?;
+        let cause = events.first().map(|event| event.key().into_string()).unwrap_or_default();
+        let jobs = index_jobs(stored, &cause).map_err(|error| Outcome::Drop(error.to_string()))?;
         if !jobs.is_empty() {
             self.bus.publish(jobs).await?;
         }

@@ -26,6 +26,7 @@ mod notices;
 mod oauth;
 mod oauth_clients;
 mod other;
+mod ownership;
 mod reindexings;
 mod replies;
 mod roles;
@@ -60,6 +61,7 @@ pub use messages::{Gap, MessageFilter, MessagePage, Order, Sender, StoredMessage
 pub use notices::UsageNotice;
 pub use oauth::{Grant, NewGrant, NewTokens, Once};
 pub use oauth_clients::{Consent, OAuthClient};
+pub use ownership::{BotChannels, Standing};
 pub use reindexings::Reindexing;
 pub use replies::{Claim, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus};
 pub use roles::RoleSet;
