@@ -93,7 +93,9 @@ impl Gate {
         let all: Vec<_> = events.iter().collect();
         let standings = self.store.admit(&all, self.bots.len() == 1, self.clock.now()).await?;
         if standings.iter().all(|standing| *standing == Standing::Own) {
-            events.iter().for_each(|event| self.remember(event));
+            for event in events {
+                self.remember(event);
+            }
             return Ok(None);
         }
         let judged = events.iter().zip(standings);

@@ -146,7 +146,7 @@ impl Store {
             owners = settle(&mut tx, &claims, &keys, now).await?;
             tx.commit().await?;
         }
-        let foreign = claims.iter().filter(|claim| !claim.owns(&owners)).map(|claim| claim.id());
+        let foreign = claims.iter().filter(|claim| !claim.owns(&owners)).map(Claim::id);
         let foreign = foreign.collect::<BTreeSet<_>>();
         let tenures = if foreign.is_empty() {
             Tenures::new()

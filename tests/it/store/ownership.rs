@@ -167,7 +167,10 @@ async fn each_bot_has_its_own_chat_with_a_person(fixture: Fixture) {
     assert_eq!(admit(&fixture, alone(joined("b", "U1", 40)), 40).await, chat("b"));
     assert_eq!(admit(&fixture, alone(joined("c", "U1", 41)), 41).await, chat("c"));
     assert_eq!(owner(&fixture, "U1").await, "a");
-    assert_eq!((owner(&fixture, "U1~b").await, owner(&fixture, "U1~c").await), ("b".into(), "c".into()));
+    assert_eq!(
+        (owner(&fixture, "U1~b").await, owner(&fixture, "U1~c").await),
+        ("b".into(), "c".into())
+    );
     // As a group, the person's id is another bot's channel, and ids of chats are nobody's to claim.
     assert_eq!(admit(&fixture, spoke("b", "U1", 50), 50).await, foreign("a", false));
     for channel in ["U1~b", "U1~d", "C1~b"] {

@@ -192,6 +192,6 @@ async fn an_owner_who_comes_back_meanwhile_stays_or_not(fixture: Fixture) {
         back.unwrap();
         let owners = owners(&fixture).await;
         assert_eq!(owners.len(), 1, "{owners:?}");
-        owner = owners[0].clone();
+        owner.clone_from(&owners[0]);
     }
 }
