@@ -54,7 +54,7 @@ impl Envelope {
 
     /// Its id on the bus, in logs and in dead letters: the platform's, told apart by bot.
     pub fn bus_id(&self) -> String {
-        format!("{}:{}:{}", self.platform.name(), self.bot, self.id)
+        key_of(self.platform, &self.bot, &self.id)
     }
 
     /// The message to publish for it.
@@ -67,6 +67,12 @@ impl Envelope {
             format!("{}.{}.{}", Stream::Events.prefix(), self.platform.name(), shard_of(key));
         Ok(Outgoing { subject, id: self.bus_id(), payload: serde_json::to_vec(self)?.into() })
     }
+}
+
+/// An event id told apart by platform and bot: any bot may use the event ids of another. A bot's
+/// name holds no colon, so no two events share a key.
+fn key_of(platform: PlatformKind, bot: &str, id: &EventId) -> String {
+    format!("{}:{bot}:{id}", platform.name())
 }
 
 /// The kind of a chat (interface specification, "Channel list item").
@@ -144,6 +150,8 @@ pub struct Event {
     pub bot: String,
     /// When it happened, by the platform's clock.
     pub at: Timestamp,
+    /// When the ingress took it, by our clock.
+    pub received_at: Timestamp,
     /// The chat it happened in, where there is one.
     pub channel: Option<ChannelRef>,
     /// Who did it, where the platform tells.
@@ -156,6 +164,14 @@ pub struct Event {
     pub kind: EventKind,
     /// The platform's JSON, kept for events of unknown type.
     pub raw: Box<RawValue>,
+}
+
+impl Event {
+    /// Its identity in the store, for claims and against repetition: the same as
+    /// [`Envelope::bus_id`].
+    pub fn key(&self) -> EventId {
+        EventId::new(key_of(self.platform, &self.bot, &self.id))
+    }
 }
 
 /// What happened in a chat.

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// How many shards the subjects of the bus are spread over (architecture, "Scale-out").
 pub const SHARDS: u32 = 64;
 
+/// Stands between a person's id and a bot's name in the id of their chat.
+const CHAT_MARK: char = '~';
+
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -98,6 +101,23 @@ impl ChannelId {
     pub fn shard(&self) -> u32 {
         shard_of(self.as_str())
     }
+
+    /// The id of this person's 1:1 chat with `bot`, for while the plain id is their chat with
+    /// another bot: `<id>~<bot>`. No platform has `~` in its ids.
+    #[must_use]
+    pub fn chat_with(&self, bot: &str) -> Self {
+        Self(format!("{}{CHAT_MARK}{bot}", self.0))
+    }
+
+    /// The id by which the platform knows the chat: without what [`ChannelId::chat_with`] added.
+    pub fn on_platform(&self) -> &str {
+        self.0.split_once(CHAT_MARK).map_or(self.as_str(), |(id, _)| id)
+    }
+
+    /// Whether it is an id as platforms have them: not one of [`ChannelId::chat_with`].
+    pub fn is_plain(&self) -> bool {
+        !self.0.contains(CHAT_MARK)
+    }
 }
 
 /// The shard of any text, for events that have no channel.
@@ -117,5 +137,13 @@ mod tests {
         // Changing these would send a channel's events to another worker during an upgrade.
         assert_eq!(shard_of(""), 0x811c_9dc5 % SHARDS);
         assert_eq!(ChannelId::from("C0123456789abcdef0123456789abcdef").shard(), 18);
+    }
+
+    #[test]
+    fn a_chat_with_another_bot_has_an_id_of_its_own() {
+        let (plain, other) = (ChannelId::from("U1"), ChannelId::from("U1").chat_with("shop"));
+        assert_eq!(other.as_str(), "U1~shop");
+        assert_eq!((plain.on_platform(), other.on_platform()), ("U1", "U1"));
+        assert!(plain.is_plain() && !other.is_plain());
     }
 }

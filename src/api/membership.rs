@@ -30,7 +30,7 @@ impl Api {
         let Ok(directory) = self.bots.of_channel(&known.bot) else {
             return Ok(None);
         };
-        let foreign = known.kind == ChannelKind::User && channel.as_str() != user.as_str();
+        let foreign = known.kind == ChannelKind::User && channel.on_platform() != user.as_str();
         let now = self.clock.now();
         if foreign || !self.store.claim_membership_check(channel, user, now, ASK_AGAIN).await? {
             return Ok(None);

@@ -84,7 +84,9 @@ impl Consumers {
                 continue;
             }
             let since = *orphaned.entry(consumer.name.clone()).or_insert_with(Instant::now);
-            if self.is_abandoned(&consumer, since) && self.bus.remove_consumer(&consumer.name).await? {
+            if self.is_abandoned(&consumer, since)
+                && self.bus.remove_consumer(&consumer.name).await?
+            {
                 warn!(consumer = consumer.name, "removed a consumer that nobody serves");
                 continue;
             }

@@ -161,7 +161,8 @@ impl App {
         let serving = serve(listener, router, stop.clone());
         let Self { config, bus, store, metrics, replica, .. } = self;
         if let Some((listener, handle)) = metrics {
-            let router = ops::metrics_router(handle, bus.clone(), config.workers.lease, replica.clone());
+            let router =
+                ops::metrics_router(handle, bus.clone(), config.workers.lease, replica.clone());
             tasks.spawn(logged("metrics", serve(listener, router, stop.clone())));
         }
         let served = serving.await;

@@ -149,7 +149,9 @@ impl Registration {
                     None => std::future::pending().await,
                 }
             };
-            let wait = async { tokio::select! { () = pause => {}, () = changed => {} } };
+            let wait = async {
+                tokio::select! { () = pause => {}, () = changed => {} }
+            };
             stop.run_until_cancelled(wait).await;
         }
         let ended = self.store.unregister_process(&self.process.id);
@@ -193,10 +195,7 @@ fn shared_settings(config: &Config) -> BTreeMap<String, String> {
         ("login.user_prefix", config.login.user_prefix.clone()),
         ("bus_limits.max_backlog", config.bus_limits.max_backlog.to_string()),
         ("bus_limits.replicas", config.bus_limits.replicas.to_string()),
-        (
-            "bus_limits.dedupe_window_seconds",
-            config.bus_limits.dedupe_window.as_secs().to_string(),
-        ),
+        ("bus_limits.dedupe_window_seconds", config.bus_limits.dedupe_window.as_secs().to_string()),
     ];
     settings.into_iter().map(|(name, value)| (format!("the setting {name}"), value)).collect()
 }
@@ -283,6 +282,9 @@ mod tests {
         assert!(text.starts_with("the bus is another one than that of the process 7 on one"));
         let other = process(&[(BUS, "a"), ("the setting media.max_bytes", "6")]);
         let text = difference(&own, &other);
-        assert!(text.starts_with("the setting media.max_bytes is \"5\" here and \"6\" in"), "{text}");
+        assert!(
+            text.starts_with("the setting media.max_bytes is \"5\" here and \"6\" in"),
+            "{text}"
+        );
     }
 }

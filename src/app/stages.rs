@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use chatkeep_core::event::Event;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_workers::assistant::{Assistant, ReplyPolicy};
 use chatkeep_workers::backup::Backup;
+use chatkeep_workers::gate::{Gate, Gated};
 use chatkeep_workers::graves::Graves;
 use chatkeep_workers::media::{Brake, Media, MediaLimits, Reminder};
 use chatkeep_workers::members::Members;
@@ -35,12 +37,12 @@ impl Starter<'_> {
             let (store, clock) = (app.store.clone(), Arc::clone(&app.clock));
             match stage {
                 StageName::Backup => {
-                    self.run(Backup { store, bus: app.bus.clone(), clock, batch });
+                    self.gated(Backup { store, bus: app.bus.clone(), clock, batch });
                 }
                 StageName::Members => {
-                    self.run(Members::new(store, app.bots.clone(), clock, batch));
+                    self.gated(Members::new(store, app.bots.clone(), clock, batch));
                 }
-                StageName::Assistant => self.run(self.assistant()),
+                StageName::Assistant => self.gated(self.assistant()),
                 StageName::Media => self.media().await?,
             }
         }
@@ -145,6 +147,15 @@ impl Starter<'_> {
             config: app.config.retention,
         };
         self.tasks.spawn(retention.run(self.stop.clone()));
+    }
+
+    /// Runs a stage of platform events, which sees only what its channel's own bot sent.
+    fn gated<S: Stage<Item = Event>>(&self, stage: S) {
+        let app = self.app;
+        let bots = app.config.line.iter().map(|bot| bot.name.clone()).collect();
+        let (store, health) = (app.store.clone(), app.health.clone());
+        let gate = Gate::new(store, Arc::clone(&app.clock), health, bots);
+        self.run(Gated::new(stage, gate));
     }
 
     fn run<S: Stage>(&self, stage: S) {

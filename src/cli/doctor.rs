@@ -152,14 +152,16 @@ async fn open_indexes(context: &Context, running: bool) -> anyhow::Result<Vec<Lo
         let mut indexes = Vec::new();
         let folders = replica::folders(&first)?;
         for folder in &folders {
-            let name = if folders.len() == 1 { String::new() } else { folder.display().to_string() };
+            let name =
+                if folders.len() == 1 { String::new() } else { folder.display().to_string() };
             if let Some(index) = MessageIndex::open_existing(folder)? {
                 indexes.push(LocalIndex { name, index, running });
             }
         }
         Ok(indexes)
     };
-    let indexes = tokio::task::spawn_blocking(open).await?.context("cannot open the search index")?;
+    let indexes =
+        tokio::task::spawn_blocking(open).await?.context("cannot open the search index")?;
     if indexes.is_empty() {
         eprintln!("chatkeep: there is no search index here, so it is not checked");
     }

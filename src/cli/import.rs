@@ -27,6 +27,10 @@ pub(super) struct Args {
     /// Makes this user a member of and a subscriber to the channel first, and the channel known.
     #[arg(long, value_name = "ID")]
     user: Option<String>,
+    /// The bot that the channel belongs to, where it belongs to none yet [default: the only one
+    /// that is configured].
+    #[arg(long, value_name = "BOT")]
+    bot: Option<String>,
     /// auto, jsonl or line.
     #[arg(long, default_value = "auto")]
     format: String,
@@ -86,7 +90,9 @@ async fn import(
     if args.dry_run {
         return read(context, store, args, channel, form, zone).await;
     }
+    let bot = args.bot(context)?;
     open_channel(context, store, channel, args.user.as_deref()).await?;
+    give_bot(context, store, channel, bot).await?;
     read(context, store, args, channel, form, zone).await
 }
 
@@ -156,6 +162,28 @@ async fn open_channel(
     Ok(())
 }
 
+/// Gives a channel that belongs to no bot to `bot`. Without one it stays nobody's, so that no bot
+/// of several comes by what is imported.
+async fn give_bot(
+    context: &Context,
+    store: &Store,
+    channel: &ChannelId,
+    bot: Option<&str>,
+) -> anyhow::Result<()> {
+    if store.channel(channel).await?.is_none_or(|channel| !channel.bot.is_empty()) {
+        return Ok(());
+    }
+    if let Some(bot) = bot {
+        store.assign_channel(channel, bot, context.clock.now()).await?;
+    } else {
+        eprintln!(
+            "chatkeep: {channel} belongs to no bot, so that events about it are ignored; \
+             `chatkeep channel assign` gives it one"
+        );
+    }
+    Ok(())
+}
+
 /// What a LINE id is the id of.
 fn kind_of(channel: &ChannelId) -> Option<ChannelKind> {
     match channel.as_str().chars().next()? {
@@ -167,6 +195,19 @@ fn kind_of(channel: &ChannelId) -> Option<ChannelKind> {
 }
 
 impl Args {
+    /// The bot of a channel that belongs to none.
+    fn bot<'a>(&'a self, context: &'a Context) -> Result<Option<&'a str>, Unfit> {
+        let bots = &context.config.line;
+        let Some(bot) = self.bot.as_deref() else {
+            let [only] = bots.as_slice() else { return Ok(None) };
+            return Ok(Some(&only.name));
+        };
+        if bots.iter().all(|line| line.name != bot) {
+            return Err(Unfit(format!("--bot: no bot named {bot:?} is configured")));
+        }
+        Ok(Some(bot))
+    }
+
     fn form(&self) -> Result<Form, Unfit> {
         let unknown =
             || Unfit(format!("there is no format {:?}; allowed: auto, jsonl, line", self.format));

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod bus;
+mod channel;
 mod dead;
 mod doctor;
 mod export;
@@ -78,6 +79,9 @@ enum Command {
     /// Users and their plans.
     #[command(subcommand)]
     User(user::Command),
+    /// Channels and the bots that they belong to.
+    #[command(subcommand)]
+    Channel(channel::Command),
     /// API keys.
     #[command(subcommand)]
     Key(key::Command),
@@ -173,6 +177,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
             Command::Serve(args) => Box::pin(serve::run(context, &args)).await,
             Command::Migrate => migrate(&context).await,
             Command::User(command) => user::run(&context, command).await,
+            Command::Channel(command) => channel::run(&context, command).await,
             Command::Key(command) => key::run(&context, command).await,
             Command::Export(args) => export::run(&context, &args).await,
             Command::Import(args) => Box::pin(import::run(&context, &args)).await,

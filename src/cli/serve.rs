@@ -42,7 +42,13 @@ impl Args {
     fn duties(&self) -> Result<Duties, Unfit> {
         let all = Duties::default();
         Ok(Duties {
-            roles: chosen("--roles", &self.roles, all.roles, Role::parse, "ingress, api, worker, search")?,
+            roles: chosen(
+                "--roles",
+                &self.roles,
+                all.roles,
+                Role::parse,
+                "ingress, api, worker, search",
+            )?,
             stages: chosen(
                 "--stages",
                 &self.stages,

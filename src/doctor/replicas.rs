@@ -144,7 +144,8 @@ fn take(
         let unnamed = findings.unnamed;
         report.skip(format!("{}: {unnamed} more messages differ", known(name)));
     }
-    let drifts = findings.drifts.into_iter().map(|(channel, message, drift)| ((channel, message), drift));
+    let drifts =
+        findings.drifts.into_iter().map(|(channel, message, drift)| ((channel, message), drift));
     let drifts: BTreeMap<_, _> = drifts.collect();
     (!drifts.is_empty()).then(|| (name.to_owned(), drifts))
 }

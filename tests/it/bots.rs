@@ -13,10 +13,10 @@ use crate::stack::{DEADLINE, Ground, Parts, SECRET, Stack, TOKEN};
 on_both!(each_bot_serves_its_own_groups);
 
 /// A second LINE account.
-struct Help;
+pub(crate) struct Help;
 
 impl Help {
-    const SECRET: &str = "secret-of-help";
+    pub(crate) const SECRET: &str = "secret-of-help";
     const TOKEN: &str = "token-of-help";
 
     async fn start() -> Emulator {
@@ -40,19 +40,19 @@ fn section(name: &str, secret: &str, token: &str, line: &Emulator) -> String {
 }
 
 /// A running program with two bots, and a group of each. The stack's emulator is the shop's.
-struct Two {
-    stack: Stack,
-    help: Emulator,
-    shop_group: (Chat, Vec<User>),
-    help_group: (Chat, Vec<User>),
+pub(crate) struct Two {
+    pub(crate) stack: Stack,
+    pub(crate) help: Emulator,
+    pub(crate) shop_group: (Chat, Vec<User>),
+    pub(crate) help_group: (Chat, Vec<User>),
     /// Keys of an owner of each.
-    keys: [String; 2],
+    pub(crate) keys: [String; 2],
     /// The settings of the shop alone.
     shop_only: String,
 }
 
 impl Two {
-    async fn start(parts: Parts) -> Self {
+    pub(crate) async fn start(parts: Parts) -> Self {
         let (mut ground, shop, help) =
             (Ground::new(parts).await, emulator().await, Help::start().await);
         let file = |name: &str, text: &str| {
@@ -79,7 +79,7 @@ impl Two {
         Self { stack, help, shop_group, help_group, keys, shop_only }
     }
 
-    async fn post(&self, path: &str, body: &str, secret: &str) -> (StatusCode, Value) {
+    pub(crate) async fn post(&self, path: &str, body: &str, secret: &str) -> (StatusCode, Value) {
         let url = format!("http://{}{path}", self.stack.ground.address);
         let signature = signature(secret, body.as_bytes());
         let request = http::client(DEADLINE).post(url).header("X-Line-Signature", signature);

@@ -7,6 +7,7 @@ mod api;
 mod assistants;
 mod blobs;
 mod bots;
+mod bots_apart;
 mod demo;
 mod doctor;
 mod erasure;

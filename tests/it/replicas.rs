@@ -16,7 +16,10 @@ use crate::pipeline::on_both;
 use crate::stack::{DEADLINE, Ground, Parts, Stack};
 
 /// A process beside others, on an address of its own.
-fn program(stack: &Stack, args: &[&str]) -> (crate::harness::process::Program, std::net::SocketAddr) {
+fn program(
+    stack: &Stack,
+    args: &[&str],
+) -> (crate::harness::process::Program, std::net::SocketAddr) {
     let address = ports::free();
     let program = stack
         .ground
@@ -189,7 +192,8 @@ async fn consumers_that_nobody_serves_are_told_and_removed() {
         assert_eq!(answer.status(), StatusCode::OK);
         answer.json::<Value>().await.unwrap()["problems"].clone()
     };
-    until("it is told", DEADLINE, async || problems().await.to_string().contains("forgotten")).await;
+    until("it is told", DEADLINE, async || problems().await.to_string().contains("forgotten"))
+        .await;
     assert!(stack.metrics().await.contains("chatkeep_problem{part=\"consumer:forgotten\"} 1"));
     let listed = stack.ground.command(&stack.line, &["bus", "consumers"]).await;
     assert!(listed.contains("forgotten") && !listed.contains("indexer"), "{listed}");

@@ -49,7 +49,7 @@ impl Graves {
         let letters = self.bus.dead_letters(LETTERS).await?;
         let mut by_message: BTreeMap<(ChannelId, MessageId), Vec<String>> = BTreeMap::new();
         for letter in &letters {
-            if let Some(message) = message_of(letter) {
+            for message in messages_of(letter) {
                 by_message.entry(message).or_default().push(letter.id.clone());
             }
         }
@@ -73,13 +73,18 @@ impl Graves {
     }
 }
 
-/// The message that a dead letter tells the content of.
-fn message_of(letter: &DeadLetter) -> Option<(ChannelId, MessageId)> {
-    let event = decode_event(&letter.payload).ok()?;
-    match event.kind {
-        EventKind::Message(message) | EventKind::Edited(message) => {
-            Some((event.channel?.id, message.id))
-        }
-        _ => None,
-    }
+/// The message that a dead letter tells the content of, in every channel that it may be kept in: a
+/// person's chat with one of several bots is a channel of its own.
+fn messages_of(letter: &DeadLetter) -> Vec<(ChannelId, MessageId)> {
+    let Ok(event) = decode_event(&letter.payload) else {
+        return Vec::new();
+    };
+    let (EventKind::Message(message) | EventKind::Edited(message)) = event.kind else {
+        return Vec::new();
+    };
+    let channels = event.channel.into_iter().flat_map(|channel| {
+        let chat = channel.id.chat_with(&event.bot);
+        [channel.id, chat]
+    });
+    channels.map(|channel| (channel, message.id.clone())).collect()
 }

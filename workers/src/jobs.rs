@@ -45,7 +45,8 @@ pub fn media_job(
     cause: &str,
 ) -> Result<Outgoing, serde_json::Error> {
     let subject = format!("{}.{MEDIA}.{}", Stream::Jobs.prefix(), channel.shard());
-    let id = format!("{MEDIA}:{cause}:{channel}:{message}");
+    let asks = bot.as_deref().unwrap_or_default();
+    let id = format!("{MEDIA}:{cause}:{asks}:{channel}:{message}");
     let job = MediaJob { v: 1, channel, message, bot };
     Ok(Outgoing { subject, id, payload: serde_json::to_vec(&job)?.into() })
 }

@@ -6,6 +6,7 @@
 
 pub mod assistant;
 pub mod backup;
+pub mod gate;
 pub mod graves;
 pub mod jobs;
 pub mod media;

@@ -26,10 +26,12 @@ impl Blobs {
             Err(error) => return Err(BlobError::Backend(error)),
         }
         let read = self.read_identity(&key).await?;
-        read.ok_or_else(|| BlobError::Backend(Backend::NotFound {
-            path: key.to_string(),
-            source: "the identity was written and is not there".into(),
-        }))
+        read.ok_or_else(|| {
+            BlobError::Backend(Backend::NotFound {
+                path: key.to_string(),
+                source: "the identity was written and is not there".into(),
+            })
+        })
     }
 
     async fn read_identity(&self, key: &Path) -> Result<Option<String>, BlobError> {

@@ -315,7 +315,10 @@ impl LoggedChanges {
 /// The events whose subject has to be read again. Every other change of a message is logged by
 /// [`log_messages`].
 pub(super) fn changes_index(kind: &str) -> bool {
-    let kinds =
-        [HappeningKind::MessageReceived, HappeningKind::MessageEdited, HappeningKind::MessageUnsent];
+    let kinds = [
+        HappeningKind::MessageReceived,
+        HappeningKind::MessageEdited,
+        HappeningKind::MessageUnsent,
+    ];
     kinds.iter().any(|known| known.name() == kind)
 }

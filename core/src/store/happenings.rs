@@ -103,14 +103,14 @@ const ADD: &str = "
     FROM json_each($1)";
 
 /// PostgreSQL commits transactions in another order than they take their numbers, so a reader
-/// goes by transaction, and only as far as none is running any more.
+/// goes by transaction, and only as far as none of this database is running any more.
 pub(super) const WINDOW_END: Sql = Sql {
     sqlite: "SELECT CAST(0 AS BIGINT), MAX(seq) FROM (
                  SELECT seq FROM happenings WHERE $1 = $1 AND seq > $2 ORDER BY seq LIMIT $3) w",
     postgres: "SELECT tx, seq FROM (
                    SELECT tx, seq FROM happenings
                    WHERE (tx, seq) > ($1, $2)
-                     AND tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+                     AND tx < (SELECT chatkeep_log_bound(pg_current_snapshot()))
                    ORDER BY tx, seq LIMIT $3) w
                ORDER BY tx DESC, seq DESC LIMIT 1",
 };

@@ -43,18 +43,24 @@ struct NoticeRow {
     used_bytes: i64,
     tell_usage: i64,
     bot: Option<String>,
+    channel_id: Option<String>,
 }
 
+/// A person has a chat with each bot, the first of them under their own id
+/// ([`ChannelId::chat_with`](crate::id::ChannelId::chat_with)).
 const UNTOLD: &str = "
     SELECT n.notice_id, n.user_id, n.status, n.created_at, u.plan, u.used_bytes,
-           u.tell_usage, c.bot,
+           u.tell_usage, c.bot, c.channel_id,
            (SELECT t.status FROM usage_notices t
             WHERE t.user_id = n.user_id AND t.outcome = 'sent'
             ORDER BY t.notice_id DESC LIMIT 1) AS last_told
     FROM usage_notices n
     JOIN users u ON u.user_id = n.user_id
-    LEFT JOIN channels c ON c.channel_id = n.user_id AND c.type = 'user'
-                        AND c.enabled_at >= c.disabled_at
+    LEFT JOIN channels c ON c.channel_id =
+        (SELECT MIN(o.channel_id) FROM channels o
+         WHERE o.type = 'user' AND o.enabled_at >= o.disabled_at
+           AND (o.channel_id = n.user_id OR (o.channel_id > n.user_id || '~'
+                                         AND o.channel_id < n.user_id || '~~')))
     WHERE n.told_at IS NULL
       AND n.notice_id = (SELECT MAX(m.notice_id) FROM usage_notices m WHERE m.user_id = n.user_id)
     ORDER BY n.notice_id LIMIT $1";
@@ -133,7 +139,9 @@ impl TryFrom<NoticeRow> for UsageNotice {
     fn try_from(row: NoticeRow) -> Result<Self, StoreError> {
         let id = row.user_id.as_str();
         let status = |name: &str| parsed(UsageStatus::parse(name), "usage_notices", "status", id);
-        let chat = |bot| (bot, ChannelRef { id: id.into(), kind: ChannelKind::User });
+        let chat = row.bot.zip(row.channel_id);
+        let chat =
+            chat.map(|(bot, id)| (bot, ChannelRef { id: id.into(), kind: ChannelKind::User }));
         let plan = parsed(Plan::parse(&row.plan), "users", "plan", id)?;
         Ok(Self {
             id: row.notice_id,
@@ -142,7 +150,7 @@ impl TryFrom<NoticeRow> for UsageNotice {
             last_told: row.last_told.as_deref().map_or(Ok(UsageStatus::Ok), status)?,
             usage: Usage::new(row.used_bytes, plan),
             wanted: row.tell_usage != 0,
-            chat: row.bot.map(chat),
+            chat,
             user: row.user_id.into(),
         })
     }

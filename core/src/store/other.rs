@@ -57,10 +57,12 @@ impl Store {
         if events.is_empty() {
             return Ok(());
         }
+        let keys: Vec<_> = events.iter().map(|(event, _)| event.key()).collect();
         let mut rows: Vec<_> = events
             .iter()
-            .map(|(event, kind)| OtherEvent {
-                id: event.id.as_str(),
+            .zip(&keys)
+            .map(|((event, kind), key)| OtherEvent {
+                id: key.as_str(),
                 c: event.channel.as_ref().map(|channel| channel.id.as_str()),
                 kind,
                 at: event.at.millis(),

@@ -83,10 +83,8 @@ const REGISTER: Sql = at_now!(
     " AS now) n WHERE TRUE
      ON CONFLICT (process_id) DO UPDATE SET seen_at = excluded.seen_at, shared = excluded.shared"
 );
-const HEARTBEAT: Sql = at_now!(
-    "UPDATE processes SET search = $2, seen_at = ",
-    " WHERE process_id = $1"
-);
+const HEARTBEAT: Sql =
+    at_now!("UPDATE processes SET search = $2, seen_at = ", " WHERE process_id = $1");
 const UNREGISTER: &str = "DELETE FROM processes WHERE process_id = $1";
 const FORGET: Sql = at_now!("DELETE FROM processes WHERE seen_at < ", " - $1");
 const ADD_CHECK: Sql = at_now!(
@@ -207,8 +205,7 @@ async fn add(tx: &mut Tx, process: &NewProcess) -> Result<(), StoreError> {
         (serde_json::to_string(&process.roles)?, serde_json::to_string(&process.stages)?);
     let shared = serde_json::to_string(&process.shared)?;
     // The age is no part of the key: an old registration of a dead process goes with the next one.
-    let _: Vec<(i64,)> =
-        run!(tx, FORGET, |sql, c| query_as(sql).bind(FORGOTTEN).fetch_all(c))?;
+    let _: Vec<(i64,)> = run!(tx, FORGET, |sql, c| query_as(sql).bind(FORGOTTEN).fetch_all(c))?;
     let _: Vec<(i64,)> = run!(tx, REGISTER, |sql, c| query_as(sql)
         .bind(&process.id)
         .bind(&process.host)
@@ -232,9 +229,8 @@ impl TryFrom<Row> for ProcessRecord {
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
         let Row(id, host, pid, version, roles, stages, shared, search, started_at, age) = row;
-        let list = |json: &str, column| {
-            parsed(serde_json::from_str(json).ok(), "processes", column, &id)
-        };
+        let list =
+            |json: &str, column| parsed(serde_json::from_str(json).ok(), "processes", column, &id);
         let (roles, stages) = (list(&roles, "roles")?, list(&stages, "stages")?);
         let shared = parsed(serde_json::from_str(&shared).ok(), "processes", "shared", &id)?;
         let pid = u32::try_from(pid).unwrap_or_default();

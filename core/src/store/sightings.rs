@@ -23,7 +23,9 @@ pub struct Sighting {
     pub channel: ChannelRef,
     /// On which platform.
     pub platform: PlatformKind,
-    /// By which bot; empty for none, as where a channel is imported.
+    /// By which bot, which a channel that nobody knew belongs to; empty for none, as where a
+    /// channel is imported. Evidence counts whichever bot it is by: [`Store::admit`] says what to
+    /// bring here.
     pub bot: String,
     /// When, by the platform's clock.
     pub at: Timestamp,
@@ -55,9 +57,6 @@ const SAVE_CHANNELS: &str = "
            CAST(value ->> 'off' AS BIGINT)
     FROM json_each($1) WHERE TRUE
     ON CONFLICT (channel_id) DO UPDATE SET
-        bot = CASE WHEN excluded.bot <> ''
-                        AND (channels.bot = '' OR excluded.enabled_at > channels.enabled_at)
-                   THEN excluded.bot ELSE channels.bot END,
         created_at = CASE WHEN excluded.created_at < channels.created_at
                           THEN excluded.created_at ELSE channels.created_at END,
         enabled_at = CASE WHEN excluded.enabled_at > channels.enabled_at
@@ -65,8 +64,7 @@ const SAVE_CHANNELS: &str = "
         disabled_at = CASE WHEN excluded.disabled_at > channels.disabled_at
                            THEN excluded.disabled_at ELSE channels.disabled_at END
     WHERE excluded.created_at < channels.created_at OR excluded.enabled_at > channels.enabled_at
-       OR excluded.disabled_at > channels.disabled_at
-       OR (channels.bot = '' AND excluded.bot <> '')";
+       OR excluded.disabled_at > channels.disabled_at";
 
 const SAVE_USERS: &str = "
     INSERT INTO users (user_id, created_at)
@@ -218,9 +216,7 @@ fn merged(sightings: &[Sighting]) -> Merged<'_> {
         });
         channel.first = channel.first.min(at);
         match &sighting.kind {
-            SightingKind::BotJoined if at > channel.on => {
-                (channel.on, channel.bot) = (at, &sighting.bot);
-            }
+            SightingKind::BotJoined => channel.on = channel.on.max(at),
             SightingKind::BotLeft => channel.off = channel.off.max(at),
             _ => {}
         }

@@ -81,15 +81,39 @@ const SAVE: &str = "
     ON CONFLICT (channel_id, user_id) DO UPDATE SET created_at = excluded.created_at,
         cancelled_at = 0, bytes_at_subscribe = excluded.bytes_at_subscribe";
 
-/// The first to subscribe a channel without an owner becomes its owner.
-const CLAIM: &str = "
-    UPDATE members SET role = 'owner', role_at = $3
-    WHERE channel_id = $1 AND user_id = $2
-      AND NOT EXISTS (SELECT 1 FROM members o WHERE o.channel_id = $1 AND o.role = 'owner')";
+/// Whether somebody, who is `m`, is in the channel and more than a guest.
+macro_rules! takes_part {
+    () => {
+        "m.role <> 'guest' AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at
+                                    AND m.left_at >= m.last_seen_at)"
+    };
+}
+
+/// Owners who left become members when somebody else is about to own the channel: should they come
+/// back, there is one owner all the same.
+const DEPOSE: &str = concat!(
+    "UPDATE members SET role = 'member', role_at = $3
+     WHERE channel_id = $1 AND user_id <> $2 AND role = 'owner'
+       AND left_at > 0 AND left_at >= joined_at AND left_at >= last_seen_at
+       AND EXISTS (SELECT 1 FROM members m WHERE m.channel_id = $1 AND m.user_id = $2 AND ",
+    takes_part!(),
+    ")"
+);
+
+/// The first to subscribe a channel without an active owner becomes its owner. The channel's row is
+/// locked, which coming and going lock, too.
+const CLAIM: &str = concat!(
+    "UPDATE members SET role = 'owner', role_at = $3
+     WHERE channel_id = $1 AND user_id = $2 AND role <> 'owner'
+       AND NOT EXISTS (SELECT 1 FROM members o WHERE o.channel_id = $1 AND o.role = 'owner')
+       AND EXISTS (SELECT 1 FROM members m WHERE m.channel_id = $1 AND m.user_id = $2 AND ",
+    takes_part!(),
+    ")"
+);
 
 const ENABLE: &str = "
     UPDATE channels SET enabled_at = $2
-    WHERE channel_id = $1 AND (enabled_at = 0 OR disabled_at >= enabled_at) AND enabled_at < $2";
+    WHERE channel_id = $1 AND enabled_at = 0 AND disabled_at = 0";
 
 const CANCEL: &str =
     "UPDATE subscriptions SET cancelled_at = $3 WHERE channel_id = $1 AND user_id = $2";
@@ -116,8 +140,9 @@ const USAGE: &str = "
     WHERE s.user_id = $1 AND s.cancelled_at = 0 ORDER BY s.channel_id";
 
 impl Store {
-    /// Subscribes a user to a channel. What is kept so far is the baseline; the first subscriber
-    /// of a channel without an owner becomes its owner.
+    /// Subscribes a user to a channel. What is kept so far is the baseline. Whoever does so while
+    /// the channel has no active owner becomes its owner, also when they subscribe already; owners
+    /// who left become members.
     ///
     /// # Errors
     /// When the database fails.
@@ -233,6 +258,7 @@ async fn subscribe_in(
         .bind(user.as_str())
         .fetch_optional(c))?;
     if known.is_some_and(|row| row.cancelled_at == 0) {
+        claim_ownership(tx, channel, user, now).await?;
         return Ok(Subscribed::Already);
     }
     // Not before anything that is kept, so that time alone tells what is in the baseline.
@@ -240,13 +266,26 @@ async fn subscribe_in(
     let (c, u) = (channel.as_str(), user.as_str());
     let others = has_subscribers(tx, channel).await?;
     exec!(tx, query(SAVE).bind(c).bind(u).bind(since).bind(bytes))?;
-    exec!(tx, query(CLAIM).bind(c).bind(u).bind(since))?;
+    claim_ownership(tx, channel, user, Timestamp::from_millis(since)).await?;
     exec!(tx, query(ENABLE).bind(c).bind(since))?;
     if !others {
         note(tx, channel, Timestamp::from_millis(since), Presence::Subscribed).await?;
     }
     resume(tx, &BTreeSet::from([channel.clone()]), now).await?;
     Ok(Subscribed::New)
+}
+
+/// Makes a user the owner of a channel that has no active one.
+async fn claim_ownership(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    user: &UserId,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let (c, u) = (channel.as_str(), user.as_str());
+    exec!(tx, query(DEPOSE).bind(c).bind(u).bind(at.millis()))?;
+    exec!(tx, query(CLAIM).bind(c).bind(u).bind(at.millis()))?;
+    Ok(())
 }
 
 async fn unsubscribe_in(

@@ -143,6 +143,7 @@ impl Postgres {
             "unix_socket_directories=".to_owned(),
             // Many tests at once, each with pools of its own.
             "max_connections=400".to_owned(),
+            "max_prepared_transactions=10".to_owned(),
             "timezone=UTC".to_owned(),
         ];
         if self.durability == Durability::Process {
@@ -190,6 +191,11 @@ impl TestDb {
     /// The address for clients.
     pub(crate) fn url(&self) -> String {
         self.url_through(self.address)
+    }
+
+    /// The address for clients of another role.
+    pub(crate) fn url_as(&self, role: &str) -> String {
+        format!("postgres://{role}@{}/{}", self.address, self.name)
     }
 
     /// The same database behind a proxy.

@@ -8,7 +8,7 @@ mod media;
 mod modes;
 pub(crate) mod notices;
 mod outage;
-mod picture;
+pub(crate) mod picture;
 mod shuffle;
 mod silence;
 

@@ -31,8 +31,8 @@ async fn read(store: &Store, channels: &[&str], after: Place, limit: u32) -> Fee
     store.happenings(reader, after, limit).await.unwrap()
 }
 
-/// Everything after a place, once as much is there: on PostgreSQL a transaction that runs
-/// anywhere in the server holds back what was committed after it began.
+/// Everything after a place, once as much is there: on PostgreSQL a transaction that is running
+/// holds back what was committed after it began.
 async fn all(store: &Store, channels: &[&str], count: usize) -> Vec<Happening> {
     let mut seen = Vec::new();
     let mut after = Place::default();

@@ -16,7 +16,6 @@ on_both!(
     names_and_summaries,
     listing_pages_and_filters,
     channels_of_a_person,
-    the_bot_of_a_channel_is_the_one_that_came_last,
 );
 
 async fn late_events_change_nothing_newer(fixture: Fixture) {
@@ -147,43 +146,4 @@ async fn channels_of_a_person(fixture: Fixture) {
     let after =
         fixture.store.channels_of(&"U1".into(), None, Some(&"C1".into()), 10).await.unwrap();
     assert_eq!(after.len(), 1);
-}
-
-async fn the_bot_of_a_channel_is_the_one_that_came_last(fixture: Fixture) {
-    let of = |bot: &str, channel: &str, time: i64, kind: SightingKind| {
-        let bot = bot.to_owned();
-        chatkeep_core::store::Sighting { bot, ..sighting(channel, time, kind) }
-    };
-    let bot =
-        async |channel: &str| fixture.store.channel(&channel.into()).await.unwrap().unwrap().bot;
-    let events = |channel: &str| {
-        [
-            of("old", channel, 10, SightingKind::BotJoined),
-            of("old", channel, 20, SightingKind::BotLeft),
-            of("new", channel, 30, SightingKind::BotJoined),
-            of("old", channel, 40, SightingKind::Present("U1".into())),
-        ]
-    };
-    for turn in 0..4 {
-        let channel = format!("C{turn}");
-        let mut events = events(&channel);
-        events.rotate_left(turn);
-        if turn % 2 == 0 {
-            fixture.store.sight(&events, at(100)).await.unwrap();
-        }
-        for event in &events {
-            fixture.store.sight(std::slice::from_ref(event), at(101)).await.unwrap();
-        }
-        assert_eq!(bot(&channel).await, "new", "{turn}");
-    }
-    // Imported: no bot is known until one is heard of, and that one stays.
-    let kind = chatkeep_core::event::ChannelKind::Group;
-    fixture.store.add_user(&"U1".into(), None, at(1)).await.unwrap();
-    fixture.store.open_for_import(&"C9".into(), kind, &"U1".into(), at(1)).await.unwrap();
-    assert_eq!(bot("C9").await, "");
-    for name in ["shop", "", "other"] {
-        let present = of(name, "C9", 50, SightingKind::Present("U1".into()));
-        fixture.store.sight(&[present], at(100)).await.unwrap();
-        assert_eq!(bot("C9").await, "shop");
-    }
 }

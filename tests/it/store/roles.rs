@@ -13,6 +13,9 @@ on_both!(
     people_who_left_set_nothing,
     two_owners_of_one_moment_agree,
     a_person_is_asked_about_once_in_a_while,
+    an_owner_who_left_makes_room_for_another,
+    one_of_many_becomes_the_owner,
+    an_owner_who_comes_back_meanwhile_stays_or_not,
 );
 
 async fn set(fixture: &Fixture, by: &str, user: &str, role: Role) -> RoleSet {
@@ -124,4 +127,71 @@ async fn a_person_is_asked_about_once_in_a_while(fixture: Fixture) {
     store.release_membership_check(&"C1".into(), &"U1".into()).await.unwrap();
     assert!(!claim("C2", "U1", 1_001).await, "only what was released is free");
     assert!(claim("C1", "U1", day + 1_003).await);
+}
+
+/// Everybody who owns the channel, whether they are in it or not.
+async fn owners(fixture: &Fixture) -> Vec<String> {
+    let owners = fixture.store.members(&"C1".into(), Some(Role::Owner), None, None, 99).await;
+    owners.unwrap().into_iter().map(|member| member.user.into_string()).collect()
+}
+
+async fn go(fixture: &Fixture, user: &str, time: i64) {
+    let left = sighting("C1", time, SightingKind::Left(user.into()));
+    fixture.store.sight(&[left], at(time)).await.unwrap();
+}
+
+async fn an_owner_who_left_makes_room_for_another(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.subscribe("C1", "U3", 51).await;
+    assert_eq!(owners(&fixture).await, ["U1"], "there is an owner");
+    go(&fixture, "U1", 60).await;
+    go(&fixture, "U2", 61).await;
+    // Whoever takes no part takes nothing over.
+    fixture.subscribe("C1", "U4", 62).await;
+    fixture.subscribe("C1", "U2", 63).await;
+    assert_eq!(owners(&fixture).await, ["U1"]);
+    // They subscribe already, and do so again.
+    fixture.subscribe("C1", "U3", 64).await;
+    assert_eq!(owners(&fixture).await, ["U3"]);
+    assert_eq!(set(&fixture, "U3", "U4", Role::Member).await, RoleSet::Done);
+    let back = sighting("C1", 70, SightingKind::Joined("U1".into()));
+    fixture.store.sight(&[back], at(70)).await.unwrap();
+    assert_eq!(role(&fixture, "U1").await, Role::Member);
+    fixture.subscribe("C1", "U1", 71).await;
+    assert_eq!(owners(&fixture).await, ["U3"]);
+    // Ending a subscription is no leaving.
+    fixture.store.unsubscribe(&"C1".into(), &"U3".into(), at(80)).await.unwrap();
+    fixture.subscribe("C1", "U4", 81).await;
+    assert_eq!(owners(&fixture).await, ["U3"]);
+}
+
+async fn one_of_many_becomes_the_owner(fixture: Fixture) {
+    let people: Vec<_> = (1..9).map(|n| format!("U{n}")).collect();
+    fixture.group("C1", &people.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    go(&fixture, "U1", 10).await;
+    join_all(people[1..].iter().map(|user| fixture.subscribe("C1", user, 20))).await;
+    let owners = owners(&fixture).await;
+    assert!(owners.len() == 1 && owners[0] != "U1", "{owners:?}");
+}
+
+/// The owner comes back while somebody subscribes: there is one owner, who is in the channel.
+async fn an_owner_who_comes_back_meanwhile_stays_or_not(fixture: Fixture) {
+    fixture.group("C1", &["U1", "U2"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    let mut owner = "U1".to_owned();
+    for round in 0..10 {
+        let time = 100 * (round + 1);
+        go(&fixture, &owner, time).await;
+        let other = if owner == "U1" { "U2" } else { "U1" };
+        let back = [sighting("C1", time + 1, SightingKind::Joined(owner.as_str().into()))];
+        let (back, ()) = tokio::join!(
+            fixture.store.sight(&back, at(time + 2)),
+            fixture.subscribe("C1", other, time + 3),
+        );
+        back.unwrap();
+        let owners = owners(&fixture).await;
+        assert_eq!(owners.len(), 1, "{owners:?}");
+        owner.clone_from(&owners[0]);
+    }
 }

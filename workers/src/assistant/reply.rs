@@ -35,8 +35,9 @@ impl Assistant {
     ) -> Result<(), Outcome> {
         // Before the claim: an event whose bot nobody knows can be answered later.
         let directory = self.bot_of(event)?;
+        let key = event.key();
         let intent = ReplyIntent {
-            event: &event.id,
+            event: &key,
             channel: &channel.id,
             source: planned.source,
             rule: planned.rule.as_ref(),
@@ -95,7 +96,7 @@ impl Assistant {
         if !self.policy.push_fallback {
             return Err(PlatformError::InvalidReplyToken);
         }
-        let key = retry_key(&event.id);
+        let key = retry_key(&event.key());
         directory.platform().push(channel, texts, &key).await
     }
 
@@ -137,15 +138,15 @@ impl Assistant {
         texts: &[String],
         given: &Result<Vec<MessageId>, &'static str>,
     ) -> Result<(), Outcome> {
-        let now = self.clock.now();
+        let (key, now) = (event.key(), self.clock.now());
         let ids = match given {
             Ok(ids) => ids,
             Err(reason) => {
-                return Ok(self.store.finish_reply(&event.id, Err(reason), &[], now).await?);
+                return Ok(self.store.finish_reply(&key, Err(reason), &[], now).await?);
             }
         };
         let own = self.own_messages(event, channel, texts, ids).await?;
-        Ok(self.store.finish_reply(&event.id, Ok(()), &own, now).await?)
+        Ok(self.store.finish_reply(&key, Ok(()), &own, now).await?)
     }
 
     async fn own_messages(
@@ -191,7 +192,7 @@ fn tell(event: &Event, source: ReplySource, given: &Result<Vec<MessageId>, Platf
         .increment(1);
 }
 
-/// A UUID made from the event id: the same event pushes under the same key, whoever tries.
+/// A UUID made from an event's key: the same event pushes under the same key, whoever tries.
 fn retry_key(event: &EventId) -> String {
     Uuid::new_v5(&Uuid::NAMESPACE_OID, event.as_str().as_bytes()).to_string()
 }

@@ -26,7 +26,11 @@ pub(super) async fn changes_to(
 }
 
 /// The change that a message's state means for the index.
-pub(super) fn change_of(channel: ChannelId, message: MessageId, state: MessageState) -> IndexChange {
+pub(super) fn change_of(
+    channel: ChannelId,
+    message: MessageId,
+    state: MessageState,
+) -> IndexChange {
     let content = state.content.as_deref().filter(|_| state.counts());
     let content = content.and_then(|json| serde_json::from_str::<Content>(json).ok());
     let (Some(content), Some(sent_at)) = (content, state.sent_at) else {

@@ -86,9 +86,7 @@ impl SharedWriter {
     }
 }
 
-fn lock(
-    writer: &Mutex<Option<MessageWriter>>,
-) -> std::sync::MutexGuard<'_, Option<MessageWriter>> {
+fn lock(writer: &Mutex<Option<MessageWriter>>) -> std::sync::MutexGuard<'_, Option<MessageWriter>> {
     // A panic in the index leaves it as its last commit was, so going on is safe.
     writer.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection as _, query, query_scalar};
 
-use super::{EmbeddedBus, Op, read};
 use super::position::Position;
+use super::{EmbeddedBus, Op, read};
 use crate::blobs::random_name;
 use crate::bus::{BusError, ConsumerStatus, Stream};
 

@@ -139,7 +139,9 @@ impl EmbeddedBus {
         Writer::new(conn, Arc::clone(&shared), queue, lock).spawn();
         let readers = schema::readers(folder);
         let talk = Talk::default();
-        Ok(Self { inner: Arc::new(Inner { shared, ops, readers, serving, unclean, identity, talk }) })
+        Ok(Self {
+            inner: Arc::new(Inner { shared, ops, readers, serving, unclean, identity, talk }),
+        })
     }
 
     pub(super) async fn publish(&self, messages: Vec<Outgoing>) -> Result<(), BusError> {

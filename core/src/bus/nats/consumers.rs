@@ -29,7 +29,9 @@ impl NatsBus {
     fn status(&self, stream: Stream, info: &Info) -> ConsumerStatus {
         let idle = info.delivered.last_active.map(|at| {
             let at = i64::try_from(at.unix_timestamp_nanos() / 1_000_000).unwrap_or(0);
-            Duration::from_millis(self.inner.clock.now().millis().saturating_sub(at).max(0).unsigned_abs())
+            Duration::from_millis(
+                self.inner.clock.now().millis().saturating_sub(at).max(0).unsigned_abs(),
+            )
         });
         ConsumerStatus {
             name: info.name.clone(),

@@ -159,7 +159,7 @@ impl Platform for LineClient {
         retry_key: &'a str,
     ) -> BoxFuture<'a, Result<Vec<MessageId>, PlatformError>> {
         Box::pin(async move {
-            let body = Push { to: channel.id.as_str(), messages: texts(messages) };
+            let body = Push { to: channel.id.on_platform(), messages: texts(messages) };
             self.push_again(&body, retry_key).await
         })
     }
@@ -170,7 +170,7 @@ impl Platform for LineClient {
         user: &'a UserId,
     ) -> BoxFuture<'a, Result<Profile, PlatformError>> {
         Box::pin(async move {
-            let (chat, user) = (segment(channel.id.as_str())?, segment(user.as_str())?);
+            let (chat, user) = (segment(channel.id.on_platform())?, segment(user.as_str())?);
             let path = match channel.kind {
                 ChannelKind::Group => format!("/v2/bot/group/{chat}/member/{user}"),
                 ChannelKind::Room => format!("/v2/bot/room/{chat}/member/{user}"),
@@ -220,7 +220,7 @@ impl Platform for LineClient {
         channel: &'a ChannelRef,
     ) -> BoxFuture<'a, Result<ChannelSummary, PlatformError>> {
         Box::pin(async move {
-            let id = segment(channel.id.as_str())?;
+            let id = segment(channel.id.on_platform())?;
             match channel.kind {
                 ChannelKind::Group => {
                     let path = format!("/v2/bot/group/{id}/summary");

@@ -124,6 +124,7 @@ pub(in crate::platform) fn decode(envelope: Envelope) -> Result<Event, DecodeErr
         platform: envelope.platform,
         bot: envelope.bot,
         at: Timestamp::from_millis(line.timestamp.unwrap_or(envelope.received_at)),
+        received_at: Timestamp::from_millis(envelope.received_at),
         channel,
         sender,
         reply_token: line.reply_token.map(ReplyToken::new),

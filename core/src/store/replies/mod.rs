@@ -27,7 +27,7 @@ pub enum Claim {
 /// A reply as recorded.
 #[derive(Clone, Debug)]
 pub struct ReplyRecord {
-    /// The event it answers.
+    /// The key of the event it answers.
     pub event: EventId,
     /// Where.
     pub channel: ChannelId,
@@ -46,7 +46,8 @@ pub struct ReplyRecord {
 /// A reply that is about to be given.
 #[derive(Clone, Debug)]
 pub struct ReplyIntent<'a> {
-    /// The event it answers; its identity.
+    /// The event it answers, as [`Event::key`](crate::event::Event::key) names it; the claim's
+    /// identity.
     pub event: &'a EventId,
     /// Where.
     pub channel: &'a ChannelId,

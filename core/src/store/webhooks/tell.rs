@@ -35,13 +35,19 @@ struct UntoldRow {
     disabled_reason: String,
     disabled_at: i64,
     bot: Option<String>,
+    channel_id: Option<String>,
 }
 
+/// A person has a chat with each bot, the first of them under their own id
+/// ([`ChannelId::chat_with`](crate::id::ChannelId::chat_with)).
 const UNTOLD: &str = "
-    SELECT w.webhook_id, w.user_id, w.url, w.disabled_reason, w.disabled_at, c.bot
+    SELECT w.webhook_id, w.user_id, w.url, w.disabled_reason, w.disabled_at, c.bot, c.channel_id
     FROM webhooks w
-    LEFT JOIN channels c ON c.channel_id = w.user_id AND c.type = 'user'
-                        AND c.enabled_at >= c.disabled_at
+    LEFT JOIN channels c ON c.channel_id =
+        (SELECT MIN(o.channel_id) FROM channels o
+         WHERE o.type = 'user' AND o.enabled_at >= o.disabled_at
+           AND (o.channel_id = w.user_id OR (o.channel_id > w.user_id || '~'
+                                         AND o.channel_id < w.user_id || '~~')))
     WHERE w.disabled_reason IS NOT NULL AND w.told_at IS NULL
     ORDER BY w.disabled_at LIMIT $1";
 const SETTLE: &str = "
@@ -91,14 +97,16 @@ impl TryFrom<UntoldRow> for UntoldWebhook {
     fn try_from(row: UntoldRow) -> Result<Self, StoreError> {
         let reason = DisabledReason::parse(&row.disabled_reason);
         let reason = parsed(reason, "webhooks", "disabled_reason", &row.webhook_id)?;
-        let chat = ChannelRef { id: row.user_id.as_str().into(), kind: ChannelKind::User };
+        let chat = row.bot.zip(row.channel_id);
+        let chat =
+            chat.map(|(bot, id)| (bot, ChannelRef { id: id.into(), kind: ChannelKind::User }));
         Ok(Self {
             id: row.webhook_id.into(),
             user: row.user_id.into(),
             url: row.url,
             reason,
             at: Timestamp::from_millis(row.disabled_at),
-            chat: row.bot.map(|bot| (bot, chat)),
+            chat,
         })
     }
 }

@@ -249,7 +249,8 @@ async fn keeping_goes_on_meanwhile(fixture: Fixture) {
     for _ in 0..20 {
         let options = chatkeep::doctor::Options::default();
         let (store, blobs) = (&ward.fixture.store, &ward.blobs);
-        let doctor = chatkeep::doctor::Doctor { store, blobs, indexes: &[], replicas: None, options };
+        let doctor =
+            chatkeep::doctor::Doctor { store, blobs, indexes: &[], replicas: None, options };
         let report = doctor.run(&mut |_| {}).await.unwrap();
         assert!(report.is_clean(), "{report}");
     }

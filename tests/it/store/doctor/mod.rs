@@ -97,7 +97,8 @@ impl Ward {
 
     /// Brings the index up to date, as a process with the role search does.
     pub(super) async fn index_all(&self) {
-        let (store, folder) = (self.fixture.store.clone(), self.fixture.folder.path().join("index"));
+        let (store, folder) =
+            (self.fixture.store.clone(), self.fixture.folder.path().join("index"));
         let replica = Replica::open(store, folder, Arc::new(SystemClock)).await.unwrap();
         replica.catch_up().await.unwrap();
         self.index.refresh().unwrap();

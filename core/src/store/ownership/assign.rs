@@ -1,0 +1,109 @@
+//! What operators do about bots that are gone: a bot that is taken out of the settings, or gets
+//! another name, never leaves its channels.
+
+use sqlx::{query, query_as};
+
+use super::super::coverage::{Presence, note};
+use super::super::db::{Sql, exec, locking, read, run};
+use super::super::{Store, StoreError};
+use super::{DEPOSE, MOVE, Move};
+use crate::id::ChannelId;
+use crate::time::Timestamp;
+
+/// How many channels belong to a bot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BotChannels {
+    /// The bot; empty for channels that belong to none.
+    pub bot: String,
+    /// Its channels.
+    pub channels: i64,
+}
+
+const OF_BOTS: &str = "SELECT bot, COUNT(*) FROM channels GROUP BY bot ORDER BY bot";
+
+const OWNER: Sql = locking!(
+    "SELECT bot, CASE WHEN disabled_at > 0 AND disabled_at >= enabled_at THEN 1 ELSE 0 END
+     FROM channels WHERE channel_id = $1"
+);
+
+const ASSIGN: &str = "UPDATE channels SET bot = $2 WHERE channel_id = $1";
+
+const ENABLE: &str = "UPDATE channels SET enabled_at = $2 WHERE channel_id = $1";
+
+const RENAME: &str = "UPDATE channels SET bot = $2 WHERE bot = $1";
+
+/// What is known of the old name holds for the new one, too.
+const INHERIT: &str = "
+    INSERT INTO channel_bots (channel_id, bot, joined_at, left_at, owned_until)
+    SELECT channel_id, $2, joined_at, left_at, owned_until FROM channel_bots WHERE bot = $1
+    ON CONFLICT (channel_id, bot) DO UPDATE SET
+        joined_at = CASE WHEN excluded.joined_at > channel_bots.joined_at
+                         THEN excluded.joined_at ELSE channel_bots.joined_at END,
+        left_at = CASE WHEN excluded.left_at > channel_bots.left_at
+                       THEN excluded.left_at ELSE channel_bots.left_at END";
+
+/// Events of the old name that are on their way still count.
+const RETIRE: &str = "UPDATE channel_bots SET owned_until = $2 WHERE bot = $1";
+
+impl Store {
+    /// The bots that channels belong to, by name, with how many each has.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn bots_of_channels(&self) -> Result<Vec<BotChannels>, StoreError> {
+        let rows: Vec<(String, i64)> = read!(self, c => query_as(OF_BOTS).fetch_all(c))?;
+        Ok(rows.into_iter().map(|(bot, channels)| BotChannels { bot, channels }).collect())
+    }
+
+    /// Gives a channel to a bot, as if it had joined it now. `false` when there is no such
+    /// channel. What the bot that had it sent until now still counts.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn assign_channel(
+        &self,
+        channel: &ChannelId,
+        bot: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let (c, at) = (channel.as_str(), now.millis());
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let known: Option<(String, i32)> =
+            run!(tx_ref, OWNER, |sql, conn| query_as(sql).bind(c).fetch_optional(conn))?;
+        let Some((owner, gone)) = known else {
+            return Ok(false);
+        };
+        exec!(tx_ref, query(ASSIGN).bind(c).bind(bot))?;
+        let joined = serde_json::to_string(&[Move { c, bot, joined: at, left: 0 }])?;
+        exec!(tx_ref, query(MOVE).bind(&joined))?;
+        if !owner.is_empty() && owner != bot {
+            exec!(tx_ref, query(DEPOSE).bind(c).bind(&owner).bind(at))?;
+        }
+        if gone != 0 {
+            exec!(tx_ref, query(ENABLE).bind(c).bind(at))?;
+            note(tx_ref, channel, now, Presence::BotJoined).await?;
+        }
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Gives all channels of one bot to another, for a bot whose name changed. Says how many.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn rename_bot(
+        &self,
+        from: &str,
+        to: &str,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let renamed = exec!(tx_ref, query(RENAME).bind(from).bind(to))?;
+        exec!(tx_ref, query(INHERIT).bind(from).bind(to))?;
+        exec!(tx_ref, query(RETIRE).bind(from).bind(now.millis()))?;
+        tx.commit().await?;
+        Ok(renamed)
+    }
+}

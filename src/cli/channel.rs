@@ -1,0 +1,99 @@
+//! `chatkeep channel …`: which bot each channel belongs to.
+
+use anyhow::bail;
+use chatkeep_core::id::ChannelId;
+
+use super::{Context, table};
+use crate::app::Unfit;
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Command {
+    /// Shows how many channels belong to each bot.
+    Bots {
+        /// One JSON object a line.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Gives a channel, or all channels of a bot, to another bot: for a bot that is gone without
+    /// leaving, or that has another name now.
+    Assign {
+        /// The channel, which the bot must be in.
+        #[arg(long, value_name = "ID", required_unless_present = "from")]
+        channel: Option<String>,
+        /// The bot whose channels are all given away.
+        #[arg(long, value_name = "BOT", conflicts_with = "channel")]
+        from: Option<String>,
+        /// The bot that gets them; it must be configured.
+        #[arg(long, value_name = "BOT")]
+        bot: String,
+    },
+}
+
+pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Bots { json } => bots(context, json).await,
+        Command::Assign { channel: Some(channel), bot, .. } => {
+            check(context, &bot)?;
+            assign(context, &channel.into(), &bot).await
+        }
+        Command::Assign { from, bot, .. } => {
+            check(context, &bot)?;
+            rename(context, &from.unwrap_or_default(), &bot).await
+        }
+    }
+}
+
+/// A bot that is not configured gets no channels: nobody would answer in them.
+fn check(context: &Context, bot: &str) -> Result<(), Unfit> {
+    let names: Vec<_> = context.config.line.iter().map(|line| line.name.as_str()).collect();
+    if names.contains(&bot) {
+        return Ok(());
+    }
+    Err(Unfit(format!("no bot named {bot:?} is configured; there are: {}", names.join(", "))))
+}
+
+async fn bots(context: &Context, json: bool) -> anyhow::Result<()> {
+    let store = context.store().await?;
+    let known = store.bots_of_channels().await?;
+    store.close().await;
+    let configured = |bot: &str| context.config.line.iter().any(|line| line.name == bot);
+    if json {
+        return known.iter().try_for_each(|row| {
+            table::json(&serde_json::json!({
+                "bot": row.bot, "channels": row.channels, "configured": configured(&row.bot),
+            }))
+        });
+    }
+    let rows: Vec<_> = known
+        .iter()
+        .map(|row| {
+            let configured = if configured(&row.bot) { "yes" } else { "no" };
+            let bot = if row.bot.is_empty() { "(none)" } else { row.bot.as_str() };
+            vec![bot.to_owned(), row.channels.to_string(), configured.to_owned()]
+        })
+        .collect();
+    table::print(&["BOT", "CHANNELS", "CONFIGURED"], &rows);
+    Ok(())
+}
+
+async fn assign(context: &Context, channel: &ChannelId, bot: &str) -> anyhow::Result<()> {
+    let store = context.store().await?;
+    let known = store.assign_channel(channel, bot, context.clock.now()).await?;
+    store.close().await;
+    if !known {
+        bail!("there is no channel {channel}");
+    }
+    println!("{channel} belongs to the bot {bot}");
+    Ok(())
+}
+
+async fn rename(context: &Context, from: &str, bot: &str) -> anyhow::Result<()> {
+    if from == bot {
+        bail!(Unfit(format!("--from and --bot are both {bot:?}")));
+    }
+    let store = context.store().await?;
+    let given = store.rename_bot(from, bot, context.clock.now()).await?;
+    store.close().await;
+    println!("{given} channels belong to the bot {bot}");
+    Ok(())
+}

@@ -1,0 +1,295 @@
+//! The gate before every stage that takes platform events: only events of the bot that a channel
+//! belongs to pass.
+//!
+//! Bots of one deployment do not trust each other. Whoever has one bot's secret can sign events
+//! about any channel; those about another bot's channels end here, before any stage sees them.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use chatkeep_core::event::Event;
+use chatkeep_core::health::Health;
+use chatkeep_core::id::{ChannelId, EventId};
+use chatkeep_core::store::{Standing, Store, StoreError};
+use chatkeep_core::time::SharedClock;
+use metrics::counter;
+use moka::sync::Cache;
+use tracing::{debug, warn};
+
+use crate::outcome::Outcome;
+use crate::runner::Stage;
+use crate::stages::StageName;
+
+/// For how long a bot that owned a channel is taken for its owner without looking.
+const FRESH: Duration = Duration::from_secs(1);
+/// Channels whose owner is remembered.
+const OWNED: u64 = 100_000;
+/// After this an event of a bot whose claim is pending is waited for no more.
+const PENDING: Duration = Duration::from_mins(1);
+/// In this time a bot may have [`HOLDS`] events wait; the others are ignored at once.
+const PERIOD: Duration = Duration::from_mins(1);
+/// Events of one bot that wait, at most: waiting costs every bot's events a little.
+const HOLDS: u32 = 60;
+/// A channel is named in the log once in this time.
+const QUIET: Duration = Duration::from_hours(1);
+
+/// Decides which events pass.
+#[derive(Debug)]
+pub struct Gate {
+    store: Store,
+    clock: SharedClock,
+    health: Health,
+    /// The bots that are configured.
+    bots: Vec<String>,
+    /// Who owned a channel a moment ago.
+    owned: Cache<(ChannelId, String), ()>,
+    /// Events that waited once.
+    held: Cache<EventId, ()>,
+    /// How many events of a bot waited lately.
+    holds: Cache<String, u32>,
+    /// Channels of which the log tells already.
+    told: Cache<(ChannelId, String), ()>,
+    /// The channel that a problem was raised about, by bot.
+    problems: Mutex<HashMap<String, ChannelId>>,
+}
+
+/// What becomes of an event.
+enum Verdict {
+    /// The stage handles it as it is.
+    Pass,
+    /// The stage handles it as one of this channel.
+    PassAs(ChannelId),
+    /// It ends here.
+    End(Outcome),
+}
+
+impl Gate {
+    /// A gate of a deployment in which these bots are configured.
+    pub fn new(store: Store, clock: SharedClock, health: Health, bots: Vec<String>) -> Self {
+        let short = |size, time| Cache::builder().max_capacity(size).time_to_live(time);
+        Self {
+            store,
+            clock,
+            health,
+            bots,
+            owned: short(OWNED, FRESH).build(),
+            held: Cache::builder().max_capacity(10_000).time_to_live(PENDING * 10).build(),
+            holds: Cache::builder().max_capacity(1_000).time_to_live(PERIOD).build(),
+            told: Cache::builder().max_capacity(10_000).time_to_live(QUIET).build(),
+            problems: Mutex::default(),
+        }
+    }
+
+    /// A verdict for each event, in order; `None` when all pass as they are.
+    async fn judge(
+        &self,
+        stage: StageName,
+        events: &[Event],
+    ) -> Result<Option<Vec<Verdict>>, StoreError> {
+        if events.iter().all(|event| self.is_known(event)) {
+            return Ok(None);
+        }
+        let all: Vec<_> = events.iter().collect();
+        let standings = self.store.admit(&all, self.bots.len() == 1, self.clock.now()).await?;
+        if standings.iter().all(|standing| *standing == Standing::Own) {
+            for event in events {
+                self.remember(event);
+            }
+            return Ok(None);
+        }
+        let judged = events.iter().zip(standings);
+        Ok(Some(judged.map(|(event, standing)| self.verdict(stage, event, standing)).collect()))
+    }
+
+    /// Whether it passes without looking. What decides who owns a channel is always looked at.
+    fn is_known(&self, event: &Event) -> bool {
+        use chatkeep_core::event::EventKind::{BotJoined, BotLeft};
+        event.channel.as_ref().is_none_or(|channel| {
+            !matches!(event.kind, BotJoined | BotLeft)
+                && self.owned.contains_key(&(channel.id.clone(), event.bot.clone()))
+        })
+    }
+
+    fn remember(&self, event: &Event) {
+        if let Some(channel) = &event.channel {
+            self.owned.insert((channel.id.clone(), event.bot.clone()), ());
+            self.clear_problem(event, &channel.id);
+        }
+    }
+
+    fn verdict(&self, stage: StageName, event: &Event, standing: Standing) -> Verdict {
+        match standing {
+            Standing::Own => {
+                self.remember(event);
+                Verdict::Pass
+            }
+            Standing::OwnChat(channel) => Verdict::PassAs(channel),
+            Standing::Foreign { pending, .. } if self.waits(event, pending) => {
+                let reason = format!("the channel does not belong to the bot {:?} yet", event.bot);
+                Verdict::End(Outcome::Retry(reason))
+            }
+            Standing::Foreign { owner, .. } => {
+                self.ignore(stage, event, &owner);
+                Verdict::End(Outcome::Done)
+            }
+        }
+    }
+
+    /// Whether it may count in a moment: what shows that its bot took the channel over may be on
+    /// its way. Once for every event, and for a while where the bot joined the channel and only
+    /// the leave of its owner is missing.
+    fn waits(&self, event: &Event, pending: bool) -> bool {
+        let key = event.key();
+        let first = !self.held.contains_key(&key);
+        let young = self.clock.now().since(event.received_at) < PENDING;
+        if !(first || pending && young) {
+            return false;
+        }
+        if first {
+            let holds = self.holds.entry(event.bot.clone()).or_insert(0).into_value();
+            if holds >= HOLDS {
+                return false;
+            }
+            self.holds.insert(event.bot.clone(), holds + 1);
+            self.held.insert(key, ());
+        }
+        true
+    }
+
+    fn ignore(&self, stage: StageName, event: &Event, owner: &str) {
+        // Every stage ignores it; it is one event.
+        if stage == StageName::Members {
+            counter!("chatkeep_foreign_events_total", "bot" => event.bot.clone()).increment(1);
+        }
+        let Some(channel) = event.channel.as_ref().map(|channel| &channel.id) else {
+            return;
+        };
+        debug!(%stage, bot = event.bot, "an event about another bot's channel is ignored");
+        if stage != StageName::Members
+            || !self.told.entry((channel.clone(), event.bot.clone())).or_insert(()).is_fresh()
+        {
+            return;
+        }
+        warn!(
+            %channel, bot = event.bot, owner,
+            "events about a channel that belongs to another bot are ignored; should that bot be \
+             gone, `chatkeep channel assign` gives the channel to another"
+        );
+        if channel.is_plain() && !self.bots.iter().any(|bot| bot == owner) {
+            self.raise_problem(event, channel, owner);
+        }
+    }
+
+    /// A channel's bot that is not configured never leaves: that has to be decided by somebody.
+    fn raise_problem(&self, event: &Event, channel: &ChannelId, owner: &str) {
+        let reason = if owner.is_empty() {
+            format!(
+                "the imported channel {channel} belongs to no bot yet, so that events about \
+                     it are ignored; `chatkeep channel assign` gives it one"
+            )
+        } else {
+            format!(
+                "channels of the bot {owner:?}, which is not configured, get events of \
+                     {:?}, which are ignored; `chatkeep channel assign` gives them to another \
+                     bot",
+                event.bot
+            )
+        };
+        self.health.raise(&part(&event.bot), reason);
+        self.problems().insert(event.bot.clone(), channel.clone());
+    }
+
+    fn clear_problem(&self, event: &Event, channel: &ChannelId) {
+        let mut problems = self.problems();
+        if problems.get(&event.bot) == Some(channel) {
+            problems.remove(&event.bot);
+            self.health.clear(&part(&event.bot));
+        }
+    }
+
+    fn problems(&self) -> std::sync::MutexGuard<'_, HashMap<String, ChannelId>> {
+        self.problems.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The part of the process that a problem with a bot's channels is shown as.
+fn part(bot: &str) -> String {
+    format!("channels:{bot}")
+}
+
+/// A stage behind the gate.
+#[derive(Debug)]
+pub struct Gated<S> {
+    stage: S,
+    gate: Gate,
+}
+
+impl<S> Gated<S> {
+    /// Puts a stage behind a gate.
+    pub const fn new(stage: S, gate: Gate) -> Self {
+        Self { stage, gate }
+    }
+}
+
+impl<S: Stage<Item = Event>> Stage for Gated<S> {
+    type Item = Event;
+
+    fn name(&self) -> StageName {
+        self.stage.name()
+    }
+
+    fn chunk(&self) -> usize {
+        self.stage.chunk()
+    }
+
+    fn parallel(&self) -> usize {
+        self.stage.parallel()
+    }
+
+    fn patience(&self) -> Duration {
+        self.stage.patience()
+    }
+
+    async fn prepare(&self) -> Result<(), String> {
+        self.stage.prepare().await
+    }
+
+    fn decode(&self, payload: &[u8]) -> Result<Event, String> {
+        self.stage.decode(payload)
+    }
+
+    async fn handle(&self, events: &[Event]) -> Vec<Outcome> {
+        let verdicts = match self.gate.judge(self.name(), events).await {
+            Ok(Some(verdicts)) => verdicts,
+            Ok(None) => return self.stage.handle(events).await,
+            Err(error) => return vec![Outcome::from(error); events.len()],
+        };
+        let mut passed = Vec::with_capacity(events.len());
+        for (event, verdict) in events.iter().zip(&verdicts) {
+            match verdict {
+                Verdict::Pass => passed.push(event.clone()),
+                Verdict::PassAs(channel) => {
+                    let mut event = event.clone();
+                    if let Some(chat) = &mut event.channel {
+                        chat.id = channel.clone();
+                    }
+                    passed.push(event);
+                }
+                Verdict::End(_) => {}
+            }
+        }
+        let handled = if passed.is_empty() { Vec::new() } else { self.stage.handle(&passed).await };
+        let mut handled = handled.into_iter();
+        let lost = || Outcome::Retry("the stage lost count of its events".to_owned());
+        let outcome = |verdict| match verdict {
+            Verdict::End(outcome) => outcome,
+            Verdict::Pass | Verdict::PassAs(_) => handled.next().unwrap_or_else(lost),
+        };
+        verdicts.into_iter().map(outcome).collect()
+    }
+
+    async fn gave_up(&self, event: &Event, reason: &str) {
+        self.stage.gave_up(event, reason).await;
+    }
+}
