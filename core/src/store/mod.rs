@@ -12,8 +12,10 @@ mod channels;
 mod coverage;
 mod db;
 mod doctor;
+mod fault;
 mod happening_kind;
 mod happenings;
+mod hold;
 mod idempotency;
 mod keep;
 mod keys;
@@ -43,6 +45,7 @@ pub use assistant::{AssistantState, IfMatch, RuleChange, RuleChanged, Setting, S
 pub use channels::{Channel, ChannelStatus};
 pub use coverage::{Coverage, LostMedia};
 pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaMend, UserAudit};
+pub use fault::Fault;
 pub use happening_kind::HappeningKind;
 pub use happenings::{Feed, FeedReader, Happening, Place};
 pub use idempotency::{IdempotencyKey, Repeated};
@@ -103,9 +106,18 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether trying again later may help: everything but a broken row or address.
-    pub const fn is_transient(&self) -> bool {
-        matches!(self, Self::Database(_))
+    /// What the error means for whoever asked.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Database(error) => Fault::of(error),
+            Self::Encode(_) => Fault::Refused,
+            Self::Migrate(_) | Self::BadUrl | Self::Corrupt { .. } => Fault::Unknown,
+        }
+    }
+
+    /// Returns whether the same request works once the database is back.
+    pub fn is_transient(&self) -> bool {
+        self.fault() == Fault::Unavailable
     }
 }
 
