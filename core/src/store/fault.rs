@@ -63,6 +63,18 @@ impl Fault {
     }
 }
 
+/// Says why the database refuses a request for good, without any value of it.
+pub(super) fn refusal(error: &sqlx::Error) -> String {
+    let Some(error) = error.as_database_error() else {
+        return "the database cannot take a value".to_owned();
+    };
+    let code = error.code().unwrap_or_default();
+    match error.constraint() {
+        Some(constraint) => format!("the database refuses it: {code} ({constraint})"),
+        None => format!("the database refuses it: {code}"),
+    }
+}
+
 /// Returns whether a connection that gave this error inside a transaction is to be closed: SQLite
 /// may have rolled back by itself, or it cannot trust its pages; or the other end does not answer.
 pub(super) fn breaks_connection(error: &sqlx::Error) -> bool {

@@ -115,6 +115,14 @@ impl StoreError {
         }
     }
 
+    /// Describes a refusal for the dead letters: by the database's own code, without any value.
+    pub fn refusal(&self) -> String {
+        match self {
+            Self::Database(error) => fault::refusal(error),
+            other => other.to_string(),
+        }
+    }
+
     /// Returns whether the same request works once the database is back.
     pub fn is_transient(&self) -> bool {
         self.fault() == Fault::Unavailable
