@@ -35,11 +35,14 @@ mod sessions;
 mod sightings;
 mod subscriptions;
 mod users;
+mod uses;
 mod webhooks;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use db::{Db, MAPPED, Sql, UNMAPPED, read};
+use uses::Uses;
 
 pub use assistant::{AssistantState, IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
 pub use channels::{Channel, ChannelStatus};
@@ -133,6 +136,7 @@ impl StoreError {
 #[derive(Clone, Debug)]
 pub struct Store {
     db: Db,
+    uses: Arc<Uses>,
 }
 
 impl Store {
@@ -168,7 +172,7 @@ impl Store {
             Database::Postgres(url) => Db::postgres(url, connections).await?,
         };
         db.migrate().await?;
-        let store = Self { db };
+        let store = Self { db, uses: Arc::default() };
         store.adopt_happenings().await?;
         Ok(store)
     }
