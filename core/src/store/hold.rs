@@ -116,3 +116,98 @@ where
         conn.close_on_drop();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
+    use sqlx::{Sqlite, query_scalar};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const BEGIN: &str = "BEGIN IMMEDIATE";
+
+    /// A pool of one connection, which has a mark that no other one has.
+    async fn marked() -> (SqlitePool, TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let options =
+            SqliteConnectOptions::new().filename(folder.path().join("db")).create_if_missing(true);
+        let pool = SqlitePoolOptions::new()
+            .max_connections(1)
+            .acquire_timeout(Duration::from_secs(10))
+            .connect_with(options)
+            .await
+            .unwrap();
+        pool.execute("CREATE TABLE kept (id INTEGER PRIMARY KEY)").await.unwrap();
+        pool.execute("CREATE TEMP TABLE mark (x)").await.unwrap();
+        (pool, folder)
+    }
+
+    async fn insert(held: &mut Held<Sqlite>, id: &'static str) -> Result<(), sqlx::Error> {
+        let done = held.conn().execute(id).await;
+        held.note(done).map(drop)
+    }
+
+    async fn count(pool: &SqlitePool) -> i64 {
+        query_scalar("SELECT count(*) FROM kept").fetch_one(pool).await.unwrap()
+    }
+
+    async fn is_the_same(pool: &SqlitePool) -> bool {
+        pool.execute("SELECT * FROM mark").await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn a_sound_connection_is_kept() {
+        let (pool, _folder) = marked().await;
+        let mut held = Held::begin(&pool, BEGIN).await.unwrap();
+        insert(&mut held, "INSERT INTO kept VALUES (1)").await.unwrap();
+        held.commit().await.unwrap();
+        let mut held = Held::begin(&pool, BEGIN).await.unwrap();
+        insert(&mut held, "INSERT INTO kept VALUES (2)").await.unwrap();
+        drop(held);
+        assert_eq!(count(&pool).await, 1, "what was not committed is rolled back");
+        assert!(is_the_same(&pool).await);
+    }
+
+    #[tokio::test]
+    async fn a_connection_whose_rollback_fails_is_closed() {
+        let (pool, _folder) = marked().await;
+        let mut held = Held::begin(&pool, BEGIN).await.unwrap();
+        // As SQLite does by itself when the disk is full.
+        held.conn().execute("ROLLBACK").await.unwrap();
+        drop(held);
+        let mut held = Held::begin(&pool, BEGIN).await.unwrap();
+        insert(&mut held, "INSERT INTO kept VALUES (1)").await.unwrap();
+        held.commit().await.unwrap();
+        assert_eq!(count(&pool).await, 1);
+        assert!(!is_the_same(&pool).await);
+    }
+
+    #[tokio::test]
+    async fn a_connection_whose_commit_or_begin_fails_is_closed() {
+        let (pool, _folder) = marked().await;
+        let mut held = Held::begin(&pool, BEGIN).await.unwrap();
+        held.conn().execute("ROLLBACK").await.unwrap();
+        held.commit().await.unwrap_err();
+        assert!(!is_the_same(&pool).await);
+        pool.execute("CREATE TEMP TABLE mark (x)").await.unwrap();
+        Held::begin(&pool, "BEGIN NOTHING").await.unwrap_err();
+        assert!(!is_the_same(&pool).await);
+        pool.execute("CREATE TEMP TABLE mark (x)").await.unwrap();
+        drop(Held::plain(&pool).await.unwrap());
+        assert!(!is_the_same(&pool).await, "its settings may not be as before");
+    }
+
+    #[tokio::test]
+    async fn nothing_is_committed_after_a_statement_failed() {
+        let (pool, _folder) = marked().await;
+        let mut held = Held::begin(&pool, BEGIN).await.unwrap();
+        insert(&mut held, "INSERT INTO kept VALUES (1)").await.unwrap();
+        insert(&mut held, "INSERT INTO kept VALUES (1)").await.unwrap_err();
+        held.commit().await.unwrap_err();
+        assert_eq!(count(&pool).await, 0);
+        assert!(is_the_same(&pool).await, "the connection itself is sound");
+    }
+}

@@ -73,7 +73,11 @@ async fn a_full_disk_is_survived_without_a_restart() {
     };
     let stop = Arc::new(AtomicBool::new(false));
     let senders = load(&line, &chat, &user, &stop);
-    stack.kept(&chat, 50).await;
+    until("messages are kept", DEADLINE, async || {
+        let usage = stack.get("/usage").await;
+        usage["channels"][&chat]["messageCount"].as_i64() >= Some(50)
+    })
+    .await;
 
     let mut filler = disk.filler();
     until("bus and store are full", DEADLINE, async || {

@@ -54,12 +54,6 @@ async fn what_no_database_keeps_is_refused_by_name() {
         let answer = send(rest.delete(path)).await;
         assert_eq!(answer.status.as_u16(), 404, "{path}");
     }
-    let consent = "/oauth/authorize?client_id=a%00b&redirect_uri=https%3A%2F%2Fx.example%2F";
-    let answer = send(rest.outside(consent)).await;
-    assert_eq!(answer.status.as_u16(), 400, "{}", answer.json());
-    let form = "id=a%00b&csrf=x";
-    let answer = send(rest.outside_post("/oauth/consents", form)).await;
-    assert!(answer.status.is_client_error(), "{}", answer.json());
 }
 
 /// What is not caught before is classified where it arises.

@@ -165,13 +165,6 @@ impl Rest {
     fn outside(&self, path: &str) -> RequestBuilder {
         self.http.get(format!("http://{}{path}", self.stack.ground.address))
     }
-
-    /// A form sent outside of `/api`, without a key.
-    fn outside_post(&self, path: &str, form: &'static str) -> RequestBuilder {
-        let url = format!("http://{}{path}", self.stack.ground.address);
-        let kind = "application/x-www-form-urlencoded";
-        self.http.post(url).header("content-type", kind).body(form)
-    }
 }
 
 fn now() -> Timestamp {
