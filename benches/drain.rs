@@ -17,12 +17,13 @@ use chatkeep_core::bus::nats::NatsBus;
 use chatkeep_core::bus::{Bus, BusLimits};
 use chatkeep_core::config::Database;
 use chatkeep_core::event::{ChannelKind, ChannelRef, Envelope, PlatformKind};
+use chatkeep_core::health::Health;
 use chatkeep_core::platform::line::WebhookBody;
 use chatkeep_core::store::{Sighting, SightingKind, Store};
 use chatkeep_core::time::{Clock as _, SharedClock, SystemClock, Timestamp};
 use chatkeep_workers::backup::Backup;
 use chatkeep_workers::tap::Tap;
-use chatkeep_workers::{Runner, RunnerSettings, StageName};
+use chatkeep_workers::{LONG_WAIT, Runner, RunnerSettings, StageName};
 use harness::nats::Nats;
 use harness::postgres::Postgres;
 use harness::scratch;
@@ -75,8 +76,9 @@ async fn drain(what: &str, store: Store, bus: Bus) -> Result<()> {
     let runner = Runner::new(
         stage(&store, &bus),
         bus.clone(),
-        RunnerSettings { lease: LEASE, max_attempts: 8 },
+        RunnerSettings { lease: LEASE, max_attempts: 8, long_wait: LONG_WAIT },
         Tap::default(),
+        Health::new(clock()),
         stop.clone(),
     );
     let start = Instant::now();

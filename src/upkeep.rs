@@ -18,6 +18,9 @@ const SWEEP: Duration = Duration::from_mins(1);
 /// A reply that has been going out for longer than this will never be finished.
 const ABANDONED: Duration = Duration::from_mins(5);
 
+/// How often it is written when keys and sessions were used.
+const WRITE_USES: Duration = Duration::from_secs(5);
+
 /// Runs such tasks until the process stops.
 #[derive(Debug)]
 pub(crate) struct Upkeep<'a> {
@@ -40,6 +43,24 @@ impl Upkeep<'_> {
         self.every(PURGE, "cannot remove old answers", |store, now| async move {
             while store.purge_idempotency(now).await? > 0 {}
             Ok(())
+        });
+    }
+
+    /// When keys and sessions were used; once more before the process ends.
+    pub(crate) fn write_uses(&self) {
+        let (store, stop) = (self.store.clone(), self.stop.clone());
+        self.tasks.spawn(async move {
+            let mut due = tokio::time::interval(WRITE_USES);
+            loop {
+                let running = stop.run_until_cancelled(due.tick()).await.is_some();
+                if let Err(error) = store.write_uses().await {
+                    let error: &dyn std::error::Error = &error;
+                    warn!(error, "cannot write when keys and sessions were used");
+                }
+                if !running {
+                    return;
+                }
+            }
         });
     }
 

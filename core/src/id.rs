@@ -10,6 +10,61 @@ pub const SHARDS: u32 = 64;
 
 /// Stands between a person's id and a bot's name in the id of their chat.
 const CHAT_MARK: char = '~';
+/// Bytes of an identifier that comes from outside, at most. The platforms' own are far shorter, and
+/// the keys of PostgreSQL's indexes, which hold two of them, end at about 2,700.
+pub const MAX_ID: usize = 255;
+
+/// Why a text cannot be an identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidId {
+    /// It is empty.
+    #[error("it is empty")]
+    Empty,
+    /// It has more than [`MAX_ID`] bytes.
+    #[error("it is longer than {MAX_ID} bytes")]
+    TooLong,
+    /// It holds a control character, or the mark that stands for what could not be read.
+    #[error("it holds a control character")]
+    Control,
+}
+
+/// An identifier as somebody outside wrote it. It becomes one of the types below, or any other
+/// text, only by a check of its length and characters.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct UntrustedId(String);
+
+impl UntrustedId {
+    /// Takes a text from outside.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The identifier, once it is known to be one.
+    ///
+    /// # Errors
+    /// When it is empty, too long, or holds characters that no identifier has.
+    pub fn checked<T: From<String>>(self) -> Result<T, InvalidId> {
+        if self.0.is_empty() {
+            return Err(InvalidId::Empty);
+        }
+        if self.0.len() > MAX_ID {
+            return Err(InvalidId::TooLong);
+        }
+        // U+FFFD stands for characters that were taken out: two ids must not become one.
+        if self.0.chars().any(|c| c.is_control() || c == '\u{fffd}') {
+            return Err(InvalidId::Control);
+        }
+        Ok(self.0.into())
+    }
+}
+
+/// Without the text, which may be anything.
+impl fmt::Debug for UntrustedId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "UntrustedId({} bytes)", self.0.len())
+    }
+}
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -19,7 +74,8 @@ macro_rules! id {
         pub struct $name(String);
 
         impl $name {
-            /// Takes an identifier as the platform wrote it.
+            /// Takes an identifier that is known to be one; what comes from outside is an
+            /// [`UntrustedId`] first.
             pub fn new(id: impl Into<String>) -> Self {
                 Self(id.into())
             }
@@ -131,6 +187,18 @@ pub fn shard_of(text: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_short_texts_without_controls_are_identifiers() {
+        let check = |text: &str| UntrustedId::new(text).checked::<MessageId>();
+        assert_eq!(check("telegram:-100123").unwrap().as_str(), "telegram:-100123");
+        assert!(check(&"x".repeat(MAX_ID)).is_ok());
+        assert_eq!(check(""), Err(InvalidId::Empty));
+        assert_eq!(check(&"x".repeat(MAX_ID + 1)), Err(InvalidId::TooLong));
+        for bad in ["a\0b", "a\nb", "\u{7f}", "\u{85}", "a\u{fffd}b"] {
+            assert_eq!(check(bad), Err(InvalidId::Control), "{bad:?}");
+        }
+    }
 
     #[test]
     fn shards_stay_where_they_are() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use chatkeep_core::store::StoreError;
+use chatkeep_core::store::{Fault, StoreError};
 use chatkeep_workers::assistant::CompileError;
 use serde::Serialize;
 use tracing::error;
@@ -186,10 +186,12 @@ impl IntoResponse for ApiError {
 
 impl From<Arc<CompileError>> for ApiError {
     fn from(cause: Arc<CompileError>) -> Self {
-        let transient = matches!(&*cause, CompileError::Store(cause) if cause.is_transient());
+        if let CompileError::Store(cause) = &*cause {
+            return cause.into();
+        }
         let cause: &dyn std::error::Error = &*cause;
         error!(error = cause, "the assistant cannot be compiled");
-        if transient { Self::Unavailable } else { Self::Internal }
+        Self::Internal
     }
 }
 
@@ -201,9 +203,23 @@ impl From<CompileError> for ApiError {
 
 impl From<StoreError> for ApiError {
     fn from(cause: StoreError) -> Self {
-        let transient = cause.is_transient();
-        let cause: &dyn std::error::Error = &cause;
+        (&cause).into()
+    }
+}
+
+/// What the database refuses for good is the fault of the request: it is not to be repeated.
+impl From<&StoreError> for ApiError {
+    fn from(cause: &StoreError) -> Self {
+        let answer = match cause.fault() {
+            Fault::Unavailable => Self::Unavailable,
+            Fault::Refused => {
+                let why = "A value of the request cannot be stored".to_owned();
+                Self::Invalid { field: None, why }
+            }
+            Fault::Unknown => Self::Internal,
+        };
+        let cause: &dyn std::error::Error = cause;
         error!(error = cause, "store failed");
-        if transient { Self::Unavailable } else { Self::Internal }
+        answer
     }
 }

@@ -87,8 +87,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let query = parts.uri.query().unwrap_or_default();
         if query.contains("%00") {
-            let why = "The query is not valid: it holds U+0000".to_owned();
-            return Err(ApiError::Invalid { field: None, why });
+            return Err(holds_nul(query));
         }
         let pairs = form_urlencoded::parse(query.as_bytes());
         let pairs = serde_urlencoded::Deserializer::new(pairs);
@@ -96,6 +95,16 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
             .map(Self)
             .map_err(|error| refusal("The query", &error))
     }
+}
+
+/// Says which parameter holds U+0000, which no database keeps.
+fn holds_nul(query: &str) -> ApiError {
+    let mut pairs = form_urlencoded::parse(query.as_bytes());
+    let found = pairs.find(|(_, value)| value.contains('\0')).map(|(name, _)| name.into_owned());
+    let field = found.filter(|name| !name.contains('\0'));
+    let what = field.as_deref().unwrap_or("The query");
+    let why = format!("{what} is not valid: it holds U+0000");
+    ApiError::Invalid { field: field.map(Cow::Owned), why }
 }
 
 impl<T: IntoParams> Input for Query<T> {

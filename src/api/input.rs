@@ -1,11 +1,15 @@
 //! Checks of what callers write (contract section 1, "Limits").
 
+use chatkeep_core::id::{ChannelId, UntrustedId};
 use icu_normalizer::ComposingNormalizerBorrowed;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
 use super::error::ApiError;
+
+/// Characters of a channel's id that a caller names, at most.
+const CHANNEL: usize = 100;
 
 /// A keyword, for the documentation.
 #[derive(ToSchema)]
@@ -14,7 +18,7 @@ pub(super) struct Keyword(#[expect(dead_code, reason = "only its form is used")]
 
 /// A channel's id, for the documentation.
 #[derive(ToSchema)]
-#[schema(min_length = 1, max_length = 100, pattern = r"[^\s\u0000\u0085]")]
+#[schema(min_length = 1, max_length = 100, pattern = r"^[^\s\u0000-\u001f\u007f-\u009f\ufffd]+$")]
 pub(super) struct ChannelName(#[expect(dead_code, reason = "only its form is used")] String);
 
 /// Reads a whole number. In JSON, `3.0` is one too, as JSON Schema says.
@@ -54,6 +58,16 @@ pub(super) fn text(
         return Err(ApiError::invalid(field, format!("{field} must not be empty")));
     }
     Ok(given)
+}
+
+/// Checks a channel's id: at most 100 characters, and such as a platform could give.
+pub(super) fn channel_id(field: &'static str, given: String) -> Result<ChannelId, ApiError> {
+    if given.chars().count() > CHANNEL {
+        let why = format!("{field} holds an id that is longer than {CHANNEL} characters");
+        return Err(ApiError::invalid(field, why));
+    }
+    let id = UntrustedId::new(given).checked();
+    id.map_err(|why| ApiError::invalid(field, format!("{field} holds what is no id: {why}")))
 }
 
 /// Checks keywords: how many, how long, none empty; duplicates collapse.

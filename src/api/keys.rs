@@ -237,8 +237,7 @@ fn channels_of(ids: Vec<String>) -> Result<Vec<ChannelId>, ApiError> {
         let why = format!("channelIds holds at most {CHANNELS} channels");
         return Err(ApiError::invalid("channelIds", why));
     }
-    let id = |id: String| input::text("channelIds", id, 1, NAME).map(ChannelId::from);
-    ids.into_iter().map(id).collect()
+    ids.into_iter().map(|id| input::channel_id("channelIds", id)).collect()
 }
 
 impl Caller {

@@ -270,6 +270,7 @@ impl App {
         }
         if self.duties.roles.contains(&Role::Api) {
             upkeep.purge_answers();
+            upkeep.write_uses();
         }
         if self.duties.roles.contains(&Role::Worker) {
             upkeep.purge_happenings(self.config.api.keep_events);

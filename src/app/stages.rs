@@ -12,7 +12,7 @@ use chatkeep_workers::media::{Brake, Media, MediaLimits, Reminder};
 use chatkeep_workers::members::Members;
 use chatkeep_workers::notices::Notices;
 use chatkeep_workers::notifier::{Notifier, NotifierSettings};
-use chatkeep_workers::{Runner, RunnerSettings, Stage, StageName};
+use chatkeep_workers::{LONG_WAIT, Runner, RunnerSettings, Stage, StageName};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -164,8 +164,10 @@ impl Starter<'_> {
 
     fn run_patiently<S: Stage>(&self, stage: S, max_attempts: u32) {
         let app = self.app;
-        let settings = RunnerSettings { lease: app.config.workers.lease, max_attempts };
-        let (bus, tap) = (app.bus.clone(), app.tap.clone());
-        self.tasks.spawn(Runner::new(stage, bus, settings, tap, self.stop.clone()).run());
+        let lease = app.config.workers.lease;
+        let settings = RunnerSettings { lease, max_attempts, long_wait: LONG_WAIT };
+        let (bus, tap, health) = (app.bus.clone(), app.tap.clone(), app.health.clone());
+        let runner = Runner::new(stage, bus, settings, tap, health, self.stop.clone());
+        self.tasks.spawn(runner.run());
     }
 }

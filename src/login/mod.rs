@@ -86,7 +86,7 @@ impl Login {
         let (store, now) = (&self.0.store, self.0.clock.now());
         let mut session = store.session(secret, self.0.idle, now).await?;
         if let Some(session) = &mut session {
-            store.touch_session(session, now).await?;
+            store.note_session_use(session, now);
         }
         Ok(session)
     }

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use chatkeep_core::store::StoreError;
+use chatkeep_core::store::{Fault, StoreError};
 use serde_json::json;
 use tracing::error;
 
@@ -34,8 +34,12 @@ impl OAuthError {
 
 impl From<StoreError> for OAuthError {
     fn from(cause: StoreError) -> Self {
+        let refused = cause.fault() == Fault::Refused;
         let cause: &dyn std::error::Error = &cause;
         error!(error = cause, "store failed");
+        if refused {
+            return Self::request("A value of the request cannot be stored");
+        }
         Self::new("temporarily_unavailable", "Try again in a few seconds")
     }
 }

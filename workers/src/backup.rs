@@ -4,7 +4,7 @@
 use chatkeep_core::bus::Bus;
 use chatkeep_core::event::{Event, EventKind, IncomingMessage};
 use chatkeep_core::message::{MessageChange, Received};
-use chatkeep_core::platform;
+use chatkeep_core::platform::{self, DecodeError};
 use chatkeep_core::store::{ChannelChange, Kept, Store};
 use chatkeep_core::time::SharedClock;
 use metrics::counter;
@@ -64,7 +64,10 @@ pub(crate) fn decode_event(payload: &[u8]) -> Result<Event, String> {
         format!("unreadable envelope: {:?} at byte {}", error.classify(), error.column())
     };
     let envelope = serde_json::from_slice(payload).map_err(unreadable)?;
-    platform::decode(envelope).map_err(|error| unreadable(error.0))
+    platform::decode(envelope).map_err(|error| match error {
+        DecodeError::Json(error) => unreadable(error),
+        error @ DecodeError::Id { .. } => error.to_string(),
+    })
 }
 
 impl Backup {

@@ -21,5 +21,5 @@ mod stages;
 pub mod tap;
 
 pub use outcome::Outcome;
-pub use runner::{Runner, RunnerSettings, Stage};
+pub use runner::{LONG_WAIT, Runner, RunnerSettings, Stage};
 pub use stages::StageName;

@@ -1,9 +1,11 @@
 //! What a stage says about an event it was given.
 
 use chatkeep_core::bus::BusError;
-use chatkeep_core::store::StoreError;
+use chatkeep_core::store::{Fault, StoreError};
 
-/// What is to happen to an event now.
+/// What is to happen to an event now. Of a call with several events, those that are to be tried
+/// again or dropped are handed over once more in ever smaller groups (see the runner), so a stage
+/// may give every event the outcome of the whole call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Nothing more: acknowledge it.
@@ -31,8 +33,17 @@ impl Outcome {
 
 impl From<StoreError> for Outcome {
     fn from(error: StoreError) -> Self {
-        let text = described(&error);
-        if error.is_transient() { Self::Wait(text) } else { Self::Retry(text) }
+        Self::from(&error)
+    }
+}
+
+impl From<&StoreError> for Outcome {
+    fn from(error: &StoreError) -> Self {
+        match error.fault() {
+            Fault::Unavailable => Self::Wait(described(error)),
+            Fault::Refused => Self::Drop(error.refusal()),
+            Fault::Unknown => Self::Retry(described(error)),
+        }
     }
 }
 

@@ -2,10 +2,23 @@
 
 use std::time::Duration;
 
-/// An envelope that holds no event.
+use crate::id::InvalidId;
+
+/// An envelope that holds no event which could be handled.
 #[derive(Debug, thiserror::Error)]
-#[error("not an event of the platform: {0}")]
-pub struct DecodeError(#[from] pub serde_json::Error);
+pub enum DecodeError {
+    /// It is not an event of the platform.
+    #[error("not an event of the platform: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Something that the event names is named by what cannot be an identifier.
+    #[error("{field} is not an identifier: {why}")]
+    Id {
+        /// The field, as the platform calls it.
+        field: &'static str,
+        /// What is wrong with it.
+        why: InvalidId,
+    },
+}
 
 /// Why a call to the platform gave nothing.
 #[derive(Debug, thiserror::Error)]

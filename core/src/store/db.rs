@@ -10,9 +10,10 @@ use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{ConnectOptions as _, Postgres, Sqlite, Transaction};
+use sqlx::{ConnectOptions as _, Postgres, Sqlite};
 
 use super::StoreError;
+use super::hold::Held;
 
 /// Waiting for a free connection longer than this means the database is down or overloaded.
 const ACQUIRE: Duration = Duration::from_secs(5);
@@ -57,8 +58,8 @@ pub(super) enum Db {
 /// A transaction. Dropped without [`Tx::commit`], it is rolled back.
 #[derive(Debug)]
 pub(super) enum Tx {
-    Sqlite(Transaction<'static, Sqlite>),
-    Postgres(Transaction<'static, Postgres>),
+    Sqlite(Held<Sqlite>),
+    Postgres(Held<Postgres>),
 }
 
 /// Runs one query outside a transaction: `read!(self, c => query(SQL).bind(x).fetch_all(c))`.
@@ -77,24 +78,28 @@ macro_rules! run {
     ($tx:expr, $conn:ident => $query:expr) => {
         match &mut *$tx {
             $crate::store::db::Tx::Sqlite(tx) => {
-                let $conn = &mut **tx;
-                $query.await
+                let $conn = tx.conn();
+                let done = $query.await;
+                tx.note(done)
             }
             $crate::store::db::Tx::Postgres(tx) => {
-                let $conn = &mut **tx;
-                $query.await
+                let $conn = tx.conn();
+                let done = $query.await;
+                tx.note(done)
             }
         }
     };
     ($tx:expr, $both:expr, |$sql:ident, $conn:ident| $query:expr) => {
         match &mut *$tx {
             $crate::store::db::Tx::Sqlite(tx) => {
-                let ($sql, $conn) = ($both.sqlite, &mut **tx);
-                $query.await
+                let ($sql, $conn) = ($both.sqlite, tx.conn());
+                let done = $query.await;
+                tx.note(done)
             }
             $crate::store::db::Tx::Postgres(tx) => {
-                let ($sql, $conn) = ($both.postgres, &mut **tx);
-                $query.await
+                let ($sql, $conn) = ($both.postgres, tx.conn());
+                let done = $query.await;
+                tx.note(done)
             }
         }
     };
@@ -106,10 +111,12 @@ macro_rules! exec {
     ($tx:expr, $query:expr) => {
         match &mut *$tx {
             $crate::store::db::Tx::Sqlite(tx) => {
-                $query.execute(&mut **tx).await.map(|done| done.rows_affected())
+                let done = $query.execute(tx.conn()).await;
+                tx.note(done).map(|done| done.rows_affected())
             }
             $crate::store::db::Tx::Postgres(tx) => {
-                $query.execute(&mut **tx).await.map(|done| done.rows_affected())
+                let done = $query.execute(tx.conn()).await;
+                tx.note(done).map(|done| done.rows_affected())
             }
         }
     };
@@ -158,12 +165,8 @@ impl Db {
     /// lock too late and fails under contention.
     pub(super) async fn begin(&self) -> Result<Tx, StoreError> {
         Ok(match self {
-            Self::Sqlite { write, .. } => Tx::Sqlite(write.begin_with("BEGIN IMMEDIATE").await?),
-            #[expect(
-                clippy::disallowed_methods,
-                reason = "the one place; PostgreSQL needs no more"
-            )]
-            Self::Postgres(pool) => Tx::Postgres(pool.begin().await?),
+            Self::Sqlite { write, .. } => Tx::Sqlite(Held::begin(write, "BEGIN IMMEDIATE").await?),
+            Self::Postgres(pool) => Tx::Postgres(Held::begin(pool, "BEGIN").await?),
         })
     }
 
@@ -171,8 +174,8 @@ impl Db {
     pub(super) async fn snapshot(&self) -> Result<Tx, StoreError> {
         const POSTGRES: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
         Ok(match self {
-            Self::Sqlite { read, .. } => Tx::Sqlite(read.begin_with("BEGIN DEFERRED").await?),
-            Self::Postgres(pool) => Tx::Postgres(pool.begin_with(POSTGRES).await?),
+            Self::Sqlite { read, .. } => Tx::Sqlite(Held::begin(read, "BEGIN DEFERRED").await?),
+            Self::Postgres(pool) => Tx::Postgres(Held::begin(pool, POSTGRES).await?),
         })
     }
 
@@ -191,13 +194,13 @@ impl Db {
         let Self::Sqlite { write, .. } = self else {
             return Ok(());
         };
-        let mut conn = write.acquire().await?;
+        let mut held = Held::plain(write).await?;
         // A reader may take long, and everybody who writes would wait for it.
-        sqlx::query("PRAGMA busy_timeout = 0").execute(&mut *conn).await?;
-        let done = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut *conn).await;
+        sqlx::query("PRAGMA busy_timeout = 0").execute(held.conn()).await?;
+        sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(held.conn()).await?;
         let wait = format!("PRAGMA busy_timeout = {}", BUSY.as_millis());
-        sqlx::query(sqlx::AssertSqlSafe(wait)).execute(&mut *conn).await?;
-        done?;
+        sqlx::query(sqlx::AssertSqlSafe(wait)).execute(held.conn()).await?;
+        held.release();
         Ok(())
     }
 

@@ -97,12 +97,6 @@ const EXPIRE: &str = "
     WHERE key_id = $1 AND (expires_at IS NULL OR expires_at > $2)";
 const DROP: &str = "DELETE FROM api_keys WHERE key_id = $1";
 const DROP_OF_USER: &str = "DELETE FROM api_keys WHERE key_id = $1 AND user_id = $2";
-const USED: &str = "
-    UPDATE api_keys SET last_used_at = $2
-    WHERE key_id = $1 AND (last_used_at IS NULL OR last_used_at < $3)";
-
-/// A key's last use is written at most this often, so that reading does not write.
-const USE_PRECISION_MS: i64 = 60_000;
 
 impl Store {
     /// Stores a key.
@@ -165,7 +159,7 @@ impl Store {
     pub async fn key(&self, secret: &str) -> Result<Option<Key>, StoreError> {
         let row: Option<KeyRow> =
             read!(self, c => query_as(BY_HASH).bind(hash(secret)).fetch_optional(c))?;
-        row.map(Key::try_from).transpose()
+        row.map(|row| self.key_of(row)).transpose()
     }
 
     /// A user's keys, oldest first, from after `after` (time of making, id), at most `limit`.
@@ -181,7 +175,7 @@ impl Store {
         let (at, id) = after.map_or((i64::MIN, ""), |(at, id)| (at.millis(), id.as_str()));
         let rows: Vec<KeyRow> = read!(self, c => query_as(OF_USER)
             .bind(user.as_str()).bind(at).bind(id).bind(i64::from(limit)).fetch_all(c))?;
-        rows.into_iter().map(Key::try_from).collect()
+        rows.into_iter().map(|row| self.key_of(row)).collect()
     }
 
     /// Deletes a key. `false` when there is none of that id.
@@ -208,19 +202,11 @@ impl Store {
         Ok(dropped > 0)
     }
 
-    /// Records that a key was used, at most once a minute.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub async fn touch_key(&self, key: &Key, now: Timestamp) -> Result<(), StoreError> {
-        let due = now.millis() - USE_PRECISION_MS;
-        if key.last_used_at.is_some_and(|at| at.millis() >= due) {
-            return Ok(());
-        }
-        let mut tx = self.db.begin().await?;
-        let tx_ref = &mut tx;
-        exec!(tx_ref, query(USED).bind(key.id.as_str()).bind(now.millis()).bind(due))?;
-        tx.commit().await
+    /// The key of a row, with a use of it that is not written yet.
+    fn key_of(&self, row: KeyRow) -> Result<Key, StoreError> {
+        let mut key = Key::try_from(row)?;
+        key.last_used_at = key.last_used_at.max(self.uses.key(&key.id));
+        Ok(key)
     }
 }
 

@@ -13,8 +13,10 @@ mod channels;
 mod coverage;
 mod db;
 mod doctor;
+mod fault;
 mod happening_kind;
 mod happenings;
+mod hold;
 mod idempotency;
 mod keep;
 mod keys;
@@ -35,18 +37,22 @@ mod sessions;
 mod sightings;
 mod subscriptions;
 mod users;
+mod uses;
 mod webhooks;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use db::{Db, MAPPED, Sql, UNMAPPED, read};
 use tokio::sync::watch;
+use uses::Uses;
 
 pub use assistant::{AssistantState, IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
 pub use change_log::{IndexRequest, LogState, LoggedChanges};
 pub use channels::{Channel, ChannelStatus};
 pub use coverage::{Coverage, LostMedia};
 pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaMend, UserAudit};
+pub use fault::Fault;
 pub use happening_kind::HappeningKind;
 pub use happenings::{Feed, FeedReader, Happening, Place};
 pub use idempotency::{IdempotencyKey, Repeated};
@@ -108,9 +114,26 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether trying again later may help: everything but a broken row or address.
-    pub const fn is_transient(&self) -> bool {
-        matches!(self, Self::Database(_))
+    /// What the error means for whoever asked.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Database(error) => Fault::of(error),
+            Self::Encode(_) => Fault::Refused,
+            Self::Migrate(_) | Self::BadUrl | Self::Corrupt { .. } => Fault::Unknown,
+        }
+    }
+
+    /// Describes a refusal for the dead letters: by the database's own code, without any value.
+    pub fn refusal(&self) -> String {
+        match self {
+            Self::Database(error) => fault::refusal(error),
+            other => other.to_string(),
+        }
+    }
+
+    /// Returns whether the same request works once the database is back.
+    pub fn is_transient(&self) -> bool {
+        self.fault() == Fault::Unavailable
     }
 }
 
@@ -120,6 +143,7 @@ pub struct Store {
     db: Db,
     /// Counts commits that this process logged something with.
     logged: watch::Sender<u64>,
+    uses: Arc<Uses>,
 }
 
 impl Store {
@@ -155,7 +179,7 @@ impl Store {
             Database::Postgres(url) => Db::postgres(url, connections).await?,
         };
         db.migrate().await?;
-        let store = Self { db, logged: watch::Sender::new(0) };
+        let store = Self { db, logged: watch::Sender::new(0), uses: Arc::default() };
         store.adopt_happenings().await?;
         Ok(store)
     }

@@ -73,16 +73,12 @@ const ONE: &str = "
 const OF_USER: &str = "
     SELECT session_id, user_id, csrf, created_at, seen_at FROM sessions
     WHERE user_id = $1 AND seen_at > $2 ORDER BY created_at, session_id";
-const TOUCH: &str = "UPDATE sessions SET seen_at = $2 WHERE session_id = $1 AND seen_at < $2";
 const END: &str = "DELETE FROM sessions WHERE user_id = $1 AND session_id = $2";
 const END_ALL: &str = "DELETE FROM sessions WHERE user_id = $1";
 /// The age is asked for twice: a session may be used while the statement runs.
 const PURGE: &str = "
     DELETE FROM sessions WHERE seen_at <= $1 AND hash IN
         (SELECT hash FROM sessions WHERE seen_at <= $1 ORDER BY seen_at LIMIT $2)";
-
-/// A session's last use is written at most this often, so that reading does not write.
-const USE_PRECISION: Duration = Duration::from_hours(1);
 
 impl Store {
     /// Makes the person known, or refreshes what is known of them, and gives them a session.
@@ -130,7 +126,7 @@ impl Store {
     ) -> Result<Option<Session>, StoreError> {
         let row: Option<SessionRow> = read!(self, c => query_as(ONE)
             .bind(hash(secret)).bind(before(now, idle)).fetch_optional(c))?;
-        Ok(row.map(Session::from))
+        Ok(row.map(|row| self.session_of(row)))
     }
 
     /// A user's sessions that live, oldest first.
@@ -145,27 +141,14 @@ impl Store {
     ) -> Result<Vec<Session>, StoreError> {
         let rows: Vec<SessionRow> = read!(self, c => query_as(OF_USER)
             .bind(user.as_str()).bind(before(now, idle)).fetch_all(c))?;
-        Ok(rows.into_iter().map(Session::from).collect())
+        Ok(rows.into_iter().map(|row| self.session_of(row)).collect())
     }
 
-    /// Records that a session was used, at most once an hour.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub async fn touch_session(
-        &self,
-        session: &mut Session,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        if now.since(session.seen_at) < USE_PRECISION {
-            return Ok(());
-        }
-        let mut tx = self.db.begin().await?;
-        let tx_ref = &mut tx;
-        exec!(tx_ref, query(TOUCH).bind(session.id.as_str()).bind(now.millis()))?;
-        tx.commit().await?;
-        session.seen_at = now;
-        Ok(())
+    /// The session of a row, with a use of it that is not written yet.
+    fn session_of(&self, row: SessionRow) -> Session {
+        let mut session = Session::from(row);
+        session.seen_at = self.uses.session(&session.id).unwrap_or(session.seen_at);
+        session
     }
 
     /// Ends one session of a user. `false` when they have none of that id.

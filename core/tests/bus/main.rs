@@ -8,6 +8,7 @@ mod delivery;
 mod durability;
 mod embedded_only;
 mod fixture;
+mod full;
 mod load;
 mod nats_only;
 mod nats_server;

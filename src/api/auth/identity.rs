@@ -154,7 +154,7 @@ impl Api {
         if key.expires_at.is_some_and(|at| at <= now) {
             return Err(ApiError::InvalidKey);
         }
-        self.store.touch_key(&key, now).await?;
+        self.store.note_key_use(&key, now);
         Ok(Known { caller: key.into(), forged: false })
     }
 }

@@ -10,10 +10,9 @@ use crate::api::auth::Caller;
 use crate::api::error::ApiError;
 use crate::api::input;
 
-/// Characters of an address, of a description, of a channel's id; channels, at most.
+/// Characters of an address, of a description; channels, at most.
 const URL: usize = 2_048;
 const DESCRIPTION: usize = 500;
-const CHANNEL: usize = 100;
 const CHANNELS: usize = 1_000;
 
 /// What a webhook shall be. What is left out gets its default, also when it is replaced.
@@ -90,6 +89,5 @@ fn channels_of(ids: Vec<String>) -> Result<Vec<ChannelId>, ApiError> {
         let why = format!("channelIds holds at most {CHANNELS} channels");
         return Err(ApiError::invalid("channelIds", why));
     }
-    let id = |id: String| input::text("channelIds", id, 1, CHANNEL).map(ChannelId::from);
-    ids.into_iter().map(id).collect()
+    ids.into_iter().map(|id| input::channel_id("channelIds", id)).collect()
 }

@@ -16,4 +16,5 @@ pub(crate) mod process;
 pub(crate) mod proxy;
 pub(crate) mod s3;
 pub(crate) mod scratch;
+pub(crate) mod small_disk;
 pub(crate) mod wait;

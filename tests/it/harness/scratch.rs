@@ -13,6 +13,7 @@ use tempfile::TempDir;
 /// Servers may still be dying and writing then, so removal is tried for a while.
 const GUARD: &str = r#"
 cat >/dev/null
+for at in "$1"/*; do umount -l -- "$at" 2>/dev/null; done
 tries=0
 until rm -rf -- "$1" 2>/dev/null && [ ! -e "$1" ] || [ "$tries" -ge 100 ]; do
     tries=$((tries + 1))

@@ -4,11 +4,13 @@
 pub(crate) mod conversation;
 mod crash;
 mod dead;
+mod full;
 mod media;
 mod modes;
 pub(crate) mod notices;
 mod outage;
 pub(crate) mod picture;
+mod poison;
 mod shuffle;
 mod silence;
 

@@ -6,6 +6,7 @@ mod docs;
 mod events;
 mod headers;
 mod idempotency;
+mod inputs;
 mod keys;
 mod lists;
 mod messages;
@@ -13,6 +14,8 @@ mod people;
 mod retention;
 mod settings;
 mod webhooks;
+
+use std::path::Path;
 
 use chatkeep_core::config::Database;
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
@@ -85,12 +88,17 @@ async fn send(request: RequestBuilder) -> Answer {
 
 impl Rest {
     async fn start(settings: &[(&'static str, &str)]) -> Self {
+        Self::on(settings, async |folder| Store::open(&Database::Sqlite, folder, 2).await.unwrap())
+            .await
+    }
+
+    /// The same with the store that `open` opens.
+    async fn on(settings: &[(&'static str, &str)], open: impl AsyncFnOnce(&Path) -> Store) -> Self {
         let mut ground = Ground::new(Parts::Embedded).await;
         ground.settings.push(("CHATKEEP_RATE_LIMIT_PER_MINUTE", "0".to_owned()));
         ground.settings.extend(settings.iter().map(|(name, value)| (*name, (*value).to_owned())));
         let stack = Stack::on(ground, emulator().await).await;
-        let folder = stack.ground.folder.path();
-        let store = Store::open(&Database::Sqlite, folder, 2).await.unwrap();
+        let store = open(stack.ground.folder.path()).await;
         let mut rest = Self { stack, store, http: http::client(DEADLINE) };
         rest.channel(CHANNEL, &[OWNER, MEMBER]).await;
         rest.key("ck_member", MEMBER, |_| {}).await;

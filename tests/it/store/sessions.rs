@@ -85,12 +85,19 @@ async fn a_session_lives_while_it_is_used(fixture: Fixture) {
     let shown = format!("{found:?}");
     assert!(!shown.contains("csrf"), "{shown}");
 
-    fixture.store.touch_session(&mut found, at(HOUR - 1)).await.unwrap();
+    let written = async || fixture.value("SELECT seen_at FROM sessions").await;
+    fixture.store.note_session_use(&mut found, at(HOUR - 1));
     assert_eq!(session(&fixture, "s1", HOUR).await.unwrap().seen_at, at(0), "within the hour");
-    fixture.store.touch_session(&mut found, at(HOUR)).await.unwrap();
+    fixture.store.note_session_use(&mut found, at(HOUR));
     assert_eq!(found.seen_at, at(HOUR));
+    assert_eq!(session(&fixture, "s1", HOUR).await.unwrap().seen_at, at(HOUR));
+    assert_eq!(written().await, "0", "no request waits for the writer");
+    fixture.store.write_uses().await.unwrap();
+    assert_eq!(written().await, HOUR.to_string());
     let mut slower = Session { seen_at: at(0), ..found };
-    fixture.store.touch_session(&mut slower, at(HOUR)).await.unwrap();
+    fixture.store.note_session_use(&mut slower, at(HOUR));
+    fixture.store.write_uses().await.unwrap();
+    assert_eq!(written().await, HOUR.to_string());
 
     assert!(session(&fixture, "s1", 25 * HOUR - 1).await.is_some());
     assert!(session(&fixture, "s1", 25 * HOUR).await.is_none());

@@ -220,10 +220,9 @@ impl Assistants {
 
 impl From<Arc<CompileError>> for Outcome {
     fn from(error: Arc<CompileError>) -> Self {
-        let text = described(&*error);
         match &*error {
-            CompileError::Store(error) if error.is_transient() => Self::Wait(text),
-            _ => Self::Retry(text),
+            CompileError::Store(error) => error.into(),
+            other => Self::Retry(described(other)),
         }
     }
 }

@@ -8,7 +8,7 @@ use chatkeep_core::blobs::{BlobError, Stored};
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::message::MessageType;
 use chatkeep_core::platform::{Part, PlatformError, Preparation};
-use chatkeep_core::store::{BlobClaim, NewMedia};
+use chatkeep_core::store::{BlobClaim, NewMedia, StoreError};
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use reqwest::{Method, StatusCode};
@@ -62,6 +62,10 @@ impl From<BlobError> for Trouble {
                 Ok(error) => (*error).into(),
                 Err(_) => Self::Later(Outcome::Retry("broke_off".to_owned())),
             },
+            BlobError::Claim(cause) => Self::Later(match cause.downcast::<StoreError>() {
+                Ok(error) => Outcome::from(*error),
+                Err(cause) => Outcome::Retry(cause.to_string()),
+            }),
             error if error.is_transient() => Self::Later(Outcome::Wait(described(&error))),
             error => Self::Later(Outcome::Retry(described(&error))),
         }

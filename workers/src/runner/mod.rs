@@ -1,5 +1,7 @@
 //! The runner: pulls messages for a stage, hands them over, and does to each what the stage said.
 
+mod chunk;
+mod waits;
 mod work;
 
 use std::future::Future;
@@ -7,11 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::bus::{Bus, Consumer, Delivery};
+use chatkeep_core::health::Health;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
+use self::chunk::Chunk;
+use self::waits::{Wait, Waits};
 use crate::outcome::{Outcome, described};
 use crate::stages::StageName;
 use crate::tap::Tap;
@@ -58,13 +63,14 @@ pub trait Stage: Send + Sync + 'static {
     fn decode(&self, payload: &[u8]) -> Result<Self::Item, String>;
 
     /// Handles messages, and says of each what comes next, in order. Must be idempotent and
-    /// commutative (architecture, rule 1).
+    /// commutative (architecture, rule 1): what is to be dropped or tried again is handed over
+    /// once more in halves, until it is known which message of the call is to blame.
     fn handle<'a>(
         &'a self,
         items: &'a [Self::Item],
     ) -> impl Future<Output = Vec<Outcome>> + Send + 'a;
 
-    /// Hears that a message goes to the dead letters after its last attempt.
+    /// Hears that a message which could be read goes to the dead letters.
     fn gave_up<'a>(
         &'a self,
         _item: &'a Self::Item,
@@ -82,7 +88,12 @@ pub struct RunnerSettings {
     /// Deliveries after which a message that fails goes to the dead letters; three times as many
     /// when its process died each time.
     pub max_attempts: u32,
+    /// How long the stage may wait for what it needs before that is a problem of the process.
+    pub long_wait: Duration,
 }
+
+/// The usual [`RunnerSettings::long_wait`].
+pub const LONG_WAIT: Duration = Duration::from_mins(1);
 
 /// Drives one stage until it is told to stop.
 #[derive(Debug)]
@@ -91,6 +102,7 @@ pub struct Runner<S> {
     bus: Bus,
     settings: RunnerSettings,
     tap: Tap,
+    waits: Waits,
     stop: CancellationToken,
 }
 
@@ -101,9 +113,11 @@ impl<S: Stage> Runner<S> {
         bus: Bus,
         settings: RunnerSettings,
         tap: Tap,
+        health: Health,
         stop: CancellationToken,
     ) -> Self {
-        Self { stage: Arc::new(stage), bus, settings, tap, stop }
+        let waits = Waits::new(health, stage.name().name(), settings.long_wait);
+        Self { stage: Arc::new(stage), bus, settings, tap, waits, stop }
     }
 
     /// Runs until stopped: then pulls no more, waits for what is being handled, and returns.
@@ -114,8 +128,9 @@ impl<S: Stage> Runner<S> {
         let permits = Arc::new(Semaphore::new(runner.stage.parallel()));
         info!(stage = %name, "stage started");
         runner.prepare().await;
-        while let Some(consumer) = runner.join_consumer().await {
-            runner.pull(consumer, &permits, &tasks).await;
+        let mut away = runner.waits.watch();
+        while let Some(consumer) = runner.join_consumer(&mut away).await {
+            runner.pull(consumer, &permits, &tasks, &mut away).await;
             if runner.stop.is_cancelled() {
                 break;
             }
@@ -128,20 +143,26 @@ impl<S: Stage> Runner<S> {
     /// Prepares the stage, or is told to stop.
     async fn prepare(&self) {
         let stage = self.stage.name();
+        let mut wait = self.waits.watch();
         while let Some(Err(reason)) = self.stop.run_until_cancelled(self.stage.prepare()).await {
             warn!(%stage, reason, "the stage cannot begin yet");
+            wait.goes_on(&reason);
             let _ = self.rest(PAUSE.1).await;
         }
     }
 
     /// Joins the consumer, however long the bus takes to come back; `None` when told to stop.
-    async fn join_consumer(&self) -> Option<Consumer> {
+    async fn join_consumer(&self, away: &mut Wait<'_>) -> Option<Consumer> {
         let spec = self.stage.name().consumer(self.settings.lease);
         let mut pause = PAUSE.0;
         loop {
             match self.bus.consume(&spec).await {
                 Ok(consumer) => return Some(consumer),
-                Err(error) => warn!(stage = spec.name, error = described(&error), "bus is away"),
+                Err(error) => {
+                    let error = described(&error);
+                    away.goes_on(&error);
+                    warn!(stage = spec.name, error, "bus is away");
+                }
             }
             self.rest(pause).await?;
             pause = (pause * 2).min(PAUSE.1);
@@ -159,6 +180,7 @@ impl<S: Stage> Runner<S> {
         mut consumer: Consumer,
         permits: &Arc<Semaphore>,
         tasks: &TaskTracker,
+        away: &mut Wait<'_>,
     ) {
         // The process before may have died of the very first message: begin with that one alone.
         let mut attempt = u32::MAX;
@@ -173,6 +195,7 @@ impl<S: Stage> Runner<S> {
             match pulled {
                 None => return,
                 Some(Ok(deliveries)) => {
+                    away.is_over();
                     attempt = deliveries.iter().map(|d| d.attempt).max().unwrap_or(1);
                     self.hand_out(deliveries, permit, permits, tasks).await;
                     if attempt > 1 {
@@ -180,8 +203,9 @@ impl<S: Stage> Runner<S> {
                     }
                 }
                 Some(Err(error)) => {
-                    let stage = self.stage.name();
-                    warn!(stage = %stage, error = described(&error), "pulling failed");
+                    let (stage, error) = (self.stage.name(), described(&error));
+                    away.goes_on(&error);
+                    warn!(%stage, error, "pulling failed");
                     let _ = self.rest(PAUSE.1.min(Duration::from_secs(1))).await;
                     return;
                 }
@@ -196,8 +220,34 @@ impl<S: Stage> Runner<S> {
         let _ = permits.acquire_many(all).await;
     }
 
-    /// Spawns one task a chunk. What was delivered before goes alone, so that one poisonous
+    /// Reads messages and groups them. What was delivered before goes alone, so that one poisonous
     /// message does not take its neighbours with it.
+    async fn chunks(&self, deliveries: Vec<Delivery>) -> Vec<Chunk<S::Item>> {
+        let mut chunk = Chunk::new();
+        let mut chunks = Vec::new();
+        for delivery in deliveries {
+            let again = delivery.attempt > 1;
+            let Some((delivery, item)) = self.admit(delivery).await else {
+                continue;
+            };
+            if again {
+                let mut alone = Chunk::new();
+                alone.push(delivery, item);
+                chunks.push(alone);
+                continue;
+            }
+            chunk.push(delivery, item);
+            if chunk.len() == self.stage.chunk() {
+                chunks.push(std::mem::replace(&mut chunk, Chunk::new()));
+            }
+        }
+        if !chunk.is_empty() {
+            chunks.push(chunk);
+        }
+        chunks
+    }
+
+    /// Spawns one task a chunk.
     async fn hand_out(
         self: &Arc<Self>,
         deliveries: Vec<Delivery>,
@@ -206,26 +256,7 @@ impl<S: Stage> Runner<S> {
         tasks: &TaskTracker,
     ) {
         let mut free = Some(permit);
-        let mut chunk = Vec::new();
-        let mut chunks = Vec::new();
-        for delivery in deliveries {
-            let again = delivery.attempt > 1;
-            let Some(item) = self.admit(delivery).await else {
-                continue;
-            };
-            if again {
-                chunks.push(vec![item]);
-                continue;
-            }
-            chunk.push(item);
-            if chunk.len() == self.stage.chunk() {
-                chunks.push(std::mem::take(&mut chunk));
-            }
-        }
-        if !chunk.is_empty() {
-            chunks.push(chunk);
-        }
-        for chunk in chunks {
+        for chunk in self.chunks(deliveries).await {
             let permit = match free.take() {
                 Some(permit) => permit,
                 // Closed only when the runner is gone.
@@ -243,6 +274,9 @@ impl<S: Stage> Runner<S> {
     }
 }
 
+#[cfg(test)]
+mod tests;
+
 /// How many messages to lease at once, after one that was delivered for the `attempt`th time.
 ///
 /// When the process dies, everything it had leased counts one more attempt. So the more often a
@@ -250,15 +284,4 @@ impl<S: Stage> Runner<S> {
 /// alone, and its neighbours do not end in the dead letters with it.
 fn lease_size(room: usize, attempt: u32) -> usize {
     (room >> (3 * attempt.saturating_sub(1).min(10))).max(1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn suspects_are_leased_in_ever_smaller_groups() {
-        let sizes = [1, 2, 3, 4, 5, u32::MAX].map(|attempt| lease_size(1_000, attempt));
-        assert_eq!(sizes, [1_000, 125, 15, 1, 1, 1]);
-    }
 }

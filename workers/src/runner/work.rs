@@ -8,6 +8,7 @@ use futures_util::FutureExt as _;
 use metrics::{counter, histogram};
 use tracing::{Instrument as _, debug, error, warn};
 
+use super::chunk::Chunk;
 use super::{PAUSE, Runner, Stage};
 use crate::outcome::{Outcome, described};
 
@@ -17,9 +18,6 @@ const DELAY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins
 /// Times as many deliveries may end without any outcome. Processes die for reasons of their own,
 /// and often in a row, with whatever they had leased at that moment.
 const DEATHS: u32 = 3;
-
-/// Messages of one call, with their leases.
-pub(super) type Chunk<T> = Vec<(Delivery, T)>;
 
 impl<S: Stage> Runner<S> {
     /// Reads a message; one that cannot be read, or that was delivered too often, is buried.
@@ -41,48 +39,70 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// Works on a chunk until everything in it has an outcome other than waiting.
+    /// Works on a chunk until everything in it has its own outcome other than waiting: what failed
+    /// beside others is tried in halves, so that it falls on the message that is to blame alone.
     pub(super) async fn work(&self, chunk: Chunk<S::Item>) {
-        let (mut deliveries, mut items): (Vec<_>, Vec<_>) = chunk.into_iter().unzip();
-        let mut pause = PAUSE.0;
+        let mut parts = vec![chunk];
+        while let Some(part) = parts.pop() {
+            match self.work_on(part, &parts).await {
+                Some(failed) => parts.extend(failed.halves()),
+                // Told to stop: what is left is delivered again after the restart.
+                None => return,
+            }
+        }
+    }
+
+    /// Works on a part until nothing in it waits, while `others` keep their leases. Gives what
+    /// failed beside something else; `None` when told to stop.
+    async fn work_on(
+        &self,
+        mut part: Chunk<S::Item>,
+        others: &[Chunk<S::Item>],
+    ) -> Option<Chunk<S::Item>> {
+        let (mut failed, mut pause, mut wait) = (Chunk::new(), PAUSE.0, self.waits.watch());
         loop {
-            let outcomes = self.handle(&deliveries, &items).await;
-            let mut waiting = (Vec::new(), Vec::new());
-            for ((delivery, item), outcome) in deliveries.into_iter().zip(items).zip(outcomes) {
-                if let Outcome::Wait(reason) = &outcome {
-                    if waiting.0.is_empty() {
-                        warn!(stage = %self.stage.name(), reason, "waiting");
+            let (outcomes, divisible) = self.handle(&part, others).await;
+            let divide = divisible && part.len() > 1;
+            let mut waiting = Chunk::new();
+            for ((delivery, item), outcome) in part.into_pairs().zip(outcomes) {
+                match outcome {
+                    Outcome::Wait(reason) => {
+                        if waiting.is_empty() {
+                            warn!(stage = %self.stage.name(), reason, "waiting");
+                            wait.goes_on(&reason);
+                        }
+                        waiting.push(delivery, item);
                     }
-                    waiting.0.push(delivery);
-                    waiting.1.push(item);
-                } else {
-                    self.settle(delivery, &item, outcome).await;
+                    Outcome::Retry(_) | Outcome::Drop(_) if divide => failed.push(delivery, item),
+                    outcome => self.settle(delivery, &item, outcome).await,
                 }
             }
-            (deliveries, items) = waiting;
-            if deliveries.is_empty() {
-                return;
+            if waiting.is_empty() {
+                return Some(failed);
             }
-            for delivery in &deliveries {
-                let _ = delivery.progress().await;
+            part = waiting;
+            for leased in others.iter().chain([&part, &failed]) {
+                leased.extend().await;
             }
-            // Told to stop: what waits is delivered again after the restart.
-            if self.rest(pause).await.is_none() {
-                return;
-            }
+            self.rest(pause).await?;
             pause = (pause * 2).min(PAUSE.1);
         }
     }
 
-    /// Calls the stage, extending the leases while it works.
-    async fn handle(&self, deliveries: &[Delivery], items: &[S::Item]) -> Vec<Outcome> {
+    /// Calls the stage, extending the leases while it works. Says, beside the outcomes, whether
+    /// the same call with fewer messages may come to other ones soon.
+    async fn handle(
+        &self,
+        part: &Chunk<S::Item>,
+        others: &[Chunk<S::Item>],
+    ) -> (Vec<Outcome>, bool) {
         let started = Instant::now();
         let stage = self.stage.name();
-        let span = match deliveries {
+        let span = match &part.deliveries[..] {
             [one] => tracing::info_span!("event", id = %one.id, stage = %stage),
             many => tracing::debug_span!("events", count = many.len(), stage = %stage),
         };
-        let call = AssertUnwindSafe(self.stage.handle(items)).catch_unwind().instrument(span);
+        let call = AssertUnwindSafe(self.stage.handle(&part.items)).catch_unwind().instrument(span);
         let mut call = std::pin::pin!(tokio::time::timeout(self.stage.patience(), call));
         let mut extend = tokio::time::interval(self.settings.lease / 3);
         extend.tick().await;
@@ -90,19 +110,20 @@ impl<S: Stage> Runner<S> {
             tokio::select! {
                 done = &mut call => break done,
                 _ = extend.tick() => {
-                    for delivery in deliveries {
-                        let _ = delivery.progress().await;
+                    for leased in others.iter().chain([part]) {
+                        leased.extend().await;
                     }
                 }
             }
         };
         histogram!("chatkeep_stage_seconds", "stage" => stage.name()).record(started.elapsed());
-        let failed = |why: &str| vec![Outcome::Retry(why.to_owned()); items.len()];
+        let failed = |why: &str| vec![Outcome::Retry(why.to_owned()); part.len()];
         match done {
-            Ok(Ok(outcomes)) if outcomes.len() == items.len() => outcomes,
-            Ok(Ok(_)) => failed("the stage lost count of its events"),
-            Ok(Err(_panic)) => failed("the stage panicked"),
-            Err(_elapsed) => failed("the stage took too long"),
+            Ok(Ok(outcomes)) if outcomes.len() == part.len() => (outcomes, true),
+            Ok(Ok(_)) => (failed("the stage lost count of its events"), true),
+            Ok(Err(_panic)) => (failed("the stage panicked"), true),
+            // Each half could take as long again.
+            Err(_elapsed) => (failed("the stage took too long"), false),
         }
     }
 
@@ -129,6 +150,7 @@ impl<S: Stage> Runner<S> {
                 delivery.retry(after).await
             }
             Outcome::Drop(reason) => {
+                self.stage.gave_up(item, &reason).await;
                 self.bury(delivery, &reason).await;
                 Ok(())
             }

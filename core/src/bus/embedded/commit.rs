@@ -10,9 +10,9 @@ use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection as _, query, query_scalar};
 
 use super::dead;
+use super::ops::Group;
 use super::schema::stream_code;
 use super::state::Changes;
-use super::writer::Group;
 use crate::bus::{Outgoing, Stream, subject};
 use crate::time::Timestamp;
 

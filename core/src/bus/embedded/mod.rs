@@ -9,7 +9,9 @@ mod consumer;
 mod consumers;
 mod dead;
 mod delays;
+mod file;
 mod leases;
+mod ops;
 mod position;
 mod read;
 mod schema;
@@ -27,9 +29,11 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 pub use self::consumer::{EmbeddedConsumer, EmbeddedLease};
+use self::file::BusFile;
+use self::ops::Op;
 use self::state::State;
 use self::talk::Talk;
-use self::writer::{Op, Writer};
+use self::writer::Writer;
 use super::{BusError, BusLimits, ConsumerSpec, DeadLetter, Outgoing, subject};
 use crate::time::SharedClock;
 
@@ -136,7 +140,8 @@ impl EmbeddedBus {
             limits,
             clock,
         });
-        Writer::new(conn, Arc::clone(&shared), queue, lock).spawn();
+        let file = BusFile::new(folder.to_owned(), conn);
+        Writer::new(file, Arc::clone(&shared), queue, lock).spawn();
         let readers = schema::readers(folder);
         let talk = Talk::default();
         Ok(Self {

@@ -167,6 +167,17 @@ pub(super) async fn high(conn: &mut SqliteConnection) -> Result<i64, sqlx::Error
     Ok(high.unwrap_or(0))
 }
 
+/// How many messages of [`Stream::Events`] and [`Stream::Jobs`] are above a sequence number.
+pub(super) async fn count_above(
+    conn: &mut SqliteConnection,
+    seq: i64,
+) -> Result<[u64; 2], sqlx::Error> {
+    let count = "SELECT count(*) FILTER (WHERE stream = 0), count(*) FILTER (WHERE stream = 1)
+                 FROM message WHERE seq > ?1";
+    let (events, jobs): (i64, i64) = sqlx::query_as(count).bind(seq).fetch_one(conn).await?;
+    Ok([events.unsigned_abs(), jobs.unsigned_abs()])
+}
+
 /// Reads what the consumers had reached, and how much waits.
 pub(super) async fn load(conn: &mut SqliteConnection) -> Result<State, BusError> {
     let mut state = State::default();

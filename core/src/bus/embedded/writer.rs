@@ -5,12 +5,12 @@ use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::Connection as _;
-use sqlx::sqlite::SqliteConnection;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::commit::{self, Written};
+use super::file::BusFile;
+use super::ops::{Group, Op, Waiting, answer};
 use super::state::Changes;
 use super::{Shared, consumers, schema};
 use crate::bus::{BusError, Outgoing, Stream, subject};
@@ -30,65 +30,9 @@ const SWEEP: Duration = Duration::from_millis(5);
 /// How long memory's lead waits after the file could not be written.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Where an operation's answer goes.
-type Answer<T> = oneshot::Sender<Result<T, BusError>>;
-
-/// What the writer is asked for.
-#[derive(Debug)]
-pub(super) enum Op {
-    /// The subjects are checked already.
-    Publish {
-        messages: Vec<Outgoing>,
-        done: Answer<()>,
-    },
-    RetryDead {
-        id: i64,
-        done: Answer<bool>,
-    },
-    DropDead {
-        id: i64,
-        done: Answer<bool>,
-    },
-    RemoveConsumer {
-        name: String,
-        done: Answer<bool>,
-    },
-    /// Write what memory is ahead by.
-    Flush {
-        done: Answer<()>,
-    },
-    Close {
-        done: oneshot::Sender<()>,
-    },
-}
-
-/// What one transaction is made of.
-#[derive(Debug, Default)]
-pub(super) struct Group {
-    /// Messages of [`Stream::Events`] and [`Stream::Jobs`].
-    pub(super) messages: [Vec<Outgoing>; 2],
-    pub(super) retry_dead: Vec<i64>,
-    pub(super) drop_dead: Vec<i64>,
-    pub(super) changes: Changes,
-    /// Forget ids older than this (milliseconds).
-    pub(super) forget_before: Option<i64>,
-}
-
-/// Who waits for the transaction.
-#[derive(Debug, Default)]
-struct Waiting {
-    plain: Vec<Answer<()>>,
-    /// Whether memory's lead must go along.
-    flush: bool,
-    retry_dead: Vec<Answer<bool>>,
-    drop_dead: Vec<Answer<bool>>,
-    remove: Vec<(String, Answer<bool>)>,
-    close: Option<oneshot::Sender<()>>,
-}
-
 #[derive(Debug)]
 pub(super) struct Writer {
-    conn: SqliteConnection,
+    file: BusFile,
     shared: Arc<Shared>,
     ops: mpsc::Receiver<Op>,
     /// Held as long as this process serves; the operating system frees it after a crash.
@@ -100,13 +44,13 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn new(
-        conn: SqliteConnection,
+        file: BusFile,
         shared: Arc<Shared>,
         ops: mpsc::Receiver<Op>,
         lock: Option<File>,
     ) -> Self {
         let housekeeping_at = Instant::now() + HOUSEKEEPING;
-        Self { conn, shared, ops, lock, housekeeping_at, quiet: 0 }
+        Self { file, shared, ops, lock, housekeeping_at, quiet: 0 }
     }
 
     pub(super) fn spawn(self) {
@@ -227,9 +171,7 @@ impl Writer {
     }
 
     async fn write(&mut self, group: Group, waiting: Waiting) {
-        let now = self.shared.clock.now();
-        let high = *self.shared.high.borrow();
-        let result = commit::write(&mut self.conn, &group, now, high).await;
+        let result = self.commit(&group).await;
         if group.forget_before.is_some() {
             let more = matches!(&result, Ok(written) if written.more_to_forget);
             self.housekeeping_at = Instant::now() + if more { SWEEP } else { HOUSEKEEPING };
@@ -242,26 +184,43 @@ impl Writer {
         }
         match result {
             Ok(written) => self.written(&written, waiting),
-            Err(error) => self.failed(error, group.changes, waiting),
+            Err(error) => self.failed(&error, group.changes, waiting),
         }
     }
 
     async fn remove(&mut self, name: &str) -> Result<bool, BusError> {
         let shared = Arc::clone(&self.shared);
         let through = |seq| shared.state().is_through_but_for(name, seq);
-        let Some(gone) = consumers::remove(&mut self.conn, name, through).await? else {
+        let mut conn = self.file.take(&self.shared).await?;
+        let done = consumers::remove(&mut conn, name, through).await;
+        let Some(gone) = self.file.put_back(conn, done).await? else {
             return Ok(false);
         };
         self.shared.state().remove(name, gone);
         Ok(true)
     }
 
+    async fn commit(&mut self, group: &Group) -> Result<Written, BusError> {
+        let mut conn = self.file.take(&self.shared).await?;
+        let now = self.shared.clock.now();
+        let high = *self.shared.high.borrow();
+        let done = commit::write(&mut conn, group, now, high).await;
+        Ok(self.file.put_back(conn, done).await?)
+    }
+
     async fn scrub_when_quiet(&mut self) {
         if self.quiet == QUIET
-            && let Err(error) = commit::scrub(&mut self.conn).await
+            && let Err(error) = self.scrub().await
         {
-            tracing::warn!(%error, "the bus file cannot be scrubbed");
+            let error: &dyn std::error::Error = &error;
+            tracing::warn!(error, "the bus file cannot be scrubbed");
         }
+    }
+
+    async fn scrub(&mut self) -> Result<(), BusError> {
+        let mut conn = self.file.take(&self.shared).await?;
+        let done = commit::scrub(&mut conn).await;
+        Ok(self.file.put_back(conn, done).await?)
     }
 
     fn written(&self, written: &Written, waiting: Waiting) {
@@ -284,25 +243,29 @@ impl Writer {
         }
     }
 
-    fn failed(&self, error: sqlx::Error, changes: Changes, waiting: Waiting) {
-        tracing::error!(%error, "the bus file cannot be written");
+    fn failed(&self, error: &BusError, changes: Changes, waiting: Waiting) {
         self.shared.state().restore(changes, Instant::now() + PAUSE);
-        let error = Arc::new(error);
+        let cause = match error {
+            BusError::Storage(cause) => Arc::clone(cause),
+            other => Arc::new(sqlx::Error::Protocol(other.to_string())),
+        };
+        tracing::error!(error = %cause, "the bus file cannot be written");
         for done in waiting.plain {
-            answer(done, Err(BusError::Storage(Arc::clone(&error))));
+            answer(done, Err(BusError::Storage(Arc::clone(&cause))));
         }
         for done in waiting.retry_dead.into_iter().chain(waiting.drop_dead) {
-            answer(done, Err(BusError::Storage(Arc::clone(&error))));
+            answer(done, Err(BusError::Storage(Arc::clone(&cause))));
         }
     }
 
     async fn end(mut self, close: Option<oneshot::Sender<()>>) {
         if self.lock.is_some()
-            && let Err(error) = schema::set_unclean(&mut self.conn, false).await
+            && let Err(error) = self.mark_clean().await
         {
-            tracing::warn!(%error, "the bus file cannot be marked as closed");
+            let error: &dyn std::error::Error = &error;
+            tracing::warn!(error, "the bus file cannot be marked as closed");
         }
-        if let Err(error) = self.conn.close().await {
+        if let Err(error) = self.file.close().await {
             tracing::warn!(%error, "the bus file cannot be closed");
         }
         drop(self.lock);
@@ -312,15 +275,11 @@ impl Writer {
     }
 }
 
-impl Group {
-    fn size(&self) -> usize {
-        self.messages.iter().map(Vec::len).sum::<usize>()
-            + self.retry_dead.len()
-            + self.drop_dead.len()
+impl Writer {
+    async fn mark_clean(&mut self) -> Result<(), BusError> {
+        let mut conn = self.file.take(&self.shared).await?;
+        let done = schema::set_unclean(&mut conn, false).await;
+        self.file.put_back(conn, done).await?;
+        Ok(())
     }
-}
-
-/// Whoever asked may have gone away; the work is done all the same.
-fn answer<T>(done: Answer<T>, result: Result<T, BusError>) {
-    done.send(result).ok();
 }

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use tracing::debug;
 
 use super::call::Caller;
+use super::decode::storable;
 use super::endpoint::Endpoint;
 use super::refusal::hide;
 use super::wire::{Count, LineBot, LineGroup, LineProfile, Push, Reply, Sent, Transcoding, texts};
@@ -89,7 +90,7 @@ impl LineClient {
         let answer = self.0.call(endpoint, request).await?;
         // The messages are out; ids that cannot be read are no reason to say otherwise.
         let sent: Sent = serde_json::from_slice(&answer).unwrap_or_default();
-        Ok(sent.sent_messages.into_iter().map(|message| message.id).collect())
+        Ok(sent.sent_messages.into_iter().map_while(|message| message.id.checked().ok()).collect())
     }
 
     /// Repeats what may not have come through, under the same key, so that it arrives once.
@@ -128,7 +129,8 @@ impl LineClient {
 }
 
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, PlatformError> {
-    serde_json::from_slice(body).map_err(|_| PlatformError::Unknown(None))
+    let unreadable = |_| PlatformError::Unknown(None);
+    serde_json::from_str(&storable(&String::from_utf8_lossy(body))).map_err(unreadable)
 }
 
 /// An id as part of an address; one that would change the address names nobody.
@@ -252,6 +254,7 @@ impl Platform for LineClient {
         Box::pin(async move {
             let LineBot { user_id, display_name, picture_url } =
                 self.get(Endpoint::Bot, "/v2/bot/info").await?;
+            let user_id = user_id.checked().map_err(|_| PlatformError::Unknown(None))?;
             Ok(BotInfo { user_id, display_name, picture_url })
         })
     }

@@ -1,7 +1,9 @@
 //! LINE's event JSON turned into the domain's [`Event`] (Messaging API, "Webhook Event Objects").
 //!
 //! Lenient on purpose: a field that is missing or of another type costs that field, never the
-//! event.
+//! event. Strict about identifiers alone: an event with one that cannot be any is not handled.
+
+use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -9,7 +11,7 @@ use serde_json::value::RawValue;
 use crate::event::{
     ChannelKind, ChannelRef, Envelope, Event, EventKind, IncomingMessage, ReplyToken,
 };
-use crate::id::{MessageId, UserId};
+use crate::id::{MessageId, UntrustedId, UserId};
 use crate::message::{Content, Emoji, ImageSet, MediaInfo, Mention, Sticker};
 use crate::platform::DecodeError;
 use crate::time::Timestamp;
@@ -21,7 +23,7 @@ struct LineEvent<'a> {
     kind: String,
     timestamp: Option<i64>,
     mode: Option<String>,
-    reply_token: Option<String>,
+    reply_token: Option<UntrustedId>,
     source: Option<Source>,
     #[serde(borrow)]
     message: Option<&'a RawValue>,
@@ -33,17 +35,17 @@ struct LineEvent<'a> {
 #[derive(Deserialize)]
 struct Source {
     #[serde(rename = "groupId")]
-    group: Option<String>,
+    group: Option<UntrustedId>,
     #[serde(rename = "roomId")]
-    room: Option<String>,
+    room: Option<UntrustedId>,
     #[serde(rename = "userId")]
-    user: Option<String>,
+    user: Option<UntrustedId>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Unsend {
-    message_id: MessageId,
+    message_id: UntrustedId,
 }
 
 #[derive(Deserialize)]
@@ -55,14 +57,14 @@ struct Members {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct LineMessage {
-    id: MessageId,
+    id: UntrustedId,
     #[serde(rename = "type", default)]
     kind: String,
     text: Option<String>,
     #[serde(default)]
     emojis: Vec<Emoji>,
     mention: Option<LineMention>,
-    quoted_message_id: Option<MessageId>,
+    quoted_message_id: Option<UntrustedId>,
     content_provider: Option<Provider>,
     duration: Option<i64>,
     file_name: Option<String>,
@@ -83,7 +85,7 @@ struct LineMessage {
 /// expect: enough to keep it as it came.
 #[derive(Deserialize)]
 struct AnyMessage {
-    id: MessageId,
+    id: UntrustedId,
 }
 
 #[derive(Deserialize)]
@@ -97,7 +99,7 @@ struct LineMention {
 struct Mentionee {
     index: u32,
     length: u32,
-    user_id: Option<UserId>,
+    user_id: Option<UntrustedId>,
     #[serde(default)]
     is_self: bool,
 }
@@ -116,32 +118,41 @@ pub(in crate::platform) fn decode(envelope: Envelope) -> Result<Event, DecodeErr
         Ok(line) => line,
         Err(error) => strange(raw.get()).ok_or(error)?,
     };
-    let channel = line.source.as_ref().and_then(channel_of);
-    let sender = line.source.as_ref().and_then(|source| source.user.clone()).map(UserId::new);
-    let kind = kind_of(&line);
+    let channel = line.source.as_ref().map(channel_of).transpose()?.flatten();
+    let sender = line.source.as_ref().and_then(|source| source.user.clone());
+    let kind = kind_of(&line)?;
     Ok(Event {
-        id: envelope.id,
+        // Checked by the ingress; what waits on the bus may be of an older version.
+        id: checked("webhookEventId", UntrustedId::new(envelope.id.into_string()))?,
         platform: envelope.platform,
         bot: envelope.bot,
         at: Timestamp::from_millis(line.timestamp.unwrap_or(envelope.received_at)),
         received_at: Timestamp::from_millis(envelope.received_at),
         channel,
-        sender,
-        reply_token: line.reply_token.map(ReplyToken::new),
+        sender: sender.map(|id| checked("source.userId", id)).transpose()?,
+        // Without a token that can be one there is no reply, and all else is as good.
+        reply_token: line.reply_token.and_then(|token| token.checked().ok()).map(token),
         active: line.mode.as_deref() != Some("standby"),
         kind,
         raw,
     })
 }
 
-/// PostgreSQL cannot hold U+0000 in a text, and no chat shows it.
 fn without_nul(raw: Box<RawValue>) -> Result<Box<RawValue>, DecodeError> {
-    if !raw.get().contains("\\u0000") {
-        return Ok(raw);
+    match storable(raw.get()) {
+        Cow::Borrowed(_) => Ok(raw),
+        Cow::Owned(json) => Ok(RawValue::from_string(json)?),
+    }
+}
+
+/// JSON without U+0000: PostgreSQL cannot hold it in a text, and no chat shows it.
+pub(super) fn storable(json: &str) -> Cow<'_, str> {
+    if !json.contains("\\u0000") {
+        return Cow::Borrowed(json);
     }
     // An escaped backslash before `u0000` is text, not U+0000; both become the same mark, which
     // keeps the JSON valid either way.
-    Ok(RawValue::from_string(raw.get().replace("\\u0000", "\\ufffd"))?)
+    Cow::Owned(json.replace("\\u0000", "\\ufffd"))
 }
 
 /// An object whose known fields have unknown types is an event of unknown type; anything but an
@@ -162,62 +173,85 @@ fn strange(raw: &str) -> Option<LineEvent<'static>> {
     })
 }
 
-fn channel_of(source: &Source) -> Option<ChannelRef> {
-    let (id, kind) = match (&source.group, &source.room, &source.user) {
-        (Some(id), _, _) => (id, ChannelKind::Group),
-        (None, Some(id), _) => (id, ChannelKind::Room),
-        (None, None, Some(id)) => (id, ChannelKind::User),
-        (None, None, None) => return None,
-    };
-    Some(ChannelRef { id: id.as_str().into(), kind })
+/// An identifier, or which field does not hold one.
+fn checked<T: From<String>>(field: &'static str, id: UntrustedId) -> Result<T, DecodeError> {
+    id.checked().map_err(|why| DecodeError::Id { field, why })
 }
 
-fn kind_of(line: &LineEvent<'_>) -> EventKind {
-    let other = || EventKind::Other(line.kind.clone());
-    let members = |list: &Option<Members>| {
-        list.as_ref()
-            .map(|list| list.members.iter().filter_map(|m| m.user.clone()).map(UserId::new))
-            .map(Iterator::collect::<Vec<_>>)
+fn token(text: String) -> ReplyToken {
+    ReplyToken::new(text)
+}
+
+fn channel_of(source: &Source) -> Result<Option<ChannelRef>, DecodeError> {
+    let (field, id, kind) = match (&source.group, &source.room, &source.user) {
+        (Some(id), _, _) => ("source.groupId", id, ChannelKind::Group),
+        (None, Some(id), _) => ("source.roomId", id, ChannelKind::Room),
+        (None, None, Some(id)) => ("source.userId", id, ChannelKind::User),
+        (None, None, None) => return Ok(None),
     };
-    match line.kind.as_str() {
-        "message" => line.message.and_then(message_of).map_or_else(other, EventKind::Message),
-        "messageEdited" => line.message.and_then(message_of).map_or_else(other, EventKind::Edited),
-        "unsend" => line
-            .unsend
-            .as_ref()
-            .map_or_else(other, |unsend| EventKind::Unsent(unsend.message_id.clone())),
+    Ok(Some(ChannelRef { id: checked(field, id.clone())?, kind }))
+}
+
+fn kind_of(line: &LineEvent<'_>) -> Result<EventKind, DecodeError> {
+    let other = || EventKind::Other(line.kind.clone());
+    let message = || line.message.map(message_of).transpose().map(Option::flatten);
+    Ok(match line.kind.as_str() {
+        "message" => message()?.map_or_else(other, EventKind::Message),
+        "messageEdited" => message()?.map_or_else(other, EventKind::Edited),
+        "unsend" => match &line.unsend {
+            Some(unsend) => {
+                EventKind::Unsent(checked("unsend.messageId", unsend.message_id.clone())?)
+            }
+            None => other(),
+        },
         "join" | "follow" => EventKind::BotJoined,
         "leave" | "unfollow" => EventKind::BotLeft,
-        "memberJoined" => members(&line.joined).map_or_else(other, EventKind::MembersJoined),
-        "memberLeft" => members(&line.left).map_or_else(other, EventKind::MembersLeft),
+        "memberJoined" => members(line.joined.as_ref(), "joined.members.userId")?
+            .map_or_else(other, EventKind::MembersJoined),
+        "memberLeft" => members(line.left.as_ref(), "left.members.userId")?
+            .map_or_else(other, EventKind::MembersLeft),
         _ => other(),
-    }
+    })
 }
 
-fn message_of(raw: &RawValue) -> Option<IncomingMessage> {
+fn members(
+    list: Option<&Members>,
+    field: &'static str,
+) -> Result<Option<Vec<UserId>>, DecodeError> {
+    let each = |list: &Members| {
+        let users = list.members.iter().filter_map(|member| member.user.clone());
+        users.map(|id| checked(field, id)).collect()
+    };
+    list.map(each).transpose()
+}
+
+/// `None` for what is no message.
+fn message_of(raw: &RawValue) -> Result<Option<IncomingMessage>, DecodeError> {
     let as_it_came = || Content::Other { raw: raw.get().to_owned() };
-    match serde_json::from_str::<LineMessage>(raw.get()) {
-        Ok(message) => {
-            let (id, quoted) = (message.id.clone(), message.quoted_message_id.clone());
-            let content = content_of(message).unwrap_or_else(as_it_came);
-            Some(IncomingMessage { id, content, quoted })
-        }
-        Err(_) => serde_json::from_str::<AnyMessage>(raw.get()).ok().map(|any| IncomingMessage {
-            id: any.id,
-            content: as_it_came(),
-            quoted: None,
-        }),
-    }
+    let Ok(message) = serde_json::from_str::<LineMessage>(raw.get()) else {
+        let Ok(any) = serde_json::from_str::<AnyMessage>(raw.get()) else {
+            return Ok(None);
+        };
+        let id = checked("message.id", any.id)?;
+        return Ok(Some(IncomingMessage { id, content: as_it_came(), quoted: None }));
+    };
+    let id = checked("message.id", message.id.clone())?;
+    let quoted = message.quoted_message_id.clone();
+    let quoted =
+        quoted.map(|id| checked::<MessageId>("message.quotedMessageId", id)).transpose()?;
+    let content = content_of(message)?.unwrap_or_else(as_it_came);
+    Ok(Some(IncomingMessage { id, content, quoted }))
 }
 
 /// `None` for a type that this version does not know.
-fn content_of(message: LineMessage) -> Option<Content> {
+fn content_of(mut message: LineMessage) -> Result<Option<Content>, DecodeError> {
+    let mentions = message.mention.take().map(mentions).transpose()?.unwrap_or_default();
+    Ok(known_content(message, mentions))
+}
+
+fn known_content(message: LineMessage, mentions: Vec<Mention>) -> Option<Content> {
     Some(match message.kind.as_str() {
-        "text" => Content::Text {
-            text: message.text?,
-            emojis: message.emojis,
-            mentions: message.mention.map(mentions).unwrap_or_default(),
-        },
+        "text" => Content::Text { text: message.text?, emojis: message.emojis, mentions },
         "image" => Content::Image(media(message)),
         "video" => Content::Video(media(message)),
         "audio" => Content::Audio(media(message)),
@@ -254,12 +288,10 @@ fn media(message: LineMessage) -> MediaInfo {
     }
 }
 
-fn mentions(mention: LineMention) -> Vec<Mention> {
-    let each = |m: Mentionee| Mention {
-        user_id: m.user_id,
-        start: m.index,
-        length: m.length,
-        is_self: m.is_self,
+fn mentions(mention: LineMention) -> Result<Vec<Mention>, DecodeError> {
+    let each = |m: Mentionee| {
+        let user_id = m.user_id.map(|id| checked::<UserId>("mention.userId", id)).transpose()?;
+        Ok(Mention { user_id, start: m.index, length: m.length, is_self: m.is_self })
     };
     mention.mentionees.into_iter().map(each).collect()
 }

@@ -134,3 +134,61 @@ fn a_nul_never_reaches_the_store() {
     let message = message(r#"{"id":"1","type":"text","text":"a\u0000b"}"#);
     assert!(matches!(message.content, Content::Text { text, .. } if text == "a\u{fffd}b"));
 }
+
+#[test]
+fn an_event_with_what_cannot_be_an_identifier_is_refused_by_name() {
+    let long = "9".repeat(9_000);
+    let message = |fields: &str| {
+        format!(
+            r#"{{"type":"message","source":{{"groupId":"C1","userId":"U1"}},"message":{fields}}}"#
+        )
+    };
+    let cases = [
+        (message(&format!(r#"{{"id":"{long}","type":"text","text":"x"}}"#)), "message.id"),
+        (message(&format!(r#"{{"id":"{long}","type":"text","text":7}}"#)), "message.id"),
+        (message(r#"{"id":"a\u0000b","type":"text","text":"x"}"#), "message.id"),
+        (message(r#"{"id":"a\nb","type":"text","text":"x"}"#), "message.id"),
+        (message(r#"{"id":"","type":"text","text":"x"}"#), "message.id"),
+        (
+            message(r#"{"id":"1","type":"text","text":"x","quotedMessageId":"\u0007"}"#),
+            "message.quotedMessageId",
+        ),
+        (
+            message(
+                r#"{"id":"1","type":"text","text":"x","mention":{"mentionees":[{"index":0,"length":1,"userId":"\u0000"}]}}"#,
+            ),
+            "mention.userId",
+        ),
+        (format!(r#"{{"type":"join","source":{{"groupId":"{long}"}}}}"#), "source.groupId"),
+        (r#"{"type":"join","source":{"roomId":"\t"}}"#.to_owned(), "source.roomId"),
+        (format!(r#"{{"type":"follow","source":{{"userId":"{long}"}}}}"#), "source.userId"),
+        (
+            format!(
+                r#"{{"type":"unsend","source":{{"groupId":"C1"}},"unsend":{{"messageId":"{long}"}}}}"#
+            ),
+            "unsend.messageId",
+        ),
+        (
+            r#"{"type":"memberJoined","joined":{"members":[{"userId":"\u0001"}]}}"#.to_owned(),
+            "joined.members.userId",
+        ),
+        (
+            r#"{"type":"memberLeft","left":{"members":[{"userId":""}]}}"#.to_owned(),
+            "left.members.userId",
+        ),
+    ];
+    for (json, named) in cases {
+        match decode(envelope(&json)) {
+            Err(DecodeError::Id { field, .. }) => assert_eq!(field, named),
+            other => panic!("{named}: {other:?}"),
+        }
+    }
+    let odd = Envelope { id: "a\nb".into(), ..envelope(r#"{"type":"join"}"#) };
+    assert!(matches!(decode(odd), Err(DecodeError::Id { field: "webhookEventId", .. })));
+}
+
+#[test]
+fn a_reply_token_that_can_be_none_costs_the_reply_alone() {
+    let event = event(r#"{"type":"join","replyToken":"a\nb","source":{"groupId":"C1"}}"#);
+    assert!(event.reply_token.is_none() && matches!(event.kind, EventKind::BotJoined));
+}

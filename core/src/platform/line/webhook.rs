@@ -5,8 +5,11 @@ use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use crate::event::{Envelope, PlatformKind};
-use crate::id::{ChannelId, EventId, UserId};
+use crate::id::{ChannelId, EventId, UntrustedId, UserId};
 use crate::time::Timestamp;
+
+/// Bytes of an event's own id, at most: it gets more beside it on the bus.
+const LONGEST: usize = 128;
 
 /// A webhook body of LINE. Lenient: events of any type and form pass (contract section 9).
 #[derive(Debug, Deserialize)]
@@ -26,7 +29,7 @@ pub struct WebhookError(#[from] serde_json::Error);
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct Head {
-    webhook_event_id: Option<String>,
+    webhook_event_id: Option<UntrustedId>,
     source: Option<Source>,
 }
 
@@ -34,11 +37,11 @@ struct Head {
 #[serde(default)]
 struct Source {
     #[serde(rename = "groupId")]
-    group: Option<ChannelId>,
+    group: Option<UntrustedId>,
     #[serde(rename = "roomId")]
-    room: Option<ChannelId>,
+    room: Option<UntrustedId>,
     #[serde(rename = "userId")]
-    user: Option<ChannelId>,
+    user: Option<UntrustedId>,
 }
 
 impl<'a> WebhookBody<'a> {
@@ -66,7 +69,8 @@ impl<'a> WebhookBody<'a> {
 
     /// The user id of the bot that it is for, where it says.
     pub fn destination(&self) -> Option<UserId> {
-        serde_json::from_str(self.destination?.get()).ok()
+        let id: UntrustedId = serde_json::from_str(self.destination?.get()).ok()?;
+        id.checked().ok()
     }
 
     /// The events as they go on the bus.
@@ -86,7 +90,7 @@ impl<'a> WebhookBody<'a> {
                 id,
                 platform: PlatformKind::Line,
                 bot: bot.to_owned(),
-                channel: head.source.and_then(|s| s.group.or(s.room).or(s.user)),
+                channel: head.source.and_then(channel_of),
                 received_at: received_at.millis(),
                 raw: raw.to_owned(),
             }
@@ -95,11 +99,16 @@ impl<'a> WebhookBody<'a> {
     }
 }
 
-/// LINE's own id, or (old senders) one made from the event's bytes so that a repetition is still
-/// recognised.
-fn event_id(own: Option<String>, raw: &RawValue) -> EventId {
-    match own {
-        Some(id) if !id.is_empty() && id.len() <= 128 => EventId::new(id),
+/// Where it is routed by; what cannot be a channel's id is for the workers to refuse.
+fn channel_of(source: Source) -> Option<ChannelId> {
+    source.group.or(source.room).or(source.user)?.checked().ok()
+}
+
+/// LINE's own id, or (old senders, and what cannot be an id) one made from the event's bytes so
+/// that a repetition is still recognised.
+fn event_id(own: Option<UntrustedId>, raw: &RawValue) -> EventId {
+    match own.and_then(|id| id.checked::<EventId>().ok()) {
+        Some(id) if id.as_str().len() <= LONGEST => id,
         _ => EventId::new(format!("sha256:{}", digest(raw))),
     }
 }
@@ -161,6 +170,18 @@ mod tests {
         let ids: Vec<_> =
             (0..2).map(|_| envelopes(r#"{"events":[{"type":"x"}]}"#)[0].id.clone()).collect();
         assert!(ids[0] == ids[1] && ids[0].as_str().starts_with("sha256:"));
+    }
+
+    #[test]
+    fn what_cannot_be_an_id_is_replaced_and_routes_nowhere() {
+        let long = "9".repeat(9_000);
+        for id in ["a\\u0000b", "a\\nb", "", &long] {
+            let all = envelopes(&format!(
+                r#"{{"events":[{{"webhookEventId":"{id}","source":{{"groupId":"{id}","userId":"U1"}}}}]}}"#
+            ));
+            assert!(all[0].id.as_str().starts_with("sha256:"), "{}", all[0].id);
+            assert_eq!(all[0].channel, None, "another chat's shard would be wrong");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{MessageId, UserId};
+use crate::id::UntrustedId;
 
 /// A text message on its way out.
 #[derive(Serialize)]
@@ -34,7 +34,7 @@ pub(super) struct Sent {
 
 #[derive(Deserialize)]
 pub(super) struct SentMessage {
-    pub(super) id: MessageId,
+    pub(super) id: UntrustedId,
 }
 
 #[derive(Deserialize)]
@@ -60,7 +60,7 @@ pub(super) struct Count {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LineBot {
-    pub(super) user_id: UserId,
+    pub(super) user_id: UntrustedId,
     pub(super) display_name: String,
     pub(super) picture_url: Option<String>,
 }

@@ -1,0 +1,178 @@
+//! Classes of database errors, told apart where they arise: by SQLSTATE on PostgreSQL, by result
+//! code on SQLite.
+
+use sqlx::postgres::PgDatabaseError;
+use sqlx::sqlite::SqliteError;
+
+/// What an error of the database means for whoever asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The database is away, busy, full or being repaired. The same request works once it is not.
+    Unavailable,
+    /// The database will never take these values: they are malformed, too long, or break a
+    /// constraint.
+    Refused,
+    /// Neither is certain.
+    Unknown,
+}
+
+/// Primary result codes of SQLite (<https://sqlite.org/rescode.html>).
+mod sqlite {
+    pub(super) const PERM: i32 = 3;
+    pub(super) const ABORT: i32 = 4;
+    pub(super) const BUSY: i32 = 5;
+    pub(super) const LOCKED: i32 = 6;
+    pub(super) const NO_MEMORY: i32 = 7;
+    pub(super) const READ_ONLY: i32 = 8;
+    pub(super) const INTERRUPT: i32 = 9;
+    pub(super) const IO: i32 = 10;
+    pub(super) const CORRUPT: i32 = 11;
+    pub(super) const FULL: i32 = 13;
+    pub(super) const CANNOT_OPEN: i32 = 14;
+    pub(super) const PROTOCOL: i32 = 15;
+    pub(super) const SCHEMA: i32 = 17;
+    pub(super) const TOO_BIG: i32 = 18;
+    pub(super) const CONSTRAINT: i32 = 19;
+    pub(super) const MISMATCH: i32 = 20;
+    pub(super) const NO_LARGE_FILES: i32 = 22;
+    pub(super) const AUTHORIZATION: i32 = 23;
+    pub(super) const RANGE: i32 = 25;
+    pub(super) const NOT_A_DATABASE: i32 = 26;
+}
+
+impl Fault {
+    /// Classifies an error.
+    pub(super) fn of(error: &sqlx::Error) -> Self {
+        match error {
+            sqlx::Error::Io(_)
+            | sqlx::Error::Tls(_)
+            | sqlx::Error::PoolTimedOut
+            | sqlx::Error::PoolClosed
+            | sqlx::Error::WorkerCrashed
+            | sqlx::Error::BeginFailed => Self::Unavailable,
+            sqlx::Error::Encode(_) | sqlx::Error::InvalidArgument(_) => Self::Refused,
+            sqlx::Error::Database(error) => {
+                if let Some(error) = error.try_downcast_ref::<PgDatabaseError>() {
+                    of_sqlstate(error.code())
+                } else {
+                    primary_code(error.as_ref()).map_or(Self::Unknown, of_result_code)
+                }
+            }
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// Says why the database refuses a request for good, without any value of it.
+pub(super) fn refusal(error: &sqlx::Error) -> String {
+    let Some(error) = error.as_database_error() else {
+        return "the database cannot take a value".to_owned();
+    };
+    let code = error.code().unwrap_or_default();
+    match error.constraint() {
+        Some(constraint) => format!("the database refuses it: {code} ({constraint})"),
+        None => format!("the database refuses it: {code}"),
+    }
+}
+
+/// Returns whether a connection that gave this error inside a transaction is to be closed: SQLite
+/// may have rolled back by itself, or it cannot trust its pages; or the other end does not answer.
+pub(super) fn breaks_connection(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Database(error) => {
+            use sqlite::{CORRUPT, FULL, INTERRUPT, IO, NO_MEMORY, NOT_A_DATABASE};
+            let codes = [CORRUPT, FULL, INTERRUPT, IO, NO_MEMORY, NOT_A_DATABASE];
+            primary_code(error.as_ref()).is_some_and(|code| codes.contains(&code))
+        }
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::Protocol(_)
+        | sqlx::Error::WorkerCrashed => true,
+        _ => false,
+    }
+}
+
+/// The primary result code of an error of SQLite.
+fn primary_code(error: &(dyn sqlx::error::DatabaseError + 'static)) -> Option<i32> {
+    error.try_downcast_ref::<SqliteError>()?;
+    let extended: i32 = error.code()?.parse().ok()?;
+    Some(extended & 0xff)
+}
+
+fn of_result_code(code: i32) -> Fault {
+    match code {
+        sqlite::PERM
+        | sqlite::ABORT
+        | sqlite::BUSY
+        | sqlite::LOCKED
+        | sqlite::NO_MEMORY
+        | sqlite::READ_ONLY
+        | sqlite::INTERRUPT
+        | sqlite::IO
+        | sqlite::CORRUPT
+        | sqlite::FULL
+        | sqlite::CANNOT_OPEN
+        | sqlite::PROTOCOL
+        | sqlite::SCHEMA
+        | sqlite::NO_LARGE_FILES
+        | sqlite::AUTHORIZATION
+        | sqlite::NOT_A_DATABASE => Fault::Unavailable,
+        sqlite::TOO_BIG | sqlite::CONSTRAINT | sqlite::MISMATCH | sqlite::RANGE => Fault::Refused,
+        _ => Fault::Unknown,
+    }
+}
+
+/// Classifies an SQLSTATE (PostgreSQL, "PostgreSQL Error Codes").
+fn of_sqlstate(code: &str) -> Fault {
+    if matches!(code, "42501" | "55P03" | "55006" | "57P05" | "XX001" | "XX002") {
+        return Fault::Unavailable;
+    }
+    match code.get(..2).unwrap_or_default() {
+        // Connection, prepared statement gone behind a pooler, transaction state (a standby),
+        // authorization, no such database, conflict with another transaction, resources, operator,
+        // the server's own system, its configuration file.
+        "08" | "26" | "25" | "28" | "3D" | "40" | "53" | "57" | "58" | "F0" => Fault::Unavailable,
+        // Cardinality, data, integrity, check option, program limits (an index row that is too
+        // long).
+        "21" | "22" | "23" | "44" | "54" => Fault::Refused,
+        _ => Fault::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sqlstates_are_classified_by_class() {
+        let refused = ["22021", "22P05", "23505", "23503", "54000", "21000", "22001"];
+        let away =
+            ["08006", "40P01", "53100", "53300", "57P01", "57014", "58030", "25006", "55P03"];
+        let unknown = ["42P01", "XX000", "0A000", "P0001", ""];
+        assert!(refused.iter().all(|code| of_sqlstate(code) == Fault::Refused));
+        assert!(away.iter().all(|code| of_sqlstate(code) == Fault::Unavailable));
+        assert!(unknown.iter().all(|code| of_sqlstate(code) == Fault::Unknown));
+    }
+
+    #[tokio::test]
+    async fn result_codes_are_classified_whatever_their_extension() {
+        use sqlx::{Connection as _, Executor as _, SqliteConnection};
+        let mut conn = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+        conn.execute("CREATE TABLE t (id INTEGER PRIMARY KEY) STRICT").await.unwrap();
+        conn.execute("INSERT INTO t VALUES (1)").await.unwrap();
+        let twice = conn.execute("INSERT INTO t VALUES (1)").await.unwrap_err();
+        assert_eq!(Fault::of(&twice), Fault::Refused);
+        assert!(!breaks_connection(&twice));
+        let unknown = conn.execute("SELECT * FROM nothing").await.unwrap_err();
+        assert_eq!(Fault::of(&unknown), Fault::Unknown);
+        // What a page more than the file may have costs is what a full disk costs.
+        conn.execute("PRAGMA max_page_count = 3").await.unwrap();
+        let full = conn.execute("CREATE TABLE u (x TEXT)").await;
+        let full = match full {
+            Err(full) => full,
+            Ok(_) => conn.execute("CREATE TABLE v (x TEXT)").await.unwrap_err(),
+        };
+        assert_eq!(Fault::of(&full), Fault::Unavailable, "{full}");
+        assert!(breaks_connection(&full));
+    }
+}

@@ -1,0 +1,213 @@
+//! One connection of a pool while a transaction runs on it, and what becomes of it afterwards.
+//!
+//! The statements that begin and end a transaction are sent from here and nowhere else, and a
+//! connection goes back to its pool only when it is known that no transaction is left on it. It
+//! is closed, and the pool opens another, when beginning or ending failed, when nobody waited for
+//! either to end, and when a statement failed in a way that leaves the connection doubtful. The
+//! driver counts transactions by itself, and never gets back to zero when SQLite has rolled back
+//! already because the disk was full.
+
+use std::time::Duration;
+
+use sqlx::pool::PoolConnection;
+use sqlx::{Database, Executor, Pool};
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+
+use super::fault::breaks_connection;
+
+/// A rollback that takes longer than this is not waited for: the connection is closed.
+const ROLLBACK: Duration = Duration::from_secs(5);
+
+/// A connection with a transaction on it. Dropped before [`Held::commit`], the transaction is
+/// rolled back.
+#[derive(Debug)]
+pub(super) struct Held<DB: Database>
+where
+    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+{
+    /// `None` only while it is being dropped.
+    conn: Option<PoolConnection<DB>>,
+    /// Whether a statement failed: what follows cannot be committed.
+    failed: bool,
+    /// Whether the state of the connection is not known.
+    doubtful: bool,
+}
+
+impl<DB: Database> Held<DB>
+where
+    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+{
+    /// Begins a transaction with the statement `begin`.
+    pub(super) async fn begin(pool: &Pool<DB>, begin: &'static str) -> Result<Self, sqlx::Error> {
+        let mut held = Self::plain(pool).await?;
+        held.conn().execute(begin).await?;
+        held.doubtful = false;
+        Ok(held)
+    }
+
+    /// Takes a connection whose settings will be changed for a while. It is closed unless
+    /// [`Held::release`] says that they are as before.
+    pub(super) async fn plain(pool: &Pool<DB>) -> Result<Self, sqlx::Error> {
+        Ok(Self { conn: Some(pool.acquire().await?), failed: false, doubtful: true })
+    }
+
+    /// The connection, for statements whose results go to [`Held::note`].
+    pub(super) fn conn(&mut self) -> &mut DB::Connection {
+        match &mut self.conn {
+            Some(conn) => conn,
+            None => unreachable!("the connection is there until the transaction is dropped"),
+        }
+    }
+
+    /// Remembers that a statement failed.
+    pub(super) fn note<T>(&mut self, done: Result<T, sqlx::Error>) -> Result<T, sqlx::Error> {
+        if let Err(error) = &done {
+            self.failed = true;
+            self.doubtful |= breaks_connection(error);
+        }
+        done
+    }
+
+    /// Ends the transaction for good.
+    ///
+    /// # Errors
+    /// When the database does not confirm it, and when a statement of the transaction failed:
+    /// PostgreSQL would roll back and call that a success, SQLite would keep the half of it.
+    pub(super) async fn commit(mut self) -> Result<(), sqlx::Error> {
+        if self.failed {
+            let why = "a statement of the transaction failed, so it is not committed";
+            return Err(sqlx::Error::Protocol(why.to_owned()));
+        }
+        self.doubtful = true;
+        self.conn().execute("COMMIT").await?;
+        self.release();
+        Ok(())
+    }
+
+    /// Gives the connection back: there is no transaction on it, and its settings are as before.
+    pub(super) fn release(mut self) {
+        drop(self.conn.take());
+    }
+}
+
+impl<DB: Database> Drop for Held<DB>
+where
+    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+{
+    fn drop(&mut self) {
+        let Some(mut conn) = self.conn.take() else {
+            return;
+        };
+        match Handle::try_current() {
+            Ok(runtime) if !self.doubtful => drop(runtime.spawn(roll_back(conn))),
+            Ok(_) => conn.close_on_drop(),
+            Err(_no_runtime) => drop(conn.detach()),
+        }
+    }
+}
+
+/// Ends a transaction that nobody committed, and with it the connection when that fails.
+async fn roll_back<DB: Database>(mut conn: PoolConnection<DB>)
+where
+    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+{
+    if !matches!(timeout(ROLLBACK, conn.execute("ROLLBACK")).await, Ok(Ok(_))) {
+        conn.close_on_drop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
+    use sqlx::{Sqlite, query_scalar};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const BEGIN: &str = "BEGIN IMMEDIATE";
+
+    /// A pool of one connection, which has a mark that no other one has.
+    async fn marked() -> (SqlitePool, TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let options =
+            SqliteConnectOptions::new().filename(folder.path().join("db")).create_if_missing(true);
+        let pool = SqlitePoolOptions::new()
+            .max_connections(1)
+            .acquire_timeout(Duration::from_secs(10))
+            .connect_with(options)
+            .await
+            .unwrap();
+        pool.execute("CREATE TABLE kept (id INTEGER PRIMARY KEY)").await.unwrap();
+        pool.execute("CREATE TEMP TABLE mark (x)").await.unwrap();
+        (pool, folder)
+    }
+
+    async fn insert(held: &mut Held<Sqlite>, id: &'static str) -> Result<(), sqlx::Error> {
+        let done = held.conn().execute(id).await;
+        held.note(done).map(drop)
+    }
+
+    async fn count(pool: &SqlitePool) -> i64 {
+        query_scalar("SELECT count(*) FROM kept").fetch_one(pool).await.unwrap()
+    }
+
+    async fn is_the_same(pool: &SqlitePool) -> bool {
+        pool.execute("SELECT * FROM mark").await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn a_sound_connection_is_kept() {
+        let (pool, _folder) = marked().await;
+        let mut held = Held::begin(&pool, BEGIN).await.unwrap();
+        insert(&mut held, "INSERT INTO kept VALUES (1)").await.unwrap();
+        held.commit().await.unwrap();
+        let mut held = Held::begin(&pool, BEGIN).await.unwrap();
+        insert(&mut held, "INSERT INTO kept VALUES (2)").await.unwrap();
+        drop(held);
+        assert_eq!(count(&pool).await, 1, "what was not committed is rolled back");
+        assert!(is_the_same(&pool).await);
+    }
+
+    #[tokio::test]
+    async fn a_connection_whose_rollback_fails_is_closed() {
+        let (pool, _folder) = marked().await;
+        let mut held = Held::begin(&pool, BEGIN).await.unwrap();
+        // As SQLite does by itself when the disk is full.
+        held.conn().execute("ROLLBACK").await.unwrap();
+        drop(held);
+        let mut held = Held::begin(&pool, BEGIN).await.unwrap();
+        insert(&mut held, "INSERT INTO kept VALUES (1)").await.unwrap();
+        held.commit().await.unwrap();
+        assert_eq!(count(&pool).await, 1);
+        assert!(!is_the_same(&pool).await);
+    }
+
+    #[tokio::test]
+    async fn a_connection_whose_commit_or_begin_fails_is_closed() {
+        let (pool, _folder) = marked().await;
+        let mut held = Held::begin(&pool, BEGIN).await.unwrap();
+        held.conn().execute("ROLLBACK").await.unwrap();
+        held.commit().await.unwrap_err();
+        assert!(!is_the_same(&pool).await);
+        pool.execute("CREATE TEMP TABLE mark (x)").await.unwrap();
+        Held::begin(&pool, "BEGIN NOTHING").await.unwrap_err();
+        assert!(!is_the_same(&pool).await);
+        pool.execute("CREATE TEMP TABLE mark (x)").await.unwrap();
+        drop(Held::plain(&pool).await.unwrap());
+        assert!(!is_the_same(&pool).await, "its settings may not be as before");
+    }
+
+    #[tokio::test]
+    async fn nothing_is_committed_after_a_statement_failed() {
+        let (pool, _folder) = marked().await;
+        let mut held = Held::begin(&pool, BEGIN).await.unwrap();
+        insert(&mut held, "INSERT INTO kept VALUES (1)").await.unwrap();
+        insert(&mut held, "INSERT INTO kept VALUES (1)").await.unwrap_err();
+        held.commit().await.unwrap_err();
+        assert_eq!(count(&pool).await, 0);
+        assert!(is_the_same(&pool).await, "the connection itself is sound");
+    }
+}
