@@ -176,6 +176,7 @@ async fn add(tx: &mut Tx, rows: &[NewRow<'_>], now: Timestamp) -> Result<(), Sto
     }
     let rows = serde_json::to_string(rows)?;
     exec!(tx, query(ADD).bind(&rows).bind(now.millis()))?;
+    tx.note_logged();
     Ok(())
 }
 

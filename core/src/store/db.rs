@@ -11,6 +11,7 @@ use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
 use sqlx::{ConnectOptions as _, Postgres, Sqlite};
+use tokio::sync::watch;
 
 use super::StoreError;
 use super::hold::Held;
@@ -46,7 +47,15 @@ macro_rules! locking {
 
 /// The database.
 #[derive(Clone, Debug)]
-pub(super) enum Db {
+pub(super) struct Db {
+    pub(super) pools: Pools,
+    /// Counts the transactions committed here that added to the event log.
+    pub(super) logged: watch::Sender<u64>,
+}
+
+/// The connections to either database.
+#[derive(Clone, Debug)]
+pub(super) enum Pools {
     /// Readers beside one writer: waiting for the writer is a queue, not a busy loop.
     Sqlite {
         read: SqlitePool,
@@ -57,7 +66,15 @@ pub(super) enum Db {
 
 /// A transaction. Dropped without [`Tx::commit`], it is rolled back.
 #[derive(Debug)]
-pub(super) enum Tx {
+pub(super) struct Tx {
+    pub(super) held: HeldTx,
+    logged: watch::Sender<u64>,
+    has_logged: bool,
+}
+
+/// The connection of a transaction to either database.
+#[derive(Debug)]
+pub(super) enum HeldTx {
     Sqlite(Held<Sqlite>),
     Postgres(Held<Postgres>),
 }
@@ -65,9 +82,9 @@ pub(super) enum Tx {
 /// Runs one query outside a transaction: `read!(self, c => query(SQL).bind(x).fetch_all(c))`.
 macro_rules! read {
     ($store:expr, $conn:ident => $query:expr) => {
-        match &$store.db {
-            $crate::store::db::Db::Sqlite { read: $conn, .. } => $query.await,
-            $crate::store::db::Db::Postgres($conn) => $query.await,
+        match &$store.db.pools {
+            $crate::store::db::Pools::Sqlite { read: $conn, .. } => $query.await,
+            $crate::store::db::Pools::Postgres($conn) => $query.await,
         }
     };
 }
@@ -76,13 +93,13 @@ macro_rules! read {
 /// with a two-worded statement `run!(tx, SQL, |sql, c| query_as(sql).fetch_all(c))`.
 macro_rules! run {
     ($tx:expr, $conn:ident => $query:expr) => {
-        match &mut *$tx {
-            $crate::store::db::Tx::Sqlite(tx) => {
+        match &mut $tx.held {
+            $crate::store::db::HeldTx::Sqlite(tx) => {
                 let $conn = tx.conn();
                 let done = $query.await;
                 tx.note(done)
             }
-            $crate::store::db::Tx::Postgres(tx) => {
+            $crate::store::db::HeldTx::Postgres(tx) => {
                 let $conn = tx.conn();
                 let done = $query.await;
                 tx.note(done)
@@ -90,13 +107,13 @@ macro_rules! run {
         }
     };
     ($tx:expr, $both:expr, |$sql:ident, $conn:ident| $query:expr) => {
-        match &mut *$tx {
-            $crate::store::db::Tx::Sqlite(tx) => {
+        match &mut $tx.held {
+            $crate::store::db::HeldTx::Sqlite(tx) => {
                 let ($sql, $conn) = ($both.sqlite, tx.conn());
                 let done = $query.await;
                 tx.note(done)
             }
-            $crate::store::db::Tx::Postgres(tx) => {
+            $crate::store::db::HeldTx::Postgres(tx) => {
                 let ($sql, $conn) = ($both.postgres, tx.conn());
                 let done = $query.await;
                 tx.note(done)
@@ -109,12 +126,12 @@ macro_rules! run {
 /// `exec!(tx, query(SQL).bind(x))`.
 macro_rules! exec {
     ($tx:expr, $query:expr) => {
-        match &mut *$tx {
-            $crate::store::db::Tx::Sqlite(tx) => {
+        match &mut $tx.held {
+            $crate::store::db::HeldTx::Sqlite(tx) => {
                 let done = $query.execute(tx.conn()).await;
                 tx.note(done).map(|done| done.rows_affected())
             }
-            $crate::store::db::Tx::Postgres(tx) => {
+            $crate::store::db::HeldTx::Postgres(tx) => {
                 let done = $query.execute(tx.conn()).await;
                 tx.note(done).map(|done| done.rows_affected())
             }
@@ -148,7 +165,7 @@ impl Db {
         let pool = |size| SqlitePoolOptions::new().max_connections(size).acquire_timeout(ACQUIRE);
         let write = pool(1).connect_with(options.clone()).await?;
         let read = pool(connections).connect_with(options.read_only(true)).await?;
-        Ok(Self::Sqlite { read, write })
+        Ok(Self::new(Pools::Sqlite { read, write }))
     }
 
     /// Connects to PostgreSQL.
@@ -158,32 +175,44 @@ impl Db {
             .application_name("chatkeep")
             .disable_statement_logging();
         let pool = PgPoolOptions::new().max_connections(connections).acquire_timeout(ACQUIRE);
-        Ok(Self::Postgres(pool.connect_with(options).await?))
+        Ok(Self::new(Pools::Postgres(pool.connect_with(options).await?)))
+    }
+
+    fn new(pools: Pools) -> Self {
+        Self { pools, logged: watch::Sender::new(0) }
+    }
+
+    fn tx(&self, held: HeldTx) -> Tx {
+        Tx { held, logged: self.logged.clone(), has_logged: false }
     }
 
     /// Starts a write transaction, the only way to one: plain `BEGIN` on SQLite takes the write
     /// lock too late and fails under contention.
     pub(super) async fn begin(&self) -> Result<Tx, StoreError> {
-        Ok(match self {
-            Self::Sqlite { write, .. } => Tx::Sqlite(Held::begin(write, "BEGIN IMMEDIATE").await?),
-            Self::Postgres(pool) => Tx::Postgres(Held::begin(pool, "BEGIN").await?),
-        })
+        Ok(self.tx(match &self.pools {
+            Pools::Sqlite { write, .. } => {
+                HeldTx::Sqlite(Held::begin(write, "BEGIN IMMEDIATE").await?)
+            }
+            Pools::Postgres(pool) => HeldTx::Postgres(Held::begin(pool, "BEGIN").await?),
+        }))
     }
 
     /// Starts a transaction that reads one state of everything.
     pub(super) async fn snapshot(&self) -> Result<Tx, StoreError> {
         const POSTGRES: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-        Ok(match self {
-            Self::Sqlite { read, .. } => Tx::Sqlite(Held::begin(read, "BEGIN DEFERRED").await?),
-            Self::Postgres(pool) => Tx::Postgres(Held::begin(pool, POSTGRES).await?),
-        })
+        Ok(self.tx(match &self.pools {
+            Pools::Sqlite { read, .. } => {
+                HeldTx::Sqlite(Held::begin(read, "BEGIN DEFERRED").await?)
+            }
+            Pools::Postgres(pool) => HeldTx::Postgres(Held::begin(pool, POSTGRES).await?),
+        }))
     }
 
     /// Brings the schema up to date. Many processes may do so at once.
     pub(super) async fn migrate(&self) -> Result<(), StoreError> {
-        match self {
-            Self::Sqlite { write, .. } => sqlx::migrate!("../migrations/sqlite").run(write).await,
-            Self::Postgres(pool) => sqlx::migrate!("../migrations/postgres").run(pool).await,
+        match &self.pools {
+            Pools::Sqlite { write, .. } => sqlx::migrate!("../migrations/sqlite").run(write).await,
+            Pools::Postgres(pool) => sqlx::migrate!("../migrations/postgres").run(pool).await,
         }
         .map_err(StoreError::from)
     }
@@ -191,7 +220,7 @@ impl Db {
     /// Moves what SQLite's log holds into the file and empties it, unless somebody reads: what was
     /// taken back stays in the log until then. PostgreSQL looks after itself.
     pub(super) async fn scrub(&self) -> Result<(), StoreError> {
-        let Self::Sqlite { write, .. } = self else {
+        let Pools::Sqlite { write, .. } = &self.pools else {
             return Ok(());
         };
         let mut held = Held::plain(write).await?;
@@ -205,21 +234,29 @@ impl Db {
     }
 
     pub(super) async fn close(&self) {
-        match self {
-            Self::Sqlite { read, write } => {
+        match &self.pools {
+            Pools::Sqlite { read, write } => {
                 read.close().await;
                 write.close().await;
             }
-            Self::Postgres(pool) => pool.close().await,
+            Pools::Postgres(pool) => pool.close().await,
         }
     }
 }
 
 impl Tx {
+    /// Notes that rows were added to the event log: its readers are woken by the commit.
+    pub(super) fn note_logged(&mut self) {
+        self.has_logged = true;
+    }
+
     pub(super) async fn commit(self) -> Result<(), StoreError> {
-        match self {
-            Self::Sqlite(tx) => tx.commit().await?,
-            Self::Postgres(tx) => tx.commit().await?,
+        match self.held {
+            HeldTx::Sqlite(tx) => tx.commit().await?,
+            HeldTx::Postgres(tx) => tx.commit().await?,
+        }
+        if self.has_logged {
+            self.logged.send_modify(|commits| *commits += 1);
         }
         Ok(())
     }

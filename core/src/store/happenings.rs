@@ -8,7 +8,7 @@ use sqlx::{query, query_as};
 
 use super::change_log::shown;
 use super::channels::channel_keys;
-use super::db::{Db, Sql, Tx, exec, read, run};
+use super::db::{Pools, Sql, Tx, exec, read, run};
 use super::happening_kind::HappeningKind;
 use super::{Store, StoreError, parsed};
 use crate::id::{ChannelId, UserId};
@@ -191,6 +191,7 @@ pub(super) async fn log(
     }
     let rows = serde_json::to_string(happenings)?;
     exec!(tx, query(ADD).bind(&rows).bind(now.millis()))?;
+    tx.note_logged();
     Ok(())
 }
 
@@ -248,7 +249,7 @@ impl Store {
 
     /// Makes rows readable that came from another PostgreSQL server.
     pub(super) async fn adopt_happenings(&self) -> Result<(), StoreError> {
-        if let Db::Postgres(pool) = &self.db {
+        if let Pools::Postgres(pool) = &self.db.pools {
             let adopted = query(ADOPT).execute(pool).await?.rows_affected();
             let (purged,): (bool,) = query_as(FOREIGN_PURGE).fetch_one(pool).await?;
             let readers = query(ADOPT_READER).execute(pool).await?.rows_affected();

@@ -43,7 +43,7 @@ mod webhooks;
 use std::path::Path;
 use std::sync::Arc;
 
-use db::{Db, MAPPED, Sql, UNMAPPED, read};
+use db::{Db, MAPPED, Pools, Sql, UNMAPPED, read};
 use tokio::sync::watch;
 use uses::Uses;
 
@@ -141,8 +141,6 @@ impl StoreError {
 #[derive(Clone, Debug)]
 pub struct Store {
     db: Db,
-    /// Counts commits that this process logged something with.
-    logged: watch::Sender<u64>,
     uses: Arc<Uses>,
 }
 
@@ -179,7 +177,7 @@ impl Store {
             Database::Postgres(url) => Db::postgres(url, connections).await?,
         };
         db.migrate().await?;
-        let store = Self { db, logged: watch::Sender::new(0), uses: Arc::default() };
+        let store = Self { db, uses: Arc::default() };
         store.adopt_happenings().await?;
         Ok(store)
     }
@@ -195,14 +193,14 @@ impl Store {
 
     /// Changes whenever something was logged through this store or a clone of it.
     pub fn logged(&self) -> watch::Receiver<u64> {
-        self.logged.subscribe()
+        self.db.logged.subscribe()
     }
 
     /// The wording of a statement for this database.
     const fn pick(&self, sql: Sql) -> &'static str {
-        match self.db {
-            Db::Sqlite { .. } => sql.sqlite,
-            Db::Postgres(_) => sql.postgres,
+        match self.db.pools {
+            Pools::Sqlite { .. } => sql.sqlite,
+            Pools::Postgres(_) => sql.postgres,
         }
     }
 

@@ -28,7 +28,7 @@ use sql::{
 use bars::Bars;
 use batch::Batch;
 
-use super::db::{Db, Tx, exec, read, run};
+use super::db::{Pools, Tx, exec, read, run};
 use super::happening_kind::HappeningKind;
 use super::happenings::{NewHappening, log};
 use super::ledger::{Ledger, SubscriberRow};
@@ -75,11 +75,11 @@ impl Store {
         let keys: Vec<_> =
             keys.iter().map(|(c, m)| Key { c: c.as_str(), m: Some(m.as_str()) }).collect();
         let keys = serde_json::to_string(&keys)?;
-        let rows: Vec<MessageRow> = match &self.db {
-            Db::Sqlite { read, .. } => {
+        let rows: Vec<MessageRow> = match &self.db.pools {
+            Pools::Sqlite { read, .. } => {
                 query_as(KNOWN_MESSAGES.sqlite).bind(&keys).fetch_all(read).await?
             }
-            Db::Postgres(pool) => {
+            Pools::Postgres(pool) => {
                 query_as(KNOWN_MESSAGES.postgres).bind(&keys).fetch_all(pool).await?
             }
         };

@@ -193,7 +193,7 @@ impl Store {
 
     /// Whether the database is this machine's own file.
     pub const fn is_embedded(&self) -> bool {
-        matches!(self.db, super::super::db::Db::Sqlite { .. })
+        matches!(self.db.pools, super::super::db::Pools::Sqlite { .. })
     }
 
     /// How much waits for webhooks that are enabled.
