@@ -21,6 +21,7 @@ mod login;
 mod mcp;
 mod oauth;
 pub mod ops;
+mod removals;
 mod retention;
 mod sweep;
 mod teller;

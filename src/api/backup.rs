@@ -2,18 +2,17 @@
 
 use axum::Json;
 use axum::extract::State;
-use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_core::store::Coverage;
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::store::{ChannelJob, Coverage, JobKind};
 use chatkeep_core::time::Timestamp;
-use chatkeep_workers::jobs::index_jobs;
 use serde::{Deserialize, Serialize};
-use tracing::error;
 use utoipa::{IntoParams, ToSchema};
 
 use super::Api;
 use super::auth::{ChannelAccess, Member, Owner, ReadMessages, WriteBackup};
 use super::error::ApiError;
 use super::extract::Query;
+use super::jobs::Removal;
 use crate::view::GapView;
 
 #[derive(Deserialize, IntoParams)]
@@ -67,13 +66,16 @@ pub(super) async fn delete(
     State(api): State<Api>,
     access: ChannelAccess<Owner, WriteBackup>,
     Query(query): Query<DeleteQuery>,
-) -> Result<Json<DeletedView>, ApiError> {
+) -> Result<Removal<DeletedView>, ApiError> {
     if query.dry_run {
         let (deleted_count, freed_bytes) =
             api.store.count_before(&access.channel, query.before).await?;
-        return Ok(Json(DeletedView { deleted_count, freed_bytes }));
+        return Ok(Removal::Done(DeletedView { deleted_count, freed_bytes }));
     }
-    Ok(Json(api.delete_before(&access.channel, query.before).await?))
+    let what = (JobKind::Deletion, query.before);
+    let done =
+        |job: &ChannelJob| DeletedView { deleted_count: job.done, freed_bytes: job.freed_bytes };
+    api.remove(&access.channel, access.user(), what, done).await
 }
 
 pub(super) async fn coverage(
@@ -89,41 +91,6 @@ pub(super) async fn coverage(
             .map(|(first, last)| (first.max(from), last));
     }
     Ok(Json(CoverageView::new(access.channel, coverage)))
-}
-
-impl Api {
-    /// Deletes in bounded transactions until nothing is left.
-    async fn delete_before(
-        &self,
-        channel: &ChannelId,
-        before: Timestamp,
-    ) -> Result<DeletedView, ApiError> {
-        let mut total = DeletedView { deleted_count: 0, freed_bytes: 0 };
-        loop {
-            let removed = self.store.delete_before(channel, before, self.clock.now()).await?;
-            total.deleted_count += i64::try_from(removed.messages.len()).unwrap_or(i64::MAX);
-            total.freed_bytes += removed.bytes;
-            self.tell_indexer(channel, &removed.messages).await;
-            if removed.last {
-                return Ok(total);
-            }
-        }
-    }
-
-    /// Tells the indexer that messages changed. They are gone from the store already, which search
-    /// reads every hit from, so a bus that is away only leaves dead entries in the index.
-    pub(super) async fn tell_indexer(&self, channel: &ChannelId, messages: &[MessageId]) {
-        let changed = messages.iter().map(|message| (channel.clone(), message.clone()));
-        let cause = super::random::text(16);
-        let told = match index_jobs(changed, &cause) {
-            Ok(jobs) if jobs.is_empty() => return,
-            Ok(jobs) => self.bus.publish(jobs).await.map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
-        };
-        if let Err(error) = told {
-            error!(error, "the indexer was not told of removed messages");
-        }
-    }
 }
 
 impl CoverageView {

@@ -13,6 +13,7 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions as _, Postgres, Sqlite, Transaction};
 
 use super::StoreError;
+use super::idempotency::mark_claim;
 
 /// Waiting for a free connection longer than this means the database is down or overloaded.
 const ACQUIRE: Duration = Duration::from_secs(5);
@@ -213,7 +214,10 @@ impl Db {
 }
 
 impl Tx {
-    pub(super) async fn commit(self) -> Result<(), StoreError> {
+    /// Commits, and notes with it that the request whose claim this task works under has changed
+    /// something.
+    pub(super) async fn commit(mut self) -> Result<(), StoreError> {
+        mark_claim(&mut self).await?;
         match self {
             Self::Sqlite(tx) => tx.commit().await?,
             Self::Postgres(tx) => tx.commit().await?,

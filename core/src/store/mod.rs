@@ -8,6 +8,7 @@
 //! two never wait for each other.
 
 mod assistant;
+mod channel_jobs;
 mod channels;
 mod coverage;
 mod db;
@@ -40,12 +41,13 @@ use std::path::Path;
 use db::{Db, MAPPED, Sql, UNMAPPED, read};
 
 pub use assistant::{AssistantState, IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
+pub use channel_jobs::{ChannelJob, JobBatch, JobKind, JobStatus, NewChannelJob, SMALL_JOB};
 pub use channels::{Channel, ChannelStatus};
 pub use coverage::{Coverage, LostMedia};
 pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaMend, UserAudit};
 pub use happening_kind::HappeningKind;
 pub use happenings::{Feed, FeedReader, Happening, Place};
-pub use idempotency::{IdempotencyKey, Repeated};
+pub use idempotency::{IdempotencyClaim, IdempotencyKey, Repeated};
 pub use keep::{
     ChannelChange, Imported, ImportedMedia, ImportedMessage, ImportedPerson, Kept, Removed,
 };
@@ -97,6 +99,10 @@ pub enum StoreError {
         /// The row's key.
         row: String,
     },
+    /// The request took so long that a repetition of it was begun: only one of them may change
+    /// anything.
+    #[error("another request with this Idempotency-Key has taken over")]
+    ClaimLost,
     /// A list of keys or rows could not be written as JSON.
     #[error("a statement's parameters cannot be written")]
     Encode(#[from] serde_json::Error),
