@@ -300,8 +300,8 @@ mod tests {
         assert_eq!(opened.body.as_deref(), Some("{\"key\":\"ck_x\"}"));
         let replayed = opened.replay(201).unwrap();
         assert_eq!(
-            (replayed.status(), &replayed.headers()[header::ETAG]),
-            (StatusCode::CREATED, "\"v1\"")
+            (replayed.status(), replayed.headers()[header::ETAG].to_str().ok()),
+            (StatusCode::CREATED, Some("\"v1\""))
         );
         assert!(Seal::new("ck_b", "k").open(&sealed).is_none());
         assert!(Seal::new("ck_a", "l").open(&sealed).is_none());

@@ -29,7 +29,7 @@ const TURNS: usize = 2;
 /// KiB of large answers that wait to be sent, together.
 const ROOM: u32 = 64 * 1024;
 /// A turn, or room, is waited for so long.
-const WAIT: Duration = Duration::from_secs(20);
+const WAIT: Duration = Duration::from_secs(30);
 /// A large answer must have been taken after this long.
 const SENDING: Duration = Duration::from_mins(2);
 /// Bytes that are handed to the connection at a time.

@@ -108,7 +108,8 @@ fn assistant_routes(routes: Routes) -> Routes {
         .post(
             "/channels/{channelId}/assistant/qa",
             assistant::qa::add,
-            text("add_rule", Assistant, "Adds a rule"),
+            text("add_rule", Assistant, "Adds a rule")
+                .more("All rules of a channel together hold at most 8 MiB: `rules_too_large`."),
         )
         .put(
             "/channels/{channelId}/assistant/qa/{qaId}",

@@ -22,6 +22,9 @@ use crate::api::large::{self, LARGE, Turn};
 use crate::api::subscriptions::Success;
 use crate::api::{Api, random};
 
+/// Bytes of a rule's JSON beside its texts, about: names, ids, times.
+const AROUND: i64 = 200;
+
 /// The rule list (interface specification, "Question-and-answer rule list").
 #[derive(Serialize, ToSchema)]
 #[schema(as = RuleList)]
@@ -157,9 +160,9 @@ async fn full_list(
     api: &Api,
     channel: &ChannelId,
 ) -> Result<(Option<Turn>, Setting<RuleList>), ApiError> {
-    let bytes = usize::try_from(api.store.rule_bytes(channel).await?).unwrap_or(usize::MAX);
-    // As JSON it is larger: ids, times, escapes.
-    let turn = if bytes.saturating_mul(2) < LARGE { None } else { Some(api.large.turn().await?) };
+    let (count, bytes) = api.store.rule_sizes(channel).await?;
+    let json = usize::try_from(bytes + count * AROUND).unwrap_or(usize::MAX);
+    let turn = if json < LARGE { None } else { Some(api.large.turn().await?) };
     Ok((turn, api.store.rules(channel).await?))
 }
 

@@ -104,12 +104,12 @@ async fn all_rules_together_are_bounded(fixture: Fixture) {
         assert_eq!(apply(RuleChange::Add(id, &sized(MIB))).await, RuleChanged::Done);
     }
     let full = i64::try_from(8 * MIB).unwrap();
-    assert_eq!(store.rule_bytes(&channel).await.unwrap(), full);
+    assert_eq!(store.rule_sizes(&channel).await.unwrap(), (8, full));
     let one_more = RuleChanged::TooLarge(full + 7);
     assert_eq!(apply(RuleChange::Add(&ids[8], &sized(7))).await, one_more);
     let grown = RuleChanged::TooLarge(full + 1);
     assert_eq!(apply(RuleChange::Replace(&ids[0], &sized(MIB + 1))).await, grown);
-    assert_eq!(store.rule_bytes(&channel).await.unwrap(), full, "nothing changed");
+    assert_eq!(store.rule_sizes(&channel).await.unwrap(), (8, full), "nothing changed");
     assert_eq!(apply(RuleChange::Replace(&ids[0], &sized(MIB - 7))).await, RuleChanged::Done);
     assert_eq!(apply(RuleChange::Add(&ids[8], &sized(7))).await, RuleChanged::Done);
     // A list from before there was a bound: it can be read, and shrink in steps.

@@ -96,14 +96,16 @@ impl Store {
         Ok(Setting { version, value: RuleList { revision, items } })
     }
 
-    /// The bytes of a channel's rules, as [`RULE_BYTES`] counts them.
+    /// How many rules a channel has, and the bytes of all as [`RULE_BYTES`] counts them.
+    ///
+    /// [`RULE_BYTES`]: crate::assistant::limits::RULE_BYTES
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn rule_bytes(&self, channel: &ChannelId) -> Result<i64, StoreError> {
-        let (_, bytes, _): (i64, i64, i64) =
+    pub async fn rule_sizes(&self, channel: &ChannelId) -> Result<(i64, i64), StoreError> {
+        let (count, bytes, _): (i64, i64, i64) =
             read!(self, c => query_as(MEASURE).bind(channel.as_str()).bind("").fetch_one(c))?;
-        Ok(bytes)
+        Ok((count, bytes))
     }
 
     /// Adds, replaces or removes a rule.

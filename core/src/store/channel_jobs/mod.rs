@@ -4,12 +4,21 @@
 //! progress and the claim change in one transaction, so that a job that was taken over by another
 //! process is never counted twice.
 
+mod job;
+mod rows;
+
 use sqlx::{query, query_as};
 
-use super::db::{Sql, Tx, exec, read, run};
+pub use job::{ChannelJob, JobBatch, JobKind, JobStatus, NewChannelJob};
+use rows::{
+    ADD, CLAIM, COUNT_BEFORE, COUNT_OF_PERSON, FAIL, GOAL, JOIN, JobRow, ONE, PROGRESS, PURGE,
+    RELEASE,
+};
+
+use super::db::{Tx, exec, read, run};
 use super::keep::{Removed, bar_person, bar_time, lock_ledger, remove_some};
-use super::{Store, StoreError, parsed};
-use crate::id::{ChannelId, UserId};
+use super::{Store, StoreError};
+use crate::id::ChannelId;
 use crate::time::Timestamp;
 
 /// Messages of a job that is done while its caller waits, at most.
@@ -21,213 +30,6 @@ const CLAIM_MS: i64 = 10_000;
 const FAILURES: i64 = 3;
 /// Finished jobs deleted at a time.
 const SWEEP: i64 = 500;
-
-/// What a job does.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum JobKind {
-    /// Erases what that person wrote in the channel.
-    Erasure(UserId),
-    /// Deletes the channel's messages.
-    Deletion,
-}
-
-/// The state of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobStatus {
-    /// Nobody has begun.
-    Pending,
-    /// Some of it is done.
-    Running,
-    /// All of it is done.
-    Done,
-    /// It cannot be done; [`ChannelJob::error`] says why.
-    Failed,
-}
-
-/// A job of a channel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChannelJob {
-    /// Its public id.
-    pub id: String,
-    /// The channel.
-    pub channel: ChannelId,
-    /// What it does.
-    pub kind: JobKind,
-    /// Only messages sent before this are removed.
-    pub sent_before: Timestamp,
-    /// Who asked for it.
-    pub created_by: UserId,
-    /// When it was asked for.
-    pub created_at: Timestamp,
-    /// Messages to remove; while it runs, as many as there were when it was asked for.
-    pub total: i64,
-    /// Messages removed so far.
-    pub done: i64,
-    /// Bytes that they counted for.
-    pub freed_bytes: i64,
-    /// How far it is.
-    pub status: JobStatus,
-    /// Why it failed, as the caller may know it.
-    pub error: Option<String>,
-    /// When it was done or failed.
-    pub finished_at: Option<Timestamp>,
-}
-
-/// A job to begin.
-#[derive(Clone, Copy, Debug)]
-pub struct NewChannelJob<'a> {
-    /// Its public id.
-    pub id: &'a str,
-    /// The channel.
-    pub channel: &'a ChannelId,
-    /// What it does.
-    pub kind: &'a JobKind,
-    /// Only messages sent before this are removed.
-    pub sent_before: Timestamp,
-    /// Who asks for it.
-    pub by: &'a UserId,
-    /// Who works on it at once if it is small: names the claim.
-    pub worker: &'a str,
-}
-
-/// A batch of a job that was done.
-#[derive(Debug)]
-pub struct JobBatch {
-    /// What was taken away.
-    pub removed: Removed,
-    /// The job after it.
-    pub job: ChannelJob,
-}
-
-impl JobKind {
-    const fn name(&self) -> &'static str {
-        match self {
-            Self::Erasure(_) => "erasure",
-            Self::Deletion => "deletion",
-        }
-    }
-
-    /// The person whose messages are erased; empty for a deletion.
-    fn user(&self) -> &str {
-        match self {
-            Self::Erasure(user) => user.as_str(),
-            Self::Deletion => "",
-        }
-    }
-}
-
-impl JobStatus {
-    fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "pending" => Self::Pending,
-            "running" => Self::Running,
-            "done" => Self::Done,
-            "failed" => Self::Failed,
-            _ => return None,
-        })
-    }
-
-    /// Whether nothing more will happen.
-    pub const fn is_over(self) -> bool {
-        matches!(self, Self::Done | Self::Failed)
-    }
-}
-
-#[derive(Debug, sqlx::FromRow)]
-struct JobRow {
-    id: String,
-    channel_id: String,
-    kind: String,
-    user_id: String,
-    sent_before: i64,
-    created_by: String,
-    created_at: i64,
-    total: i64,
-    done: i64,
-    freed_bytes: i64,
-    status: String,
-    error: Option<String>,
-    finished_at: Option<i64>,
-}
-
-/// A statement that gives whole jobs.
-macro_rules! jobs {
-    ($before:literal, $after:literal) => {
-        concat!(
-            $before,
-            " id, channel_id, kind, user_id, sent_before, created_by, created_at, total, done,
-              freed_bytes, status, error, finished_at ",
-            $after
-        )
-    };
-}
-
-const COUNT_OF_PERSON: &str = "
-    SELECT COUNT(*) FROM messages WHERE channel_id = $1 AND sent_at < $2 AND sender_id = $3";
-const COUNT_BEFORE: &str = "SELECT COUNT(*) FROM messages WHERE channel_id = $1 AND sent_at < $2";
-/// An erasure that still runs takes on what was written since. A deletion is the same only if it is
-/// of the same time.
-const JOIN: &str = jobs!(
-    "UPDATE channel_jobs
-     SET sent_before = CASE WHEN sent_before < $4 THEN $4 ELSE sent_before END,
-         total = done + $5
-     WHERE channel_id = $1 AND kind = $2 AND user_id = $3 AND finished_at IS NULL
-       AND (kind = 'erasure' OR sent_before = $4)
-     RETURNING",
-    ""
-);
-const ADD: &str = jobs!(
-    "INSERT INTO channel_jobs (id, channel_id, kind, user_id, sent_before, created_by, created_at,
-                               total, claimed_by, claimed_until)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING",
-    ""
-);
-const CLAIM: Sql = Sql {
-    sqlite: jobs!(
-        "UPDATE channel_jobs SET claimed_by = $1, claimed_until = $2, status = 'running'
-         WHERE id = (SELECT id FROM channel_jobs
-                     WHERE finished_at IS NULL AND claimed_until <= $3
-                     ORDER BY claimed_until, created_at LIMIT 1)
-         RETURNING",
-        ""
-    ),
-    postgres: jobs!(
-        "UPDATE channel_jobs SET claimed_by = $1, claimed_until = $2, status = 'running'
-         WHERE id = (SELECT id FROM channel_jobs
-                     WHERE finished_at IS NULL AND claimed_until <= $3
-                     ORDER BY claimed_until, created_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-         RETURNING",
-        ""
-    ),
-};
-/// What there is to do is looked at under the claim: the job may have taken on more.
-const GOAL: &str = "
-    SELECT sent_before FROM channel_jobs
-    WHERE id = $1 AND claimed_by = $2 AND finished_at IS NULL";
-const PROGRESS: &str = jobs!(
-    "UPDATE channel_jobs
-     SET done = done + $3, freed_bytes = freed_bytes + $4, claimed_until = $5, failures = 0,
-         total = CASE WHEN $6 = 1 OR total < done + $3 THEN done + $3 ELSE total END,
-         status = CASE WHEN $6 = 1 THEN 'done' ELSE 'running' END,
-         finished_at = CASE WHEN $6 = 1 THEN $7 ELSE finished_at END
-     WHERE id = $1 AND claimed_by = $2 AND finished_at IS NULL
-     RETURNING",
-    ""
-);
-const RELEASE: &str = "
-    UPDATE channel_jobs SET claimed_by = NULL, claimed_until = $3
-    WHERE id = $1 AND claimed_by = $2 AND finished_at IS NULL";
-const FAIL: &str = "
-    UPDATE channel_jobs
-    SET claimed_by = NULL, claimed_until = $3, failures = failures + 1,
-        status = CASE WHEN failures + 1 >= $4 THEN 'failed' ELSE status END,
-        error = CASE WHEN failures + 1 >= $4 THEN $5 ELSE error END,
-        finished_at = CASE WHEN failures + 1 >= $4 THEN $6 ELSE finished_at END
-    WHERE id = $1 AND claimed_by = $2 AND finished_at IS NULL";
-const ONE: &str = jobs!("SELECT", "FROM channel_jobs WHERE channel_id = $1 AND id = $2");
-const PURGE: &str = "
-    DELETE FROM channel_jobs WHERE id IN (
-        SELECT id FROM channel_jobs WHERE finished_at IS NOT NULL AND finished_at < $1 LIMIT $2)";
 
 impl Store {
     /// Begins a job, or joins one that does the same and is not finished. What is to be removed
@@ -420,30 +222,4 @@ async fn progress(
     Ok(run!(tx, conn => query_as(PROGRESS)
         .bind(&job.id).bind(worker).bind(count).bind(removed.bytes).bind(at + CLAIM_MS)
         .bind(last).bind(at).fetch_optional(conn))?)
-}
-
-impl TryFrom<JobRow> for ChannelJob {
-    type Error = StoreError;
-
-    fn try_from(row: JobRow) -> Result<Self, StoreError> {
-        let kind = match row.kind.as_str() {
-            "erasure" => Some(JobKind::Erasure(row.user_id.into())),
-            "deletion" => Some(JobKind::Deletion),
-            _ => None,
-        };
-        Ok(Self {
-            kind: parsed(kind, "channel_jobs", "kind", &row.id)?,
-            status: parsed(JobStatus::parse(&row.status), "channel_jobs", "status", &row.id)?,
-            id: row.id,
-            channel: row.channel_id.into(),
-            sent_before: Timestamp::from_millis(row.sent_before),
-            created_by: row.created_by.into(),
-            created_at: Timestamp::from_millis(row.created_at),
-            total: row.total,
-            done: row.done,
-            freed_bytes: row.freed_bytes,
-            error: row.error,
-            finished_at: row.finished_at.map(Timestamp::from_millis),
-        })
-    }
 }
