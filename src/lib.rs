@@ -4,7 +4,8 @@
 //! REST surface, `login` the way in with a browser, `mcp` the surface for models, `oauth` the way
 //! in for their programs, [`limit`] how much a caller may ask, [`finder`] search, [`doctor`] what
 //! checks that records are true, `view` the form in which things are shown, `teller` what is told
-//! of what happened, `upkeep` what runs on the side, [`ops`] health and metrics, [`cli`] the command
+//! of what happened, `upkeep` what runs on the side,
+//! `removals` what works on erasures and deletions, [`ops`] health and metrics, [`cli`] the command
 //! line, [`demo`] the demonstration with its LINE emulator.
 
 #![expect(missing_docs, reason = "the binary's own parts; the libraries are documented in full")]
@@ -21,6 +22,7 @@ mod login;
 mod mcp;
 mod oauth;
 pub mod ops;
+mod removals;
 mod retention;
 mod sweep;
 mod teller;

@@ -195,6 +195,8 @@ pub mod limits {
     pub const TEXT: usize = 5_000;
     /// Rules of a channel, at most.
     pub const RULES: usize = 10_000;
+    /// Bytes of all rules of a channel together, at most: keywords (as JSON), questions, answers.
+    pub const RULE_BYTES: i64 = 8 * 1_024 * 1_024;
     /// Group-rules trigger keywords, at most.
     pub const TRIGGERS: usize = 50;
 }

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::Coverage;
+use chatkeep_core::store::{ChannelJob, Coverage, JobKind};
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -12,6 +12,7 @@ use super::Api;
 use super::auth::{ChannelAccess, Member, Owner, ReadMessages, WriteBackup};
 use super::error::ApiError;
 use super::extract::Query;
+use super::jobs::Removal;
 use crate::view::GapView;
 
 #[derive(Deserialize, IntoParams)]
@@ -65,13 +66,16 @@ pub(super) async fn delete(
     State(api): State<Api>,
     access: ChannelAccess<Owner, WriteBackup>,
     Query(query): Query<DeleteQuery>,
-) -> Result<Json<DeletedView>, ApiError> {
+) -> Result<Removal<DeletedView>, ApiError> {
     if query.dry_run {
         let (deleted_count, freed_bytes) =
             api.store.count_before(&access.channel, query.before).await?;
-        return Ok(Json(DeletedView { deleted_count, freed_bytes }));
+        return Ok(Removal::Done(DeletedView { deleted_count, freed_bytes }));
     }
-    Ok(Json(api.delete_before(&access.channel, query.before).await?))
+    let what = (JobKind::Deletion, query.before);
+    let done =
+        |job: &ChannelJob| DeletedView { deleted_count: job.done, freed_bytes: job.freed_bytes };
+    api.remove(&access.channel, access.user(), what, done).await
 }
 
 pub(super) async fn coverage(
@@ -87,25 +91,6 @@ pub(super) async fn coverage(
             .map(|(first, last)| (first.max(from), last));
     }
     Ok(Json(CoverageView::new(access.channel, coverage)))
-}
-
-impl Api {
-    /// Deletes in bounded transactions until nothing is left.
-    async fn delete_before(
-        &self,
-        channel: &ChannelId,
-        before: Timestamp,
-    ) -> Result<DeletedView, ApiError> {
-        let mut total = DeletedView { deleted_count: 0, freed_bytes: 0 };
-        loop {
-            let removed = self.store.delete_before(channel, before, self.clock.now()).await?;
-            total.deleted_count += i64::try_from(removed.messages.len()).unwrap_or(i64::MAX);
-            total.freed_bytes += removed.bytes;
-            if removed.last {
-                return Ok(total);
-            }
-        }
-    }
 }
 
 impl CoverageView {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use chatkeep_core::assistant::limits;
 use chatkeep_core::store::{Fault, StoreError};
 use chatkeep_workers::assistant::CompileError;
 use serde::Serialize;
@@ -43,6 +44,8 @@ pub(crate) enum ApiError {
     RateLimited { retry_after: u64 },
     /// Whatever one route alone refuses with.
     Refused { status: StatusCode, code: &'static str, error: &'static str },
+    /// 400: the rules of a channel would hold that many bytes.
+    RulesTooLarge { bytes: i64 },
     /// 500.
     Internal,
     /// 503.
@@ -105,6 +108,10 @@ impl ApiError {
         Self::Invalid { field: Some(field.into()), why: why.into() }
     }
 
+    /// The request is being answered already.
+    pub(super) const RUNNING: Self =
+        Self::Conflict("A request with this Idempotency-Key is running");
+
     /// The mode needs the plan.
     pub(super) const SEMANTIC_NEEDS_PRO: Self = Self::Refused {
         status: StatusCode::FORBIDDEN,
@@ -117,6 +124,13 @@ impl ApiError {
         let (status, code, error) = match self {
             Self::Invalid { why, .. } => {
                 return (StatusCode::BAD_REQUEST, "invalid_request", why.clone().into());
+            }
+            Self::RulesTooLarge { bytes } => {
+                let why = format!(
+                    "The rules of the channel would hold {bytes} bytes; at most {} are allowed",
+                    limits::RULE_BYTES
+                );
+                return (StatusCode::BAD_REQUEST, "rules_too_large", why.into());
             }
             Self::Refused { status, code, error } => (*status, *code, *error),
             Self::Conflict(why) => (StatusCode::CONFLICT, "conflict", *why),
@@ -203,6 +217,9 @@ impl From<CompileError> for ApiError {
 
 impl From<StoreError> for ApiError {
     fn from(cause: StoreError) -> Self {
+        if matches!(cause, StoreError::ClaimLost) {
+            return Self::RUNNING;
+        }
         (&cause).into()
     }
 }

@@ -1,6 +1,9 @@
 //! `ETag`s: every JSON answer to a GET carries one made from its content, and is not sent again to
 //! whoever has it. Settings objects also carry their version, which `If-Match` names.
 
+use std::io;
+use std::marker::PhantomData;
+
 use axum::Json;
 use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::extract::{FromRequestParts, Request};
@@ -18,6 +21,8 @@ use utoipa::openapi::path::{ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use super::error::ApiError;
+use super::idempotency::ReplayNote;
+use super::large::{self, Turn};
 use super::route::{Describe, Input, Output};
 
 /// Bytes of the hash in a tag: enough that no two contents meet.
@@ -26,9 +31,13 @@ const HASH: usize = 15;
 /// The form of `If-Match`: any version, or a list of tags.
 const IF_MATCH: &str = r#"^(\*|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$"#;
 
+/// The hash of what a tag names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Digest([u8; HASH]);
+
 /// What a tag is made from instead of the body, where the body tells the time.
-#[derive(Clone, Debug)]
-struct TagOf(Vec<u8>);
+#[derive(Clone, Copy, Debug)]
+struct TagOf(Digest);
 
 /// The version that a tag begins with.
 #[derive(Clone, Copy, Debug)]
@@ -40,12 +49,17 @@ pub(super) struct Versioned<T> {
     pub(super) body: T,
 }
 
-/// A settings object that was just saved, with notes for its editor that are no part of it.
-pub(super) struct Noted<T> {
+/// A settings object of the form `T`, written as JSON already.
+pub(super) struct Prepared<T> {
     pub(super) version: i64,
-    pub(super) body: T,
-    /// The object as JSON, without the notes.
-    pub(super) content: Vec<u8>,
+    /// Of the object alone: a body may hold notes for its editor that are no part of it.
+    pub(super) digest: Digest,
+    pub(super) json: Vec<u8>,
+    /// Held until the answer is ready to be sent, if it is large.
+    pub(super) turn: Option<Turn>,
+    /// From which the answer is made again when the request is repeated.
+    pub(super) note: Option<ReplayNote>,
+    pub(super) form: PhantomData<T>,
 }
 
 /// An answer that holds the time of asking, with the part that decides whether it changed.
@@ -62,27 +76,46 @@ pub(super) async fn layer(request: Request, next: Next) -> Response {
     let asked = request.method() == Method::GET;
     let known = request.headers().get(header::IF_NONE_MATCH).cloned();
     let response = next.run(request).await;
+    if response.status() != StatusCode::OK || response.headers().contains_key(header::ETAG) {
+        return response;
+    }
+    let response = tagged(response, asked).await;
+    let tag = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok());
+    if asked && known.zip(tag).is_some_and(|(known, tag)| names(&known, tag)) {
+        let (mut parts, _) = response.into_parts();
+        parts.status = StatusCode::NOT_MODIFIED;
+        parts.headers.remove(header::CONTENT_TYPE);
+        parts.headers.remove(header::CONTENT_LENGTH);
+        return Response::from_parts(parts, Body::empty());
+    }
+    response
+}
+
+/// The answer with its tag, where it has one: a settings object, or any JSON that was `asked` for.
+pub(super) async fn tagged(response: Response, asked: bool) -> Response {
     let version = response.extensions().get::<Version>().copied();
     let json = response.headers().get(header::CONTENT_TYPE).is_some_and(is_json);
     let whole = response.body().size_hint().exact().is_some();
-    let wanted = response.status() == StatusCode::OK && (asked || version.is_some());
-    if !(wanted && json && whole) || response.headers().contains_key(header::ETAG) {
+    if !((asked || version.is_some()) && json && whole) {
         return response;
     }
     let (mut parts, body) = response.into_parts();
     let Ok(bytes) = to_bytes(body, usize::MAX).await else {
         return ApiError::Internal.into_response();
     };
-    let content = parts.extensions.get::<TagOf>().map_or(&bytes[..], |content| &content.0);
-    let tag = tag(version, content);
-    if let Ok(value) = HeaderValue::from_str(&tag) {
+    let digest = match parts.extensions.get::<TagOf>() {
+        Some(TagOf(digest)) => Ok(*digest),
+        None => {
+            let content = bytes.clone();
+            large::apart(bytes.len(), move || Digest::of_bytes(&content)).await
+        }
+    };
+    let digest = match digest {
+        Ok(digest) => digest,
+        Err(error) => return error.into_response(),
+    };
+    if let Ok(value) = HeaderValue::from_str(&tag(version, digest)) {
         parts.headers.insert(header::ETAG, value);
-    }
-    if asked && known.is_some_and(|known| names(&known, &tag)) {
-        parts.status = StatusCode::NOT_MODIFIED;
-        parts.headers.remove(header::CONTENT_TYPE);
-        parts.headers.remove(header::CONTENT_LENGTH);
-        return Response::from_parts(parts, Body::empty());
     }
     Response::from_parts(parts, bytes.into())
 }
@@ -91,8 +124,43 @@ fn is_json(kind: &HeaderValue) -> bool {
     kind.as_bytes() == b"application/json"
 }
 
-fn tag(version: Option<Version>, content: &[u8]) -> String {
-    let hash = URL_SAFE_NO_PAD.encode(&Sha256::digest(content)[..HASH]);
+/// Hashes what is written to it.
+struct Hasher(Sha256);
+
+impl io::Write for Hasher {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Digest {
+    /// Of these bytes.
+    fn of_bytes(bytes: &[u8]) -> Self {
+        Self::finish(Sha256::new().chain_update(bytes))
+    }
+
+    /// Of the JSON of `value`, which is not kept in memory.
+    pub(super) fn of(value: &impl Serialize) -> Self {
+        let mut hasher = Hasher(Sha256::new());
+        // Neither hashing nor the forms of answers ever fail.
+        let _ = serde_json::to_writer(&mut hasher, value);
+        Self::finish(hasher.0)
+    }
+
+    fn finish(hash: Sha256) -> Self {
+        let mut digest = [0; HASH];
+        digest.copy_from_slice(&hash.finalize()[..HASH]);
+        Self(digest)
+    }
+}
+
+fn tag(version: Option<Version>, digest: Digest) -> String {
+    let hash = URL_SAFE_NO_PAD.encode(digest.0);
     match version {
         Some(Version(version)) => format!("\"v{version}-{hash}\""),
         None => format!("\"{hash}\""),
@@ -178,16 +246,23 @@ impl<T: Serialize + ToSchema> Output for Versioned<T> {
     }
 }
 
-impl<T: Serialize> IntoResponse for Noted<T> {
+impl<T> IntoResponse for Prepared<T> {
     fn into_response(self) -> Response {
-        let mut response = Json(self.body).into_response();
+        let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+        let mut response = (json, self.json).into_response();
         response.extensions_mut().insert(Version(self.version));
-        response.extensions_mut().insert(TagOf(self.content));
+        response.extensions_mut().insert(TagOf(self.digest));
+        if let Some(turn) = self.turn {
+            response.extensions_mut().insert(turn);
+        }
+        if let Some(note) = self.note {
+            response.extensions_mut().insert(note);
+        }
         response
     }
 }
 
-impl<T: Serialize + ToSchema> Output for Noted<T> {
+impl<T: Serialize + ToSchema> Output for Prepared<T> {
     fn describe(route: &mut Describe) {
         route.answers::<T>(StatusCode::OK, "The settings as they are now");
         route.carries("ETag");
@@ -196,9 +271,9 @@ impl<T: Serialize + ToSchema> Output for Noted<T> {
 
 impl<T: Serialize, C: Serialize> IntoResponse for Timed<T, C> {
     fn into_response(self) -> Response {
-        let content = serde_json::to_vec(&self.content).unwrap_or_default();
+        let digest = Digest::of(&self.content);
         let mut response = Json(self.body).into_response();
-        response.extensions_mut().insert(TagOf(content));
+        response.extensions_mut().insert(TagOf(digest));
         response
     }
 }
@@ -232,9 +307,11 @@ mod tests {
 
     #[test]
     fn a_tag_names_version_and_content() {
-        let one = tag(Some(Version(3)), b"x");
+        let of = |content: &[u8]| tag(Some(Version(3)), Digest::of_bytes(content));
+        let one = of(b"x");
         assert_eq!(version_of(&one), Some(3));
-        assert_ne!(one, tag(Some(Version(3)), b"y"));
+        assert_ne!(one, of(b"y"));
+        assert_eq!(Digest::of(&[1, 2]), Digest::of_bytes(b"[1,2]"));
         assert!(names(&HeaderValue::from_str(&format!("\"z\", W/{one}")).unwrap(), &one));
         assert!(!names(&HeaderValue::from_static("\"z\""), &one));
     }

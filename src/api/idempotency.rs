@@ -3,23 +3,33 @@
 //!
 //! Answers may hold a secret that is shown once (a new API key), so they are stored sealed with a
 //! key made from the caller's own secret: the database alone cannot open them. Only successes are
-//! kept; after a refusal the key is free again.
+//! kept; after a refusal the key is free again. Of a large answer only that is kept from which its
+//! handler makes it again ([`ReplayNote`]).
+//!
+//! A request that changed something is never run again: the store marks its claim in the
+//! transaction that changes it.
+
+use std::convert::Infallible;
 
 use axum::body::{Body, Bytes, to_bytes};
-use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, response};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use chacha20poly1305::aead::{Aead as _, KeyInit as _};
 use chacha20poly1305::{ChaCha20Poly1305, Nonce};
-use chatkeep_core::store::{IdempotencyKey, Repeated};
+use chatkeep_core::store::{IdempotencyClaim, IdempotencyKey, Repeated, StoreError};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tracing::warn;
 
-use super::auth::Caller;
+use super::auth::{Caller, Credential, bearer};
 use super::error::ApiError;
+use super::etag;
+use super::route::Input;
 use super::{Api, MAX_BODY, random};
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -27,6 +37,37 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 /// A key is at most this long.
 const MAX_KEY: usize = 255;
 const NONCE: usize = 12;
+/// Bytes of an answer that is kept as it is, at most.
+const MAX_KEPT: usize = 64 * 1024;
+/// Headers that are part of an answer.
+const HEADERS: [HeaderName; 3] = [header::CONTENT_TYPE, header::ETAG, header::LOCATION];
+
+/// What a handler needs to make a large answer again. A handler whose answer carries one finds it in
+/// a repeated request, where it must change nothing.
+#[derive(Clone, Debug)]
+pub(super) struct ReplayNote(pub(super) String);
+
+/// The note of the first request with the same key, if this one repeats it.
+pub(super) struct Replayed(pub(super) Option<ReplayNote>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Replayed {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(parts.extensions.get().cloned()))
+    }
+}
+
+impl Input for Replayed {}
+
+/// An answer as it is kept.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    headers: Vec<(String, String)>,
+    /// None of a large answer.
+    body: Option<String>,
+    note: Option<String>,
+}
 
 /// Answers repeated POSTs.
 pub(super) async fn layer(State(api): State<Api>, request: Request, next: Next) -> Response {
@@ -63,51 +104,92 @@ impl Api {
         request: Request,
         next: Next,
     ) -> Result<Response, ApiError> {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         let body = to_bytes(body, MAX_BODY).await.map_err(|_| ApiError::TooLarge)?;
         // The two names of a route are one.
         let route = parts.uri.path().replacen("/api/v1/", "/api/", 1);
-        let seal = Seal::new(secret_of(&parts.headers), key);
-        let claim = IdempotencyKey {
-            owner: caller.credential.owner(),
+        let seal = Seal::new(self.secret_of(&parts.headers), key);
+        let key = IdempotencyKey {
+            owner: owner(caller),
             key_hash: digest(&[key.as_bytes()]),
             request: digest(&[route.as_bytes(), &body]),
             route,
         };
-        match self.store.claim_idempotency(&claim, self.clock.now()).await? {
-            Repeated::First => {}
-            Repeated::Running => {
-                return Err(ApiError::Conflict("A request with this Idempotency-Key is running"));
-            }
+        let claim = match self.store.claim_idempotency(&key, self.clock.now()).await? {
+            Repeated::First(claim) => claim,
+            Repeated::Running => return Err(ApiError::RUNNING),
+            Repeated::Interrupted => return Err(INTERRUPTED),
             Repeated::Other => return Err(OTHER),
-            Repeated::Answered { status, answer } => return seal.replay(status, &answer),
-        }
-        let answer = next.run(Request::from_parts(parts, body.into())).await;
+            Repeated::Answered { status, answer } => {
+                let kept = seal.open(&answer).ok_or(NOT_KEPT)?;
+                if let (None, Some(note)) = (&kept.body, &kept.note) {
+                    parts.extensions.insert(ReplayNote(note.clone()));
+                    let request = Request::from_parts(parts, body.into());
+                    return Ok(replayed(next.run(request).await));
+                }
+                return kept.replay(status);
+            }
+        };
+        let request = Request::from_parts(parts, body.into());
+        let answer = claim.clone().run(next.run(request)).await;
         self.keep(&claim, &seal, answer).await
     }
 
-    /// Stores a success; frees the key after anything else.
+    /// Stores a success; frees the key after a refusal, and after a failure that changed nothing.
     async fn keep(
         &self,
-        claim: &IdempotencyKey,
+        claim: &IdempotencyClaim,
         seal: &Seal,
         answer: Response,
     ) -> Result<Response, ApiError> {
+        if answer.status().is_server_error() {
+            if let Err(error) = self.store.abandon_idempotency(claim).await {
+                not_kept(&error);
+            }
+            return Ok(answer);
+        }
         if !answer.status().is_success() {
             self.store.release_idempotency(claim).await?;
             return Ok(answer);
         }
-        let (parts, body) = answer.into_parts();
+        let (parts, body) = etag::tagged(answer, false).await.into_parts();
         let body = to_bytes(body, usize::MAX).await.map_err(|_| ApiError::Internal)?;
-        let sealed = seal.close(&body)?;
-        if let Err(error) =
-            self.store.finish_idempotency(claim, parts.status.as_u16(), &sealed).await
-        {
-            // It is done; only repeating it will not be recognised.
-            warn!(error = %error, "an answer could not be kept for its Idempotency-Key");
+        let kept = Kept::of(&parts, &body);
+        // What changed nothing is simply done again.
+        let free = kept.is_empty() && self.store.abandon_idempotency(claim).await?;
+        if !free {
+            let (status, sealed) = (parts.status.as_u16(), seal.close(&kept)?);
+            if let Err(error) = self.store.finish_idempotency(claim, status, &sealed).await {
+                // It is done, and not done again; only the answer is lost to a repetition.
+                not_kept(&error);
+            }
         }
         Ok(Response::from_parts(parts, Body::from(body)))
     }
+
+    /// What only the caller has: the key, or of all cookies the session's.
+    fn secret_of<'h>(&self, headers: &'h HeaderMap) -> &'h str {
+        let session = || self.login.session_cookie(headers);
+        bearer(headers).or_else(session).unwrap_or_default()
+    }
+}
+
+/// Whose keys they are: the API key's, or the person's, in whatever session.
+fn owner(caller: &Caller) -> String {
+    match &caller.credential {
+        Credential::Session(_) => format!("user:{}", caller.user),
+        other => other.owner(),
+    }
+}
+
+fn not_kept(error: &StoreError) {
+    let error: &dyn std::error::Error = error;
+    warn!(error, "an answer could not be kept for its Idempotency-Key");
+}
+
+fn replayed(mut response: Response) -> Response {
+    response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    response
 }
 
 const OTHER: ApiError = ApiError::Refused {
@@ -116,11 +198,18 @@ const OTHER: ApiError = ApiError::Refused {
     error: "The Idempotency-Key was used for another request",
 };
 
-/// What only the caller has.
-fn secret_of(headers: &HeaderMap) -> &[u8] {
-    let shown = headers.get(header::AUTHORIZATION).or_else(|| headers.get(header::COOKIE));
-    shown.map_or(b"", HeaderValue::as_bytes)
-}
+const INTERRUPTED: ApiError = ApiError::Refused {
+    status: StatusCode::CONFLICT,
+    code: "request_interrupted",
+    error: "The request with this Idempotency-Key was interrupted after it changed something: \
+            look at what is there before you send it with another key",
+};
+
+const NOT_KEPT: ApiError = ApiError::Refused {
+    status: StatusCode::CONFLICT,
+    code: "answer_not_kept",
+    error: "The request with this Idempotency-Key was done; its answer cannot be given again",
+};
 
 fn digest(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
@@ -135,7 +224,7 @@ fn digest(parts: &[&[u8]]) -> String {
 struct Seal(ChaCha20Poly1305);
 
 impl Seal {
-    fn new(secret: &[u8], key: &str) -> Self {
+    fn new(secret: &str, key: &str) -> Self {
         let hash = Sha256::new()
             .chain_update(b"chatkeep idempotency\0")
             .chain_update((secret.len() as u64).to_be_bytes())
@@ -145,25 +234,52 @@ impl Seal {
         Self(ChaCha20Poly1305::new(&hash))
     }
 
-    fn close(&self, body: &[u8]) -> Result<String, ApiError> {
+    fn close(&self, kept: &Kept) -> Result<String, ApiError> {
         let nonce: [u8; NONCE] = random::bytes();
-        let sealed = self.0.encrypt(&Nonce::from(nonce), body).map_err(|_| ApiError::Internal)?;
+        let plain = serde_json::to_vec(kept).map_err(|_| ApiError::Internal)?;
+        let sealed = self.0.encrypt(&Nonce::from(nonce), &plain[..]);
+        let sealed = sealed.map_err(|_| ApiError::Internal)?;
         Ok(STANDARD_NO_PAD.encode([&nonce[..], &sealed].concat()))
     }
 
-    fn open(&self, sealed: &str) -> Option<Vec<u8>> {
+    fn open(&self, sealed: &str) -> Option<Kept> {
         let bytes = STANDARD_NO_PAD.decode(sealed).ok()?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE>()?;
-        self.0.decrypt(&Nonce::from(*nonce), sealed).ok()
+        let plain = self.0.decrypt(&Nonce::from(*nonce), sealed).ok()?;
+        serde_json::from_slice(&plain).ok()
+    }
+}
+
+impl Kept {
+    /// What is kept of an answer: all of it, or of a large one its note.
+    fn of(parts: &response::Parts, body: &[u8]) -> Self {
+        let kept = |name: &HeaderName| {
+            let value = parts.headers.get(name)?.to_str().ok()?;
+            Some((name.as_str().to_owned(), value.to_owned()))
+        };
+        let small = Some(body).filter(|body| body.len() <= MAX_KEPT);
+        Self {
+            headers: HEADERS.iter().filter_map(kept).collect(),
+            body: small.and_then(|body| String::from_utf8(body.to_vec()).ok()),
+            note: parts.extensions.get::<ReplayNote>().map(|note| note.0.clone()),
+        }
     }
 
-    fn replay(&self, status: u16, sealed: &str) -> Result<Response, ApiError> {
-        let body = self.open(sealed).ok_or(OTHER)?;
+    /// Whether the answer cannot be given again from it.
+    const fn is_empty(&self) -> bool {
+        self.body.is_none() && self.note.is_none()
+    }
+
+    fn replay(self, status: u16) -> Result<Response, ApiError> {
+        let body = self.body.ok_or(NOT_KEPT)?;
         let status = StatusCode::from_u16(status).map_err(|_| ApiError::Internal)?;
-        let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
-        let mut response = (status, json, Bytes::from(body)).into_response();
-        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
-        Ok(response)
+        let mut response = (status, Bytes::from(body)).into_response();
+        for (name, value) in self.headers {
+            if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
+                response.headers_mut().insert(name, value);
+            }
+        }
+        Ok(replayed(response))
     }
 }
 
@@ -171,14 +287,34 @@ impl Seal {
 mod tests {
     use super::*;
 
+    fn answer(body: &'static str) -> Kept {
+        let response = (StatusCode::CREATED, [(header::ETAG, "\"v1\"")], body).into_response();
+        Kept::of(&response.into_parts().0, body.as_bytes())
+    }
+
     #[test]
     fn only_the_same_caller_opens_an_answer() {
-        let sealed = Seal::new(b"Bearer a", "k").close(b"{\"key\":\"ck_x\"}").unwrap();
+        let sealed = Seal::new("ck_a", "k").close(&answer("{\"key\":\"ck_x\"}")).unwrap();
         assert!(!sealed.contains("ck_x"));
-        assert_eq!(Seal::new(b"Bearer a", "k").open(&sealed).unwrap(), b"{\"key\":\"ck_x\"}");
-        assert_eq!(Seal::new(b"Bearer b", "k").open(&sealed), None);
-        assert_eq!(Seal::new(b"Bearer a", "l").open(&sealed), None);
-        assert_eq!(Seal::new(b"Bearer a", "k").open("zz"), None);
+        let opened = Seal::new("ck_a", "k").open(&sealed).unwrap();
+        assert_eq!(opened.body.as_deref(), Some("{\"key\":\"ck_x\"}"));
+        let replayed = opened.replay(201).unwrap();
+        assert_eq!(
+            (replayed.status(), replayed.headers()[header::ETAG].to_str().ok()),
+            (StatusCode::CREATED, Some("\"v1\""))
+        );
+        assert!(Seal::new("ck_b", "k").open(&sealed).is_none());
+        assert!(Seal::new("ck_a", "l").open(&sealed).is_none());
+        assert!(Seal::new("ck_a", "k").open("zz").is_none());
+    }
+
+    #[test]
+    fn a_large_answer_is_not_kept() {
+        let largest: &'static str = "x".repeat(MAX_KEPT).leak();
+        assert!(answer(largest).body.is_some());
+        let large: &'static str = "x".repeat(MAX_KEPT + 1).leak();
+        let kept = answer(large);
+        assert!(kept.is_empty() && kept.replay(200).is_err());
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use axum::Json;
 use axum::extract::State;
-use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::id::UserId;
 use chatkeep_core::role::Role;
-use chatkeep_core::store::{Member as StoredMember, MemberStatus, RoleSet};
+use chatkeep_core::store::{ChannelJob, JobKind, Member as StoredMember, MemberStatus, RoleSet};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -13,6 +13,7 @@ use super::auth::{Admin, ChannelAccess, Member, Reaches, ReadMembers, WriteBacku
 use super::cursor::{Page, Window};
 use super::error::ApiError;
 use super::extract::{Body, Limit, Path, Query};
+use super::jobs::Removal;
 use super::subscriptions::Success;
 use crate::view::MemberView;
 
@@ -68,7 +69,7 @@ enum SettableRole {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ErasedView {
-    erased_count: u64,
+    erased_count: i64,
     freed_bytes: i64,
 }
 
@@ -117,30 +118,16 @@ pub(super) async fn erase(
     State(api): State<Api>,
     access: Reaches<WriteBackup>,
     Path(path): Path<UserPath>,
-) -> Result<Json<ErasedView>, ApiError> {
+) -> Result<Removal<ErasedView>, ApiError> {
     let own = access.caller.user == path.user
         && api.store.member(&access.channel, &path.user).await?.is_some();
     if access.role != Some(Role::Owner) && !own {
         return Err(ApiError::PermissionDenied);
     }
-    let erased = api.erase(&access.channel, &path.user).await?;
-    Ok(Json(erased))
-}
-
-impl Api {
-    /// Erases in bounded transactions until nothing is left.
-    async fn erase(&self, channel: &ChannelId, user: &UserId) -> Result<ErasedView, ApiError> {
-        let mut total = ErasedView { erased_count: 0, freed_bytes: 0 };
-        let before = self.clock.now();
-        loop {
-            let removed = self.store.erase_person(channel, user, before, self.clock.now()).await?;
-            total.erased_count += removed.messages.len() as u64;
-            total.freed_bytes += removed.bytes;
-            if removed.last {
-                return Ok(total);
-            }
-        }
-    }
+    let what = (JobKind::Erasure(path.user), api.clock.now());
+    let done =
+        |job: &ChannelJob| ErasedView { erased_count: job.done, freed_bytes: job.freed_bytes };
+    api.remove(&access.channel, &access.caller.user, what, done).await
 }
 
 impl From<SettableRole> for Role {

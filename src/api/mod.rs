@@ -9,6 +9,7 @@ mod assistant;
 pub(crate) mod auth;
 mod backup;
 pub(crate) mod channels;
+mod complete;
 mod cursor;
 mod deprecation;
 mod docs;
@@ -19,7 +20,9 @@ mod export;
 pub(crate) mod extract;
 mod idempotency;
 pub(crate) mod input;
+mod jobs;
 mod keys;
+mod large;
 mod me;
 mod media;
 pub(crate) mod members;
@@ -45,11 +48,13 @@ use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
 use chatkeep_workers::assistant::Assistants;
 use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 pub(crate) use error::ApiError;
+pub(crate) use large::LargeAnswers;
 pub use random::{api_key, key_id};
 pub use route::{Need, RouteInfo, Tag};
 
@@ -58,6 +63,7 @@ use crate::limit::Limiter;
 use crate::login::{self, Login};
 use crate::mcp;
 use crate::oauth::{self, OAuth};
+use crate::removals::Removals;
 use crate::teller::Teller;
 
 /// Request bodies, at most (contract section 1).
@@ -88,6 +94,12 @@ pub struct Api {
     pub(crate) login: Login,
     /// Lets programs in for people.
     pub(crate) oauth: OAuth,
+    /// Makes and sends large answers in their turn.
+    pub(crate) large: LargeAnswers,
+    /// Removes messages.
+    pub(crate) removals: Removals,
+    /// What runs to its end before the process stops.
+    pub(crate) tasks: TaskTracker,
 }
 
 impl Api {
@@ -102,6 +114,7 @@ impl Api {
 pub(crate) fn router(api: Api, origins: &[String]) -> Router {
     let routes = table::routes();
     let docs = docs::router(&route::document(&routes));
+    let large = api.large.clone();
     let v1 = routes.router().layer(from_fn(respond::deprecate)).with_state(api.clone());
     let api_routes = Router::new()
         .nest("/api/v1", v1.clone().fallback(not_found))
@@ -112,10 +125,12 @@ pub(crate) fn router(api: Api, origins: &[String]) -> Router {
         .merge(login::router(api.login.clone()))
         .merge(mcp::router(&api, origins))
         .merge(oauth::router(api.oauth.clone()))
-        .layer(from_fn_with_state(api, auth::identify));
+        .layer(from_fn_with_state(api.clone(), auth::identify))
+        .layer(from_fn_with_state(api.tasks, complete::layer));
     let whole = api_routes
         .merge(docs)
         .layer(from_fn(etag::layer))
+        .layer(from_fn_with_state(large, large::layer))
         .layer(compression())
         .layer(from_fn(respond::catch_panics))
         .layer(from_fn(respond::finish));

@@ -6,7 +6,7 @@ use super::route::Tag::{
 };
 use super::route::{Routes, text};
 use super::{
-    assistant, backup, channels, events, export, keys, me, media, members, messages, search,
+    assistant, backup, channels, events, export, jobs, keys, me, media, members, messages, search,
     subscriptions, webhooks,
 };
 
@@ -81,8 +81,10 @@ fn channel_routes(routes: Routes) -> Routes {
         .delete(
             "/channels/{channelId}/members/{userId}/data",
             members::erase,
-            text("erase_member_data", Members, "Erases what a person wrote in a channel")
-                .more("For the owner, or the person themself. No later import brings it back."),
+            text("erase_member_data", Members, "Erases what a person wrote in a channel").more(
+                "For the owner, or the person themself. No later import brings it back. Many \
+                     messages take a while: then the answer is a job that goes on by itself.",
+            ),
         )
 }
 
@@ -106,7 +108,8 @@ fn assistant_routes(routes: Routes) -> Routes {
         .post(
             "/channels/{channelId}/assistant/qa",
             assistant::qa::add,
-            text("add_rule", Assistant, "Adds a rule"),
+            text("add_rule", Assistant, "Adds a rule")
+                .more("All rules of a channel together hold at most 8 MiB: `rules_too_large`."),
         )
         .put(
             "/channels/{channelId}/assistant/qa/{qaId}",
@@ -200,7 +203,17 @@ fn backup_routes(routes: Routes) -> Routes {
         .delete(
             "/channels/{channelId}/backup/messages",
             backup::delete,
-            text("delete_messages", Backup, "Deletes what was sent before a time"),
+            text("delete_messages", Backup, "Deletes what was sent before a time").more(
+                "Many messages take a while: then the answer is a job that goes on by itself.",
+            ),
+        )
+        .get(
+            "/channels/{channelId}/jobs/{jobId}",
+            jobs::read,
+            text("get_job", Backup, "How far a removal is").more(
+                "For the owner, and for the person whose messages are erased. A finished job can \
+                 be asked for 30 days.",
+            ),
         )
         .get(
             "/channels/{channelId}/backup/export",

@@ -48,6 +48,7 @@ use crate::ingress::{IngressBot, IngressBots};
 use crate::limit::Limiter;
 use crate::login::Login;
 use crate::oauth::OAuth;
+use crate::removals::Removals;
 use crate::upkeep::Upkeep;
 use crate::{api, ingress, ops};
 
@@ -232,6 +233,9 @@ impl App {
                 webhooks_private: self.config.webhooks.allow_private,
                 login,
                 oauth,
+                large: api::LargeAnswers::default(),
+                removals: self.removals(),
+                tasks: tasks.clone(),
             };
             router = router.merge(api::router(api, &self.config.api.cors_origins));
         }
@@ -241,6 +245,11 @@ impl App {
     fn ingress_bot(&self, bot: &LineConfig) -> Option<IngressBot> {
         let key = SignatureKey::new(bot.channel_secret.as_ref()?)?;
         Some(IngressBot::new(&bot.name, key, self.bots.get(&bot.name).ok().cloned()))
+    }
+
+    /// A worker that removes messages.
+    fn removals(&self) -> Removals {
+        Removals::new(self.store.clone(), Arc::clone(&self.clock))
     }
 
     /// What one address may send the ingress in vain. Each process has its own: a wrong signature

@@ -53,6 +53,7 @@ impl Starter<'_> {
         }
         self.notify()?;
         self.retain();
+        self.tasks.spawn(app.removals().run(self.stop.clone()));
         Ok(())
     }
 

@@ -256,6 +256,42 @@ async fn logging_out_needs_the_token_and_ends_one_session() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_is_repeated_in_its_session_whatever_other_cookies_say() {
+    let (scene, browser) = (Scene::new("ES256").await, Browser::new());
+    scene.sign_in(&browser, "Uann").await;
+    let body = json!({"name": "made once", "scopes": ["read:messages"]});
+    let http = crate::harness::http::client(DEADLINE);
+    let ask = async |cookies: String| {
+        let asked = http.post(scene.url("/api/keys")).json(&body).header("cookie", cookies);
+        let asked = asked.header("origin", &scene.base).header("sec-fetch-site", "same-origin");
+        let answer = asked.header("idempotency-key", "k").send().await.unwrap();
+        let (status, replayed) =
+            (answer.status(), answer.headers().contains_key("idempotent-replayed"));
+        (status.as_u16(), replayed, answer.json::<Value>().await.unwrap())
+    };
+    let session = |browser: &Browser| {
+        format!("chatkeep_session={}", browser.cookie("chatkeep_session").unwrap())
+    };
+    let (status, replayed, first) = ask(format!("theme=light; {}", session(&browser))).await;
+    assert_eq!((status, replayed), (201, false), "{first}");
+    for cookies in [format!("theme=dark; {}", session(&browser)), session(&browser)] {
+        assert_eq!(ask(cookies).await, (201, true, first.clone()));
+    }
+    // The same person in another session: it is known to be done, and not done again.
+    let other = Browser::new();
+    scene.sign_in(&other, "Uann").await;
+    let (status, _, refused) = ask(session(&other)).await;
+    assert_eq!((status, &refused["code"]), (409, &json!("answer_not_kept")));
+    // Somebody else has nothing to do with it.
+    let stranger = Browser::new();
+    scene.sign_in(&stranger, "Ubob").await;
+    let (status, replayed, theirs) = ask(session(&stranger)).await;
+    assert_eq!((status, replayed), (201, false));
+    assert_ne!(theirs["key"], first["key"]);
+    assert_eq!(scene.sql("SELECT count(*) FROM api_keys").await, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_that_is_not_used_ends() {
     let (scene, browser) = (Scene::new("ES256").await, Browser::new());
     scene.sign_in(&browser, "Uann").await;

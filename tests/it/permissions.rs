@@ -11,7 +11,8 @@ use chatkeep_core::id::{ChannelId, KeyId, RuleId, UserId, WebhookId};
 use chatkeep_core::role::{Role, Scope};
 use chatkeep_core::signing;
 use chatkeep_core::store::{
-    HappeningKind, NewKey, NewWebhook, RuleChange, SightingKind, Store, WebhookChange,
+    HappeningKind, JobKind, NewChannelJob, NewKey, NewWebhook, RuleChange, SightingKind, Store,
+    WebhookChange,
 };
 use chatkeep_core::time::Timestamp;
 use reqwest::{Client, StatusCode};
@@ -112,6 +113,7 @@ fn operation(id: &str) -> Option<Operation> {
         "list_messages" => ("", Value::Null, "/messages/0/id"),
         // Nothing is as old as that, so that the walk goes on with what is kept.
         "delete_messages" => ("?before=1970-01-01T00:00:00.002Z", Value::Null, "/deletedCount"),
+        "get_job" => ("", Value::Null, "/status"),
         "list_keys" => ("", Value::Null, "/keys"),
         "create_key" => ("", json!({"name": "n", "scopes": ["manage:keys"]}), "/key"),
         "rotate_key" => ("", json!({}), "/key"),
@@ -161,6 +163,8 @@ fn expected(route: &RouteInfo, caller: &Caller, own: bool) -> Refusal {
         Need::Channel { role: Role::Guest, .. } => {
             let may = match route.id {
                 "unsubscribe" => caller.role >= Role::Member || caller.subscribed,
+                // It is of the target, who has no key here.
+                "get_job" => caller.role == Role::Owner,
                 "erase_member_data" => caller.role == Role::Owner || (own && caller.known),
                 other => panic!("{other} decides for itself: say here what is right"),
             };
@@ -220,6 +224,11 @@ impl Cast {
         }
         self.store.keep(&[said(CHANNEL, "m1", 10, "kept")], at(11)).await.unwrap();
         self.rule("qa_kept", true).await;
+        let kind = JobKind::Erasure(TARGET.into());
+        let (kind, sent_before) = (&kind, at(5));
+        let (id, channel, by, worker) = ("job_kept", &channel, &owner, "test");
+        let job = NewChannelJob { id, channel, kind, sent_before, by, worker };
+        self.store.begin_job(&job, at(12)).await.unwrap();
     }
 
     async fn rule(&self, id: &str, there: bool) {
@@ -409,6 +418,7 @@ impl Cast {
             .replace("{userId}", user)
             .replace("{qaId}", rule)
             .replace("{messageId}", "m1")
+            .replace("{jobId}", "job_kept")
             .replace("{keyId}", key.as_str())
             .replace("{webhookId}", &format!("wh_{}", caller.name))
             .replace("{deliveryId}", &delivery);

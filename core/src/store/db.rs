@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use super::StoreError;
 use super::hold::Held;
+use super::idempotency::mark_claim;
 
 /// Waiting for a free connection longer than this means the database is down or overloaded.
 const ACQUIRE: Duration = Duration::from_secs(5);
@@ -250,7 +251,10 @@ impl Tx {
         self.has_logged = true;
     }
 
-    pub(super) async fn commit(self) -> Result<(), StoreError> {
+    /// Commits, and notes with it that the request whose claim this task works under has changed
+    /// something.
+    pub(super) async fn commit(mut self) -> Result<(), StoreError> {
+        mark_claim(&mut self).await?;
         match self.held {
             HeldTx::Sqlite(tx) => tx.commit().await?,
             HeldTx::Postgres(tx) => tx.commit().await?,

@@ -9,6 +9,7 @@
 
 mod assistant;
 mod change_log;
+mod channel_jobs;
 mod channels;
 mod coverage;
 mod db;
@@ -49,13 +50,14 @@ use uses::Uses;
 
 pub use assistant::{AssistantState, IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
 pub use change_log::{IndexRequest, LogState, LoggedChanges};
+pub use channel_jobs::{ChannelJob, JobBatch, JobKind, JobStatus, NewChannelJob, SMALL_JOB};
 pub use channels::{Channel, ChannelStatus};
 pub use coverage::{Coverage, LostMedia};
 pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaMend, UserAudit};
 pub use fault::Fault;
 pub use happening_kind::HappeningKind;
 pub use happenings::{Feed, FeedReader, Happening, Place};
-pub use idempotency::{IdempotencyKey, Repeated};
+pub use idempotency::{IdempotencyClaim, IdempotencyKey, Repeated};
 pub use keep::{
     ChannelChange, Imported, ImportedMedia, ImportedMessage, ImportedPerson, Kept, Removed,
 };
@@ -108,6 +110,10 @@ pub enum StoreError {
         /// The row's key.
         row: String,
     },
+    /// The request took so long that a repetition of it was begun: only one of them may change
+    /// anything.
+    #[error("another request with this Idempotency-Key has taken over")]
+    ClaimLost,
     /// A list of keys or rows could not be written as JSON.
     #[error("a statement's parameters cannot be written")]
     Encode(#[from] serde_json::Error),
@@ -119,7 +125,9 @@ impl StoreError {
         match self {
             Self::Database(error) => Fault::of(error),
             Self::Encode(_) => Fault::Refused,
-            Self::Migrate(_) | Self::BadUrl | Self::Corrupt { .. } => Fault::Unknown,
+            Self::Migrate(_) | Self::BadUrl | Self::Corrupt { .. } | Self::ClaimLost => {
+                Fault::Unknown
+            }
         }
     }
 

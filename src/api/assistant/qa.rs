@@ -1,23 +1,29 @@
 //! `…/assistant/qa`: the question-and-answer rules.
 
 use std::collections::BTreeSet;
+use std::marker::PhantomData;
 
 use axum::Json;
 use axum::extract::State;
-use chatkeep_core::assistant::{Revision, Rule, RuleDraft, limits};
+use chatkeep_core::assistant::{Revision, Rule, RuleDraft, RuleList, limits};
 use chatkeep_core::id::{ChannelId, RuleId};
-use chatkeep_core::store::{RuleChange, RuleChanged};
+use chatkeep_core::store::{RuleChange, RuleChanged, Setting};
 use chatkeep_index::{duplicates, fold_phrase};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::Settings;
 use crate::api::error::ApiError;
-use crate::api::etag::{IfMatch, Noted, Versioned};
+use crate::api::etag::{Digest, IfMatch, Prepared};
 use crate::api::extract::{Body, Path};
+use crate::api::idempotency::{ReplayNote, Replayed};
 use crate::api::input::{Keyword, keywords, text};
+use crate::api::large::{self, LARGE, Turn};
 use crate::api::subscriptions::Success;
 use crate::api::{Api, random};
+
+/// Bytes of a rule's JSON beside its texts, about: names, ids, times.
+const AROUND: i64 = 200;
 
 /// The rule list (interface specification, "Question-and-answer rule list").
 #[derive(Serialize, ToSchema)]
@@ -83,20 +89,29 @@ pub(in crate::api) struct RulePath {
 pub(in crate::api) async fn list(
     State(api): State<Api>,
     access: Settings,
-) -> Result<Versioned<RuleListView>, ApiError> {
-    full_list(&api, &access.channel).await
+) -> Result<Prepared<RuleListView>, ApiError> {
+    let (turn, list) = full_list(&api, &access.channel).await?;
+    prepared(turn, move || {
+        let (version, list) = view(list);
+        (version, Digest::of(&list), serde_json::to_vec(&list))
+    })
+    .await
 }
 
 pub(in crate::api) async fn add(
     State(api): State<Api>,
     access: Settings,
     IfMatch(if_match): IfMatch,
+    Replayed(note): Replayed,
     Body(body): Body<RuleBody>,
-) -> Result<Noted<SavedView>, ApiError> {
+) -> Result<Prepared<SavedView>, ApiError> {
+    if let Some(ReplayNote(rule)) = note {
+        return saved(&api, &access.channel, rule.into()).await;
+    }
     let draft = body.checked()?;
     let id = RuleId::new(format!("qa_{}_{}", api.clock.now().millis(), random::text(6)));
     change(&api, &access, RuleChange::Add(&id, &draft), if_match).await?;
-    saved(&api, &access.channel, &id).await
+    saved(&api, &access.channel, id).await
 }
 
 pub(in crate::api) async fn replace(
@@ -105,10 +120,10 @@ pub(in crate::api) async fn replace(
     IfMatch(if_match): IfMatch,
     Path(path): Path<RulePath>,
     Body(body): Body<RuleBody>,
-) -> Result<Noted<SavedView>, ApiError> {
+) -> Result<Prepared<SavedView>, ApiError> {
     let draft = body.checked()?;
     change(&api, &access, RuleChange::Replace(&path.rule, &draft), if_match).await?;
-    saved(&api, &access.channel, &path.rule).await
+    saved(&api, &access.channel, path.rule).await
 }
 
 pub(in crate::api) async fn remove(
@@ -135,27 +150,55 @@ async fn change(
         }
         RuleChanged::Stale => Err(ApiError::Stale),
         RuleChanged::NoRule => Err(ApiError::NotFound),
+        RuleChanged::TooLarge(bytes) => Err(ApiError::RulesTooLarge { bytes }),
         RuleChanged::TooMany => Err(ApiError::Conflict("The channel has as many rules as it may")),
     }
 }
 
-async fn full_list(api: &Api, channel: &ChannelId) -> Result<Versioned<RuleListView>, ApiError> {
-    let list = api.store.rules(channel).await?;
+/// The rules as they are stored; a list that may make a large answer with its turn.
+async fn full_list(
+    api: &Api,
+    channel: &ChannelId,
+) -> Result<(Option<Turn>, Setting<RuleList>), ApiError> {
+    let (count, bytes) = api.store.rule_sizes(channel).await?;
+    let json = usize::try_from(bytes + count * AROUND).unwrap_or(usize::MAX);
+    let turn = if json < LARGE { None } else { Some(api.large.turn().await?) };
+    Ok((turn, api.store.rules(channel).await?))
+}
+
+fn view(list: Setting<RuleList>) -> (i64, RuleListView) {
     let (revision, items) = (list.value.revision, list.value.items);
-    Ok(Versioned { version: list.version, body: RuleListView { revision, items } })
+    (list.version, RuleListView { revision, items })
 }
 
 /// The list after `rule` was saved, and what its editor should know.
 async fn saved(
     api: &Api,
     channel: &ChannelId,
-    rule: &RuleId,
-) -> Result<Noted<SavedView>, ApiError> {
-    let Versioned { version, body: list } = full_list(api, channel).await?;
+    rule: RuleId,
+) -> Result<Prepared<SavedView>, ApiError> {
+    let (turn, list) = full_list(api, channel).await?;
     let triggers = api.store.assistant_config(channel).await?.rules.trigger_keywords;
-    let warnings = warnings(&list.items, &triggers, rule);
-    let content = serde_json::to_vec(&list).unwrap_or_default();
-    Ok(Noted { version, body: SavedView { list, warnings }, content })
+    let note = ReplayNote(rule.to_string());
+    let work = move || {
+        let (version, list) = view(list);
+        let digest = Digest::of(&list);
+        let warnings = warnings(&list.items, &triggers, &rule);
+        (version, digest, serde_json::to_vec(&SavedView { list, warnings }))
+    };
+    Ok(Prepared { note: Some(note), ..prepared(turn, work).await? })
+}
+
+/// The answer that `work` writes: version, digest and JSON. What has a turn is large, and is written
+/// where it holds nobody up.
+async fn prepared<T>(
+    turn: Option<Turn>,
+    work: impl FnOnce() -> (i64, Digest, serde_json::Result<Vec<u8>>) + Send + 'static,
+) -> Result<Prepared<T>, ApiError> {
+    let size = if turn.is_some() { LARGE } else { 0 };
+    let (version, digest, json) = large::apart(size, work).await?;
+    let json = json.map_err(|_| ApiError::Internal)?;
+    Ok(Prepared { version, digest, json, turn, note: None, form: PhantomData })
 }
 
 /// Keywords of `rule` that will not do what its editor thinks.

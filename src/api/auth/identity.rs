@@ -200,7 +200,7 @@ impl From<Key> for Caller {
 }
 
 /// The key of `Authorization: Bearer <key>`.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (value, None) = (values.next()?, values.next()) else {
         return None;

@@ -6,8 +6,8 @@ mod identity;
 
 pub(super) use access::Reaches;
 pub(crate) use access::{ChannelAccess, Scoped};
-pub(super) use identity::identify;
 pub(crate) use identity::{Caller, Credential};
+pub(super) use identity::{bearer, identify};
 
 use chatkeep_core::role::{Role, Scope};
 

@@ -112,3 +112,32 @@ async fn of_two_at_once_one_runs() {
         assert_eq!(names.iter().filter(|made| **made == name).count(), 1);
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_large_answer_little_is_kept() {
+    let rest = Rest::start(&[]).await;
+    let path = under("/assistant/qa");
+    let answer = "x".repeat(5_000);
+    let rule = json!({"keywords": ["k"], "question": "", "answer": answer});
+    for _ in 0..20 {
+        send(rest.post(&path, &rule)).await.ok();
+    }
+    let ask = async || send(rest.post(&path, &rule).header("idempotency-key", "large")).await;
+    let first = ask().await;
+    assert_eq!(first.ok()["items"].as_array().unwrap().len(), 21);
+    assert!(first.body.len() > 100_000);
+    let again = ask().await;
+    assert_eq!((again.status.as_u16(), again.header("idempotent-replayed")), (200, "true"));
+    assert_eq!(again.json(), first.json(), "with its warnings");
+    assert_eq!(again.header("etag"), first.header("etag"));
+    let small = json!({"name": "n", "scopes": ["read:messages"]});
+    send(rest.post("/keys", &small).header("idempotency-key", "small")).await.ok();
+    let folder = rest.stack.ground.folder.path();
+    let file = format!("sqlite://{}/chatkeep.db", folder.display());
+    let mut connection = SqliteConnection::connect(&file).await.unwrap();
+    let kept: Vec<i64> = sqlx::query_scalar("SELECT length(answer) FROM idempotency")
+        .fetch_all(&mut connection)
+        .await
+        .unwrap();
+    assert!(kept.len() == 2 && kept.iter().all(|size| *size < 1_500), "{kept:?}");
+}

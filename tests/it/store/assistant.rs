@@ -1,6 +1,7 @@
 //! The assistant's settings: every change raises the version.
 
 use chatkeep_core::assistant::{AssistantConfig, QaMode, RuleDraft};
+use chatkeep_core::id::RuleId;
 use chatkeep_core::store::{RuleChange, RuleChanged};
 
 use super::{Fixture, at, on_both};
@@ -10,6 +11,7 @@ on_both!(
     welcome_is_one_value_in_two_places,
     rules_are_added_replaced_and_removed,
     a_refused_change_changes_nothing,
+    all_rules_together_are_bounded,
 );
 
 fn draft(keyword: &str) -> RuleDraft {
@@ -86,4 +88,36 @@ async fn a_refused_change_changes_nothing(fixture: Fixture) {
         fixture.store.assistant_state(&"C1".into()).await.unwrap().map_or(0, |state| state.version),
         0
     );
+}
+
+async fn all_rules_together_are_bounded(fixture: Fixture) {
+    const MIB: usize = 1024 * 1024;
+    fixture.group("C1", &["U1"]).await;
+    let (store, channel, user) = (&fixture.store, "C1".into(), "U1".into());
+    let apply = async |change: RuleChange<'_>| {
+        store.change_rule(&channel, change, None, &user, at(10)).await.unwrap()
+    };
+    // `["k"]` and `q` are 6 bytes.
+    let sized = |bytes: usize| RuleDraft { answer: "x".repeat(bytes - 6), ..draft("k") };
+    let ids: Vec<RuleId> = (0..9).map(|n| format!("qa_{n}").into()).collect();
+    for id in &ids[..8] {
+        assert_eq!(apply(RuleChange::Add(id, &sized(MIB))).await, RuleChanged::Done);
+    }
+    let full = i64::try_from(8 * MIB).unwrap();
+    assert_eq!(store.rule_sizes(&channel).await.unwrap(), (8, full));
+    let one_more = RuleChanged::TooLarge(full + 7);
+    assert_eq!(apply(RuleChange::Add(&ids[8], &sized(7))).await, one_more);
+    let grown = RuleChanged::TooLarge(full + 1);
+    assert_eq!(apply(RuleChange::Replace(&ids[0], &sized(MIB + 1))).await, grown);
+    assert_eq!(store.rule_sizes(&channel).await.unwrap(), (8, full), "nothing changed");
+    assert_eq!(apply(RuleChange::Replace(&ids[0], &sized(MIB - 7))).await, RuleChanged::Done);
+    assert_eq!(apply(RuleChange::Add(&ids[8], &sized(7))).await, RuleChanged::Done);
+    // A list from before there was a bound: it can be read, and shrink in steps.
+    fixture.run("UPDATE qa_rules SET answer = answer || answer").await;
+    assert_eq!(store.rules(&channel).await.unwrap().value.items.len(), 9);
+    assert_eq!(apply(RuleChange::Replace(&ids[1], &sized(MIB))).await, RuleChanged::Done);
+    assert_eq!(apply(RuleChange::Replace(&ids[1], &draft("k"))).await, RuleChanged::Done);
+    let still = apply(RuleChange::Add(&"qa_new".into(), &draft("k"))).await;
+    assert!(matches!(still, RuleChanged::TooLarge(_)), "{still:?}");
+    assert_eq!(apply(RuleChange::Remove(&ids[2])).await, RuleChanged::Done);
 }

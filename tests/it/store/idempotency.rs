@@ -1,6 +1,6 @@
 //! Repeated requests are recognised.
 
-use chatkeep_core::store::{IdempotencyKey, Repeated};
+use chatkeep_core::store::{IdempotencyClaim, IdempotencyKey, Repeated, StoreError};
 use futures_util::future::join_all;
 
 use super::{Fixture, at, on_both};
@@ -11,6 +11,9 @@ on_both!(
     a_released_key_is_free_and_an_answered_one_is_not,
     a_lost_request_frees_its_key,
     old_answers_are_forgotten_and_deleted,
+    what_changed_something_is_never_run_again,
+    a_request_that_was_taken_over_changes_nothing,
+    a_failure_frees_its_key_unless_something_changed,
 );
 
 const DAY: i64 = 86_400_000;
@@ -32,16 +35,24 @@ async fn claim(fixture: &Fixture, key: &IdempotencyKey, now: i64) -> Repeated {
     fixture.store.claim_idempotency(key, at(now)).await.unwrap()
 }
 
+/// Claims a key that is free.
+async fn first(fixture: &Fixture, key: &IdempotencyKey, now: i64) -> IdempotencyClaim {
+    match claim(fixture, key, now).await {
+        Repeated::First(claim) => claim,
+        other => panic!("{key:?} is not free: {other:?}"),
+    }
+}
+
 fn answered(status: u16, answer: &str) -> Repeated {
     Repeated::Answered { status, answer: answer.to_owned() }
 }
 
 async fn the_first_runs_and_the_others_are_told(fixture: Fixture) {
-    assert_eq!(claim(&fixture, &one(), 1_000).await, Repeated::First);
+    let running = first(&fixture, &one(), 1_000).await;
     assert_eq!(claim(&fixture, &one(), 1_001).await, Repeated::Running);
     let other = key("key:1", "/api/keys", "h", "another request");
     assert_eq!(claim(&fixture, &other, 1_001).await, Repeated::Other);
-    fixture.store.finish_idempotency(&one(), 201, "sealed").await.unwrap();
+    fixture.store.finish_idempotency(&running, 201, "sealed").await.unwrap();
     assert_eq!(claim(&fixture, &one(), 1_002).await, answered(201, "sealed"));
     assert_eq!(claim(&fixture, &other, 1_002).await, Repeated::Other);
     // Somebody else's key, another route, another key: nothing to do with it.
@@ -50,44 +61,94 @@ async fn the_first_runs_and_the_others_are_told(fixture: Fixture) {
         key("key:1", "/api/keys/k/rotate", "h", "r"),
         key("key:1", "/api/keys", "g", "r"),
     ] {
-        assert_eq!(claim(&fixture, &free, 1_003).await, Repeated::First);
+        first(&fixture, &free, 1_003).await;
     }
 }
 
 async fn of_many_at_once_one_runs(fixture: Fixture) {
     let one = one();
     let told = join_all((0..10).map(|_| claim(&fixture, &one, 1_000))).await;
-    assert_eq!(told.iter().filter(|told| **told == Repeated::First).count(), 1, "{told:?}");
+    let ran = told.iter().filter(|told| matches!(told, Repeated::First(_))).count();
+    assert_eq!(ran, 1, "{told:?}");
     assert_eq!(told.iter().filter(|told| **told == Repeated::Running).count(), 9, "{told:?}");
 }
 
 async fn a_released_key_is_free_and_an_answered_one_is_not(fixture: Fixture) {
-    claim(&fixture, &one(), 1_000).await;
-    fixture.store.release_idempotency(&one()).await.unwrap();
+    let refused = first(&fixture, &one(), 1_000).await;
+    fixture.store.release_idempotency(&refused).await.unwrap();
     let other = key("key:1", "/api/keys", "h", "another request");
-    assert_eq!(claim(&fixture, &other, 1_001).await, Repeated::First);
-    fixture.store.finish_idempotency(&other, 200, "a").await.unwrap();
-    fixture.store.release_idempotency(&other).await.unwrap();
+    let done = first(&fixture, &other, 1_001).await;
+    fixture.store.finish_idempotency(&done, 200, "a").await.unwrap();
+    fixture.store.release_idempotency(&done).await.unwrap();
     assert_eq!(claim(&fixture, &other, 1_002).await, answered(200, "a"));
 }
 
 async fn a_lost_request_frees_its_key(fixture: Fixture) {
-    assert_eq!(claim(&fixture, &one(), 1_000).await, Repeated::First);
+    let lost = first(&fixture, &one(), 1_000).await;
     assert_eq!(claim(&fixture, &one(), 121_000).await, Repeated::Running);
-    assert_eq!(claim(&fixture, &one(), 121_001).await, Repeated::First);
+    first(&fixture, &one(), 121_001).await;
     assert_eq!(claim(&fixture, &one(), 121_002).await, Repeated::Running);
+    // What the first one ends with is nothing to the second.
+    fixture.store.release_idempotency(&lost).await.unwrap();
+    fixture.store.finish_idempotency(&lost, 200, "late").await.unwrap();
+    assert_eq!(claim(&fixture, &one(), 121_003).await, Repeated::Running);
 }
 
 async fn old_answers_are_forgotten_and_deleted(fixture: Fixture) {
     let second = key("key:1", "/api/keys", "g", "r");
     for (key, now) in [(one(), 1_000), (second.clone(), 2_000)] {
-        assert_eq!(claim(&fixture, &key, now).await, Repeated::First);
-        fixture.store.finish_idempotency(&key, 200, "a").await.unwrap();
+        let done = first(&fixture, &key, now).await;
+        fixture.store.finish_idempotency(&done, 200, "a").await.unwrap();
     }
     assert_eq!(claim(&fixture, &one(), DAY + 1_000).await, answered(200, "a"));
     assert_eq!(fixture.store.purge_idempotency(at(DAY + 1_000)).await.unwrap(), 0);
     assert_eq!(fixture.store.purge_idempotency(at(DAY + 1_001)).await.unwrap(), 1);
     assert_eq!(claim(&fixture, &second, DAY + 2_000).await, answered(200, "a"));
     // Also without a purge.
-    assert_eq!(claim(&fixture, &second, DAY + 2_001).await, Repeated::First);
+    first(&fixture, &second, DAY + 2_001).await;
+}
+
+async fn users(fixture: &Fixture) -> String {
+    fixture.value("SELECT COUNT(*) FROM users").await
+}
+
+/// Changes something in the name of a request.
+async fn change(fixture: &Fixture, claim: &IdempotencyClaim) -> Result<(), StoreError> {
+    let user = "Umade".into();
+    claim.clone().run(fixture.store.add_user(&user, None, at(1))).await.map(drop)
+}
+
+async fn what_changed_something_is_never_run_again(fixture: Fixture) {
+    let running = first(&fixture, &one(), 1_000).await;
+    change(&fixture, &running).await.unwrap();
+    assert_eq!(users(&fixture).await, "1");
+    assert_eq!(claim(&fixture, &one(), 121_000).await, Repeated::Running);
+    // Its process died, or it takes very long: either way it is not for another one to do.
+    assert_eq!(claim(&fixture, &one(), 121_001).await, Repeated::Interrupted);
+    assert_eq!(claim(&fixture, &one(), DAY).await, Repeated::Interrupted);
+    fixture.store.finish_idempotency(&running, 201, "late").await.unwrap();
+    assert_eq!(claim(&fixture, &one(), DAY).await, answered(201, "late"));
+}
+
+async fn a_request_that_was_taken_over_changes_nothing(fixture: Fixture) {
+    let slow = first(&fixture, &one(), 1_000).await;
+    let second = first(&fixture, &one(), 121_001).await;
+    let late = change(&fixture, &slow).await;
+    assert!(matches!(late, Err(StoreError::ClaimLost)), "{late:?}");
+    assert_eq!(users(&fixture).await, "0");
+    change(&fixture, &second).await.unwrap();
+    assert_eq!(users(&fixture).await, "1");
+    // Without a claim nothing of this is asked.
+    fixture.store.add_user(&"Uother".into(), None, at(1)).await.unwrap();
+}
+
+async fn a_failure_frees_its_key_unless_something_changed(fixture: Fixture) {
+    let failed = first(&fixture, &one(), 1_000).await;
+    assert!(fixture.store.abandon_idempotency(&failed).await.unwrap());
+    let half_way = first(&fixture, &one(), 1_001).await;
+    change(&fixture, &half_way).await.unwrap();
+    assert!(!fixture.store.abandon_idempotency(&half_way).await.unwrap());
+    assert_eq!(claim(&fixture, &one(), 1_002).await, Repeated::Interrupted);
+    fixture.store.finish_idempotency(&half_way, 200, "note").await.unwrap();
+    assert_eq!(claim(&fixture, &one(), 1_003).await, answered(200, "note"));
 }

@@ -2,6 +2,7 @@
 
 mod assistant;
 mod change_log;
+mod channel_jobs;
 mod coverage;
 mod doctor;
 mod happenings;
@@ -27,11 +28,15 @@ mod users;
 mod versions;
 mod webhooks;
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use chatkeep_core::config::Database;
 use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
-use chatkeep_core::store::{ChannelChange, Kept, Sighting, SightingKind, Store};
+use chatkeep_core::store::{
+    ChannelChange, JobKind, Kept, NewChannelJob, Removed, Sighting, SightingKind, Store,
+};
 use chatkeep_core::time::Timestamp;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqliteConnection};
 use tempfile::TempDir;
@@ -147,6 +152,46 @@ impl Fixture {
         assert_eq!(counter, self.store.usage(&user).await.unwrap().total(), "counters drifted");
         counter
     }
+}
+
+/// Deletes a batch of what was sent in a channel before that time.
+pub(crate) async fn delete_before(
+    store: &Store,
+    channel: &ChannelId,
+    before: Timestamp,
+    now: Timestamp,
+) -> Removed {
+    remove_batch(store, channel, &JobKind::Deletion, (before, now)).await
+}
+
+/// Erases a batch of what a person wrote in a channel before that time.
+pub(crate) async fn erase_person(
+    store: &Store,
+    channel: &ChannelId,
+    user: &UserId,
+    before: Timestamp,
+    now: Timestamp,
+) -> Removed {
+    remove_batch(store, channel, &JobKind::Erasure(user.clone()), (before, now)).await
+}
+
+/// Works on the job that does so, a new one unless it runs already.
+async fn remove_batch(
+    store: &Store,
+    channel: &ChannelId,
+    kind: &JobKind,
+    (before, now): (Timestamp, Timestamp),
+) -> Removed {
+    static MADE: AtomicU64 = AtomicU64::new(0);
+    let id = format!("job_{}", MADE.fetch_add(1, Ordering::Relaxed));
+    let by = UserId::from("U1");
+    let new =
+        NewChannelJob { id: &id, channel, kind, sent_before: before, by: &by, worker: "test" };
+    let (job, claimed) = store.begin_job(&new, now).await.unwrap();
+    if !claimed {
+        store.claim_job("test", now).await.unwrap();
+    }
+    store.work_on_job(&job, "test", 2_000, now).await.unwrap().unwrap().removed
 }
 
 pub(crate) const fn at(millis: i64) -> Timestamp {

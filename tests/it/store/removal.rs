@@ -19,11 +19,11 @@ on_both!(
 );
 
 async fn delete(fixture: &Fixture, before: i64) -> Removed {
-    fixture.store.delete_before(&"C1".into(), at(before), at(900)).await.unwrap()
+    super::delete_before(&fixture.store, &"C1".into(), at(before), at(900)).await
 }
 
 async fn erase(fixture: &Fixture, user: &str, before: i64) -> Removed {
-    fixture.store.erase_person(&"C1".into(), &user.into(), at(before), at(900)).await.unwrap()
+    super::erase_person(&fixture.store, &"C1".into(), &user.into(), at(before), at(900)).await
 }
 
 async fn kept_ids(fixture: &Fixture) -> Vec<String> {

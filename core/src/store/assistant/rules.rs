@@ -1,9 +1,12 @@
 //! The rules of a channel's assistant.
 
+use std::future::ready;
+
+use futures_util::TryStreamExt as _;
 use sqlx::{query, query_as};
 
 use super::{IfMatch, Setting, fits, locked, revision};
-use crate::assistant::{Rule, RuleDraft, RuleList};
+use crate::assistant::{Rule, RuleDraft, RuleList, limits};
 use crate::id::{ChannelId, RuleId, UserId};
 use crate::store::db::{Tx, exec, read, run};
 use crate::store::{Store, StoreError, parsed};
@@ -28,7 +31,15 @@ const RULES: &str = "
     SELECT rule_id, keywords, question, answer, created_at, created_by, hit_count,
            suppressed_count
     FROM qa_rules WHERE channel_id = $1 ORDER BY created_at, rule_id";
-const COUNT_RULES: &str = "SELECT COUNT(*) FROM qa_rules WHERE channel_id = $1";
+/// How many rules there are, the bytes of all, and of one of them.
+const MEASURE: &str = "
+    SELECT COUNT(*),
+           CAST(COALESCE(SUM(OCTET_LENGTH(keywords) + OCTET_LENGTH(question)
+                             + OCTET_LENGTH(answer)), 0) AS BIGINT),
+           CAST(COALESCE(SUM(CASE WHEN rule_id = $2
+                                  THEN OCTET_LENGTH(keywords) + OCTET_LENGTH(question)
+                                       + OCTET_LENGTH(answer) END), 0) AS BIGINT)
+    FROM qa_rules WHERE channel_id = $1";
 const ADD_RULE: &str = "
     INSERT INTO qa_rules (channel_id, rule_id, keywords, question, answer, created_at, created_by)
     VALUES ($1, $2, $3, $4, $5, $6, $7)";
@@ -57,6 +68,11 @@ pub enum RuleChanged {
     NoRule,
     /// The channel has as many rules as it may.
     TooMany,
+    /// The channel's rules would hold that many bytes, which is more than they may
+    /// ([`RULE_BYTES`]) and more than they do.
+    ///
+    /// [`RULE_BYTES`]: crate::assistant::limits::RULE_BYTES
+    TooLarge(i64),
     /// The rules are of another version than the caller expects.
     Stale,
 }
@@ -70,10 +86,26 @@ impl Store {
         let row = self.assistant_row(channel).await?;
         let version = row.as_ref().map_or(0, |row| row.qa_v);
         let revision = row.map(|row| revision(row.qa_at, row.qa_by)).unwrap_or_default();
-        let rows: Vec<RuleRow> =
-            read!(self, c => query_as(RULES).bind(channel.as_str()).fetch_all(c))?;
-        let items = rows.into_iter().map(Rule::try_from).collect::<Result<_, _>>()?;
+        // Row by row: a large list is neither held twice nor read in one go.
+        let items: Vec<Rule> = read!(self, c => query_as::<_, RuleRow>(RULES)
+            .bind(channel.as_str())
+            .fetch(c)
+            .map_err(StoreError::from)
+            .and_then(|row| ready(Rule::try_from(row)))
+            .try_collect())?;
         Ok(Setting { version, value: RuleList { revision, items } })
+    }
+
+    /// How many rules a channel has, and the bytes of all as [`RULE_BYTES`] counts them.
+    ///
+    /// [`RULE_BYTES`]: crate::assistant::limits::RULE_BYTES
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn rule_sizes(&self, channel: &ChannelId) -> Result<(i64, i64), StoreError> {
+        let (count, bytes, _): (i64, i64, i64) =
+            read!(self, c => query_as(MEASURE).bind(channel.as_str()).bind("").fetch_one(c))?;
+        Ok((count, bytes))
     }
 
     /// Adds, replaces or removes a rule.
@@ -111,40 +143,58 @@ async fn change_rule_in(
     now: Timestamp,
 ) -> Result<RuleChanged, StoreError> {
     let c = channel.as_str();
-    let touched = match change {
-        RuleChange::Add(id, draft) => {
-            let (count,): (i64,) = run!(tx, conn => query_as(COUNT_RULES).bind(c).fetch_one(conn))?;
-            if usize::try_from(count).is_ok_and(|n| n >= crate::assistant::limits::RULES) {
-                return Ok(RuleChanged::TooMany);
-            }
-            let keywords = serde_json::to_string(&draft.keywords)?;
-            exec!(
-                tx,
-                query(ADD_RULE)
-                    .bind(c)
-                    .bind(id.as_str())
-                    .bind(&keywords)
-                    .bind(&draft.question)
-                    .bind(&draft.answer)
-                    .bind(now.millis())
-                    .bind(by.as_str())
-            )?
+    let (id, draft, is_new) = match change {
+        RuleChange::Add(id, draft) => (id, draft, true),
+        RuleChange::Replace(id, draft) => (id, draft, false),
+        RuleChange::Remove(id) => {
+            return Ok(touched(exec!(tx, query(DROP_RULE).bind(c).bind(id.as_str()))?));
         }
-        RuleChange::Replace(id, draft) => {
-            let keywords = serde_json::to_string(&draft.keywords)?;
-            exec!(
-                tx,
-                query(SET_RULE)
-                    .bind(c)
-                    .bind(id.as_str())
-                    .bind(&keywords)
-                    .bind(&draft.question)
-                    .bind(&draft.answer)
-            )?
-        }
-        RuleChange::Remove(id) => exec!(tx, query(DROP_RULE).bind(c).bind(id.as_str()))?,
     };
-    Ok(if touched == 0 { RuleChanged::NoRule } else { RuleChanged::Done })
+    let keywords = serde_json::to_string(&draft.keywords)?;
+    let (question, answer) = (&draft.question, &draft.answer);
+    let size = keywords.len() + question.len() + answer.len();
+    if let Some(refusal) = check_bounds(tx, channel, id, (is_new, size)).await? {
+        return Ok(refusal);
+    }
+    let (id, by, at) = (id.as_str(), by.as_str(), now.millis());
+    Ok(touched(if is_new {
+        exec!(
+            tx,
+            query(ADD_RULE)
+                .bind(c)
+                .bind(id)
+                .bind(&keywords)
+                .bind(question)
+                .bind(answer)
+                .bind(at)
+                .bind(by)
+        )?
+    } else {
+        exec!(tx, query(SET_RULE).bind(c).bind(id).bind(&keywords).bind(question).bind(answer))?
+    }))
+}
+
+const fn touched(rows: u64) -> RuleChanged {
+    if rows == 0 { RuleChanged::NoRule } else { RuleChanged::Done }
+}
+
+/// Refuses a rule of `size` bytes that makes the list longer or larger than it may be. A list that
+/// is larger already, from before there was a bound, may be changed as long as it does not grow.
+async fn check_bounds(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    id: &RuleId,
+    (is_new, size): (bool, usize),
+) -> Result<Option<RuleChanged>, StoreError> {
+    let (count, bytes, before): (i64, i64, i64) = run!(tx, conn => query_as(MEASURE)
+        .bind(channel.as_str()).bind(id.as_str()).fetch_one(conn))?;
+    if is_new && usize::try_from(count).is_ok_and(|count| count >= limits::RULES) {
+        return Ok(Some(RuleChanged::TooMany));
+    }
+    let size = i64::try_from(size).unwrap_or(i64::MAX);
+    let after = (bytes - before).saturating_add(size);
+    let too_large = after > limits::RULE_BYTES && size > before;
+    Ok(too_large.then_some(RuleChanged::TooLarge(after)))
 }
 
 impl TryFrom<RuleRow> for Rule {

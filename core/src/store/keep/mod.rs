@@ -19,6 +19,7 @@ use sqlx::{query, query_as};
 pub(super) use gaps::{Skips, close_gaps, open_gap};
 pub use import::{Imported, ImportedMedia, ImportedMessage, ImportedPerson};
 pub use removal::Removed;
+pub(super) use removal::{bar_person, bar_time, remove_some};
 pub(super) use sql::Key;
 use sql::{
     ADD_NOTICE, ADD_TO_BASELINES, ADD_TO_CHANNELS, ADD_TO_USERS, ALL_MESSAGES, COUNT_MESSAGES,

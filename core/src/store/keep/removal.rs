@@ -18,9 +18,6 @@ use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::MessageType;
 use crate::time::Timestamp;
 
-/// Messages in one transaction that somebody waits for.
-const BATCH: u32 = 2_000;
-
 /// One batch of what was taken away.
 #[derive(Debug, Default)]
 pub struct Removed {
@@ -100,58 +97,53 @@ impl Store {
             .bind(channel.as_str()).bind(before.millis()).fetch_one(c))?;
         Ok((count, text + media))
     }
+}
 
-    /// Deletes the oldest batch of messages sent before that time, and keeps late deliveries of
-    /// that time away. Bytes and baselines are lowered with it, so that nobody's usage rises or
-    /// falls below 0. Repeat until [`Removed::last`].
-    ///
-    /// # Errors
-    /// When the database fails; nothing of the batch is gone then.
-    pub async fn delete_before(
-        &self,
-        channel: &ChannelId,
-        before: Timestamp,
-        now: Timestamp,
-    ) -> Result<Removed, StoreError> {
-        let mut tx = self.db.begin().await?;
-        let tx_ref = &mut tx;
-        let removed = remove(tx_ref, channel, now, (How::Delete, BATCH), async |tx| {
-            let (c, at) = (channel.as_str(), before.millis());
-            Ok(run!(tx, conn => query_as(BEFORE).bind(c).bind(at).bind(i64::from(BATCH)).fetch_all(conn))?)
+/// Takes at most `limit` messages away that were sent before that time. Those of a person are
+/// erased: tombstones without sender and content stay. Without a person the oldest of the channel
+/// are deleted. Bytes and baselines are lowered with it, so that nobody's usage rises or falls
+/// below 0.
+pub(in crate::store) async fn remove_some(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    of: Option<&UserId>,
+    before: Timestamp,
+    limit: u32,
+    now: Timestamp,
+) -> Result<Removed, StoreError> {
+    let how = if of.is_some() { How::Bury } else { How::Delete };
+    remove(tx, channel, now, (how, limit), async |tx| {
+        let (c, at, limit) = (channel.as_str(), before.millis(), i64::from(limit));
+        Ok(match of {
+            Some(user) => run!(tx, conn => query_as(OF_PERSON)
+                .bind(c).bind(at).bind(limit).bind(user.as_str()).fetch_all(conn))?,
+            None => run!(tx, conn => query_as(BEFORE)
+                .bind(c).bind(at).bind(limit).fetch_all(conn))?,
         })
-        .await?;
-        exec!(tx_ref, query(DELETED_BEFORE).bind(channel.as_str()).bind(before.millis()))?;
-        tx.commit().await?;
-        Ok(removed)
-    }
+    })
+    .await
+}
 
-    /// Erases a batch of what a person wrote in a channel before that time: tombstones without
-    /// sender and content stay, and no import brings anything of it back. Repeat until
-    /// [`Removed::last`].
-    ///
-    /// # Errors
-    /// When the database fails; nothing of the batch is erased then.
-    pub async fn erase_person(
-        &self,
-        channel: &ChannelId,
-        user: &UserId,
-        before: Timestamp,
-        now: Timestamp,
-    ) -> Result<Removed, StoreError> {
-        let mut tx = self.db.begin().await?;
-        let tx_ref = &mut tx;
-        let removed = remove(tx_ref, channel, now, (How::Bury, BATCH), async |tx| {
-            let (c, at, u) = (channel.as_str(), before.millis(), user.as_str());
-            let rows = run!(tx, conn => query_as(OF_PERSON)
-                .bind(c).bind(at).bind(i64::from(BATCH)).bind(u).fetch_all(conn))?;
-            Ok(rows)
-        })
-        .await?;
-        let (c, u) = (channel.as_str(), user.as_str());
-        exec!(tx_ref, query(ERASE_PERSON).bind(c).bind(u).bind(before.millis()))?;
-        tx.commit().await?;
-        Ok(removed)
-    }
+/// Keeps late deliveries and imports away of what that person wrote before that time.
+pub(in crate::store) async fn bar_person(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    user: &UserId,
+    before: Timestamp,
+) -> Result<(), StoreError> {
+    let (c, u) = (channel.as_str(), user.as_str());
+    exec!(tx, query(ERASE_PERSON).bind(c).bind(u).bind(before.millis()))?;
+    Ok(())
+}
+
+/// Keeps late deliveries away of what was sent in the channel before that time.
+pub(in crate::store) async fn bar_time(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    before: Timestamp,
+) -> Result<(), StoreError> {
+    exec!(tx, query(DELETED_BEFORE).bind(channel.as_str()).bind(before.millis()))?;
+    Ok(())
 }
 
 /// Takes at most so many messages away, chosen while nobody else changes the channel.

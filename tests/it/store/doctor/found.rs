@@ -6,7 +6,7 @@ use chatkeep_core::store::{Check, MediaKept};
 use chatkeep_index::search::{IndexChange, IndexDoc, WriterOptions};
 use tokio::sync::watch;
 
-use super::super::{Fixture, on_both, said, unsent};
+use super::super::{Fixture, delete_before, on_both, said, unsent};
 use super::{Ward, picture};
 
 on_both!(
@@ -199,11 +199,8 @@ async fn the_index_is_made_what_the_store_is(fixture: Fixture) {
         .sum();
     assert_eq!(missing, 4_500);
     ward.finds("many", &[Check::Index]).await;
-    ward.fixture
-        .store
-        .delete_before(&"C1".into(), super::at(1_000), super::at(9_100))
-        .await
-        .unwrap();
+    let store = &ward.fixture.store;
+    delete_before(store, &"C1".into(), super::at(1_000), super::at(9_100)).await;
     ward.finds("deleted", &[Check::Index]).await;
 }
 
@@ -240,7 +237,7 @@ async fn keeping_goes_on_meanwhile(fixture: Fixture) {
             }
             if kept % 7 == 0 {
                 let before = super::at(1_000 + kept / 2);
-                store.delete_before(&channel, before, super::at(2_000 + kept)).await.unwrap();
+                delete_before(&store, &channel, before, super::at(2_000 + kept)).await;
             }
             kept += 1;
         }

@@ -4,7 +4,7 @@ use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::plan::Plan;
 use chatkeep_core::store::ImportedMessage;
 
-use super::super::{Fixture, at, edited, on_both, said, unsent};
+use super::super::{Fixture, at, delete_before, edited, erase_person, on_both, said, unsent};
 use super::{Ward, picture};
 
 on_both!(counters_are_true_after_anything, clocks_that_disagree_change_nothing);
@@ -98,8 +98,8 @@ async fn other(ward: &Ward, chance: &mut Chance, seed: u64, step: i64, now: i64)
     let store = &ward.fixture.store;
     let (channel, user) = (chance.of(&CHANNELS).into(), chance.of(&USERS).into());
     match (step + i64::try_from(seed).unwrap()) % 3 {
-        0 => drop(store.delete_before(&channel, at(now - 100), at(now)).await.unwrap()),
-        1 => drop(store.erase_person(&channel, &user, at(now), at(now)).await.unwrap()),
+        0 => drop(delete_before(store, &channel, at(now - 100), at(now)).await),
+        1 => drop(erase_person(store, &channel, &user, at(now), at(now)).await),
         _ => {
             let plan = if chance.below(2) == 0 { Plan::Free } else { Plan::Pro };
             store.set_plan(&user, plan, at(now)).await.unwrap();

@@ -9,7 +9,7 @@ use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 
 use super::{Ward, picture};
-use crate::store::{Fixture, at, edited, on_both, said, unsent};
+use crate::store::{Fixture, at, delete_before, edited, erase_person, on_both, said, unsent};
 
 on_both!(any_order_and_repetition_keeps_the_same_and_counts_it_right);
 
@@ -73,11 +73,11 @@ async fn happen(ward: &Ward, channel: &str, what: &Happens, now: i64) {
         }
         Happens::Fetched => fetch(ward, channel, now).await,
         Happens::Deleted => {
-            while !fixture.store.delete_before(&id, at(DELETED), at(now)).await.unwrap().last {}
+            while !delete_before(&fixture.store, &id, at(DELETED), at(now)).await.last {}
         }
         Happens::Erased => {
-            let erase = async || fixture.store.erase_person(&id, &other, at(ERASED), at(now)).await;
-            while !erase().await.unwrap().last {}
+            let store = &fixture.store;
+            while !erase_person(store, &id, &other, at(ERASED), at(now)).await.last {}
         }
         Happens::Joined => fixture.subscribe(channel, "U2", now).await,
         Happens::Cancelled => {

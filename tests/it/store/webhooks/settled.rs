@@ -9,7 +9,7 @@ use chatkeep_core::store::{
 
 use chatkeep_core::time::Timestamp;
 
-use super::super::{Fixture, at, edited, on_both, said, unsent};
+use super::super::{Fixture, at, delete_before, edited, erase_person, on_both, said, unsent};
 use super::{DEADLINE, attempt, prepared, room, wants};
 use crate::harness::wait::until;
 
@@ -45,8 +45,8 @@ async fn answers_go_with_their_messages(fixture: Fixture) {
     assert_eq!(answered().await, "deleted edited erased kept unsent");
     fixture.keep(&[unsent("C1", "unsent", 400), unsent("C1", "in time", 400)], 401).await;
     fixture.keep(&[edited("C1", "edited", 400, "other")], 402).await;
-    fixture.store.delete_before(&"C1".into(), at(50), at(403)).await.unwrap();
-    fixture.store.erase_person(&"C1".into(), &"U2".into(), at(500), at(501)).await.unwrap();
+    delete_before(&fixture.store, &"C1".into(), at(50), at(403)).await;
+    erase_person(&fixture.store, &"C1".into(), &"U2".into(), at(500), at(501)).await;
     // One that was under way while its message was taken back.
     fixture.settle(&[attempt(&late[0], Next::Delivered, 300)], 0, 502).await;
     assert_eq!(answered().await, "kept");

@@ -1,0 +1,62 @@
+//! Runs what changes something to its end, also when whoever asked for it is gone.
+//!
+//! The server drops the work on a request as soon as its connection closes. Half of a change would
+//! be done then, and its `Idempotency-Key` would stay taken. So each request that may change
+//! something is answered by a task of its own, which the process waits for when it stops.
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use tokio_util::task::TaskTracker;
+use tracing::{Instrument as _, error};
+
+use super::error::ApiError;
+use super::respond;
+
+/// Answers requests that may change something in a task of `tasks`.
+pub(super) async fn layer(
+    State(tasks): State<TaskTracker>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if !may_change(&request) {
+        return next.run(request).await;
+    }
+    // A panic is answered inside of the task: nobody may be there to see it otherwise.
+    let work = respond::catch_panics(request, next).in_current_span();
+    match tasks.spawn(work).await {
+        Ok(response) => response,
+        Err(error) => {
+            error!(%error, "a request did not run to its end");
+            ApiError::Unavailable.into_response()
+        }
+    }
+}
+
+/// Whether the request may change something. Login changes sessions with GET, too.
+fn may_change(request: &Request) -> bool {
+    let path = request.uri().path();
+    !request.method().is_safe() || path.starts_with("/auth/") || path.starts_with("/oauth/")
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use axum::http::Method;
+
+    use super::*;
+
+    #[test]
+    fn only_reading_is_cut_off() {
+        let request = |method: Method, path: &str| {
+            Request::builder().method(method).uri(path).body(Body::empty()).unwrap()
+        };
+        for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH] {
+            assert!(may_change(&request(method, "/api/keys")));
+        }
+        assert!(may_change(&request(Method::GET, "/auth/callback?code=x")));
+        for method in [Method::GET, Method::HEAD, Method::OPTIONS] {
+            assert!(!may_change(&request(method, "/api/channels")));
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Removals that take long: jobs, which go on without the request that asked for them.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::role::Role;
+use chatkeep_core::store::{ChannelJob, JobKind, JobStatus, NewChannelJob};
+use chatkeep_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::auth::{Reaches, WriteBackup};
+use super::error::ApiError;
+use super::extract::Path;
+use super::route::{Describe, Output};
+use super::{Api, random};
+
+/// A removal of many messages.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Job)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct JobView {
+    id: String,
+    channel_id: ChannelId,
+    kind: KindView,
+    status: StatusView,
+    /// Messages removed so far.
+    done: i64,
+    /// Messages to remove.
+    total: i64,
+    created_at: Timestamp,
+    /// When it was done or failed; null before.
+    finished_at: Option<Timestamp>,
+    /// Why it failed; null otherwise.
+    error: Option<String>,
+    /// Where to ask how far it is.
+    url: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum KindView {
+    /// Of what a person wrote.
+    Erasure,
+    /// Of what was sent before a time.
+    Deletion,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum StatusView {
+    Pending,
+    Running,
+    Done,
+    Failed,
+}
+
+/// The answer to whoever asks for a removal: `T` when it is done, else the job that does it.
+pub(super) enum Removal<T> {
+    Done(T),
+    Begun(Box<JobView>),
+}
+
+#[derive(Deserialize, IntoParams)]
+pub(super) struct JobPath {
+    /// The job.
+    #[serde(rename = "jobId")]
+    job: String,
+}
+
+/// Open to the owner, and to the person whose messages are erased.
+pub(super) async fn read(
+    State(api): State<Api>,
+    access: Reaches<WriteBackup>,
+    Path(path): Path<JobPath>,
+) -> Result<Json<JobView>, ApiError> {
+    let job = api.store.channel_job(&access.channel, &path.job).await?;
+    let owner = access.role == Some(Role::Owner);
+    let own = |job: &ChannelJob| job.kind == JobKind::Erasure(access.caller.user.clone());
+    match job {
+        Some(job) if owner || own(&job) => Ok(Json(api.job_view(job))),
+        None if owner => Err(ApiError::NotFound),
+        _ => Err(ApiError::PermissionDenied),
+    }
+}
+
+impl Api {
+    /// Begins to remove what was sent before that time; a few messages are removed at once.
+    pub(super) async fn remove<T>(
+        &self,
+        channel: &ChannelId,
+        by: &UserId,
+        (kind, sent_before): (JobKind, Timestamp),
+        done: impl FnOnce(&ChannelJob) -> T,
+    ) -> Result<Removal<T>, ApiError> {
+        let id = format!("job_{}", random::text(16));
+        let (kind, worker) = (&kind, self.removals.worker());
+        let new = NewChannelJob { id: &id, channel, kind, sent_before, by, worker };
+        let (mut job, claimed) = self.store.begin_job(&new, self.clock.now()).await?;
+        if claimed {
+            job = self.removals.finish(job).await?;
+        }
+        if job.status == JobStatus::Done {
+            return Ok(Removal::Done(done(&job)));
+        }
+        Ok(Removal::Begun(Box::new(self.job_view(job))))
+    }
+
+    fn job_view(&self, job: ChannelJob) -> JobView {
+        let base = self.login.base_url();
+        JobView {
+            url: format!("{base}/api/channels/{}/jobs/{}", job.channel, job.id),
+            id: job.id,
+            channel_id: job.channel,
+            kind: match job.kind {
+                JobKind::Erasure(_) => KindView::Erasure,
+                JobKind::Deletion => KindView::Deletion,
+            },
+            status: match job.status {
+                JobStatus::Pending => StatusView::Pending,
+                JobStatus::Running => StatusView::Running,
+                JobStatus::Done => StatusView::Done,
+                JobStatus::Failed => StatusView::Failed,
+            },
+            done: job.done,
+            total: job.total,
+            created_at: job.created_at,
+            finished_at: job.finished_at,
+            error: job.error,
+        }
+    }
+}
+
+impl<T: Serialize> IntoResponse for Removal<T> {
+    fn into_response(self) -> Response {
+        let job = match self {
+            Self::Done(body) => return Json(body).into_response(),
+            Self::Begun(job) => job,
+        };
+        let location = HeaderValue::from_str(&job.url);
+        let mut response = (StatusCode::ACCEPTED, Json(job)).into_response();
+        if let Ok(location) = location {
+            response.headers_mut().insert(header::LOCATION, location);
+        }
+        response
+    }
+}
+
+impl<T: Serialize + ToSchema> Output for Removal<T> {
+    fn describe(route: &mut Describe) {
+        route.answers::<T>(StatusCode::OK, "Done");
+        route.answers::<JobView>(
+            StatusCode::ACCEPTED,
+            "It takes a while: the job goes on by itself; `url` says how far it is",
+        );
+    }
+}

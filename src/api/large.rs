@@ -1,0 +1,212 @@
+//! Large answers, such as a rule list of megabytes: few are made at once, what takes long is done
+//! apart from the threads that serve everybody, and what waits to be sent is bounded.
+//!
+//! An answer has a turn while it is made and compressed, and takes its size from a common room while
+//! it is sent. Who reads too slowly loses the connection, so that nobody keeps the room.
+
+use std::io::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody as _, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::time::timeout;
+use tokio_stream::wrappers::ReceiverStream;
+use tracing::error;
+
+use super::error::ApiError;
+
+/// Answers of at least so many bytes are large.
+pub(super) const LARGE: usize = 256 * 1024;
+/// Large answers that are made at once.
+const TURNS: usize = 2;
+/// KiB of large answers that wait to be sent, together.
+const ROOM: u32 = 64 * 1024;
+/// A turn, or room, is waited for so long.
+const WAIT: Duration = Duration::from_secs(30);
+/// A large answer must have been taken after this long.
+const SENDING: Duration = Duration::from_mins(2);
+/// Bytes that are handed to the connection at a time.
+const CHUNK: usize = 64 * 1024;
+
+/// The turns and the room of large answers. Clones share them.
+#[derive(Clone, Debug)]
+pub(crate) struct LargeAnswers {
+    turns: Arc<Semaphore>,
+    room: Arc<Semaphore>,
+}
+
+/// The right to make a large answer; it goes with the answer until that is compressed.
+#[derive(Clone, Debug)]
+pub(super) struct Turn(#[expect(dead_code, reason = "held")] Arc<OwnedSemaphorePermit>);
+
+impl Default for LargeAnswers {
+    fn default() -> Self {
+        let room = Semaphore::new(ROOM as usize);
+        Self { turns: Arc::new(Semaphore::new(TURNS)), room: Arc::new(room) }
+    }
+}
+
+impl LargeAnswers {
+    /// Waits for a turn.
+    ///
+    /// # Errors
+    /// [`ApiError::Unavailable`] when there is none for long.
+    pub(super) async fn turn(&self) -> Result<Turn, ApiError> {
+        let turn = timeout(WAIT, Arc::clone(&self.turns).acquire_owned()).await;
+        let turn = turn.map_err(|_| ApiError::Unavailable)?;
+        turn.map(|permit| Turn(Arc::new(permit))).map_err(|_| ApiError::Unavailable)
+    }
+
+    async fn send(&self, answer: Response, gzip: bool) -> Result<Response, ApiError> {
+        let (mut parts, body) = answer.into_parts();
+        let turn = match parts.extensions.remove::<Turn>() {
+            Some(turn) => turn,
+            None => self.turn().await?,
+        };
+        let mut bytes = to_bytes(body, usize::MAX).await.map_err(|_| ApiError::Internal)?;
+        if gzip {
+            bytes = compress(bytes).await?;
+            let encoding = HeaderValue::from_static("gzip");
+            parts.headers.insert(header::CONTENT_ENCODING, encoding);
+        }
+        parts.headers.append(header::VARY, HeaderValue::from_static("accept-encoding"));
+        parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(bytes.len()));
+        let size = u32::try_from(bytes.len().div_ceil(1024)).unwrap_or(ROOM).min(ROOM);
+        let room = timeout(WAIT, Arc::clone(&self.room).acquire_many_owned(size)).await;
+        let room = room.ok().and_then(Result::ok).ok_or(ApiError::Unavailable)?;
+        drop(turn);
+        Ok(Response::from_parts(parts, sent_within(SENDING, bytes, room)))
+    }
+}
+
+/// Sends large answers in their turn. What is small, streamed or compressed already passes.
+pub(super) async fn layer(
+    State(large): State<LargeAnswers>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let gzip = takes_gzip(request.headers());
+    let answer = next.run(request).await;
+    let size = answer.body().size_hint().exact().unwrap_or_default();
+    let encoded = answer.headers().contains_key(header::CONTENT_ENCODING);
+    if size < LARGE as u64 || encoded || !is_text(answer.headers()) {
+        return answer;
+    }
+    large.send(answer, gzip).await.unwrap_or_else(IntoResponse::into_response)
+}
+
+/// Does work that takes long for that many bytes where it holds nobody up.
+///
+/// # Errors
+/// [`ApiError::Internal`] when the work panics.
+pub(super) async fn apart<T: Send + 'static>(
+    bytes: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ApiError> {
+    if bytes < LARGE {
+        return Ok(work());
+    }
+    tokio::task::spawn_blocking(work).await.map_err(|cause| {
+        error!(%cause, "work on a large answer failed");
+        ApiError::Internal
+    })
+}
+
+fn is_text(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.starts_with("application/json") || kind.starts_with("text/"))
+}
+
+/// Whether the caller takes gzip: named, and not with a weight of nothing.
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::ACCEPT_ENCODING).iter();
+    let mut codings = values.filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
+    codings.any(|coding| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, "q=1"));
+        let weight = weight.trim().strip_prefix("q=").and_then(|q| q.trim().parse::<f32>().ok());
+        matches!(name.trim(), "gzip" | "x-gzip" | "*") && weight.is_none_or(|q| q > 0.0)
+    })
+}
+
+async fn compress(bytes: Bytes) -> Result<Bytes, ApiError> {
+    let work = move || {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(&bytes)?;
+        encoder.finish()
+    };
+    match tokio::task::spawn_blocking(work).await {
+        Ok(Ok(mut bytes)) => {
+            bytes.shrink_to_fit();
+            Ok(bytes.into())
+        }
+        _ => Err(ApiError::Internal),
+    }
+}
+
+/// A body that gives its bytes and its room free when they are taken, and at the latest after
+/// `time`; it ends too early then, which ends the connection.
+fn sent_within(time: Duration, bytes: Bytes, room: OwnedSemaphorePermit) -> Body {
+    let (sender, receiver) = mpsc::channel::<Result<Bytes, std::io::Error>>(1);
+    tokio::spawn(async move {
+        let send = async {
+            // Copied: a part of the bytes would keep all of them.
+            for chunk in bytes.chunks(CHUNK) {
+                if sender.send(Ok(Bytes::copy_from_slice(chunk))).await.is_err() {
+                    return;
+                }
+            }
+        };
+        // Nobody is left to be told.
+        let _ = timeout(time, send).await;
+        drop((bytes, room));
+    });
+    Body::from_stream(ReceiverStream::new(receiver))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gzip_is_taken_where_it_is_named() {
+        let takes = |value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(value));
+            takes_gzip(&headers)
+        };
+        assert!(!takes_gzip(&HeaderMap::new()));
+        for yes in ["gzip", "br, gzip;q=0.5", "*", "deflate, x-gzip"] {
+            assert!(takes(yes), "{yes}");
+        }
+        for no in ["", "br", "gzip;q=0", "identity, gzip; q=0.0"] {
+            assert!(!takes(no), "{no}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_does_not_read_keeps_no_room() {
+        let large = LargeAnswers::default();
+        let answer = || {
+            let json = [(header::CONTENT_TYPE, "application/json")];
+            (json, vec![b' '; 32 * 1024 * 1024]).into_response()
+        };
+        let unread = large.send(answer(), false).await.unwrap();
+        let read = large.send(answer(), false).await.unwrap();
+        assert_eq!(large.room.available_permits(), 0);
+        let bytes = to_bytes(read.into_body(), usize::MAX).await.unwrap();
+        assert_eq!(bytes.len(), 32 * 1024 * 1024);
+        // The reader that is away has the rest until its time is over.
+        tokio::time::sleep(SENDING).await;
+        let third = large.send(answer(), false).await.unwrap();
+        drop(third);
+        let cut = to_bytes(unread.into_body(), usize::MAX).await.unwrap();
+        assert!(cut.len() < 1024 * 1024, "{}", cut.len());
+    }
+}

@@ -1,0 +1,182 @@
+//! Works on erasures and deletions of many messages, which are jobs in the store.
+//!
+//! Every process with the worker role does it. Each job is worked on for a while and then given
+//! back, so that a large one holds no small one up, and several processes share what there is. One
+//! that dies half-way loses its claim, and another goes on.
+
+use std::time::{Duration, Instant};
+
+use chatkeep_core::store::{ChannelJob, Store, StoreError};
+use chatkeep_core::time::{SharedClock, Timestamp};
+use metrics::counter;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::api::random;
+
+/// How often a job is looked for.
+const LOOK: Duration = Duration::from_millis(500);
+/// Messages removed in one transaction while others wait for the database.
+const BATCH: u32 = 500;
+/// Messages removed in one transaction while somebody waits for the answer.
+const LARGE_BATCH: u32 = 2_000;
+/// Between two batches, at most: as long as the batch took, so that others have their turn.
+const PAUSE: Duration = Duration::from_millis(250);
+/// For so long a job is worked on until another one has its turn.
+const SLICE: Duration = Duration::from_secs(2);
+/// A job that failed, or whose database is away, is tried again after this long.
+const AGAIN: Duration = Duration::from_secs(5);
+/// How often finished jobs are looked for.
+const PURGE: Duration = Duration::from_hours(1);
+/// A finished job can be asked for so long.
+const KEPT: Duration = Duration::from_hours(30 * 24);
+/// Why a job failed, for its caller.
+const FAILED: &str = "The messages could not be removed; the service's log says why";
+
+/// What jobs are worked on with. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Removals {
+    store: Store,
+    clock: SharedClock,
+    /// Names the claims of this worker.
+    worker: String,
+}
+
+impl Removals {
+    /// A worker of its own: no other has its claims.
+    pub(crate) fn new(store: Store, clock: SharedClock) -> Self {
+        Self { store, clock, worker: random::text(16) }
+    }
+
+    /// The name of this worker's claims.
+    pub(crate) fn worker(&self) -> &str {
+        &self.worker
+    }
+
+    /// Works on whatever waits until `stop` is cancelled.
+    pub(crate) async fn run(self, stop: CancellationToken) {
+        let mut looks = tokio::time::interval(LOOK);
+        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut purges = tokio::time::interval(PURGE);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                _ = purges.tick() => self.purge().await,
+                _ = looks.tick() => while !stop.is_cancelled() && self.turn(&stop).await {},
+            }
+        }
+    }
+
+    /// Finishes a job that the caller has claimed for this worker, if it is as small as it seemed
+    /// when it was begun; what is left then is done by others.
+    ///
+    /// # Errors
+    /// When the store fails; the job goes on after a while.
+    pub(crate) async fn finish(&self, mut job: ChannelJob) -> Result<ChannelJob, StoreError> {
+        let until = Instant::now() + SLICE;
+        while !job.status.is_over() && Instant::now() < until {
+            match self.batch(&job, LARGE_BATCH).await {
+                Ok(Some(next)) => job = next,
+                Ok(None) => return Ok(job),
+                Err(error) => {
+                    self.put_back(&job, &error).await;
+                    return Err(error);
+                }
+            }
+        }
+        if !job.status.is_over() {
+            self.store.release_job(&job, &self.worker, self.clock.now()).await?;
+        }
+        Ok(job)
+    }
+
+    /// Works on one job for a while. Says whether there was one.
+    async fn turn(&self, stop: &CancellationToken) -> bool {
+        let job = match self.store.claim_job(&self.worker, self.clock.now()).await {
+            Ok(Some(job)) => job,
+            Ok(None) => return false,
+            Err(error) => {
+                failed(&error, "cannot look for messages to remove");
+                return false;
+            }
+        };
+        let until = Instant::now() + SLICE;
+        let mut present = job.clone();
+        while !stop.is_cancelled() && Instant::now() < until {
+            let begun = Instant::now();
+            match self.batch(&present, BATCH).await {
+                Ok(Some(next)) if next.status.is_over() => return true,
+                Ok(Some(next)) => present = next,
+                Ok(None) => return true,
+                Err(error) => {
+                    self.put_back(&present, &error).await;
+                    return true;
+                }
+            }
+            stop.run_until_cancelled(tokio::time::sleep(begun.elapsed().min(PAUSE))).await;
+        }
+        if let Err(error) = self.store.release_job(&present, &self.worker, self.clock.now()).await {
+            failed(&error, "cannot give a job back");
+        }
+        true
+    }
+
+    /// Removes a batch; `None` when another worker has the job by now.
+    async fn batch(&self, job: &ChannelJob, limit: u32) -> Result<Option<ChannelJob>, StoreError> {
+        let done = self.store.work_on_job(job, &self.worker, limit, self.clock.now()).await?;
+        let Some(done) = done else {
+            return Ok(None);
+        };
+        counter!("chatkeep_removed_messages_total").increment(done.removed.messages.len() as u64);
+        let job = done.job;
+        if job.status.is_over() {
+            let (id, messages, bytes) = (&job.id, job.done, job.freed_bytes);
+            info!(job = id, channel = %job.channel, messages, bytes, "a removal is done");
+        }
+        Ok(Some(job))
+    }
+
+    /// Leaves a job that failed for later. A database that is away is waited for; what will fail
+    /// again fails the job in the end.
+    async fn put_back(&self, job: &ChannelJob, cause: &StoreError) {
+        failed(cause, "messages cannot be removed now");
+        let now = self.clock.now();
+        let next = later(now, AGAIN);
+        let put = if cause.is_transient() {
+            self.store.release_job(job, &self.worker, next).await
+        } else {
+            self.store.fail_job(job, &self.worker, FAILED, (now, next)).await
+        };
+        if let Err(error) = put {
+            failed(&error, "cannot give a job back");
+        }
+    }
+
+    async fn purge(&self) {
+        let before = earlier(self.clock.now(), KEPT);
+        loop {
+            match self.store.purge_jobs(before).await {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(error) => return failed(&error, "cannot remove old jobs"),
+            }
+        }
+    }
+}
+
+fn later(now: Timestamp, time: Duration) -> Timestamp {
+    Timestamp::from_millis(now.millis() + millis(time))
+}
+
+fn earlier(now: Timestamp, time: Duration) -> Timestamp {
+    Timestamp::from_millis(now.millis() - millis(time))
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn failed(error: &StoreError, what: &'static str) {
+    let error: &dyn std::error::Error = error;
+    warn!(error, "{what}");
+}

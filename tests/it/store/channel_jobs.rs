@@ -1,0 +1,196 @@
+//! Removals as jobs: begun once, worked on by one, counted exactly.
+
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::message::MessageChange;
+use chatkeep_core::store::{
+    ChannelChange, ChannelJob, JobKind, JobStatus, Kept, NewChannelJob, SMALL_JOB,
+};
+use futures_util::future::join_all;
+
+use super::{Fixture, at, on_both, said};
+
+on_both!(
+    a_small_job_is_claimed_by_whoever_begins_it,
+    what_is_to_be_removed_is_barred_from_the_beginning,
+    a_large_job_is_for_one_worker_at_a_time,
+    many_workers_do_everything_once,
+    the_same_job_is_begun_once,
+    a_job_that_cannot_be_done_fails,
+    finished_jobs_are_purged,
+);
+
+/// Longer than a claim holds without a batch.
+const CLAIM: i64 = 10_001;
+
+fn said_by(user: &str, message: &str, time: i64) -> ChannelChange {
+    let mut said = said("C1", message, time, "secret");
+    if let MessageChange::Received(received) = &mut said.change {
+        received.sender = Some(user.into());
+    }
+    said
+}
+
+/// A group in which U2 said that many things at time 10.
+async fn group(fixture: &Fixture, messages: usize) {
+    fixture.group("C1", &["U1", "U2"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    let many: Vec<_> = (0..messages).map(|n| said_by("U2", &format!("m{n}"), 10)).collect();
+    for batch in many.chunks(1_000) {
+        fixture.keep(batch, 20).await;
+    }
+}
+
+fn erasure() -> JobKind {
+    JobKind::Erasure("U2".into())
+}
+
+async fn begin(fixture: &Fixture, id: &str, kind: JobKind, before: i64) -> (ChannelJob, bool) {
+    let (channel, by) = (ChannelId::from("C1"), UserId::from("U1"));
+    let (channel, kind, by) = (&channel, &kind, &by);
+    let new = NewChannelJob { id, channel, kind, sent_before: at(before), by, worker: "A" };
+    fixture.store.begin_job(&new, at(100)).await.unwrap()
+}
+
+/// A batch by that worker; the job after it, `None` when the worker has no claim.
+async fn work(
+    fixture: &Fixture,
+    job: &ChannelJob,
+    worker: &str,
+    limit: u32,
+    now: i64,
+) -> Option<ChannelJob> {
+    let done = fixture.store.work_on_job(job, worker, limit, at(now)).await.unwrap();
+    done.map(|done| done.job)
+}
+
+async fn secrets(fixture: &Fixture) -> String {
+    fixture.value("SELECT COUNT(*) FROM messages WHERE content IS NOT NULL").await
+}
+
+async fn a_small_job_is_claimed_by_whoever_begins_it(fixture: Fixture) {
+    group(&fixture, 3).await;
+    let (job, claimed) = begin(&fixture, "j", erasure(), 50).await;
+    assert_eq!((job.total, job.done, job.status, claimed), (3, 0, JobStatus::Pending, true));
+    assert!(fixture.store.claim_job("B", at(101)).await.unwrap().is_none());
+    let job = work(&fixture, &job, "A", 10, 101).await.unwrap();
+    assert_eq!((job.done, job.total, job.status), (3, 3, JobStatus::Done));
+    assert_eq!((job.freed_bytes, job.finished_at), (3 * 31, Some(at(101))));
+    assert_eq!(fixture.counters("C1").await, (0, 0));
+    assert_eq!(fixture.used("U1").await, 0);
+    let found = fixture.store.channel_job(&"C1".into(), "j").await.unwrap();
+    assert_eq!(found, Some(job));
+    assert_eq!(fixture.store.channel_job(&"C2".into(), "j").await.unwrap(), None);
+    assert!(fixture.store.claim_job("B", at(CLAIM + 200)).await.unwrap().is_none());
+}
+
+async fn what_is_to_be_removed_is_barred_from_the_beginning(fixture: Fixture) {
+    group(&fixture, 1).await;
+    begin(&fixture, "e", erasure(), 50).await;
+    begin(&fixture, "d", JobKind::Deletion, 40).await;
+    let late =
+        [said_by("U2", "late", 45), said_by("U1", "of then", 39), said_by("U1", "of now", 41)];
+    let kept = fixture.keep(&late, 101).await;
+    assert_eq!(kept, [Kept::Known, Kept::Known, Kept::Changed]);
+}
+
+async fn a_large_job_is_for_one_worker_at_a_time(fixture: Fixture) {
+    let total = SMALL_JOB + 1;
+    group(&fixture, usize::try_from(total).unwrap()).await;
+    let (job, claimed) = begin(&fixture, "j", JobKind::Deletion, 50).await;
+    assert_eq!((job.total, claimed), (total, false));
+    assert_eq!(work(&fixture, &job, "A", 10, 100).await, None, "whoever began it has no claim");
+    let job = fixture.store.claim_job("B", at(101)).await.unwrap().unwrap();
+    assert_eq!(job.status, JobStatus::Running);
+    assert!(fixture.store.claim_job("C", at(102)).await.unwrap().is_none());
+    assert_eq!(work(&fixture, &job, "B", 10, 5_000).await.unwrap().done, 10);
+    // Each batch renews the claim; without one it ends.
+    assert!(fixture.store.claim_job("C", at(CLAIM + 101)).await.unwrap().is_none());
+    fixture.store.claim_job("C", at(CLAIM + 5_000)).await.unwrap().unwrap();
+    assert_eq!(work(&fixture, &job, "B", 10, CLAIM + 5_001).await, None);
+    assert_eq!(secrets(&fixture).await, (total - 10).to_string(), "nothing was removed");
+    fixture.store.release_job(&job, "B", at(0)).await.unwrap();
+    assert_eq!(work(&fixture, &job, "C", 10, CLAIM + 5_002).await.unwrap().done, 20);
+    fixture.store.release_job(&job, "C", at(30_000)).await.unwrap();
+    assert!(fixture.store.claim_job("B", at(29_999)).await.unwrap().is_none());
+    assert!(fixture.store.claim_job("B", at(30_000)).await.unwrap().is_some());
+    let job = work(&fixture, &job, "B", 10_000, 30_001).await.unwrap();
+    assert_eq!((job.done, job.total, job.status), (total, total, JobStatus::Done));
+}
+
+async fn many_workers_do_everything_once(fixture: Fixture) {
+    group(&fixture, 2_100).await;
+    begin(&fixture, "j", erasure(), 50).await;
+    let workers = (0..4).map(|worker| {
+        let (fixture, name) = (&fixture, format!("W{worker}"));
+        async move {
+            let mut done = 0;
+            let channel = "C1".into();
+            let job = async || fixture.store.channel_job(&channel, "j").await.unwrap().unwrap();
+            while job().await.status != JobStatus::Done {
+                if let Some(job) = fixture.store.claim_job(&name, at(200)).await.unwrap() {
+                    let batch = fixture.store.work_on_job(&job, &name, 100, at(200)).await.unwrap();
+                    done += batch.map_or(0, |batch| batch.removed.messages.len());
+                    fixture.store.release_job(&job, &name, at(200)).await.unwrap();
+                }
+            }
+            done
+        }
+    });
+    let done: usize = join_all(workers).await.into_iter().sum();
+    let job = fixture.store.channel_job(&"C1".into(), "j").await.unwrap().unwrap();
+    assert_eq!((done, job.done, job.total), (2_100, 2_100, 2_100));
+    assert_eq!(fixture.counters("C1").await, (0, 0));
+    assert_eq!(fixture.used("U1").await, 0);
+}
+
+async fn the_same_job_is_begun_once(fixture: Fixture) {
+    group(&fixture, 2_500).await;
+    let (first, _) = begin(&fixture, "first", erasure(), 50).await;
+    fixture.keep(&[said_by("U2", "since", 60)], 61).await;
+    let (second, claimed) = begin(&fixture, "second", erasure(), 70).await;
+    assert_eq!((second.id.as_str(), second.sent_before, claimed), ("first", at(70), false));
+    assert_eq!((first.total, second.total), (2_500, 2_501));
+    fixture.store.claim_job("A", at(101)).await.unwrap();
+    // Also whoever claimed it before erases what was said since.
+    let job = work(&fixture, &first, "A", 5_000, 102).await.unwrap();
+    assert_eq!((job.done, job.status), (2_501, JobStatus::Done));
+    assert_ne!(begin(&fixture, "third", erasure(), 80).await.0.id, "first", "that one is over");
+    let deletions = [("a", 50), ("b", 50), ("c", 51)];
+    let mut begun = Vec::new();
+    for (id, before) in deletions {
+        begun.push(begin(&fixture, id, JobKind::Deletion, before).await.0.id);
+    }
+    assert_eq!(begun, ["a", "a", "c"]);
+}
+
+async fn a_job_that_cannot_be_done_fails(fixture: Fixture) {
+    group(&fixture, 2_500).await;
+    begin(&fixture, "j", erasure(), 50).await;
+    for (round, status) in
+        [(1, JobStatus::Running), (2, JobStatus::Running), (3, JobStatus::Failed)]
+    {
+        let now = round * 1_000;
+        let job = fixture.store.claim_job("A", at(now)).await.unwrap().unwrap();
+        let times = (at(now), at(now + 500));
+        fixture.store.fail_job(&job, "A", "it does not work", times).await.unwrap();
+        let job = fixture.store.channel_job(&"C1".into(), "j").await.unwrap().unwrap();
+        assert_eq!((job.status, job.status.is_over()), (status, round == 3));
+    }
+    let job = fixture.store.channel_job(&"C1".into(), "j").await.unwrap().unwrap();
+    assert_eq!(
+        (job.error.as_deref(), job.finished_at),
+        (Some("it does not work"), Some(at(3_000)))
+    );
+    assert!(fixture.store.claim_job("A", at(90_000)).await.unwrap().is_none());
+    assert_eq!(begin(&fixture, "again", erasure(), 50).await.0.id, "again");
+}
+
+async fn finished_jobs_are_purged(fixture: Fixture) {
+    group(&fixture, 1).await;
+    let (job, _) = begin(&fixture, "done", erasure(), 50).await;
+    work(&fixture, &job, "A", 10, 500).await.unwrap();
+    begin(&fixture, "open", JobKind::Deletion, 50).await;
+    assert_eq!(fixture.store.purge_jobs(at(500)).await.unwrap(), 0);
+    assert_eq!(fixture.store.purge_jobs(at(501)).await.unwrap(), 1);
+    assert!(fixture.store.channel_job(&"C1".into(), "open").await.unwrap().is_some());
+}
