@@ -10,7 +10,7 @@ use chatkeep_workers::assistant::{Assistant, ReplyPolicy};
 use chatkeep_workers::backup::Backup;
 use chatkeep_workers::graves::Graves;
 use chatkeep_workers::indexer::Indexer;
-use chatkeep_workers::media::{Brake, Media, MediaLimits, Reminder};
+use chatkeep_workers::media::{Brake, Lane, Media, MediaLimits, Reminder};
 use chatkeep_workers::members::Members;
 use chatkeep_workers::notices::Notices;
 use chatkeep_workers::notifier::{Notifier, NotifierSettings};
@@ -26,6 +26,9 @@ use crate::teller::Teller;
 
 /// How often the search index is looked after.
 const FOLLOW: Duration = Duration::from_secs(1);
+
+/// Times that a file from elsewhere than the platform is tried, at most: some 20 minutes.
+const EXTERNAL_ATTEMPTS: u32 = 12;
 
 /// Starts stages of one process.
 pub(super) struct Starter<'a> {
@@ -51,6 +54,8 @@ impl Starter<'_> {
                 }
                 StageName::Assistant => self.run(self.assistant()),
                 StageName::Media => self.media().await?,
+                // Runs with the one before, whatever was chosen.
+                StageName::ExternalMedia => {}
                 StageName::Indexer => {
                     let folder = index_folder(&app.config);
                     let indexer = Indexer::open(store, folder).await;
@@ -92,6 +97,8 @@ impl Starter<'_> {
         let brake = Brake::new(app.bus.clone(), Arc::clone(&app.clock));
         self.tasks.spawn(brake.listen(self.stop.clone()).await?);
         let media = Media {
+            lane: Lane::Platform,
+            bus: app.bus.clone(),
             store: app.store.clone(),
             blobs: app.blobs.clone(),
             bots: app.bots.clone(),
@@ -106,6 +113,8 @@ impl Starter<'_> {
             clock: Arc::clone(&app.clock),
         };
         self.tasks.spawn(reminder.run(self.stop.clone()));
+        let external = Media { lane: Lane::External, ..media.clone() };
+        self.run_patiently(external, config.max_attempts.min(EXTERNAL_ATTEMPTS));
         self.run_patiently(media, config.max_attempts);
         Ok(())
     }

@@ -10,6 +10,9 @@ pub const INDEX: &str = "index";
 /// The queue of the media stage.
 pub const MEDIA: &str = "media";
 
+/// The queue of files that the platform does not have itself.
+pub const EXTERNAL_MEDIA: &str = "external_media";
+
 /// Messages in one job, at most.
 const MESSAGES: usize = 1_000;
 
@@ -104,6 +107,18 @@ pub fn media_job(
     let id = format!("{MEDIA}:{cause}:{channel}:{message}");
     let job = MediaJob { v: 1, channel, message, bot };
     Ok(Outgoing { subject, id, payload: serde_json::to_vec(&job)?.into() })
+}
+
+/// Hands a job on to the stage that fetches files from elsewhere than the platform. `cause` as for
+/// [`media_jobs`].
+///
+/// # Errors
+/// Never in practice: a job is always valid JSON.
+pub fn external_media_job(job: &MediaJob, cause: &str) -> Result<Outgoing, serde_json::Error> {
+    let MediaJob { channel, message, .. } = job;
+    let subject = format!("{}.{EXTERNAL_MEDIA}.{}", Stream::Jobs.prefix(), channel.shard());
+    let id = format!("{EXTERNAL_MEDIA}:{cause}:{channel}:{message}");
+    Ok(Outgoing { subject, id, payload: serde_json::to_vec(job)?.into() })
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::Settings;
 use crate::api::error::ApiError;
 use crate::api::etag::{IfMatch, Noted, Versioned};
-use crate::api::extract::{Body, Path};
+use crate::api::extract::{Body, Path, apart};
 use crate::api::input::{Keyword, keywords, text};
 use crate::api::subscriptions::Success;
 use crate::api::{Api, random};
@@ -153,9 +153,14 @@ async fn saved(
 ) -> Result<Noted<SavedView>, ApiError> {
     let Versioned { version, body: list } = full_list(api, channel).await?;
     let triggers = api.store.assistant_config(channel).await?.rules.trigger_keywords;
-    let warnings = warnings(&list.items, &triggers, rule);
-    let content = serde_json::to_vec(&list).unwrap_or_default();
-    Ok(Noted { version, body: SavedView { list, warnings }, content })
+    let rule = rule.clone();
+    // As many keywords as a channel has are folded and compared.
+    apart(move || {
+        let warnings = warnings(&list.items, &triggers, &rule);
+        let content = serde_json::to_vec(&list).unwrap_or_default();
+        Noted { version, body: SavedView { list, warnings }, content }
+    })
+    .await
 }
 
 /// Keywords of `rule` that will not do what its editor thinks.

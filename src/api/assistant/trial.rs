@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use super::Settings;
 use crate::api::Api;
 use crate::api::error::ApiError;
-use crate::api::extract::Body;
+use crate::api::extract::{Body, apart};
 use crate::api::input::text;
 
 /// Characters of a text to try, at most: what LINE lets people send.
@@ -79,8 +79,11 @@ pub(in crate::api) async fn attempt(
     let compiled = api.assistant(&access.channel).await?;
     let channel = api.store.channel(&access.channel).await?;
     let alone = channel.is_some_and(|channel| channel.kind == ChannelKind::User);
-    let considered = compiled.consider(&text);
-    Ok(Json(TrialView::new(&compiled, considered, alone)))
+    let view = apart(move || {
+        let considered = compiled.consider(&text);
+        TrialView::new(&compiled, considered, alone)
+    });
+    Ok(Json(view.await?))
 }
 
 impl TrialView {

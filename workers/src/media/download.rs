@@ -6,11 +6,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use chatkeep_core::blobs::{BlobError, Stored};
 use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_core::http::pace::{LeastSpeed, Paced, TooSlow};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::platform::{Part, PlatformError, Preparation};
 use chatkeep_core::store::{BlobClaim, NewMedia};
 use futures_util::stream::BoxStream;
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{StreamExt as _, stream};
 use reqwest::{Method, StatusCode};
 use tracing::debug;
 
@@ -23,6 +24,17 @@ const MAX_PREVIEW: u64 = 2 * 1024 * 1024;
 /// makes room for others.
 const POLL: Duration = Duration::from_secs(2);
 const POLLS: usize = 5;
+
+/// Time until a server elsewhere begins its answer.
+const HEAD: Duration = Duration::from_secs(15);
+/// Times that a file is begun that comes too slowly from elsewhere than the platform. Each of them
+/// keeps others waiting.
+const SLOW_TRIES: usize = 2;
+/// The least speed of a file, averaged over the window, and of the whole file after a grace.
+const SPEED: LeastSpeed =
+    LeastSpeed { window: Duration::from_secs(20), bytes_per_second: 4 * 1024 };
+const OVERALL: LeastSpeed =
+    LeastSpeed { window: Duration::from_secs(60), bytes_per_second: 32 * 1024 };
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Source = BoxStream<'static, Result<Bytes, BoxError>>;
@@ -39,6 +51,8 @@ pub(super) enum Trouble {
     /// The bot's token is refused. An operator will set it right; meanwhile no file is given up,
     /// and other bots' files do not wait behind.
     Barred,
+    /// It comes too slowly.
+    Slow,
 }
 
 impl From<PlatformError> for Trouble {
@@ -58,6 +72,7 @@ impl From<BlobError> for Trouble {
     fn from(error: BlobError) -> Self {
         match error {
             BlobError::TooLarge { .. } => Self::Never("too_large"),
+            BlobError::Source(cause) if cause.is::<TooSlow>() => Self::Slow,
             BlobError::Source(cause) => match cause.downcast::<PlatformError>() {
                 Ok(error) => (*error).into(),
                 Err(_) => Self::Later(Outcome::Retry("broke_off".to_owned())),
@@ -81,15 +96,32 @@ impl Media {
         if external.is_none() && matches!(item.kind, MessageType::Video | MessageType::Audio) {
             self.prepared(item).await?;
         }
-        let source = match external {
-            Some(address) => external_content(&self.external, address).await?,
-            None => self.platform_content(item, Part::Original).await?,
+        let (stored, claim) = match external {
+            Some(address) => self.put_external(address).await?,
+            None => {
+                let source = self.platform_content(item, Part::Original).await?;
+                self.put(source, self.limits.max_bytes).await?
+            }
         };
-        let (stored, claim) = self.put(source, self.limits.max_bytes).await?;
         let content_type = sniff::content_type(&stored.head, item.kind);
         let preview = self.preview(item, &stored).await;
         let bytes = i64::try_from(stored.bytes).unwrap_or(i64::MAX);
         Ok(NewMedia { claim, bytes, content_type, preview })
+    }
+
+    /// Stores a file from elsewhere than the platform.
+    async fn put_external(&self, address: &str) -> Result<(Stored, BlobClaim), Trouble> {
+        for _ in 0..SLOW_TRIES {
+            let put = async {
+                let source = external_content(&self.external, address).await?;
+                Ok(self.put(source, self.limits.max_bytes).await?)
+            };
+            match put.await {
+                Err(Trouble::Slow) => {}
+                other => return other,
+            }
+        }
+        Err(Trouble::Never("too_slow"))
     }
 
     /// Waits until the platform has a video or sound ready.
@@ -111,7 +143,7 @@ impl Media {
         {
             return Err(Trouble::Never("too_large"));
         }
-        Ok(download.bytes.map_err(Into::into).boxed())
+        Ok(Paced::new(download.bytes, SPEED, OVERALL).boxed())
     }
 
     /// What the platform said; when it asked to slow down, all workers of the bot do.
@@ -187,10 +219,11 @@ async fn external_content(client: &GuardedClient, address: &str) -> Result<Sourc
     let Ok(url) = client.check(address) else {
         return Err(Trouble::Never("forbidden_address"));
     };
-    let answer = client.request(Method::GET, url).send().await;
-    let answer = answer.map_err(|_| Trouble::Later(Outcome::Retry("unreachable".to_owned())))?;
+    let unreachable = || Trouble::Later(Outcome::Retry("unreachable".to_owned()));
+    let answer = tokio::time::timeout(HEAD, client.request(Method::GET, url).send()).await;
+    let answer = answer.map_err(|_| Trouble::Slow)?.map_err(|_| unreachable())?;
     match answer.status() {
-        StatusCode::OK => Ok(answer.bytes_stream().map_err(Into::into).boxed()),
+        StatusCode::OK => Ok(Paced::new(answer.bytes_stream(), SPEED, OVERALL).boxed()),
         StatusCode::NOT_FOUND | StatusCode::GONE => Err(Trouble::Gone),
         status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
             Err(Trouble::Later(Outcome::Retry("refused".to_owned())))
