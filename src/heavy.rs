@@ -5,18 +5,19 @@
 //! threads of its own as soon as it may take about a millisecond, and only so much of it at once
 //! that a processor is left for the rest.
 
-use std::sync::LazyLock;
+use std::panic::resume_unwind;
+use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
 
 use tokio::sync::Semaphore;
-use tokio::task::{JoinError, spawn_blocking};
+use tokio::task::spawn_blocking;
 
 /// Bytes of input that are worked on in well under a millisecond, whatever is in them.
 pub(crate) const LIGHT: usize = 16 * 1024;
 
 /// Work of one kind, of which there is only so much at once.
 #[derive(Debug)]
-pub(crate) struct Heavy(LazyLock<Semaphore>);
+pub(crate) struct Heavy(LazyLock<Arc<Semaphore>>);
 
 /// Work for callers of the API.
 pub(crate) static CALLERS: Heavy = Heavy::new();
@@ -24,9 +25,9 @@ pub(crate) static CALLERS: Heavy = Heavy::new();
 pub(crate) static WEBHOOKS: Heavy = Heavy::new();
 
 /// All processors but one.
-fn turns() -> Semaphore {
+fn turns() -> Arc<Semaphore> {
     let processors = available_parallelism().map_or(1, usize::from);
-    Semaphore::new(processors.saturating_sub(1).max(1))
+    Arc::new(Semaphore::new(processors.saturating_sub(1).max(1)))
 }
 
 impl Heavy {
@@ -34,25 +35,30 @@ impl Heavy {
         Self(LazyLock::new(turns))
     }
 
-    /// Does `work` elsewhere when its turn comes.
-    ///
-    /// # Errors
-    /// When it panicked.
+    /// Does `work` elsewhere when its turn comes. What panics there panics here.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, JoinError> {
+    ) -> T {
         // Never closed.
-        let turn = self.0.acquire().await;
-        let done = spawn_blocking(work).await;
-        drop(turn);
-        done
+        let turn = Arc::clone(&self.0).acquire_owned().await;
+        // The turn goes with the work: whoever asked may be gone before it is done.
+        let done = spawn_blocking(move || {
+            let done = work();
+            drop(turn);
+            done
+        });
+        match done.await {
+            Ok(done) => done,
+            Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
+            // The process ends.
+            Err(_) => std::future::pending().await,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
 
@@ -60,7 +66,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_processor_is_left_and_the_caller_is_not_held_up() {
-        let heavy = Heavy(LazyLock::new(|| Semaphore::new(2)));
+        let heavy = Heavy(LazyLock::new(|| Arc::new(Semaphore::new(2))));
         let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let here = thread::current().id();
         let all = (0..20).map(|_| {
@@ -73,7 +79,7 @@ mod tests {
             })
         });
         for done in futures_util::future::join_all(all).await {
-            assert_ne!(done.unwrap(), here);
+            assert_ne!(done, here);
         }
         assert!(most.load(Ordering::SeqCst) <= 2);
         assert!(turns().available_permits() >= 1);

@@ -106,7 +106,6 @@ impl Ingress {
                     error!(bot = bot.name(), bytes, "signed body is not a webhook");
                     Answer::NotAWebhook
                 }
-                Read::Failed => Answer::Unavailable,
             },
             Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
                 Answer::TooLarge
@@ -136,10 +135,7 @@ impl Ingress {
         if is_light {
             return read();
         }
-        WEBHOOKS.run(read).await.unwrap_or_else(|error| {
-            error!(%error, "a webhook could not be read");
-            Read::Failed
-        })
+        WEBHOOKS.run(read).await
     }
 
     /// Takes the events of a webhook that LINE signed.
@@ -180,8 +176,6 @@ enum Read {
     Foreign,
     /// Signed, and no webhook; so many bytes.
     Unreadable(usize),
-    /// It could not be read for a reason of ours.
-    Failed,
 }
 
 fn read(bot: &IngressBot, body: &[u8], signature: &str, now: Timestamp) -> Read {

@@ -40,7 +40,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for Bo
         if bytes.len() <= LIGHT {
             return Ok(Self(parsed(&bytes)?));
         }
-        Ok(Self(apart(move || parsed(&bytes)).await??))
+        Ok(Self(CALLERS.run(move || parsed(&bytes)).await?))
     }
 }
 
@@ -59,16 +59,6 @@ fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
         why: "The body is not valid: more follows after the JSON value".to_owned(),
     })?;
     Ok(body)
-}
-
-/// Does work that grows with what a caller sent apart from the threads that answer requests.
-pub(super) async fn apart<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, ApiError> {
-    CALLERS.run(work).await.map_err(|error| {
-        tracing::error!(%error, "work for a request failed");
-        ApiError::Internal
-    })
 }
 
 fn unread(rejection: &BytesRejection) -> ApiError {

@@ -14,10 +14,11 @@ use utoipa::{IntoParams, ToSchema};
 use super::Settings;
 use crate::api::error::ApiError;
 use crate::api::etag::{IfMatch, Noted, Versioned};
-use crate::api::extract::{Body, Path, apart};
+use crate::api::extract::{Body, Path};
 use crate::api::input::{Keyword, keywords, text};
 use crate::api::subscriptions::Success;
 use crate::api::{Api, random};
+use crate::heavy::CALLERS;
 
 /// The rule list (interface specification, "Question-and-answer rule list").
 #[derive(Serialize, ToSchema)]
@@ -155,12 +156,12 @@ async fn saved(
     let triggers = api.store.assistant_config(channel).await?.rules.trigger_keywords;
     let rule = rule.clone();
     // As many keywords as a channel has are folded and compared.
-    apart(move || {
+    let noted = CALLERS.run(move || {
         let warnings = warnings(&list.items, &triggers, &rule);
         let content = serde_json::to_vec(&list).unwrap_or_default();
         Noted { version, body: SavedView { list, warnings }, content }
-    })
-    .await
+    });
+    Ok(noted.await)
 }
 
 /// Keywords of `rule` that will not do what its editor thinks.

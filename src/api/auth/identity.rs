@@ -1,6 +1,8 @@
 //! Who calls: a key, a session, or nobody known. Found out once a request, before anything else,
 //! because the rate limit goes by it.
 
+use std::collections::HashSet;
+
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
@@ -79,6 +81,13 @@ impl Caller {
     /// Whether the key may see that channel at all.
     pub(crate) fn sees(&self, channel: &ChannelId) -> bool {
         self.channels.as_ref().is_none_or(|only| only.contains(channel))
+    }
+
+    /// Whether the key may see all of these channels.
+    pub(crate) fn sees_all(&self, channels: &[ChannelId]) -> bool {
+        let Some(only) = &self.channels else { return true };
+        let only: HashSet<_> = only.iter().collect();
+        channels.iter().all(|channel| only.contains(channel))
     }
 
     /// The only channels that the key may see; `None` for all.
