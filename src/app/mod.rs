@@ -49,6 +49,8 @@ use crate::{api, finder, ingress, ops};
 
 /// The longest part of the time for stopping that bus and store have for closing.
 const CLOSING: Duration = Duration::from_secs(3);
+/// The longest part of it that is left for breaking off what has not finished.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// A process' parts, opened and ready to run.
 pub struct App {
@@ -157,9 +159,10 @@ impl App {
         let Self { config, bus, store, metrics, index, .. } = self;
         let mut http = config.http;
         http.max_connections = room_for(http.max_connections);
-        // Closing bus and store has its part of the time.
+        // Closing bus and store has its part of the time, and so has what is broken off.
         let closing = (config.shutdown.drain / 5).min(CLOSING);
-        let drain = config.shutdown.drain.saturating_sub(closing);
+        let farewell = (config.shutdown.drain / 5).min(FAREWELL);
+        let drain = config.shutdown.drain.saturating_sub(closing + farewell);
         if let Some((listener, handle)) = metrics {
             let router = ops::metrics_router(handle, bus.clone(), config.workers.lease);
             tasks.spawn(Server::new(router, http, true).run(listener, stop.clone(), drain));

@@ -105,7 +105,11 @@ impl Starter<'_> {
             external: GuardedClient::new(config.allow_private)?,
             brake,
             clock: Arc::clone(&app.clock),
-            limits: MediaLimits { max_bytes: config.max_bytes, parallel: config.parallel },
+            limits: MediaLimits {
+                max_bytes: config.max_bytes,
+                parallel: config.parallel,
+                speed_window: config.speed_window,
+            },
         };
         let reminder = Reminder {
             store: app.store.clone(),

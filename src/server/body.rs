@@ -12,7 +12,8 @@ use chatkeep_core::http::pace::{Pace, TooSlow};
 use hyper::body::{Frame, Incoming, SizeHint};
 use tokio::time::{Sleep, sleep};
 
-use super::connections::{Entry, UnderWay};
+use super::connections::UnderWay;
+use super::entry::Entry;
 
 /// The body of a request; it ends with [`TooSlow`] when it comes below the least speed.
 #[derive(Debug)]

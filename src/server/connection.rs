@@ -18,7 +18,8 @@ use tower::Service as _;
 use tracing::debug;
 
 use super::body::{AnswerBody, RequestBody};
-use super::connections::{Admitted, End};
+use super::connections::Admitted;
+use super::entry::End;
 use super::socket::Socket;
 
 /// Bytes of a request's head, at most.

@@ -1,18 +1,16 @@
-//! The connections there are, what each of them is doing, and which one has to go.
+//! The connections there are, and which of them have to go.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::http::HeaderMap;
 use chatkeep_core::config::HttpConfig;
 use chatkeep_core::http::guard::is_public;
-use chatkeep_core::http::pace::Pace;
-use metrics::counter;
-use tokio::sync::Notify;
 
+use super::entry::{End, Entry};
 use crate::limit::Address;
 
 /// The share of all connections that only webhooks and checks of health get.
@@ -20,61 +18,6 @@ const RESERVED: usize = 4;
 /// The share of all connections that make room at once, so that a flood does not have all of them
 /// looked at for each newcomer.
 const BATCH: usize = 64;
-/// A connection is not closed for want of room before it had this long to show something.
-const CHANCE: Duration = Duration::from_secs(1);
-
-/// Why a connection is ended from this side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    /// The head of its request did not come in time.
-    SlowHead,
-    /// It waited too long for its next request.
-    Idle,
-    /// It takes its answer too slowly.
-    SlowReader,
-    /// Others need its place.
-    Room,
-    /// The server stops.
-    Stop,
-}
-
-/// What a connection is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// The head of a request is awaited: of the first one, or some of it came already.
-    Head,
-    /// The next request is awaited.
-    Idle,
-    /// The body of a request is awaited.
-    Body,
-    /// A request is handled, or its answer is on its way.
-    Busy,
-}
-
-/// One connection.
-#[derive(Debug)]
-pub(super) struct Entry {
-    id: u64,
-    /// The address that it is counted for.
-    address: Option<Address>,
-    state: Mutex<State>,
-    ended: Notify,
-    pub(super) config: HttpConfig,
-}
-
-#[derive(Debug)]
-struct State {
-    phase: Phase,
-    /// Since when; of a body, since the request came.
-    since: Instant,
-    writing: Pace,
-    end: Option<End>,
-    /// Bytes came since the last request.
-    heard: bool,
-    /// The body of the request came too slowly.
-    slow_body: bool,
-}
-
 /// All connections of a server.
 #[derive(Debug)]
 pub(super) struct Connections {
@@ -215,139 +158,6 @@ impl All {
     }
 }
 
-impl Entry {
-    fn new(id: u64, address: Option<Address>, config: HttpConfig, now: Instant) -> Self {
-        let state = State {
-            phase: Phase::Head,
-            since: now,
-            writing: Pace::new(config.answer),
-            end: None,
-            heard: false,
-            slow_body: false,
-        };
-        Self { id, address, state: Mutex::new(state), ended: Notify::new(), config }
-    }
-
-    /// Waits until the connection is to end.
-    pub(super) async fn ended(&self) -> End {
-        loop {
-            if let Some(end) = self.state().end {
-                return end;
-            }
-            self.ended.notified().await;
-        }
-    }
-
-    /// Whether a part of a request came that cannot be answered any more.
-    pub(super) fn is_heard(&self) -> bool {
-        self.state().heard
-    }
-
-    /// Notes that bytes came.
-    pub(super) fn hear(&self) {
-        let mut state = self.state();
-        state.heard = true;
-        if state.phase == Phase::Idle {
-            (state.phase, state.since) = (Phase::Head, Instant::now());
-        }
-    }
-
-    /// Notes that the client has to take something before more can be sent.
-    pub(super) fn blocked(&self) {
-        self.state().writing.wait(Instant::now());
-    }
-
-    /// Notes that the client took something.
-    pub(super) fn written(&self, bytes: usize) {
-        self.state().writing.advance(Instant::now(), bytes as u64);
-    }
-
-    /// Notes that the body of the request is awaited.
-    pub(super) fn await_body(&self) {
-        let mut state = self.state();
-        if state.phase == Phase::Busy {
-            state.phase = Phase::Body;
-        }
-    }
-
-    /// Notes that the body of the request is there, or came too slowly.
-    pub(super) fn body_ended(&self, too_slow: bool) {
-        let mut state = self.state();
-        state.slow_body |= too_slow;
-        if state.phase == Phase::Body {
-            state.phase = Phase::Busy;
-        }
-    }
-
-    /// Whether the body of the request came too slowly.
-    pub(super) fn has_slow_body(&self) -> bool {
-        self.state().slow_body
-    }
-
-    fn end(&self, end: End) {
-        let mut state = self.state();
-        if state.end.is_none() {
-            state.end = Some(end);
-            counter!("chatkeep_http_closed_total", "reason" => end.name()).increment(1);
-            drop(state);
-            self.ended.notify_one();
-        }
-    }
-
-    fn look_after(&self, now: Instant, stopped: Option<Instant>) {
-        let overdue = self.state().overdue(&self.config, now, stopped);
-        if let Some(end) = overdue {
-            self.end(end);
-        }
-    }
-
-    /// How soon it has to make room: the lower, the sooner.
-    fn rank(&self, now: Instant) -> Option<(u8, Instant)> {
-        let state = self.state();
-        let had_its_chance = now.saturating_duration_since(state.since) >= CHANCE;
-        let rank = match state.phase {
-            Phase::Head if had_its_chance => 0,
-            Phase::Idle => 1,
-            Phase::Body if had_its_chance => 2,
-            Phase::Head => 3,
-            Phase::Body | Phase::Busy => return None,
-        };
-        Some((rank, state.since))
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    fn overdue(&self, config: &HttpConfig, now: Instant, stopped: Option<Instant>) -> Option<End> {
-        let age = now.saturating_duration_since(self.since);
-        // What was sent before the stop has a moment to arrive.
-        let stopping = stopped.is_some_and(|at| now.saturating_duration_since(at) >= CHANCE);
-        match self.phase {
-            _ if self.writing.is_too_slow(now) => Some(End::SlowReader),
-            Phase::Idle if stopped.is_some() => Some(End::Stop),
-            Phase::Head if stopping => Some(End::Stop),
-            Phase::Idle if age >= config.idle => Some(End::Idle),
-            Phase::Head if age >= config.header => Some(End::SlowHead),
-            _ => None,
-        }
-    }
-}
-
-impl End {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::SlowHead => "slow_head",
-            Self::Idle => "idle",
-            Self::SlowReader => "slow_reader",
-            Self::Room => "room",
-            Self::Stop => "stop",
-        }
-    }
-}
-
 impl Admitted {
     /// Begins a request; `reserved`: one with a claim to what is reserved. `None` when there are as
     /// many others under way as may be.
@@ -365,10 +175,7 @@ impl Admitted {
                 .ok()?;
             Some(connections)
         };
-        let mut state = entry.state();
-        (state.phase, state.since) = (Phase::Busy, Instant::now());
-        (state.heard, state.slow_body) = (false, false);
-        drop(state);
+        entry.begin();
         Some(UnderWay { entry, ordinary })
     }
 }
@@ -384,7 +191,6 @@ impl Drop for UnderWay {
         if let Some(connections) = &self.ordinary {
             connections.ordinary.fetch_sub(1, Ordering::Relaxed);
         }
-        let mut state = self.entry.state();
-        (state.phase, state.since) = (Phase::Idle, Instant::now());
+        self.entry.finish();
     }
 }

@@ -11,6 +11,7 @@
 mod body;
 mod connection;
 mod connections;
+mod entry;
 mod open_files;
 mod socket;
 #[cfg(test)]

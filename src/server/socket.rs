@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use super::connections::Entry;
+use super::entry::Entry;
 
 /// A socket with the entry of its connection.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod accounts;
 mod answering;
 mod api;
 mod assistants;
@@ -28,6 +29,7 @@ mod platform;
 mod program;
 mod rest;
 mod schema;
+mod slow;
 mod stack;
 mod store;
 mod transfer;

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use chatkeep_core::blobs::{BlobError, Stored};
-use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::http::pace::{LeastSpeed, Paced, TooSlow};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::platform::{Part, PlatformError, Preparation};
 use chatkeep_core::store::{BlobClaim, NewMedia};
 use futures_util::stream::BoxStream;
-use futures_util::{StreamExt as _, stream};
+use futures_util::{Stream, StreamExt as _, stream};
 use reqwest::{Method, StatusCode};
 use tracing::debug;
 
@@ -30,11 +29,11 @@ const HEAD: Duration = Duration::from_secs(15);
 /// Times that a file is begun that comes too slowly from elsewhere than the platform. Each of them
 /// keeps others waiting.
 const SLOW_TRIES: usize = 2;
-/// The least speed of a file, averaged over the window, and of the whole file after a grace.
-const SPEED: LeastSpeed =
-    LeastSpeed { window: Duration::from_secs(20), bytes_per_second: 4 * 1024 };
-const OVERALL: LeastSpeed =
-    LeastSpeed { window: Duration::from_secs(60), bytes_per_second: 32 * 1024 };
+/// Bytes a second of a file, at least, at any time and over all of it.
+const SPEED: u64 = 4 * 1024;
+const OVERALL: u64 = 32 * 1024;
+/// Windows after which the speed over all of a file counts.
+const GRACE: u32 = 3;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Source = BoxStream<'static, Result<Bytes, BoxError>>;
@@ -113,7 +112,7 @@ impl Media {
     async fn put_external(&self, address: &str) -> Result<(Stored, BlobClaim), Trouble> {
         for _ in 0..SLOW_TRIES {
             let put = async {
-                let source = external_content(&self.external, address).await?;
+                let source = self.external_content(address).await?;
                 Ok(self.put(source, self.limits.max_bytes).await?)
             };
             match put.await {
@@ -143,7 +142,7 @@ impl Media {
         {
             return Err(Trouble::Never("too_large"));
         }
-        Ok(Paced::new(download.bytes, SPEED, OVERALL).boxed())
+        Ok(self.paced(download.bytes))
     }
 
     /// What the platform said; when it asked to slow down, all workers of the bot do.
@@ -199,7 +198,7 @@ impl Media {
         let external = (&item.info.original_url, &item.info.preview_url);
         let mut source = match external {
             (None, _) => self.platform_content(item, Part::Preview).await?,
-            (Some(_), Some(address)) => external_content(&self.external, address).await?,
+            (Some(_), Some(address)) => self.external_content(address).await?,
             (Some(_), None) => return Ok(None),
         };
         let mut picture = Vec::new();
@@ -212,22 +211,34 @@ impl Media {
         }
         Ok(thumbnail::of_bytes(picture.into()).await)
     }
-}
 
-/// A file that the platform does not have itself.
-async fn external_content(client: &GuardedClient, address: &str) -> Result<Source, Trouble> {
-    let Ok(url) = client.check(address) else {
-        return Err(Trouble::Never("forbidden_address"));
-    };
-    let unreachable = || Trouble::Later(Outcome::Retry("unreachable".to_owned()));
-    let answer = tokio::time::timeout(HEAD, client.request(Method::GET, url).send()).await;
-    let answer = answer.map_err(|_| Trouble::Slow)?.map_err(|_| unreachable())?;
-    match answer.status() {
-        StatusCode::OK => Ok(Paced::new(answer.bytes_stream(), SPEED, OVERALL).boxed()),
-        StatusCode::NOT_FOUND | StatusCode::GONE => Err(Trouble::Gone),
-        status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
-            Err(Trouble::Later(Outcome::Retry("refused".to_owned())))
+    /// A file that the platform does not have itself.
+    async fn external_content(&self, address: &str) -> Result<Source, Trouble> {
+        let Ok(url) = self.external.check(address) else {
+            return Err(Trouble::Never("forbidden_address"));
+        };
+        let unreachable = || Trouble::Later(Outcome::Retry("unreachable".to_owned()));
+        let answer =
+            tokio::time::timeout(HEAD, self.external.request(Method::GET, url).send()).await;
+        let answer = answer.map_err(|_| Trouble::Slow)?.map_err(|_| unreachable())?;
+        match answer.status() {
+            StatusCode::OK => Ok(self.paced(answer.bytes_stream())),
+            StatusCode::NOT_FOUND | StatusCode::GONE => Err(Trouble::Gone),
+            status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
+                Err(Trouble::Later(Outcome::Retry("refused".to_owned())))
+            }
+            _ => Err(Trouble::Never("refused")),
         }
-        _ => Err(Trouble::Never("refused")),
+    }
+
+    /// Bytes that break off when they come too slowly.
+    fn paced<E: Into<BoxError> + 'static>(
+        &self,
+        bytes: impl Stream<Item = Result<Bytes, E>> + Send + Unpin + 'static,
+    ) -> Source {
+        let window = self.limits.speed_window;
+        let speed = LeastSpeed { window, bytes_per_second: SPEED };
+        let overall = LeastSpeed { window: window * GRACE, bytes_per_second: OVERALL };
+        Paced::new(bytes, speed, overall).boxed()
     }
 }

@@ -59,6 +59,8 @@ pub struct MediaLimits {
     pub max_bytes: u64,
     /// Files fetched at once, of all kinds.
     pub parallel: usize,
+    /// Over which the least speed of a file is averaged.
+    pub speed_window: Duration,
 }
 
 impl MediaLimits {
@@ -251,5 +253,23 @@ fn count(kept: MediaKept, bytes: i64) {
     counter!("chatkeep_media_total", "result" => result).increment(1);
     if kept == MediaKept::Stored {
         counter!("chatkeep_media_bytes_total").increment(u64::try_from(bytes).unwrap_or_default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_from_elsewhere_get_a_quarter_and_the_platform_the_rest() {
+        let lanes = |parallel| {
+            let speed_window = Duration::from_secs(20);
+            let limits = MediaLimits { max_bytes: 1, parallel, speed_window };
+            (limits.parallel(Lane::Platform), limits.parallel(Lane::External))
+        };
+        let expected = [(1, (1, 1)), (2, (1, 1)), (3, (2, 1)), (8, (6, 2)), (256, (192, 64))];
+        for (parallel, lanes_of_it) in expected {
+            assert_eq!(lanes(parallel), lanes_of_it, "{parallel}");
+        }
     }
 }
