@@ -17,7 +17,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use chatkeep::ingress::{Ingress, IngressBot, IngressBots};
 use chatkeep::limit::Limiter;
-use chatkeep::server::Server;
+use chatkeep::server::Server as HttpServer;
 use chatkeep_core::bus::embedded::EmbeddedBus;
 use chatkeep_core::bus::{Bus, BusLimits};
 use chatkeep_core::config::{Config, RateLimitConfig, Sources};
@@ -128,7 +128,7 @@ async fn embedded_ingress(folder: &Path, bounded: bool) -> Result<SocketAddr> {
     let address = listener.local_addr()?;
     if bounded {
         let http = Config::load(Sources::default())?.http;
-        let server = Server::new(router, http, false);
+        let server = HttpServer::new(router, http, false);
         tokio::spawn(server.run(listener, CancellationToken::new(), Duration::ZERO));
     } else {
         tokio::spawn(async move { axum::serve(listener, router).await });

@@ -96,9 +96,9 @@ impl Ingress {
         };
         match Bytes::from_request(request, &()).await {
             Ok(body) => match self.read(bot, body, signature).await {
-                Read::Webhook(envelopes, destination) => {
+                Read::Webhook { envelopes, messages, destination } => {
                     bot.check(destination);
-                    self.take(bot, &envelopes).await
+                    self.take(bot, &envelopes, messages).await
                 }
                 Read::Foreign => self.reject(bot, address),
                 Read::Unreadable(bytes) => {
@@ -139,12 +139,17 @@ impl Ingress {
     }
 
     /// Takes the events of a webhook that LINE signed.
-    async fn take(&self, bot: &IngressBot, envelopes: &[Envelope]) -> Answer {
+    async fn take(
+        &self,
+        bot: &IngressBot,
+        envelopes: &[Envelope],
+        messages: Result<Vec<Outgoing>, serde_json::Error>,
+    ) -> Answer {
         if envelopes.is_empty() {
             debug!("connection check");
             return Answer::Accepted;
         }
-        match self.publish(envelopes).await {
+        match self.publish(messages).await {
             Ok(()) => {
                 counter!("chatkeep_events_received_total").increment(envelopes.len() as u64);
                 for envelope in envelopes {
@@ -160,9 +165,10 @@ impl Ingress {
         }
     }
 
-    async fn publish(&self, envelopes: &[Envelope]) -> Result<(), BusError> {
-        let messages: Result<Vec<Outgoing>, _> =
-            envelopes.iter().map(Envelope::to_outgoing).collect();
+    async fn publish(
+        &self,
+        messages: Result<Vec<Outgoing>, serde_json::Error>,
+    ) -> Result<(), BusError> {
         let messages = messages.map_err(|error| BusError::Config(error.to_string()))?;
         self.bus.publish(messages).await
     }
@@ -170,8 +176,12 @@ impl Ingress {
 
 /// What a body is.
 enum Read {
-    /// A webhook with these events, and whom it is for.
-    Webhook(Vec<Envelope>, Option<UserId>),
+    /// A webhook with these events, as they go on the bus, and whom it is for.
+    Webhook {
+        envelopes: Vec<Envelope>,
+        messages: Result<Vec<Outgoing>, serde_json::Error>,
+        destination: Option<UserId>,
+    },
     /// Nothing that LINE signed.
     Foreign,
     /// Signed, and no webhook; so many bytes.
@@ -182,10 +192,12 @@ fn read(bot: &IngressBot, body: &[u8], signature: &str, now: Timestamp) -> Read 
     if !bot.signed(body, signature) {
         return Read::Foreign;
     }
-    match WebhookBody::parse(body) {
-        Ok(webhook) => Read::Webhook(webhook.envelopes(bot.name(), now), webhook.destination()),
-        Err(_) => Read::Unreadable(body.len()),
-    }
+    let Ok(webhook) = WebhookBody::parse(body) else {
+        return Read::Unreadable(body.len());
+    };
+    let envelopes = webhook.envelopes(bot.name(), now);
+    let messages = envelopes.iter().map(Envelope::to_outgoing).collect();
+    Read::Webhook { envelopes, messages, destination: webhook.destination() }
 }
 
 /// The signature, if the header has the form of one: 32 bytes in base64.

@@ -53,7 +53,7 @@ fn nobody_is_charged_for_what_they_told_themselves() {
 /// `delay` ms.
 fn hammered(config: RateLimitConfig, processes: u8, hits: u32, delay: u32) -> u32 {
     let clock = clock();
-    let build = |n| Limiter::build(config, clock.clone(), Some([n; 8]));
+    let build = |n| Limiter::build(config, TOPIC, clock.clone(), Some([n; 8]));
     let limiters: Vec<_> = (0..processes).map(build).collect();
     let mut grants = 0;
     for millis in (0..60_000).step_by(10) {

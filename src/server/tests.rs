@@ -54,7 +54,7 @@ async fn start(config: HttpConfig, drain: Duration) -> Running {
         .route("/body", post(|body: Bytes| async move { body.len().to_string() }))
         .route("/zeros", get(async move || zeros()))
         .route("/rare", get(async move || rare()))
-        .route("/never", get(|| std::future::pending::<()>()));
+        .route("/never", get(std::future::pending::<()>));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let stop = CancellationToken::new();

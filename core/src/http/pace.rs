@@ -211,7 +211,7 @@ mod tests {
     #[tokio::test]
     async fn a_stream_that_stalls_ends_and_one_that_flows_does_not() {
         let speed = LeastSpeed { window: Duration::from_millis(50), bytes_per_second: 1 };
-        let long = LeastSpeed { window: Duration::from_secs(60), bytes_per_second: 1 };
+        let long = LeastSpeed { window: Duration::from_mins(1), bytes_per_second: 1 };
         let chunk = || Ok::<_, BoxError>(Bytes::from_static(b"x"));
         let flowing = stream::iter(vec![chunk(), chunk()]);
         let all: Vec<_> = Paced::new(flowing, speed, long).collect().await;

@@ -295,8 +295,8 @@ async fn dripping_files_from_elsewhere_hold_nobody_up(parts: Parts) {
     // As many files as a process fetches at once are dripping, and twice as many wait.
     let image = scene.send(Post::Image(Media::new("image/png", png(6, 6)))).await;
     scene.becomes(&image, "stored").await;
-    let last = scene.message(dripping.last().unwrap()).await;
-    assert_eq!(last["mediaStatus"], "pending", "it waits for its turn");
+    let waiting = scene.message(dripping.last().unwrap()).await;
+    assert_eq!(waiting["mediaStatus"], "pending", "it waits for its turn");
     assert_eq!(scene.becomes(&dripping[0], "failed").await["mediaStatus"], "failed");
     let list = scene.stack.get(&format!("/channels/{}/backup/media", scene.group.chat_id)).await;
     let listed = list["media"].as_array().unwrap();

@@ -95,12 +95,11 @@ impl Media {
         if external.is_none() && matches!(item.kind, MessageType::Video | MessageType::Audio) {
             self.prepared(item).await?;
         }
-        let (stored, claim) = match external {
-            Some(address) => self.put_external(address).await?,
-            None => {
-                let source = self.platform_content(item, Part::Original).await?;
-                self.put(source, self.limits.max_bytes).await?
-            }
+        let (stored, claim) = if let Some(address) = external {
+            self.put_external(address).await?
+        } else {
+            let source = self.platform_content(item, Part::Original).await?;
+            self.put(source, self.limits.max_bytes).await?
         };
         let content_type = sniff::content_type(&stored.head, item.kind);
         let preview = self.preview(item, &stored).await;
