@@ -17,9 +17,10 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use chatkeep::ingress::{Ingress, IngressBot, IngressBots};
 use chatkeep::limit::Limiter;
+use chatkeep::server::Server as HttpServer;
 use chatkeep_core::bus::embedded::EmbeddedBus;
 use chatkeep_core::bus::{Bus, BusLimits};
-use chatkeep_core::config::RateLimitConfig;
+use chatkeep_core::config::{Config, RateLimitConfig, Sources};
 use chatkeep_core::platform::line::SignatureKey;
 use chatkeep_core::time::{SharedClock, SystemClock};
 use chatkeep_workers::StageName;
@@ -29,6 +30,7 @@ use harness::process::{Process, Program};
 use harness::{ports, scratch};
 use load::{Figures, Requests};
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 const SECRET: &str = "bench";
 const CONNECTIONS: usize = 64;
@@ -40,6 +42,8 @@ const WINDOW: Duration = Duration::from_mins(10);
 /// the embedded bus with no stage beside it.
 const BARE: &str = "bare-server";
 const EMBEDDED: &str = "embedded-ingress";
+/// The same without the bounds of chatkeep's own HTTP server.
+const UNBOUNDED: &str = "embedded-ingress-unbounded";
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -50,22 +54,25 @@ async fn main() -> Result<()> {
         println!("{}", bare::serve(&url, SECRET, WINDOW).await?);
         return std::future::pending().await;
     }
-    if role.as_deref() == Some(EMBEDDED) {
+    if let Some(role @ (EMBEDDED | UNBOUNDED)) = role.as_deref() {
         let folder = args.next().unwrap_or_default();
-        println!("{}", embedded_ingress(Path::new(&folder)).await?);
+        println!("{}", embedded_ingress(Path::new(&folder), role == EMBEDDED).await?);
         return std::future::pending().await;
     }
     println!("{REQUESTS} webhooks of one event, {CONNECTIONS} connections");
     let floor = on_nats(Server::Bare).await?;
     on_nats(Server::Ingress).await?;
     on_nats(Server::Everything).await?;
-    let embedded = scratch::folder("bench-");
-    let data = embedded.path().display().to_string();
-    let itself = std::env::current_exe()?.display().to_string();
-    let mut alone = Program::new(&itself).args([EMBEDDED, &data]).start();
-    let address = alone.line("127.0.0.1:").await.parse()?;
-    measure("embedded, ingress only", address).await?;
-    drop(alone);
+    for (what, role) in
+        [("embedded, bare axum::serve", UNBOUNDED), ("embedded, ingress only", EMBEDDED)]
+    {
+        let embedded = scratch::folder("bench-");
+        let data = embedded.path().display().to_string();
+        let itself = std::env::current_exe()?.display().to_string();
+        let mut alone = Program::new(&itself).args([role, &data]).start();
+        let address = alone.line("127.0.0.1:").await.parse()?;
+        measure(what, address).await?;
+    }
     let embedded = scratch::folder("bench-");
     let data = embedded.path().display().to_string();
     let (process, address) = chatkeep("embedded", &data, None).await;
@@ -104,7 +111,7 @@ async fn on_nats(server: Server) -> Result<Figures> {
 
 /// The ingress as the program puts it together, without anything that drains the bus: on two
 /// processors the stages' share would hide what the ingress reaches.
-async fn embedded_ingress(folder: &Path) -> Result<SocketAddr> {
+async fn embedded_ingress(folder: &Path, bounded: bool) -> Result<SocketAddr> {
     let clock: SharedClock = Arc::new(SystemClock);
     let bus = EmbeddedBus::open(folder, BusLimits::default(), Arc::clone(&clock)).await?;
     let bus = Bus::Embedded(bus);
@@ -119,7 +126,13 @@ async fn embedded_ingress(folder: &Path) -> Result<SocketAddr> {
     let router = chatkeep::ingress::router(ingress, 1024 * 1024);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    tokio::spawn(async move { axum::serve(listener, router).await });
+    if bounded {
+        let http = Config::load(Sources::default())?.http;
+        let server = HttpServer::new(router, http, false);
+        tokio::spawn(server.run(listener, CancellationToken::new(), Duration::ZERO));
+    } else {
+        tokio::spawn(async move { axum::serve(listener, router).await });
+    }
     Ok(address)
 }
 
@@ -146,7 +159,7 @@ async fn chatkeep(bus: &str, data: &str, roles: Option<&str>) -> (Process, Socke
 async fn measure(what: &str, address: SocketAddr) -> Result<Figures> {
     send(2_000, address).await?;
     let figures = send(REQUESTS, address).await?;
-    println!("{what:<24} {figures}");
+    println!("{what:<26} {figures}");
     ensure!(figures.failed() == 0, "requests failed: the figures mean nothing");
     Ok(figures)
 }

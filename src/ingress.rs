@@ -25,12 +25,14 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use chatkeep_core::bus::{Bus, BusError, Outgoing};
 use chatkeep_core::event::Envelope;
+use chatkeep_core::id::UserId;
 use chatkeep_core::platform::line::{SignatureKey, WebhookBody};
-use chatkeep_core::time::SharedClock;
+use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_workers::tap::Tap;
 use metrics::{counter, histogram};
 use tracing::{debug, error, warn};
 
+use crate::heavy::{LIGHT, WEBHOOKS};
 use crate::limit::{Address, Limiter};
 use answer::Answer;
 pub use bots::{IngressBot, IngressBots};
@@ -93,8 +95,18 @@ impl Ingress {
             return self.reject(bot, address);
         };
         match Bytes::from_request(request, &()).await {
-            Ok(body) if bot.signed(&body, &signature) => self.take(bot, &body).await,
-            Ok(_) => self.reject(bot, address),
+            Ok(body) => match self.read(bot, body, signature).await {
+                Read::Webhook { envelopes, messages, destination } => {
+                    bot.check(destination);
+                    self.take(bot, &envelopes, messages).await
+                }
+                Read::Foreign => self.reject(bot, address),
+                Read::Unreadable(bytes) => {
+                    // Signed by LINE and yet not its form: worth a look, and nothing to keep.
+                    error!(bot = bot.name(), bytes, "signed body is not a webhook");
+                    Answer::NotAWebhook
+                }
+            },
             Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
                 Answer::TooLarge
             }
@@ -115,23 +127,32 @@ impl Ingress {
         Answer::BadSignature
     }
 
-    /// Takes a webhook that LINE signed.
-    async fn take(&self, bot: &IngressBot, body: &[u8]) -> Answer {
-        let Ok(webhook) = WebhookBody::parse(body) else {
-            // Signed by LINE and yet not its form: worth a look, and nothing to keep.
-            error!(bot = bot.name(), bytes = body.len(), "signed body is not a webhook");
-            return Answer::NotAWebhook;
-        };
-        let envelopes = webhook.envelopes(bot.name(), self.clock.now());
-        bot.check(webhook.destination());
+    /// Checks and reads a body. LINE's own are small; large ones do not hold those up.
+    async fn read(&self, bot: &IngressBot, body: Bytes, signature: String) -> Read {
+        let (bot, now) = (bot.clone(), self.clock.now());
+        let is_light = body.len() <= LIGHT;
+        let read = move || read(&bot, &body, &signature, now);
+        if is_light {
+            return read();
+        }
+        WEBHOOKS.run(read).await
+    }
+
+    /// Takes the events of a webhook that LINE signed.
+    async fn take(
+        &self,
+        bot: &IngressBot,
+        envelopes: &[Envelope],
+        messages: Result<Vec<Outgoing>, serde_json::Error>,
+    ) -> Answer {
         if envelopes.is_empty() {
             debug!("connection check");
             return Answer::Accepted;
         }
-        match self.publish(&envelopes).await {
+        match self.publish(messages).await {
             Ok(()) => {
                 counter!("chatkeep_events_received_total").increment(envelopes.len() as u64);
-                for envelope in &envelopes {
+                for envelope in envelopes {
                     debug!(id = envelope.bus_id(), stage = "ingress", "event published");
                     self.tap.tell("ingress", envelope.id.as_str(), "published");
                 }
@@ -144,12 +165,39 @@ impl Ingress {
         }
     }
 
-    async fn publish(&self, envelopes: &[Envelope]) -> Result<(), BusError> {
-        let messages: Result<Vec<Outgoing>, _> =
-            envelopes.iter().map(Envelope::to_outgoing).collect();
+    async fn publish(
+        &self,
+        messages: Result<Vec<Outgoing>, serde_json::Error>,
+    ) -> Result<(), BusError> {
         let messages = messages.map_err(|error| BusError::Config(error.to_string()))?;
         self.bus.publish(messages).await
     }
+}
+
+/// What a body is.
+enum Read {
+    /// A webhook with these events, as they go on the bus, and whom it is for.
+    Webhook {
+        envelopes: Vec<Envelope>,
+        messages: Result<Vec<Outgoing>, serde_json::Error>,
+        destination: Option<UserId>,
+    },
+    /// Nothing that LINE signed.
+    Foreign,
+    /// Signed, and no webhook; so many bytes.
+    Unreadable(usize),
+}
+
+fn read(bot: &IngressBot, body: &[u8], signature: &str, now: Timestamp) -> Read {
+    if !bot.signed(body, signature) {
+        return Read::Foreign;
+    }
+    let Ok(webhook) = WebhookBody::parse(body) else {
+        return Read::Unreadable(body.len());
+    };
+    let envelopes = webhook.envelopes(bot.name(), now);
+    let messages = envelopes.iter().map(Envelope::to_outgoing).collect();
+    Read::Webhook { envelopes, messages, destination: webhook.destination() }
 }
 
 /// The signature, if the header has the form of one: 32 bytes in base64.

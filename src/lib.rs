@@ -2,7 +2,9 @@
 //!
 //! The binary's parts: [`app`] puts a process together, [`ingress`] takes webhooks, [`api`] is the
 //! REST surface, `login` the way in with a browser, `mcp` the surface for models, `oauth` the way
-//! in for their programs, [`limit`] how much a caller may ask, [`finder`] search, [`doctor`] what
+//! in for their programs, [`limit`] how much a caller may ask, [`server`] HTTP connections
+//! and their bounds, `heavy` work apart from the runtime,
+//! `private` what keeps files from other users of the machine, [`finder`] search, [`doctor`] what
 //! checks that records are true, `view` the form in which things are shown, `teller` what is told
 //! of what happened, `upkeep` what runs on the side,
 //! `removals` what works on erasures and deletions, [`ops`] health and metrics, [`cli`] the command
@@ -16,14 +18,17 @@ pub mod cli;
 pub mod demo;
 pub mod doctor;
 pub mod finder;
+mod heavy;
 pub mod ingress;
 pub mod limit;
 mod login;
 mod mcp;
 mod oauth;
 pub mod ops;
+mod private;
 mod removals;
 mod retention;
+pub mod server;
 mod sweep;
 mod teller;
 mod transfer;

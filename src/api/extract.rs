@@ -16,6 +16,7 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::error::ApiError;
 use super::route::{Describe, Input};
+use crate::heavy::{CALLERS, LIGHT};
 
 /// Elements of a list when the caller does not say, and at most.
 pub(crate) const LIMIT: (u32, u32) = (50, 100);
@@ -23,7 +24,7 @@ pub(crate) const LIMIT: (u32, u32) = (50, 100);
 /// A JSON body of exactly the form `T`.
 pub(super) struct Body<T>(pub(super) T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for Body<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
@@ -36,20 +37,28 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
         let bytes = axum::body::Bytes::from_request(request, state)
             .await
             .map_err(|rejection| unread(&rejection))?;
-        // Every body is an object; a list would be read as one, its values in the fields' order.
-        if bytes.trim_ascii_start().first() == Some(&b'[') {
-            let why = "The body is not valid: it is a list, not an object".to_owned();
-            return Err(ApiError::Invalid { field: None, why });
+        if bytes.len() <= LIGHT {
+            return Ok(Self(parsed(&bytes)?));
         }
-        let mut json = serde_json::Deserializer::from_slice(&bytes);
-        let body = serde_path_to_error::deserialize(&mut json)
-            .map_err(|error| refusal("The body", &error))?;
-        json.end().map_err(|_| ApiError::Invalid {
-            field: None,
-            why: "The body is not valid: more follows after the JSON value".to_owned(),
-        })?;
-        Ok(Self(body))
+        Ok(Self(CALLERS.run(move || parsed(&bytes)).await?))
     }
+}
+
+/// Reads a body.
+fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    // Every body is an object; a list would be read as one, its values in the fields' order.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        let why = "The body is not valid: it is a list, not an object".to_owned();
+        return Err(ApiError::Invalid { field: None, why });
+    }
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let body =
+        serde_path_to_error::deserialize(&mut json).map_err(|error| refusal("The body", &error))?;
+    json.end().map_err(|_| ApiError::Invalid {
+        field: None,
+        why: "The body is not valid: more follows after the JSON value".to_owned(),
+    })?;
+    Ok(body)
 }
 
 fn unread(rejection: &BytesRejection) -> ApiError {

@@ -220,7 +220,7 @@ impl KeyBody {
         let channels = self.channel_ids.map(channels_of).transpose()?;
         let channels = match (channels, caller.channels()) {
             (None, own) => own.map(<[_]>::to_vec),
-            (Some(asked), _) if asked.iter().all(|id| caller.sees(id)) => Some(asked),
+            (Some(asked), _) if caller.sees_all(&asked) => Some(asked),
             (Some(_), _) => return Err(ApiError::InsufficientPermissions),
         };
         if self.expires_at.is_some_and(|at| at <= now) {

@@ -59,7 +59,7 @@ pub use random::{api_key, key_id};
 pub use route::{Need, RouteInfo, Tag};
 
 use crate::finder::Finder;
-use crate::limit::Limiter;
+use crate::limit::Gate;
 use crate::login::{self, Login};
 use crate::mcp;
 use crate::oauth::{self, OAuth};
@@ -85,7 +85,8 @@ pub struct Api {
     pub assistants: Assistants,
     /// The right to rate a history, which takes long.
     pub(crate) thoughts: Arc<Semaphore>,
-    pub limiter: Limiter,
+    /// How much callers may ask.
+    pub gate: Gate,
     /// Proxies in front, for telling a caller's address.
     pub proxies: usize,
     /// Whether webhooks may go to private addresses.

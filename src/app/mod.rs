@@ -9,9 +9,8 @@ mod replica;
 mod stages;
 
 use std::fmt;
-use std::future::Future;
-use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use axum::Router;
@@ -32,7 +31,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
 pub use duties::{Duties, Role};
 pub use fit::Unfit;
@@ -45,12 +44,19 @@ use stages::Starter;
 
 use crate::finder::{Elsewhere, Finder};
 use crate::ingress::{IngressBot, IngressBots};
-use crate::limit::Limiter;
+use crate::limit::{Gate, Limiter};
 use crate::login::Login;
 use crate::oauth::OAuth;
+use crate::private::make_data_folder;
 use crate::removals::Removals;
+use crate::server::{Server, room_for};
 use crate::upkeep::Upkeep;
 use crate::{api, ingress, ops};
+
+/// The longest part of the time for stopping that bus and store have for closing.
+const CLOSING: Duration = Duration::from_secs(3);
+/// The longest part of it that is left for breaking off what has not finished.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// A process' parts, opened and ready to run.
 pub struct App {
@@ -83,8 +89,7 @@ impl App {
     /// [`Unfit`] when a setting is missing, else whatever could not be opened or reached.
     pub async fn open(config: Config, duties: Duties, clock: SharedClock) -> anyhow::Result<Self> {
         check(&config, &duties)?;
-        std::fs::create_dir_all(&config.data)
-            .with_context(|| format!("cannot make the data folder {}", config.data.display()))?;
+        make_data_folder(&config.data)?;
         let bus = duties.bus(&config, Arc::clone(&clock)).await?;
         let store = open_store(&config).await?;
         let blobs = Blobs::open(&config.blobs, &config.s3)
@@ -139,15 +144,15 @@ impl App {
         &self.tap
     }
 
-    /// Runs on `listener` until `stop` is cancelled, then drains. `extra` routes stand beside
-    /// the process' own.
+    /// Runs on `listener` until `stop` is cancelled, then drains: everything has ended when the
+    /// time for that is over, finished or not. `finish` adds to the process' own routes.
     ///
     /// # Errors
     /// When a part fails that the process cannot do without.
     pub async fn run(
         mut self,
         listener: TcpListener,
-        extra: Router,
+        finish: impl FnOnce(Router) -> Router,
         stop: CancellationToken,
     ) -> anyhow::Result<()> {
         let tasks = TaskTracker::new();
@@ -155,28 +160,43 @@ impl App {
         self.look_after_consumers(&tasks, &stop).await?;
         self.start_search(&tasks, &stop).await?;
         tasks.spawn(self.assistants.listen(&self.bus, stop.clone()).await?);
-        let router = self.router(&tasks, &stop)?.merge(extra);
+        let router = finish(self.router(&tasks, &stop)?);
         self.keep_up(&tasks, &stop);
         let address = listener.local_addr()?;
         info!(%address, roles = ?self.duties.roles, "chatkeep is ready");
-        let serving = serve(listener, router, stop.clone());
         let Self { config, bus, store, metrics, replica, .. } = self;
+        let mut http = config.http;
+        http.max_connections = room_for(http.max_connections);
+        // Closing bus and store has its part of the time, and so has what is broken off.
+        let closing = (config.shutdown.drain / 5).min(CLOSING);
+        let farewell = (config.shutdown.drain / 5).min(FAREWELL);
+        let drain = config.shutdown.drain.saturating_sub(closing + farewell);
         if let Some((listener, handle)) = metrics {
-            let router =
-                ops::metrics_router(handle, bus.clone(), config.workers.lease, replica.clone());
-            tasks.spawn(logged("metrics", serve(listener, router, stop.clone())));
+            let lease = config.workers.lease;
+            let router = ops::metrics_router(handle, bus.clone(), lease, replica.clone());
+            tasks.spawn(Server::new(router, http, true).run(listener, stop.clone(), drain));
         }
-        let served = serving.await;
-        stop.cancel();
+        let server = Server::new(router, http, config.api.proxies > 0);
+        let serving = server.run(listener, stop.clone(), drain);
+        let ends = async {
+            stop.cancelled().await;
+            tokio::time::Instant::now() + drain
+        };
+        let ((), ends) = tokio::join!(serving, ends);
         tasks.close();
-        if tokio::time::timeout(config.shutdown.drain, tasks.wait()).await.is_err() {
+        if tokio::time::timeout_at(ends, tasks.wait()).await.is_err() {
             warn!("not everything finished in time; what is left is done after the next start");
         }
         drop(replica);
-        bus.close().await;
-        store.close().await;
+        let close = async {
+            bus.close().await;
+            store.close().await;
+        };
+        if tokio::time::timeout(closing, close).await.is_err() {
+            warn!("bus and store could not be closed in time");
+        }
         info!("chatkeep has stopped");
-        served
+        Ok(())
     }
 
     /// Search for this process, wherever there is an index.
@@ -222,13 +242,7 @@ impl App {
                 finder: self.finder(),
                 assistants: self.assistants.clone(),
                 thoughts: Arc::new(Semaphore::new(1)),
-                limiter: Limiter::new(
-                    self.config.rate_limit,
-                    self.bus.clone(),
-                    Arc::clone(&self.clock),
-                    tasks,
-                    stop.clone(),
-                ),
+                gate: Gate::new(self.config.rate_limit, &self.bus, &self.clock, tasks, stop),
                 proxies: self.config.api.proxies,
                 webhooks_private: self.config.webhooks.allow_private,
                 login,
@@ -286,23 +300,5 @@ impl App {
             upkeep.sweep_replies();
             upkeep.scrub();
         }
-    }
-}
-
-async fn serve(
-    listener: TcpListener,
-    router: Router,
-    stop: CancellationToken,
-) -> anyhow::Result<()> {
-    // Handlers learn who is at the other end of the socket.
-    axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>())
-        .with_graceful_shutdown(async move { stop.cancelled().await })
-        .await
-        .context("the HTTP server failed")
-}
-
-async fn logged(part: &'static str, task: impl Future<Output = anyhow::Result<()>>) {
-    if let Err(error) = task.await {
-        error!(part, error = format!("{error:#}"), "a part of the process failed");
     }
 }

@@ -1,7 +1,7 @@
 //! The registration of this process: what it shares with the other processes of the deployment,
 //! compared before it starts its work, and its heartbeat.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use chatkeep_core::blobs::Blobs;
@@ -254,7 +254,10 @@ impl Duties {
     /// The stages that a process with these duties runs.
     pub(super) fn stages(&self) -> impl Iterator<Item = StageName> {
         let worker = self.roles.contains(&Role::Worker);
-        self.stages.iter().copied().filter(move |_| worker)
+        // One stage runs wherever another one does.
+        let external = self.stages.contains(&StageName::Media).then_some(StageName::ExternalMedia);
+        let stages: BTreeSet<_> = self.stages.iter().copied().chain(external).collect();
+        stages.into_iter().filter(move |_| worker)
     }
 }
 

@@ -8,7 +8,7 @@ use chatkeep_workers::assistant::{Assistant, ReplyPolicy};
 use chatkeep_workers::backup::Backup;
 use chatkeep_workers::gate::{Gate, Gated};
 use chatkeep_workers::graves::Graves;
-use chatkeep_workers::media::{Brake, Media, MediaLimits, Reminder};
+use chatkeep_workers::media::{Brake, Lane, Media, MediaLimits, Reminder};
 use chatkeep_workers::members::Members;
 use chatkeep_workers::notices::Notices;
 use chatkeep_workers::notifier::{Notifier, NotifierSettings};
@@ -20,6 +20,9 @@ use super::App;
 use crate::retention::Retention;
 use crate::sweep::Sweeper;
 use crate::teller::Teller;
+
+/// Times that a file from elsewhere than the platform is tried, at most: some 20 minutes.
+const EXTERNAL_ATTEMPTS: u32 = 12;
 
 /// Starts stages of one process.
 pub(super) struct Starter<'a> {
@@ -44,6 +47,8 @@ impl Starter<'_> {
                 }
                 StageName::Assistant => self.gated(self.assistant()),
                 StageName::Media => self.media().await?,
+                // Runs with the one before, whatever was chosen.
+                StageName::ExternalMedia => {}
             }
         }
         self.sweep();
@@ -78,13 +83,19 @@ impl Starter<'_> {
         let brake = Brake::new(app.bus.clone(), Arc::clone(&app.clock));
         self.tasks.spawn(brake.listen(self.stop.clone()).await?);
         let media = Media {
+            lane: Lane::Platform,
+            bus: app.bus.clone(),
             store: app.store.clone(),
             blobs: app.blobs.clone(),
             bots: app.bots.clone(),
             external: GuardedClient::new(config.allow_private)?,
             brake,
             clock: Arc::clone(&app.clock),
-            limits: MediaLimits { max_bytes: config.max_bytes, parallel: config.parallel },
+            limits: MediaLimits {
+                max_bytes: config.max_bytes,
+                parallel: config.parallel,
+                speed_window: config.speed_window,
+            },
         };
         let reminder = Reminder {
             store: app.store.clone(),
@@ -92,6 +103,8 @@ impl Starter<'_> {
             clock: Arc::clone(&app.clock),
         };
         self.tasks.spawn(reminder.run(self.stop.clone()));
+        let external = Media { lane: Lane::External, ..media.clone() };
+        self.run_patiently(external, config.max_attempts.min(EXTERNAL_ATTEMPTS));
         self.run_patiently(media, config.max_attempts);
         Ok(())
     }

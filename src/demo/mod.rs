@@ -2,6 +2,7 @@
 //! and a page to chat in it and watch what happens.
 
 pub mod emulator;
+mod guard;
 mod page;
 mod sample;
 
@@ -50,9 +51,10 @@ pub async fn run(_: Args, sources: Sources) -> anyhow::Result<()> {
     let app = Box::pin(App::open(config, Duties::default(), Arc::clone(&clock))).await?;
     let sample = Arc::new(Sample::new(line.clone(), &app, clock).await?);
     let page = page::router(Arc::clone(&sample), app.tap().clone());
+    let finish = |router: axum::Router| guard::only_local(router.merge(page));
     let stop = on_signal()?;
     let ended = stop.clone();
-    let running = tokio::spawn(app.run(listener, page, stop.clone()));
+    let running = tokio::spawn(app.run(listener, finish, stop.clone()));
     let prepared = stop.run_until_cancelled(sample.prepare()).await;
     match prepared {
         Some(Ok(())) => println!("{}", sample.greeting(address, &folder)),

@@ -7,6 +7,7 @@ use chatkeep_core::store::{Store, StoreError, StoredMessage};
 use chatkeep_index::fold;
 
 use super::{Asked, Hit, Snippet};
+use crate::heavy::CALLERS;
 
 /// A message that was found, with what was found in it.
 #[derive(Debug)]
@@ -30,21 +31,25 @@ impl Asked {
         store: &Store,
         channels: &[ChannelId],
     ) -> Result<BTreeMap<String, Vec<UserId>>, StoreError> {
-        let mut people: BTreeMap<String, Vec<UserId>> = BTreeMap::new();
         let names = self.names();
         if names.is_empty() {
-            return Ok(people);
+            return Ok(BTreeMap::new());
         }
         let known = store.names_in(channels).await?;
-        for name in names {
-            let wanted = fold(name);
-            let of_name = known.iter().filter(|(_, known)| fold(known) == wanted);
-            let users: Vec<_> = of_name.map(|(user, _)| user.clone()).collect();
-            if !users.is_empty() {
-                people.insert(name.to_owned(), users);
+        let names: Vec<_> = names.into_iter().map(|name| (name.to_owned(), fold(name))).collect();
+        // As many names as there are people are folded, once each.
+        let found = CALLERS.run(move || {
+            let mut wanted: HashMap<String, Vec<UserId>> =
+                names.iter().map(|(_, folded)| (folded.clone(), Vec::new())).collect();
+            for (user, name) in known {
+                if let Some(users) = wanted.get_mut(&fold(&name)) {
+                    users.push(user);
+                }
             }
-        }
-        Ok(people)
+            let of_name = |(name, folded)| Some((name, wanted.get(&folded)?.clone()));
+            names.into_iter().filter_map(of_name).filter(|(_, users)| !users.is_empty()).collect()
+        });
+        Ok(found.await)
     }
 
     /// The hits with their messages, snippets of at most `max` characters. What the store no
@@ -65,12 +70,17 @@ impl Asked {
             .into_iter()
             .map(|message| ((message.channel.clone(), message.id.clone()), message))
             .collect();
-        let found = |hit: Hit| {
-            let message = messages.remove(&(hit.channel, hit.message))?;
-            let text = message.content.as_ref()?.searchable().unwrap_or_default();
-            let snippet = self.snippet(&text, max);
-            Some(FoundMessage { message, score: hit.score, snippet })
-        };
-        Ok(hits.into_iter().filter_map(found).collect())
+        let asked = self.clone();
+        // A page of long messages is folded and looked through.
+        let found = CALLERS.run(move || {
+            let found = |hit: Hit| {
+                let message = messages.remove(&(hit.channel, hit.message))?;
+                let text = message.content.as_ref()?.searchable().unwrap_or_default();
+                let snippet = asked.snippet(&text, max);
+                Some(FoundMessage { message, score: hit.score, snippet })
+            };
+            hits.into_iter().filter_map(found).collect()
+        });
+        Ok(found.await)
     }
 }

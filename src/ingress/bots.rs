@@ -13,7 +13,7 @@ use tracing::{debug, warn};
 pub struct IngressBots(BTreeMap<String, IngressBot>);
 
 /// One bot as the ingress knows it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct IngressBot {
     name: String,
     /// Checks that a body is LINE's, and for this bot.

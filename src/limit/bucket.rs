@@ -98,6 +98,11 @@ impl Bucket {
         }
     }
 
+    /// Puts a token back.
+    pub(super) fn give_back(&mut self) {
+        self.missing = (self.missing - TOKEN).max(0);
+    }
+
     /// Takes tokens that were granted elsewhere already, whether they are there or not.
     pub(super) fn charge(&mut self, rate: Rate, now: Timestamp, tokens: u32) {
         self.settle(rate, now);

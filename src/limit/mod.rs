@@ -8,6 +8,7 @@
 
 pub mod address;
 mod bucket;
+mod gate;
 mod news;
 mod table;
 
@@ -25,11 +26,14 @@ use tracing::{debug, warn};
 pub use address::Address;
 use bucket::Rate;
 pub use bucket::Verdict;
+pub use gate::{Entry, Gate, Lookup};
 use news::Teller;
 use table::{Caller, Table};
 
 /// What grants are told under.
 const TOPIC: &str = "limit";
+/// What grants to users, over all their keys, are told under.
+const USER_TOPIC: &str = "limit_user";
 
 /// How long grants gather before they are told.
 const GATHER: Duration = Duration::from_millis(100);
@@ -57,6 +61,7 @@ struct Inner {
     urgent: Notify,
     /// Grants to one caller that make it urgent.
     share: u32,
+    topic: &'static str,
 }
 
 impl Limiter {
@@ -69,12 +74,24 @@ impl Limiter {
         tasks: &TaskTracker,
         stop: CancellationToken,
     ) -> Self {
+        Self::on_topic(config, TOPIC, bus, clock, tasks, stop)
+    }
+
+    /// The same, told under `topic`.
+    fn on_topic(
+        config: RateLimitConfig,
+        topic: &'static str,
+        bus: Bus,
+        clock: SharedClock,
+        tasks: &TaskTracker,
+        stop: CancellationToken,
+    ) -> Self {
         let mut teller = Teller::default();
         let limiter = match getrandom::fill(&mut teller) {
-            Ok(()) => Self::build(config, clock, Some(teller)),
+            Ok(()) => Self::build(config, topic, clock, Some(teller)),
             Err(error) => {
                 warn!(%error, "no random number: this process limits by itself");
-                Self::build(config, clock, None)
+                Self::build(config, topic, clock, None)
             }
         };
         if limiter.0.table.is_some() && limiter.0.teller.is_some() {
@@ -86,10 +103,15 @@ impl Limiter {
 
     /// A limit of this process alone.
     pub fn alone(config: RateLimitConfig, clock: SharedClock) -> Self {
-        Self::build(config, clock, None)
+        Self::build(config, TOPIC, clock, None)
     }
 
-    fn build(config: RateLimitConfig, clock: SharedClock, teller: Option<Teller>) -> Self {
+    fn build(
+        config: RateLimitConfig,
+        topic: &'static str,
+        clock: SharedClock,
+        teller: Option<Teller>,
+    ) -> Self {
         let rate = Rate::new(config);
         Self(Arc::new(Inner {
             table: rate.map(Table::new),
@@ -98,12 +120,18 @@ impl Limiter {
             fresh: Notify::new(),
             urgent: Notify::new(),
             share: rate.map_or(1, |rate| (rate.burst() / SHARE).max(1)),
+            topic,
         }))
     }
 
     /// Takes one request of `caller`, whose name says what it is of (`key:…`, `session:…`,
     /// `address:…`), so that kinds never share a bucket. Never waits.
     pub fn take(&self, caller: &str) -> Verdict {
+        self.take_bytes(caller.as_bytes())
+    }
+
+    /// The same for a name that is no text.
+    fn take_bytes(&self, caller: &[u8]) -> Verdict {
         let Some(table) = &self.0.table else {
             return Verdict { allowed: true, limit: 0, remaining: 0, reset: 0, retry_after: 0 };
         };
@@ -119,6 +147,14 @@ impl Limiter {
         verdict
     }
 
+    /// Gives a request back that was taken of `caller`. Others may have heard of it already; they
+    /// charge one too many then.
+    fn give_back(&self, caller: &str) {
+        if let Some(table) = &self.0.table {
+            table.give_back(Caller::new(caller.as_bytes()), self.0.clock.now());
+        }
+    }
+
     /// Tells the others what was granted here.
     async fn tell(self, bus: Bus, stop: CancellationToken) {
         while stop.run_until_cancelled(self.0.fresh.notified()).await.is_some() {
@@ -130,7 +166,7 @@ impl Limiter {
             for message in self.news() {
                 // What cannot be told now is not told later: by then the tokens have flown back
                 // here, and the others would charge them to a full bucket.
-                if let Err(error) = bus.tell(TOPIC, message).await {
+                if let Err(error) = bus.tell(self.0.topic, message).await {
                     debug!(%error, "the other processes do not learn of grants");
                 }
             }
@@ -147,7 +183,7 @@ impl Limiter {
 
     /// Charges what the others granted.
     async fn listen(self, bus: Bus, stop: CancellationToken) {
-        let mut listener = match bus.listen(TOPIC).await {
+        let mut listener = match bus.listen(self.0.topic).await {
             Ok(listener) => listener,
             Err(error) => {
                 warn!(%error, "this process does not learn of the others' grants");

@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn arrive_as_they_were_told() {
-        let callers = (0..=CALLERS).map(|n| Caller::new(&n.to_string()));
+        let callers = (0..=CALLERS).map(|n| Caller::new(n.to_string().as_bytes()));
         let news: Vec<_> = callers.zip(7..).collect();
         let messages: Vec<_> = encode(*b"teller 1", &news).collect();
         assert_eq!(messages.len(), 2);
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn anything_else_is_not_read() {
-        let good = encode([7; 8], &[(Caller::new("a"), 1)]).next().unwrap();
+        let good = encode([7; 8], &[(Caller::new(b"a"), 1)]).next().unwrap();
         for wrong in [&good[..good.len() - 1], &good[..5], &[], &[&[2], &good[1..]].concat()] {
             assert!(decode(wrong).is_none(), "{wrong:?}");
         }

@@ -28,8 +28,8 @@ const ROOM: usize = CALLERS / SHARDS / 2;
 pub(super) struct Caller(pub(super) [u8; 16]);
 
 impl Caller {
-    pub(super) fn new(name: &str) -> Self {
-        let digest = Sha256::digest(name.as_bytes());
+    pub(super) fn new(name: &[u8]) -> Self {
+        let digest = Sha256::digest(name);
         let mut half = [0; 16];
         half.copy_from_slice(&digest[..16]);
         Self(half)
@@ -64,6 +64,15 @@ impl Table {
 
     pub(super) fn charge(&self, caller: Caller, now: Timestamp, tokens: u32) {
         self.shard(caller).bucket(caller, self.rate, now).charge(self.rate, now, tokens);
+    }
+
+    /// Gives a token back that was taken just now, and takes its note away.
+    pub(super) fn give_back(&self, caller: Caller, now: Timestamp) {
+        let mut shard = self.shard(caller);
+        shard.bucket(caller, self.rate, now).give_back();
+        if let Some(count) = shard.news.get_mut(&caller) {
+            *count = count.saturating_sub(1);
+        }
     }
 
     /// Notes a grant for the others; how many there are of that caller now.
@@ -140,7 +149,7 @@ mod tests {
             bytes[..8].copy_from_slice(&n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
             Caller(bytes)
         };
-        let hasty = Caller::new("hasty");
+        let hasty = Caller::new(b"hasty");
         for _ in 0..2 {
             assert!(table.take(hasty, at(0)).allowed);
         }
@@ -157,13 +166,13 @@ mod tests {
     fn who_is_silent_until_full_is_forgotten() {
         // Full again after a minute; the deepest debt takes another one.
         let table = table(60, 60);
-        let (silent, busy) = (Caller::new("silent"), Caller::new("busy"));
+        let (silent, busy) = (Caller::new(b"silent"), Caller::new(b"busy"));
         table.take(silent, at(1_000_000));
         for second in 0..=180 {
             table.take(busy, at(1_000_000 + second * 1_000));
             // All parts are looked at only when somebody calls there.
             for n in 0..200 {
-                table.take(Caller::new(&n.to_string()), at(1_000_000 + second * 1_000));
+                table.take(Caller::new(n.to_string().as_bytes()), at(1_000_000 + second * 1_000));
             }
         }
         let shard = table.shard(silent);
@@ -171,7 +180,7 @@ mod tests {
         drop(shard);
         for second in 181..=400 {
             for n in 0..200 {
-                table.take(Caller::new(&n.to_string()), at(1_000_000 + second * 1_000));
+                table.take(Caller::new(n.to_string().as_bytes()), at(1_000_000 + second * 1_000));
             }
         }
         let shard = table.shard(silent);
@@ -181,12 +190,12 @@ mod tests {
     #[test]
     fn news_are_told_once_and_bounded() {
         let table = table(60, 60);
-        let caller = Caller::new("one");
+        let caller = Caller::new(b"one");
         assert_eq!((table.note(caller), table.note(caller)), (1, 2));
         assert_eq!(table.take_news(), [(caller, 2)]);
         assert_eq!(table.take_news(), []);
         for n in 0..CALLERS {
-            table.note(Caller::new(&n.to_string()));
+            table.note(Caller::new(n.to_string().as_bytes()));
         }
         assert!(table.take_news().len() <= CALLERS / 2);
     }

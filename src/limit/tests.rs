@@ -36,13 +36,13 @@ fn without_a_rate_there_is_no_limit() {
 
 #[test]
 fn nobody_is_charged_for_what_they_told_themselves() {
-    let limiter = Limiter::build(USUAL, clock(), Some([1; 8]));
+    let limiter = Limiter::build(USUAL, TOPIC, clock(), Some([1; 8]));
     assert_eq!(limiter.take("key:a").remaining, 59);
     let news = limiter.news();
     assert_eq!(news.len(), 1);
     limiter.charge(&news[0]);
     assert_eq!(limiter.take("key:a").remaining, 58);
-    let other = Limiter::build(USUAL, clock(), Some([2; 8]));
+    let other = Limiter::build(USUAL, TOPIC, clock(), Some([2; 8]));
     other.charge(&news[0]);
     assert_eq!(other.take("key:a").remaining, 58);
     other.charge(b"rubbish");
@@ -53,7 +53,7 @@ fn nobody_is_charged_for_what_they_told_themselves() {
 /// `delay` ms.
 fn hammered(config: RateLimitConfig, processes: u8, hits: u32, delay: u32) -> u32 {
     let clock = clock();
-    let build = |n| Limiter::build(config, clock.clone(), Some([n; 8]));
+    let build = |n| Limiter::build(config, TOPIC, clock.clone(), Some([n; 8]));
     let limiters: Vec<_> = (0..processes).map(build).collect();
     let mut grants = 0;
     for millis in (0..60_000).step_by(10) {

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::harness::browser::Browser;
 use crate::harness::process::Program;
 use crate::harness::wait::until;
-use crate::harness::{ports, scratch};
+use crate::harness::{http, ports, scratch};
 use crate::stack::DEADLINE;
 
 /// How many messages on the page say something.
@@ -38,6 +38,12 @@ async fn a_person_chats_on_the_page() {
     let gone = "return document.querySelectorAll('#messages .gone').length.toString()";
     shows(&browser, gone, "1").await;
     assert_eq!(json!(browser.errors().await), json!([]), "the console is clean");
+    let state = http::client(DEADLINE).get(format!("http://{address}/demo/state"));
+    let rebound = state.try_clone().unwrap().header("host", "evil.example");
+    assert_eq!(rebound.send().await.unwrap().status(), 421, "under another name");
+    let foreign = state.try_clone().unwrap().header("origin", "https://evil.example");
+    assert_eq!(foreign.send().await.unwrap().status(), 403, "for another page");
+    assert_eq!(state.send().await.unwrap().status(), 200);
     browser.close().await;
     assert!(demo.terminate().await.success());
     // Everything of it, pictures included, is in its own folder.

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
-use crate::store::{Fixture, at, on_both, said};
+use crate::store::{Fixture, at, delete_before, on_both, said};
 
 /// More than is read at once.
 const MANY: usize = 4_500;
@@ -72,7 +72,8 @@ async fn a_new_replica_has_everything_and_follows(fixture: Fixture) {
     assert_eq!(found(&replica), only(MANY));
 
     ground.keep("C1", MANY, MANY + 10).await;
-    ground.fixture.store.delete_before(&"C1".into(), at(1), at(9)).await.unwrap();
+    let store = &ground.fixture.store;
+    delete_before(store, &"C1".into(), at(1), at(9)).await;
     replica.catch_up().await.unwrap();
     assert_eq!(found(&replica), only(MANY + 10));
     // Two processes that share a data folder have a replica each.
@@ -82,8 +83,7 @@ async fn a_new_replica_has_everything_and_follows(fixture: Fixture) {
     assert_eq!(found(&second), only(MANY + 10));
     // What is open again goes on where it was.
     drop(replica);
-    ground.fixture.store.delete_before(&"C1".into(), at(6), at(9)).await.unwrap();
-    while !ground.fixture.store.delete_before(&"C1".into(), at(6), at(9)).await.unwrap().last {}
+    while !delete_before(store, &"C1".into(), at(6), at(9)).await.last {}
     for replica in [ground.replica().await, second] {
         replica.catch_up().await.unwrap();
         assert_eq!(found(&replica), BTreeMap::new());

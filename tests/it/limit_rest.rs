@@ -59,6 +59,33 @@ async fn a_caller_is_told_what_is_left_and_then_to_wait() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_keys_of_a_person_have_a_limit_together_and_tried_ones_their_address() {
+    let mut stack = Stack::on(limited(Parts::Embedded).await, emulator().await).await;
+    let client = http::client(DEADLINE);
+    let address = stack.ground.address;
+    let mut granted = 0;
+    for _ in 0..6 {
+        stack.act_as("U1").await;
+        for _ in 0..BURST {
+            granted += usize::from(status(&client, address, stack.key()).await == StatusCode::OK);
+        }
+    }
+    assert_eq!(granted, 5 * BURST);
+    // A key that this process has not met comes in as long as its address is within the limit.
+    stack.act_as("U2").await;
+    assert_eq!(status(&client, address, stack.key()).await, StatusCode::OK);
+    for n in 0..BURST {
+        let tried = status(&client, address, &format!("ck_tried{n}")).await;
+        assert_eq!(tried, StatusCode::UNAUTHORIZED);
+    }
+    for n in 0..BURST {
+        let tried = status(&client, address, &format!("ck_again{n}")).await;
+        assert_eq!(tried, StatusCode::TOO_MANY_REQUESTS);
+    }
+    assert_eq!(status(&client, address, stack.key()).await, StatusCode::OK, "who is known goes on");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn processes_share_the_limit() {
     let line = emulator().await;
     let mut ground = limited(Parts::Servers).await;

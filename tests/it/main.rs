@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod accounts;
 mod answering;
 mod api;
 mod assistants;
@@ -30,6 +31,7 @@ mod program;
 mod replicas;
 mod rest;
 mod schema;
+mod slow;
 mod stack;
 mod store;
 mod transfer;

@@ -66,8 +66,16 @@ impl Ground {
 
     /// The program with these arguments and everything it has to be told.
     pub(crate) fn program(&self, line: &Emulator, args: &[&str]) -> Program {
-        let mut program = Program::chatkeep()
-            .args(args.iter().copied())
+        self.told(line, Program::chatkeep().args(args.iter().copied()))
+    }
+
+    /// A shell script that starts the program in some way, with everything that has to be told.
+    pub(crate) fn shell(&self, line: &Emulator, script: &str) -> Program {
+        self.told(line, Program::new("sh").args(["-c", script]))
+    }
+
+    fn told(&self, line: &Emulator, program: Program) -> Program {
+        let mut program = program
             .env("CHATKEEP_DATA", self.folder.path())
             .env("CHATKEEP_LISTEN", self.address.to_string())
             .env("CHATKEEP_METRICS_LISTEN", self.metrics.to_string())

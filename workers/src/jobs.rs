@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 /// The queue of the media stage.
 pub const MEDIA: &str = "media";
 
+/// The queue of files that the platform does not have itself.
+pub const EXTERNAL_MEDIA: &str = "external_media";
+
 /// A message whose file is to be fetched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MediaJob {
@@ -49,6 +52,18 @@ pub fn media_job(
     let id = format!("{MEDIA}:{cause}:{asks}:{channel}:{message}");
     let job = MediaJob { v: 1, channel, message, bot };
     Ok(Outgoing { subject, id, payload: serde_json::to_vec(&job)?.into() })
+}
+
+/// Hands a job on to the stage that fetches files from elsewhere than the platform. `cause` as for
+/// [`media_jobs`].
+///
+/// # Errors
+/// Never in practice: a job is always valid JSON.
+pub fn external_media_job(job: &MediaJob, cause: &str) -> Result<Outgoing, serde_json::Error> {
+    let MediaJob { channel, message, .. } = job;
+    let subject = format!("{}.{EXTERNAL_MEDIA}.{}", Stream::Jobs.prefix(), channel.shard());
+    let id = format!("{EXTERNAL_MEDIA}:{cause}:{channel}:{message}");
+    Ok(Outgoing { subject, id, payload: serde_json::to_vec(job)?.into() })
 }
 
 #[cfg(test)]

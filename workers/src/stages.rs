@@ -16,11 +16,15 @@ pub enum StageName {
     Assistant,
     /// Fetches files.
     Media,
+    /// Fetches files that the platform does not have itself. It runs where [`Self::Media`] does,
+    /// and has a queue of its own, so that a slow server of anybody's holds up nobody else.
+    ExternalMedia,
 }
 
 impl StageName {
     /// Every stage there is.
-    pub const ALL: [Self; 4] = [Self::Backup, Self::Members, Self::Assistant, Self::Media];
+    pub const ALL: [Self; 5] =
+        [Self::Backup, Self::Members, Self::Assistant, Self::Media, Self::ExternalMedia];
 
     /// Durable consumers of stages that earlier versions had. What waits for them is done in another
     /// way now, so they are removed.
@@ -33,12 +37,14 @@ impl StageName {
             Self::Members => "members",
             Self::Assistant => "assistant",
             Self::Media => "media",
+            Self::ExternalMedia => "external_media",
         }
     }
 
-    /// The stage of that name.
+    /// The stage of that name, of those that can be chosen.
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|stage| stage.name() == name)
+        let mut chosen = Self::ALL.into_iter().filter(|stage| *stage != Self::ExternalMedia);
+        chosen.find(|stage| stage.name() == name)
     }
 
     /// Its durable consumer. Every process makes sure that the consumers of all stages exist,
@@ -47,6 +53,7 @@ impl StageName {
         let (stream, queue) = match self {
             Self::Backup | Self::Members | Self::Assistant => (Stream::Events, None),
             Self::Media => (Stream::Jobs, Some(crate::jobs::MEDIA)),
+            Self::ExternalMedia => (Stream::Jobs, Some(crate::jobs::EXTERNAL_MEDIA)),
         };
         ConsumerSpec { name: self.name(), stream, queue, lease, max_in_flight: 8_192 }
     }

@@ -7,6 +7,7 @@
 
 mod error;
 mod file;
+mod http;
 mod layers;
 mod line;
 mod media;
@@ -21,6 +22,7 @@ mod web;
 mod webhooks;
 
 pub use error::ConfigError;
+pub use http::HttpConfig;
 pub use line::LineConfig;
 pub use media::MediaConfig;
 pub use retention::RetentionConfig;

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::http::HttpConfig;
 use super::layers::Layers;
 use super::line::LineConfig;
 use super::media::MediaConfig;
@@ -32,6 +33,8 @@ pub struct Config {
     pub s3: S3Config,
     /// The LINE bots; at least one.
     pub line: Vec<LineConfig>,
+    /// Connections of clients.
+    pub http: HttpConfig,
     /// The ingress.
     pub ingress: IngressConfig,
     /// The API.
@@ -175,6 +178,7 @@ impl Config {
             data,
             s3: S3Config::read(&read)?,
             line: LineConfig::read_all(&read, &layers.bots)?,
+            http: HttpConfig::read(&read)?,
             ingress: IngressConfig {
                 max_body_bytes: read.number("ingress.max_body_bytes", 1_024, 16_777_216)?,
                 rejected_per_minute: read.number("ingress.rejected_per_minute", 1, 1_000_000)?,

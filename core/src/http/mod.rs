@@ -2,6 +2,7 @@
 //! library for the whole process.
 
 pub mod guard;
+pub mod pace;
 
 use std::time::Duration;
 

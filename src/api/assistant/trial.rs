@@ -15,6 +15,7 @@ use crate::api::Api;
 use crate::api::error::ApiError;
 use crate::api::extract::Body;
 use crate::api::input::text;
+use crate::heavy::CALLERS;
 
 /// Characters of a text to try, at most: what LINE lets people send.
 const MAX_TEXT: usize = 5_000;
@@ -79,8 +80,11 @@ pub(in crate::api) async fn attempt(
     let compiled = api.assistant(&access.channel).await?;
     let channel = api.store.channel(&access.channel).await?;
     let alone = channel.is_some_and(|channel| channel.kind == ChannelKind::User);
-    let considered = compiled.consider(&text);
-    Ok(Json(TrialView::new(&compiled, considered, alone)))
+    let view = CALLERS.run(move || {
+        let considered = compiled.consider(&text);
+        TrialView::new(&compiled, considered, alone)
+    });
+    Ok(Json(view.await))
 }
 
 impl TrialView {

@@ -1,6 +1,8 @@
 //! Who calls: a key, a session, or nobody known. Found out once a request, before anything else,
 //! because the rate limit goes by it.
 
+use std::collections::HashSet;
+
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
@@ -14,8 +16,9 @@ use chatkeep_core::time::Timestamp;
 
 use crate::api::Api;
 use crate::api::error::ApiError;
+use crate::api::random::is_api_key;
 use crate::api::route::{Describe, Input, Need};
-use crate::limit::{Address, Verdict};
+use crate::limit::{Address, Lookup, Verdict};
 use crate::login::{LoginError, csrf_allows};
 use crate::oauth::is_access_token;
 
@@ -80,6 +83,13 @@ impl Caller {
         self.channels.as_ref().is_none_or(|only| only.contains(channel))
     }
 
+    /// Whether the key may see all of these channels.
+    pub(crate) fn sees_all(&self, channels: &[ChannelId]) -> bool {
+        let Some(only) = &self.channels else { return true };
+        let only: HashSet<_> = only.iter().collect();
+        channels.iter().all(|channel| only.contains(channel))
+    }
+
     /// The only channels that the key may see; `None` for all.
     pub(crate) fn channels(&self) -> Option<&[ChannelId]> {
         self.channels.as_deref()
@@ -97,17 +107,20 @@ impl Caller {
 
 /// Finds out who calls and leaves it to the extractors.
 pub(crate) async fn identify(State(api): State<Api>, mut request: Request, next: Next) -> Response {
-    let (owner, identity) = match api.known(request.method(), request.headers()).await {
-        Ok(known) => (known.caller.credential.owner(), Ok(known)),
-        Err(error) => {
-            let address = Address::of(request.extensions(), request.headers(), api.proxies);
-            (format!("address:{address}"), Err(error))
-        }
+    let address = Address::of(request.extensions(), request.headers(), api.proxies);
+    let entry = api.gate.enter(api.secret(request.headers()), address).await;
+    if !entry.verdict.allowed {
+        return refused(entry.verdict);
+    }
+    let identity = api.known(request.method(), request.headers()).await;
+    let lookup = match &identity {
+        Ok(known) => Lookup::Of(&known.caller.user),
+        Err(ApiError::InvalidKey) => Lookup::Nobody,
+        Err(_) => Lookup::Failed,
     };
-    let verdict = api.limiter.take(&owner);
+    let verdict = api.gate.looked_up(&entry, lookup).await;
     if !verdict.allowed {
-        let retry_after = verdict.retry_after.into();
-        return limited(ApiError::RateLimited { retry_after }.into_response(), verdict);
+        return refused(verdict);
     }
     let identity = match identity {
         Ok(Known { forged: true, .. }) => Err(LoginError::Forged.into()),
@@ -123,6 +136,11 @@ pub(crate) async fn identify(State(api): State<Api>, mut request: Request, next:
     limited(next.run(request).await, verdict)
 }
 
+fn refused(verdict: Verdict) -> Response {
+    let retry_after = verdict.retry_after.into();
+    limited(ApiError::RateLimited { retry_after }.into_response(), verdict)
+}
+
 /// Tells how much is left of the limit.
 fn limited(mut response: Response, verdict: Verdict) -> Response {
     if verdict.limit > 0 {
@@ -135,6 +153,15 @@ fn limited(mut response: Response, verdict: Verdict) -> Response {
 }
 
 impl Api {
+    /// What [`Self::known`] looks up; `None` when there is nothing, or what is there cannot be
+    /// anybody's.
+    fn secret<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
+        if headers.contains_key(AUTHORIZATION) {
+            return bearer(headers).filter(|secret| is_access_token(secret) || is_api_key(secret));
+        }
+        self.login.session_cookie(headers)
+    }
+
     /// A key, where one is given; else a session.
     async fn known(&self, method: &Method, headers: &HeaderMap) -> Result<Known, ApiError> {
         if !headers.contains_key(AUTHORIZATION)
@@ -148,6 +175,9 @@ impl Api {
             let grant = self.store.access_token(secret, self.clock.now()).await?;
             let caller = grant.map(Caller::from).ok_or(ApiError::InvalidKey)?;
             return Ok(Known { caller, forged: false });
+        }
+        if !is_api_key(secret) {
+            return Err(ApiError::InvalidKey);
         }
         let key = self.store.key(secret).await?.ok_or(ApiError::InvalidKey)?;
         let now = self.clock.now();

@@ -48,6 +48,9 @@ const ENDINGS: [(&str, &str); 12] = [
 /// Names are cut here: many file systems take no more than 255 bytes.
 const MAX_NAME: usize = 200;
 
+/// Bytes of a name's ending, at most, with its dot.
+const MAX_ENDING: usize = 16;
+
 /// What RFC 8187 lets stand as it is.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'!')
@@ -128,14 +131,15 @@ fn clean(name: &str) -> String {
     // Marks that turn the direction of text round make "exe.jpg" of "gpj.exe".
     let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let bad = |c: char| c.is_control() || turns(c) || matches!(c, '/' | '\\');
-    let mut clean: String = name.chars().filter(|c| !bad(*c)).collect();
-    while clean.len() > MAX_NAME {
-        // The ending says what it is: what goes is before it.
-        let ending = clean.rfind('.').filter(|at| clean.len() - at <= 16).unwrap_or(clean.len());
-        let Some((at, _)) = clean[..ending].char_indices().next_back() else { break };
-        clean.remove(at);
+    let clean: String = name.chars().filter(|c| !bad(*c)).collect();
+    if clean.len() <= MAX_NAME {
+        return clean;
     }
-    clean
+    // The ending says what it is: what goes is before it.
+    let end = clean.rfind('.').filter(|at| clean.len() - at <= MAX_ENDING).unwrap_or(clean.len());
+    let (stem, ending) = clean.split_at(end);
+    let fits = stem.floor_char_boundary(MAX_NAME - ending.len());
+    format!("{}{ending}", &stem[..fits])
 }
 
 fn set(headers: &mut HeaderMap, name: HeaderName, value: String) {
@@ -164,6 +168,11 @@ mod tests {
         }
         let long = file_name(Some(&format!("{}.docx", "長".repeat(100))), "17", "");
         assert!(long.len() <= MAX_NAME && long.ends_with("長.docx"), "{long}");
+        // Cut in one go: a pass for each character of this would take hours.
+        let endless = file_name(Some(&"長".repeat(2_000_000)), "17", "");
+        assert_eq!(endless, "長".repeat(MAX_NAME / 3));
+        let dots = file_name(Some(&".".repeat(1_000)), "17", "image/png");
+        assert_eq!(dots, "17.png");
     }
 
     #[test]

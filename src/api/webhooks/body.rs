@@ -60,7 +60,7 @@ impl WebhookBody {
         }
         let channels = match (self.channel_ids.map(channels_of).transpose()?, caller.channels()) {
             (None, own) => own.map(<[_]>::to_vec),
-            (Some(asked), _) if asked.iter().all(|id| caller.sees(id)) => Some(asked),
+            (Some(asked), _) if caller.sees_all(&asked) => Some(asked),
             (Some(_), _) => return Err(ApiError::InsufficientPermissions),
         };
         let description = input::text("description", self.description, 0, DESCRIPTION)?;

@@ -23,6 +23,8 @@ const ATTEMPTS: usize = 5;
 /// A server with a port and a store of its own. Dropping it kills it and removes the store.
 pub(crate) struct Nats {
     address: SocketAddr,
+    /// A settings file, and the password that it asks the environment for.
+    settings: Option<(String, String)>,
     server: Option<Running>,
     folder: TempDir,
 }
@@ -30,8 +32,17 @@ pub(crate) struct Nats {
 impl Nats {
     /// Starts a server and waits until it serves clients, with `JetStream`.
     pub(crate) async fn start() -> Self {
-        let mut nats =
-            Self { address: ports::free(), server: None, folder: scratch::folder("nats-") };
+        Self::start_with(None).await
+    }
+
+    /// The same with these settings and `NATS_PASSWORD`.
+    pub(crate) async fn configured(settings: String, password: &str) -> Self {
+        Self::start_with(Some((settings, password.to_owned()))).await
+    }
+
+    async fn start_with(settings: Option<(String, String)>) -> Self {
+        let folder = scratch::folder("nats-");
+        let mut nats = Self { address: ports::free(), settings, server: None, folder };
         for _ in 0..ATTEMPTS {
             if nats.try_launch().await {
                 return nats;
@@ -98,6 +109,14 @@ impl Nats {
             .arg(self.folder.path())
             .stdout(log.0)
             .stderr(log.1);
+        if let Some((settings, password)) = &self.settings {
+            let file = self.folder.path().join("nats.conf");
+            fs::write(&file, settings)
+                .unwrap_or_else(|error| panic!("cannot write the settings: {error}"));
+            let monitor = ports::free().port().to_string();
+            let command = launch.command().env("NATS_PASSWORD", password);
+            command.arg("--config").arg(file).args(["--http_port", &monitor]);
+        }
         launch.start()
     }
 

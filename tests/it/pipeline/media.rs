@@ -2,16 +2,20 @@
 //! cannot be had.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::io::Cursor;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::routing::get;
 use chatkeep::demo::emulator::{Chat, Fault, Media, MediaState, Post, Target, Told, User};
+use futures_util::StreamExt as _;
 use image::{ImageFormat, RgbImage};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio_stream::wrappers::IntervalStream;
 
 use super::conversation::{emulator, group};
 use super::on_both;
@@ -25,6 +29,7 @@ on_both!(
     files_are_fetched_counted_and_served,
     a_file_that_cannot_be_had_says_why,
     a_platform_in_trouble_is_asked_again,
+    dripping_files_from_elsewhere_hold_nobody_up,
     a_refused_token_loses_no_file,
     a_file_is_stored_once_whenever_the_program_dies,
 );
@@ -267,6 +272,36 @@ async fn a_platform_in_trouble_is_asked_again(parts: Parts) {
     assert!(pause >= 2_000, "asked again after {pause} ms");
     scene.counted().await;
     assert_eq!(scene.told("file.uploaded").await.len(), 2);
+}
+
+async fn dripping_files_from_elsewhere_hold_nobody_up(parts: Parts) {
+    let drip = async || {
+        let ticks = IntervalStream::new(tokio::time::interval(Duration::from_millis(300)));
+        Body::from_stream(ticks.map(|_| Ok::<_, Infallible>("x")))
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/drip.png", listener.local_addr().unwrap());
+    let server = Router::new().route("/drip.png", get(drip));
+    tokio::spawn(async { axum::serve(listener, server).await.unwrap() });
+    let settings =
+        [("CHATKEEP_MEDIA_ALLOW_PRIVATE", "true"), ("CHATKEEP_MEDIA_SPEED_SECONDS", "2")];
+    let scene = Scene::new(parts, &settings).await;
+    let mut dripping = Vec::new();
+    for _ in 0..16 {
+        let elsewhere = Some((address.clone(), address.clone()));
+        let external = Media { external: elsewhere, ..Media::new("image/png", "") };
+        dripping.push(scene.send(Post::Image(external)).await);
+    }
+    // As many files as a process fetches at once are dripping, and twice as many wait.
+    let image = scene.send(Post::Image(Media::new("image/png", png(6, 6)))).await;
+    scene.becomes(&image, "stored").await;
+    let waiting = scene.message(dripping.last().unwrap()).await;
+    assert_eq!(waiting["mediaStatus"], "pending", "it waits for its turn");
+    assert_eq!(scene.becomes(&dripping[0], "failed").await["mediaStatus"], "failed");
+    let list = scene.stack.get(&format!("/channels/{}/backup/media", scene.group.chat_id)).await;
+    let listed = list["media"].as_array().unwrap();
+    let failed = listed.iter().find(|item| item["messageId"] == json!(dripping[0])).unwrap();
+    assert_eq!(failed["reason"], "too_slow");
 }
 
 async fn a_refused_token_loses_no_file(parts: Parts) {

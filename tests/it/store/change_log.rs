@@ -7,7 +7,7 @@ use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{Content, MessageChange, MessageType};
 use chatkeep_core::store::{FeedReader, ImportedMessage, IndexRequest, Place};
 
-use super::{Fixture, at, change, on_both, said};
+use super::{Fixture, at, change, delete_before, erase_person, on_both, said};
 
 on_both!(
     every_change_of_a_message_is_logged,
@@ -80,7 +80,7 @@ async fn every_change_of_a_message_is_logged(fixture: Fixture) {
     expect("unsent before it came", &["3"]).await;
     store.import(&"C1".into(), &[imported("i1"), imported("i2")], at(10)).await.unwrap();
     expect("imported", &["i1", "i2"]).await;
-    let erased = store.erase_person(&"C1".into(), &"U2".into(), at(11), at(11)).await.unwrap();
+    let erased = erase_person(store, &"C1".into(), &"U2".into(), at(11), at(11)).await;
     let erased: Vec<_> = erased.messages.iter().map(MessageId::as_str).collect();
     assert!(erased.contains(&"i1"));
     expect("erased", &erased).await;
@@ -88,7 +88,7 @@ async fn every_change_of_a_message_is_logged(fixture: Fixture) {
     expect("received later", &["4"]).await;
     let mut gone = Vec::new();
     loop {
-        let removed = store.delete_before(&"C1".into(), at(100), at(30)).await.unwrap();
+        let removed = delete_before(store, &"C1".into(), at(100), at(30)).await;
         gone.extend(removed.messages);
         if removed.last {
             break;

@@ -15,11 +15,13 @@ use chatkeep_core::store::{AssistantState, Store, StoreError};
 use chatkeep_index::keyword::KeywordError;
 use chatkeep_index::semantic::SemanticSpace;
 use moka::future::Cache;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use super::compiled::{Compiled, Source};
+use super::decide::Decision;
 use crate::outcome::{Outcome, described};
 
 /// What changes are told under.
@@ -54,6 +56,9 @@ pub struct Assistants {
     space: Arc<SemanticSpace>,
     states: Cache<ChannelId, Known>,
     compiled: Cache<Key, Arc<Compiled>>,
+    /// The right to keep a processor busy with compiling or matching; one processor is left for
+    /// the rest.
+    turns: Arc<Semaphore>,
 }
 
 /// What is known of a channel.
@@ -100,7 +105,9 @@ impl Assistants {
             })
             .time_to_idle(IDLE)
             .build();
-        Self { store, space, states, compiled }
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let turns = Arc::new(Semaphore::new(processors.saturating_sub(1).max(1)));
+        Self { store, space, states, compiled, turns }
     }
 
     /// The channel's compiled settings; `None` while nothing was ever set.
@@ -183,7 +190,32 @@ impl Assistants {
     ) -> Result<Arc<Compiled>, CompileError> {
         let space = Arc::clone(&self.space);
         let compile = move || Compiled::new(source, &space, before.as_deref());
-        Ok(Arc::new(tokio::task::spawn_blocking(compile).await??))
+        // Never closed.
+        let turn = self.turns.acquire().await;
+        let compiled = tokio::task::spawn_blocking(compile).await;
+        drop(turn);
+        Ok(Arc::new(compiled??))
+    }
+
+    /// What `compiled` says to a text; where that may take long, apart from the threads that
+    /// everything else runs on.
+    ///
+    /// # Errors
+    /// When the thread that decided died.
+    pub async fn decide(
+        &self,
+        compiled: &Arc<Compiled>,
+        text: &str,
+    ) -> Result<Decision, Arc<CompileError>> {
+        if compiled.is_quick(text) {
+            return Ok(compiled.decide(text));
+        }
+        let (compiled, text) = (Arc::clone(compiled), text.to_owned());
+        // Never closed.
+        let turn = self.turns.acquire().await;
+        let decision = tokio::task::spawn_blocking(move || compiled.decide(&text)).await;
+        drop(turn);
+        decision.map_err(|error| Arc::new(error.into()))
     }
 
     /// Has the next message of a channel decided by its settings as they are by then: here at

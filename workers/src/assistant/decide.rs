@@ -9,6 +9,11 @@ use chatkeep_index::answer::Rating;
 
 use super::compiled::Compiled;
 
+/// Characters of a text that are looked at: what people can write at once.
+const MAX_TEXT: usize = 5_000;
+/// Bytes of a text times rules that are decided in well under a millisecond.
+const QUICK: usize = 20_000;
+
 /// What is to be said to a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
@@ -46,8 +51,15 @@ impl Compiled {
         self.consider(text).decision
     }
 
-    /// Decides on a text, and says how near which rules were.
+    /// Whether deciding on a text takes well under a millisecond.
+    pub fn is_quick(&self, text: &str) -> bool {
+        text.len().saturating_mul(self.rules.len().max(1)) <= QUICK
+    }
+
+    /// Decides on a text, and says how near which rules were. Of one that is longer than people can
+    /// write, the beginning is looked at.
     pub fn consider(&self, text: &str) -> Considered {
+        let text = text.char_indices().nth(MAX_TEXT).map_or(text, |(end, _)| &text[..end]);
         let without_rules = |decision| Considered { decision, rating: Rating::default() };
         if !self.config.enabled {
             return without_rules(Decision::Silent);
@@ -199,6 +211,15 @@ mod tests {
         let best = considered.rating.candidates[0];
         assert!(best.rule == 0 && best.score < 1.0, "{best:?}");
         assert_eq!(fuzzy.consider("RULES!").rating, Rating::default(), "rules were not asked");
+    }
+
+    #[test]
+    fn only_what_people_can_write_is_looked_at() {
+        let contains = compiled(|c| c.qa.keyword_match = KeywordMatch::Contains);
+        let padded = |length: usize| format!("{} hours", "x".repeat(length));
+        assert_eq!(said(contains.decide(&padded(MAX_TEXT - 6))), Some("9-18".to_owned()));
+        assert_eq!(contains.decide(&padded(MAX_TEXT)), Decision::NoMatch);
+        assert!(contains.is_quick("hours") && !contains.is_quick(&padded(QUICK)));
     }
 
     #[test]

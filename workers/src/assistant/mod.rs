@@ -124,7 +124,7 @@ impl Assistant {
         let Some(compiled) = self.assistants.of(&channel.id).await? else {
             return Ok(None);
         };
-        let answer = match compiled.decide(text) {
+        let answer = match self.assistants.decide(&compiled, text).await? {
             Decision::Answer(answer) => answer,
             Decision::NoMatch if self.addressed(channel, message, &compiled).await? => {
                 match compiled.no_match() {

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use chatkeep_core::blobs::{BlobError, Stored};
-use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_core::http::pace::{LeastSpeed, Paced, TooSlow};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::platform::{Part, PlatformError, Preparation};
 use chatkeep_core::store::{BlobClaim, NewMedia, StoreError};
 use futures_util::stream::BoxStream;
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{Stream, StreamExt as _, stream};
 use reqwest::{Method, StatusCode};
 use tracing::debug;
 
@@ -23,6 +23,17 @@ const MAX_PREVIEW: u64 = 2 * 1024 * 1024;
 /// makes room for others.
 const POLL: Duration = Duration::from_secs(2);
 const POLLS: usize = 5;
+
+/// Time until a server elsewhere begins its answer.
+const HEAD: Duration = Duration::from_secs(15);
+/// Times that a file is begun that comes too slowly from elsewhere than the platform. Each of them
+/// keeps others waiting.
+const SLOW_TRIES: usize = 2;
+/// Bytes a second of a file, at least, at any time and over all of it.
+const SPEED: u64 = 4 * 1024;
+const OVERALL: u64 = 32 * 1024;
+/// Windows after which the speed over all of a file counts.
+const GRACE: u32 = 3;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Source = BoxStream<'static, Result<Bytes, BoxError>>;
@@ -39,6 +50,8 @@ pub(super) enum Trouble {
     /// The bot's token is refused. An operator will set it right; meanwhile no file is given up,
     /// and other bots' files do not wait behind.
     Barred,
+    /// It comes too slowly.
+    Slow,
 }
 
 impl From<PlatformError> for Trouble {
@@ -58,6 +71,7 @@ impl From<BlobError> for Trouble {
     fn from(error: BlobError) -> Self {
         match error {
             BlobError::TooLarge { .. } => Self::Never("too_large"),
+            BlobError::Source(cause) if cause.is::<TooSlow>() => Self::Slow,
             BlobError::Source(cause) => match cause.downcast::<PlatformError>() {
                 Ok(error) => (*error).into(),
                 Err(_) => Self::Later(Outcome::Retry("broke_off".to_owned())),
@@ -85,15 +99,31 @@ impl Media {
         if external.is_none() && matches!(item.kind, MessageType::Video | MessageType::Audio) {
             self.prepared(item).await?;
         }
-        let source = match external {
-            Some(address) => external_content(&self.external, address).await?,
-            None => self.platform_content(item, Part::Original).await?,
+        let (stored, claim) = if let Some(address) = external {
+            self.put_external(address).await?
+        } else {
+            let source = self.platform_content(item, Part::Original).await?;
+            self.put(source, self.limits.max_bytes).await?
         };
-        let (stored, claim) = self.put(source, self.limits.max_bytes).await?;
         let content_type = sniff::content_type(&stored.head, item.kind);
         let preview = self.preview(item, &stored).await;
         let bytes = i64::try_from(stored.bytes).unwrap_or(i64::MAX);
         Ok(NewMedia { claim, bytes, content_type, preview })
+    }
+
+    /// Stores a file from elsewhere than the platform.
+    async fn put_external(&self, address: &str) -> Result<(Stored, BlobClaim), Trouble> {
+        for _ in 0..SLOW_TRIES {
+            let put = async {
+                let source = self.external_content(address).await?;
+                Ok(self.put(source, self.limits.max_bytes).await?)
+            };
+            match put.await {
+                Err(Trouble::Slow) => {}
+                other => return other,
+            }
+        }
+        Err(Trouble::Never("too_slow"))
     }
 
     /// Waits until the platform has a video or sound ready.
@@ -115,7 +145,7 @@ impl Media {
         {
             return Err(Trouble::Never("too_large"));
         }
-        Ok(download.bytes.map_err(Into::into).boxed())
+        Ok(self.paced(download.bytes))
     }
 
     /// What the platform said; when it asked to slow down, all workers of the bot do.
@@ -171,7 +201,7 @@ impl Media {
         let external = (&item.info.original_url, &item.info.preview_url);
         let mut source = match external {
             (None, _) => self.platform_content(item, Part::Preview).await?,
-            (Some(_), Some(address)) => external_content(&self.external, address).await?,
+            (Some(_), Some(address)) => self.external_content(address).await?,
             (Some(_), None) => return Ok(None),
         };
         let mut picture = Vec::new();
@@ -184,21 +214,34 @@ impl Media {
         }
         Ok(thumbnail::of_bytes(picture.into()).await)
     }
-}
 
-/// A file that the platform does not have itself.
-async fn external_content(client: &GuardedClient, address: &str) -> Result<Source, Trouble> {
-    let Ok(url) = client.check(address) else {
-        return Err(Trouble::Never("forbidden_address"));
-    };
-    let answer = client.request(Method::GET, url).send().await;
-    let answer = answer.map_err(|_| Trouble::Later(Outcome::Retry("unreachable".to_owned())))?;
-    match answer.status() {
-        StatusCode::OK => Ok(answer.bytes_stream().map_err(Into::into).boxed()),
-        StatusCode::NOT_FOUND | StatusCode::GONE => Err(Trouble::Gone),
-        status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
-            Err(Trouble::Later(Outcome::Retry("refused".to_owned())))
+    /// A file that the platform does not have itself.
+    async fn external_content(&self, address: &str) -> Result<Source, Trouble> {
+        let Ok(url) = self.external.check(address) else {
+            return Err(Trouble::Never("forbidden_address"));
+        };
+        let unreachable = || Trouble::Later(Outcome::Retry("unreachable".to_owned()));
+        let answer =
+            tokio::time::timeout(HEAD, self.external.request(Method::GET, url).send()).await;
+        let answer = answer.map_err(|_| Trouble::Slow)?.map_err(|_| unreachable())?;
+        match answer.status() {
+            StatusCode::OK => Ok(self.paced(answer.bytes_stream())),
+            StatusCode::NOT_FOUND | StatusCode::GONE => Err(Trouble::Gone),
+            status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
+                Err(Trouble::Later(Outcome::Retry("refused".to_owned())))
+            }
+            _ => Err(Trouble::Never("refused")),
         }
-        _ => Err(Trouble::Never("refused")),
+    }
+
+    /// Bytes that break off when they come too slowly.
+    fn paced<E: Into<BoxError> + 'static>(
+        &self,
+        bytes: impl Stream<Item = Result<Bytes, E>> + Send + Unpin + 'static,
+    ) -> Source {
+        let window = self.limits.speed_window;
+        let speed = LeastSpeed { window, bytes_per_second: SPEED };
+        let overall = LeastSpeed { window: window * GRACE, bytes_per_second: OVERALL };
+        Paced::new(bytes, speed, overall).boxed()
     }
 }

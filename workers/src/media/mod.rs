@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::blobs::Blobs;
+use chatkeep_core::bus::Bus;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::platform::{Bots, SharedPlatform};
 use chatkeep_core::store::{MediaItem, MediaKept, MediaStatus, Store};
@@ -26,7 +27,7 @@ pub use brake::Brake;
 use download::Trouble;
 pub use reminder::Reminder;
 
-use crate::jobs::MediaJob;
+use crate::jobs::{MediaJob, external_media_job};
 use crate::outcome::{Outcome, described};
 use crate::runner::Stage;
 use crate::stages::StageName;
@@ -36,18 +37,51 @@ const PATIENCE: Duration = Duration::from_hours(1);
 /// Times that a file is put again whose blob was swept in between.
 const AGAIN: usize = 3;
 
+/// The share of a process' downloads that files from elsewhere than the platform get.
+const EXTERNAL: usize = 4;
+/// A job that is handed on is the same one for this long, in milliseconds.
+const SAME: i64 = 15 * 60 * 1_000;
+
+/// Which files a stage fetches. Where they are not the platform's own, anybody can choose the
+/// server that they come from, and how slow it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    /// The platform's; others are handed on.
+    Platform,
+    /// Those from elsewhere.
+    External,
+}
+
 /// What the configuration says about files.
 #[derive(Clone, Copy, Debug)]
 pub struct MediaLimits {
     /// Bytes of a file, at most.
     pub max_bytes: u64,
-    /// Files fetched at once.
+    /// Files fetched at once, of all kinds.
     pub parallel: usize,
+    /// Over which the least speed of a file is averaged.
+    pub speed_window: Duration,
 }
 
-/// The media stage.
-#[derive(Debug)]
+impl MediaLimits {
+    /// Files that a lane fetches at once: a quarter are from elsewhere, and each lane has one.
+    const fn parallel(self, lane: Lane) -> usize {
+        let external = if self.parallel < EXTERNAL { 1 } else { self.parallel / EXTERNAL };
+        match lane {
+            Lane::External => external,
+            Lane::Platform if self.parallel > external => self.parallel - external,
+            Lane::Platform => 1,
+        }
+    }
+}
+
+/// The media stage: one of its lanes.
+#[derive(Clone, Debug)]
 pub struct Media {
+    /// Which files it fetches.
+    pub lane: Lane,
+    /// Where jobs are handed on.
+    pub bus: Bus,
     /// Which files are wanted, and their counters.
     pub store: Store,
     /// Where files go.
@@ -84,7 +118,10 @@ impl Stage for Media {
     type Item = MediaJob;
 
     fn name(&self) -> StageName {
-        StageName::Media
+        match self.lane {
+            Lane::Platform => StageName::Media,
+            Lane::External => StageName::ExternalMedia,
+        }
     }
 
     fn chunk(&self) -> usize {
@@ -92,7 +129,7 @@ impl Stage for Media {
     }
 
     fn parallel(&self) -> usize {
-        self.limits.parallel
+        self.limits.parallel(self.lane)
     }
 
     fn patience(&self) -> Duration {
@@ -137,6 +174,9 @@ impl Media {
             count(MediaKept::Skipped, 0);
             return Ok(());
         }
+        if self.lane == Lane::Platform && item.info.original_url.is_some() {
+            return self.hand_on(job).await;
+        }
         let (bot, platform) = self.platform_of(job).await?;
         let item = Wanted { bot, platform, item };
         let started = std::time::Instant::now();
@@ -154,6 +194,13 @@ impl Media {
             }
         }
         Err(Outcome::Retry("the file was swept again and again".to_owned()))
+    }
+
+    /// Leaves a file to the lane that it belongs to.
+    async fn hand_on(&self, job: &MediaJob) -> Result<(), Outcome> {
+        let job = external_media_job(job, &(self.clock.now().millis() / SAME).to_string())
+            .map_err(|error| Outcome::Drop(described(&error)))?;
+        Ok(self.bus.publish(vec![job]).await?)
     }
 
     /// The platform as the bot sees it that received the message: the job's, or the channel's, or
@@ -184,6 +231,8 @@ impl Media {
                 reason
             }
             Trouble::Later(outcome) => return Err(outcome),
+            // The platform's own files are tried as often as others of its troubles.
+            Trouble::Slow => return Err(Outcome::Retry("too_slow".to_owned())),
             // It stays pending, and the reminder asks for it again.
             Trouble::Barred => "unauthorized",
         };
@@ -204,5 +253,23 @@ fn count(kept: MediaKept, bytes: i64) {
     counter!("chatkeep_media_total", "result" => result).increment(1);
     if kept == MediaKept::Stored {
         counter!("chatkeep_media_bytes_total").increment(u64::try_from(bytes).unwrap_or_default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_from_elsewhere_get_a_quarter_and_the_platform_the_rest() {
+        let lanes = |parallel| {
+            let speed_window = Duration::from_secs(20);
+            let limits = MediaLimits { max_bytes: 1, parallel, speed_window };
+            (limits.parallel(Lane::Platform), limits.parallel(Lane::External))
+        };
+        let expected = [(1, (1, 1)), (2, (1, 1)), (3, (2, 1)), (8, (6, 2)), (256, (192, 64))];
+        for (parallel, lanes_of_it) in expected {
+            assert_eq!(lanes(parallel), lanes_of_it, "{parallel}");
+        }
     }
 }

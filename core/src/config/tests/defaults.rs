@@ -42,6 +42,10 @@ fn the_default_file_has_these_settings() {
         "access_token: None",
         "api_base: \"https://api.line.me\"",
         "data_api_base: \"https://api-data.line.me\"",
+        "max_connections: 4096",
+        "max_per_address: 256",
+        "header: 10s",
+        "idle: 75s",
         "max_body_bytes: 1048576",
         "rejected_per_minute: 600",
         "base_url: None",
@@ -140,7 +144,7 @@ fn numbers_are_bounded_as_their_comments_say() {
         }
         bounded += 1;
     }
-    assert_eq!(bounded, 26);
+    assert_eq!(bounded, 34);
     for number in ["0", "2", "4", "6"] {
         assert!(load("", &[("CHATKEEP_BUS_LIMITS_REPLICAS", number)]).is_err(), "{number}");
     }

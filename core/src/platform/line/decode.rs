@@ -111,6 +111,9 @@ struct Provider {
     preview_image_url: Option<String>,
 }
 
+/// Characters of a file's name, at most: four times what file systems take.
+const MAX_FILE_NAME: usize = 1_000;
+
 /// Turns an envelope into an event.
 pub(in crate::platform) fn decode(envelope: Envelope) -> Result<Event, DecodeError> {
     let raw = without_nul(envelope.raw)?;
@@ -282,7 +285,7 @@ fn media(message: LineMessage) -> MediaInfo {
         original_url,
         preview_url,
         duration: message.duration,
-        file_name: message.file_name,
+        file_name: message.file_name.map(|name| name.chars().take(MAX_FILE_NAME).collect()),
         file_size: message.file_size,
         image_set: message.image_set,
     }

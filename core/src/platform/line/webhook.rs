@@ -1,5 +1,7 @@
 //! A webhook body on its way in: split into envelopes with as little reading as routing needs.
 
+use std::collections::HashSet;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
@@ -10,6 +12,10 @@ use crate::time::Timestamp;
 
 /// Bytes of an event's own id, at most: it gets more beside it on the bus.
 const LONGEST: usize = 128;
+/// However small they are, so many events pass.
+const FEW_EVENTS: usize = 1_000;
+/// More events than that take at least so many bytes each: an id and a source alone are longer.
+const LEAST_BYTES: usize = 50;
 
 /// A webhook body of LINE. Lenient: events of any type and form pass (contract section 9).
 #[derive(Debug, Deserialize)]
@@ -48,13 +54,17 @@ impl<'a> WebhookBody<'a> {
     /// Reads a body.
     ///
     /// # Errors
-    /// When it is not JSON with a list of events.
+    /// When it is not JSON with a list of events, or the list is longer than LINE could make it.
     pub fn parse(body: &'a [u8]) -> Result<Self, WebhookError> {
         // A list would read as the fields of the struct in order; LINE sends an object.
         if body.trim_ascii_start().first() != Some(&b'{') {
             return Err(WebhookError(serde::de::Error::custom("not a JSON object")));
         }
-        Ok(serde_json::from_slice(body)?)
+        let webhook: Self = serde_json::from_slice(body)?;
+        if webhook.events.len() > FEW_EVENTS.max(body.len() / LEAST_BYTES) {
+            return Err(WebhookError(serde::de::Error::custom("too many events")));
+        }
+        Ok(webhook)
     }
 
     /// How many events it holds.
@@ -75,7 +85,7 @@ impl<'a> WebhookBody<'a> {
 
     /// The events as they go on the bus.
     pub fn envelopes(&self, bot: &str, received_at: Timestamp) -> Vec<Envelope> {
-        let mut seen: Vec<EventId> = Vec::with_capacity(self.events.len());
+        let mut seen: HashSet<EventId> = HashSet::with_capacity(self.events.len());
         let envelope = |raw: &RawValue| {
             // Whatever does not read as an event's head is kept all the same.
             let head: Head = serde_json::from_str(raw.get()).unwrap_or_default();
@@ -84,7 +94,7 @@ impl<'a> WebhookBody<'a> {
                 // Two events of one body under one id are two events; some senders do that.
                 id = EventId::new(format!("{id}:{}", digest(raw)));
             }
-            seen.push(id.clone());
+            seen.insert(id.clone());
             Envelope {
                 v: Envelope::VERSION,
                 id,
@@ -163,6 +173,17 @@ mod tests {
         let (first, again) = (envelopes(body), envelopes(body));
         assert_ne!(first[0].id, first[1].id);
         assert_eq!(first[1].id, again[1].id, "a redelivery has the same ids");
+    }
+
+    #[test]
+    fn a_body_holds_so_many_events_and_no_more() {
+        let body = |event: &str, count: usize| {
+            format!(r#"{{"events":[{}{event}]}}"#, format!("{event},").repeat(count - 1))
+        };
+        assert_eq!(envelopes(&body("1", FEW_EVENTS)).len(), FEW_EVENTS);
+        assert!(WebhookBody::parse(body("1", FEW_EVENTS + 1).as_bytes()).is_err());
+        let event = r#"{"webhookEventId":"01","source":{"type":"group","groupId":"C1"}}"#;
+        assert_eq!(envelopes(&body(event, 30_000)).len(), 30_000);
     }
 
     #[test]

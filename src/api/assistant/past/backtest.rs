@@ -20,6 +20,7 @@ use crate::api::assistant::trial::SourceView;
 use crate::api::error::ApiError;
 use crate::api::extract::Body;
 use crate::api::input::{Keyword, keywords, text, whole};
+use crate::heavy::CALLERS;
 use crate::view::MessageView;
 
 /// Characters of a draft's id, at most.
@@ -112,7 +113,8 @@ pub(in crate::api) async fn backtest(
     source.config.qa.enabled = true;
     source.config.qa.mode = body.mode.unwrap_or(source.config.qa.mode);
     if let Some(rules) = body.rules {
-        source.rules = drafts(rules, api.clock.now(), access.user())?;
+        let (now, user) = (api.clock.now(), access.user().clone());
+        source.rules = CALLERS.run(move || drafts(rules, now, &user)).await?;
     }
     let before = api.assistant(&access.channel).await?;
     let compiled = api.assistants.compile_source(source, Some(before)).await?;

@@ -1,0 +1,127 @@
+//! Keeping the demo to the machine it runs on.
+//!
+//! The demo gives its key to whoever opens its page, for only somebody at this machine can. A page
+//! of another site must not come to it by way of that person's browser: neither under a name of its
+//! own that leads here (DNS rebinding), nor by a request to this address.
+
+use std::net::IpAddr;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse as _, Response};
+
+/// Has `router` answer only what this machine's own pages and programs ask.
+pub(super) fn only_local(router: Router) -> Router {
+    router.layer(from_fn(check))
+}
+
+async fn check(request: Request, next: Next) -> Response {
+    let (headers, uri) = (request.headers(), request.uri());
+    let Some(host) = local_host(headers, uri) else {
+        let why = "the demo answers to localhost only";
+        return (StatusCode::MISDIRECTED_REQUEST, why).into_response();
+    };
+    // A link may lead to the page, which then asks for everything else itself.
+    let visit = request.method() == Method::GET && matches!(uri.path(), "/" | "/demo");
+    if !visit && is_foreign(headers, &host) {
+        return (StatusCode::FORBIDDEN, "the demo answers to its own page only").into_response();
+    }
+    next.run(request).await
+}
+
+/// The name and port that the request is for, if every one that it gives is of this machine.
+fn local_host(headers: &HeaderMap, uri: &Uri) -> Option<Authority> {
+    let mut named = headers.get_all(header::HOST).iter();
+    let (name, None) = (named.next()?, named.next()) else {
+        return None;
+    };
+    let name = Authority::try_from(name.as_bytes()).ok()?;
+    let all_local = is_local(&name) && uri.authority().is_none_or(is_local);
+    all_local.then_some(name)
+}
+
+fn is_local(name: &Authority) -> bool {
+    let host = name.host();
+    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    !name.as_str().contains('@')
+        && (host.eq_ignore_ascii_case("localhost")
+            || address.parse().is_ok_and(|address: IpAddr| address.is_loopback()))
+}
+
+/// Whether a browser says that a page of somebody else asks.
+fn is_foreign(headers: &HeaderMap, host: &Authority) -> bool {
+    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let site = text("sec-fetch-site");
+    let origin = text("origin");
+    site.is_some_and(|site| !matches!(site, "same-origin" | "none"))
+        || origin.is_some_and(|origin| origin != format!("http://{host}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use axum::routing::get;
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    async fn status(path: &str, headers: &[(&str, &str)]) -> u16 {
+        let all = Router::new().route("/demo", get(|| async {}));
+        let router = only_local(all.route("/demo/state", get(|| async {})));
+        let mut request = Request::get(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let answer = router.oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        answer.status().as_u16()
+    }
+
+    #[tokio::test]
+    async fn only_names_of_this_machine_are_answered() {
+        for host in ["localhost", "localhost:8080", "LOCALHOST", "127.0.0.1:1", "[::1]:8080"] {
+            assert_eq!(status("/demo/state", &[("host", host)]).await, 200, "{host}");
+        }
+        for host in [
+            "evil.example:8080",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "10.0.0.1",
+            "0.0.0.0:8080",
+            "localhost@evil.example",
+            "",
+        ] {
+            assert_eq!(status("/demo/state", &[("host", host)]).await, 421, "{host}");
+            assert_eq!(status("/demo", &[("host", host)]).await, 421, "{host}");
+        }
+        assert_eq!(status("/demo/state", &[]).await, 421);
+        assert_eq!(
+            status("/demo/state", &[("host", "localhost"), ("host", "x.example")]).await,
+            421
+        );
+        let absolute = "http://evil.example/demo/state";
+        assert_eq!(status(absolute, &[("host", "localhost")]).await, 421);
+    }
+
+    #[tokio::test]
+    async fn pages_of_others_are_not_answered() {
+        let local = ("host", "localhost:8080");
+        for (name, value, expected) in [
+            ("sec-fetch-site", "same-origin", 200),
+            ("sec-fetch-site", "none", 200),
+            ("sec-fetch-site", "same-site", 403),
+            ("sec-fetch-site", "cross-site", 403),
+            ("origin", "http://localhost:8080", 200),
+            ("origin", "http://localhost:9090", 403),
+            ("origin", "https://evil.example", 403),
+            ("origin", "null", 403),
+        ] {
+            let got = status("/demo/state", &[local, (name, value)]).await;
+            assert_eq!(got, expected, "{name}: {value}");
+        }
+        let link = [local, ("sec-fetch-site", "cross-site")];
+        assert_eq!(status("/demo", &link).await, 200, "a link to the page");
+    }
+}

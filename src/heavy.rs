@@ -1,0 +1,87 @@
+//! Work that keeps a processor busy, apart from the threads that answer requests.
+//!
+//! Those threads are few and shared by everybody: a request that computes for long on one of them
+//! holds up all others, webhooks among them. So work that grows with what somebody sent goes to
+//! threads of its own as soon as it may take about a millisecond, and only so much of it at once
+//! that a processor is left for the rest.
+
+use std::panic::resume_unwind;
+use std::sync::{Arc, LazyLock};
+use std::thread::available_parallelism;
+
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+
+/// Bytes of input that are worked on in well under a millisecond, whatever is in them.
+pub(crate) const LIGHT: usize = 16 * 1024;
+
+/// Work of one kind, of which there is only so much at once.
+#[derive(Debug)]
+pub(crate) struct Heavy(LazyLock<Arc<Semaphore>>);
+
+/// Work for callers of the API.
+pub(crate) static CALLERS: Heavy = Heavy::new();
+/// Work for webhooks that come in, which never wait for callers of the API.
+pub(crate) static WEBHOOKS: Heavy = Heavy::new();
+
+/// All processors but one.
+fn turns() -> Arc<Semaphore> {
+    let processors = available_parallelism().map_or(1, usize::from);
+    Arc::new(Semaphore::new(processors.saturating_sub(1).max(1)))
+}
+
+impl Heavy {
+    const fn new() -> Self {
+        Self(LazyLock::new(turns))
+    }
+
+    /// Does `work` elsewhere when its turn comes. What panics there panics here.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> T {
+        // Never closed.
+        let turn = Arc::clone(&self.0).acquire_owned().await;
+        // The turn goes with the work: whoever asked may be gone before it is done.
+        let done = spawn_blocking(move || {
+            let done = work();
+            drop(turn);
+            done
+        });
+        match done.await {
+            Ok(done) => done,
+            Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
+            // The process ends.
+            Err(_) => std::future::pending().await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_processor_is_left_and_the_caller_is_not_held_up() {
+        let heavy = Heavy(LazyLock::new(|| Arc::new(Semaphore::new(2))));
+        let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let here = thread::current().id();
+        let all = (0..20).map(|_| {
+            let (now, most) = (Arc::clone(&now), Arc::clone(&most));
+            heavy.run(move || {
+                most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                thread::yield_now();
+                now.fetch_sub(1, Ordering::SeqCst);
+                thread::current().id()
+            })
+        });
+        for done in futures_util::future::join_all(all).await {
+            assert_ne!(done, here);
+        }
+        assert!(most.load(Ordering::SeqCst) <= 2);
+        assert!(turns().available_permits() >= 1);
+    }
+}

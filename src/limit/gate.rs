@@ -1,0 +1,241 @@
+//! The limits of callers in their order: what they show is counted before anybody looks up whose
+//! it is.
+//!
+//! Looking up a secret costs a query, so one that this process has not met is first counted for the
+//! address that it comes from, and gets that back when it turns out to be somebody's. So whoever
+//! tries secrets is told to wait before they cost anything, and a known caller is never held up by
+//! others behind the same address.
+
+use std::time::Duration;
+
+use chatkeep_core::bus::Bus;
+use chatkeep_core::config::RateLimitConfig;
+use chatkeep_core::id::UserId;
+use chatkeep_core::time::SharedClock;
+use moka::future::Cache;
+use sha2::{Digest as _, Sha256};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::{Address, Limiter, USER_TOPIC, Verdict};
+
+/// What one user may do over all keys and sessions, beside one of them.
+const USER: u32 = 5;
+/// Secrets that are remembered with their users: about 20 MB.
+const KNOWN: u64 = 100_000;
+/// A secret that was not used for this long is looked up like a new one.
+const IDLE: Duration = Duration::from_hours(24);
+
+/// The first thing that a request meets. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    callers: Limiter,
+    users: Limiter,
+    /// The users of secrets, by SHA-256.
+    known: Cache<[u8; 32], UserId>,
+}
+
+/// A request that was let in as far as is known of it.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Whether it may go on, and what its answer says.
+    pub verdict: Verdict,
+    address: String,
+    /// What it showed that can be looked up.
+    secret: Option<Secret>,
+}
+
+#[derive(Clone, Debug)]
+struct Secret {
+    hash: [u8; 32],
+    /// It was counted for its own bucket and its user's already.
+    is_known: bool,
+}
+
+/// What the lookup of a request's secret came to.
+#[derive(Clone, Copy, Debug)]
+pub enum Lookup<'a> {
+    /// It is this user's.
+    Of(&'a UserId),
+    /// It is nobody's.
+    Nobody,
+    /// It could not be looked up.
+    Failed,
+}
+
+impl Gate {
+    /// A gate with limits that all processes on the bus share until `stop`.
+    pub fn new(
+        config: RateLimitConfig,
+        bus: &Bus,
+        clock: &SharedClock,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) -> Self {
+        let limiter = |config, topic| {
+            Limiter::on_topic(config, topic, bus.clone(), clock.clone(), tasks, stop.clone())
+        };
+        Self::build(limiter(config, super::TOPIC), limiter(of_user(config), USER_TOPIC))
+    }
+
+    /// A gate of this process alone.
+    pub fn alone(config: RateLimitConfig, clock: &SharedClock) -> Self {
+        let limiter = |config| Limiter::alone(config, clock.clone());
+        Self::build(limiter(config), limiter(of_user(config)))
+    }
+
+    fn build(callers: Limiter, users: Limiter) -> Self {
+        let known = Cache::builder().max_capacity(KNOWN).time_to_idle(IDLE).build();
+        Self { callers, users, known }
+    }
+
+    /// Counts a request that shows `secret`, or nothing that could be somebody's.
+    pub async fn enter(&self, secret: Option<&str>, address: Address) -> Entry {
+        let address = format!("address:{address}");
+        let hash = secret.map(|secret| <[u8; 32]>::from(Sha256::digest(secret.as_bytes())));
+        let user = match &hash {
+            Some(hash) => self.known.get(hash).await,
+            None => None,
+        };
+        let verdict = match (&hash, &user) {
+            (Some(hash), Some(user)) => self.count(hash, user),
+            _ => self.callers.take(&address),
+        };
+        let is_known = user.is_some();
+        Entry { verdict, address, secret: hash.map(|hash| Secret { hash, is_known }) }
+    }
+
+    /// Completes the count of a request that was let in, once its secret was looked up.
+    pub async fn looked_up(&self, entry: &Entry, lookup: Lookup<'_>) -> Verdict {
+        match (&entry.secret, lookup) {
+            (Some(secret), Lookup::Of(user)) if !secret.is_known => {
+                self.callers.give_back(&entry.address);
+                self.known.insert(secret.hash, user.clone()).await;
+                self.count(&secret.hash, user)
+            }
+            (Some(secret), Lookup::Nobody) if secret.is_known => {
+                // It ended. From now on it costs the address, as any that is nobody's.
+                self.known.invalidate(&secret.hash).await;
+                entry.verdict
+            }
+            _ => entry.verdict,
+        }
+    }
+
+    /// Takes a request off the bucket of a secret and off its user's.
+    fn count(&self, hash: &[u8; 32], user: &UserId) -> Verdict {
+        let own = self.callers.take_bytes(&[b"secret:", &hash[..]].concat());
+        if !own.allowed {
+            return own;
+        }
+        let all = self.users.take(&format!("user:{user}"));
+        if !all.allowed {
+            return all;
+        }
+        Verdict { remaining: own.remaining.min(all.remaining), ..own }
+    }
+}
+
+fn of_user(config: RateLimitConfig) -> RateLimitConfig {
+    let RateLimitConfig { per_minute, burst } = config;
+    RateLimitConfig {
+        per_minute: per_minute.saturating_mul(USER),
+        burst: burst.saturating_mul(USER),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+    use std::sync::Arc;
+
+    use axum::http::HeaderMap;
+    use chatkeep_core::time::{ManualClock, Timestamp};
+
+    use super::*;
+
+    const BURST: u32 = 4;
+
+    fn gate() -> Gate {
+        let clock: SharedClock =
+            Arc::new(ManualClock::new(Timestamp::from_millis(1_767_323_045_678)));
+        Gate::alone(RateLimitConfig { per_minute: 1, burst: BURST }, &clock)
+    }
+
+    fn address(last: u8) -> Address {
+        Address::new(IpAddr::from([192, 0, 2, last]), &HeaderMap::new(), 0)
+    }
+
+    /// Whether a request costs a query, and whether it may go on after that.
+    async fn request(
+        gate: &Gate,
+        secret: &str,
+        from: Address,
+        user: Option<&UserId>,
+    ) -> (bool, bool) {
+        let entry = gate.enter(Some(secret), from).await;
+        if !entry.verdict.allowed {
+            return (false, false);
+        }
+        let lookup = user.map_or(Lookup::Nobody, Lookup::Of);
+        (true, gate.looked_up(&entry, lookup).await.allowed)
+    }
+
+    #[tokio::test]
+    async fn secrets_that_are_tried_stop_costing_queries() {
+        let (gate, user) = (gate(), UserId::from("U1"));
+        assert_eq!(request(&gate, "good", address(1), Some(&user)).await, (true, true));
+        let mut queries = 0;
+        for n in 0..100 {
+            queries += u32::from(request(&gate, &format!("bad{n}"), address(1), None).await.0);
+        }
+        assert_eq!(queries, BURST, "what the good one cost was given back");
+        assert!(!gate.enter(None, address(1)).await.verdict.allowed, "nobody has the same bucket");
+        // Who is known goes on, from there, too; others have their own.
+        assert_eq!(request(&gate, "good", address(1), Some(&user)).await, (true, true));
+        assert_eq!(request(&gate, "bad", address(2), None).await, (true, true));
+    }
+
+    #[tokio::test]
+    async fn a_known_secret_over_its_limit_costs_no_query() {
+        let (gate, user) = (gate(), UserId::from("U1"));
+        for _ in 0..BURST {
+            assert_eq!(request(&gate, "good", address(1), Some(&user)).await, (true, true));
+        }
+        assert_eq!(request(&gate, "good", address(1), Some(&user)).await, (false, false));
+        assert_eq!(request(&gate, "other", address(1), Some(&user)).await, (true, true));
+    }
+
+    #[tokio::test]
+    async fn a_secret_that_ended_costs_its_address() {
+        let (gate, user) = (gate(), UserId::from("U1"));
+        assert_eq!(request(&gate, "good", address(1), Some(&user)).await, (true, true));
+        assert!(request(&gate, "good", address(1), None).await.0);
+        let mut queries = 0;
+        for _ in 0..100 {
+            queries += u32::from(request(&gate, "good", address(1), None).await.0);
+        }
+        assert_eq!(queries, BURST);
+        // A database that is away ends nothing.
+        assert_eq!(request(&gate, "x", address(2), Some(&user)).await, (true, true));
+        let entry = gate.enter(Some("x"), address(2)).await;
+        assert!(gate.looked_up(&entry, Lookup::Failed).await.allowed);
+        assert!(gate.enter(Some("x"), address(2)).await.secret.unwrap().is_known);
+    }
+
+    #[tokio::test]
+    async fn many_keys_of_one_user_have_five_times_as_much_together() {
+        let (gate, user) = (gate(), UserId::from("U1"));
+        let mut granted = 0;
+        for key in 0..50 {
+            for _ in 0..BURST {
+                let secret = format!("key{key}");
+                let from = address(key);
+                granted += u32::from(request(&gate, &secret, from, Some(&user)).await.1);
+            }
+        }
+        assert_eq!(granted, BURST * USER);
+        let other = UserId::from("U2");
+        assert_eq!(request(&gate, "theirs", address(1), Some(&other)).await, (true, true));
+    }
+}

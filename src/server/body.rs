@@ -1,0 +1,112 @@
+//! Bodies on their way: of requests, which have to come fast enough, and of answers, whose end is
+//! the end of the request.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use axum::BoxError;
+use axum::body::{Body, Bytes, HttpBody};
+use chatkeep_core::http::pace::{Pace, TooSlow};
+use hyper::body::{Frame, Incoming, SizeHint};
+use tokio::time::{Sleep, sleep};
+
+use super::connections::UnderWay;
+use super::entry::Entry;
+
+/// The body of a request; it ends with [`TooSlow`] when it comes below the least speed.
+#[derive(Debug)]
+pub(super) struct RequestBody {
+    body: Incoming,
+    pace: Pace,
+    timer: Option<Pin<Box<Sleep>>>,
+    entry: Arc<Entry>,
+}
+
+impl RequestBody {
+    pub(super) fn new(body: Incoming, entry: Arc<Entry>) -> Self {
+        Self { body, pace: Pace::new(entry.config.body), timer: None, entry }
+    }
+}
+
+impl HttpBody for RequestBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = &mut *self;
+        loop {
+            if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(context) {
+                this.timer = None;
+                let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
+                this.pace.advance(Instant::now(), data.map_or(0, Bytes::len) as u64);
+                this.entry.body_ended(false);
+                return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+            }
+            let now = Instant::now();
+            this.pace.wait(now);
+            if this.pace.is_too_slow(now) {
+                this.entry.body_ended(true);
+                return Poll::Ready(Some(Err(TooSlow.into())));
+            }
+            this.entry.await_body();
+            let left = this.pace.left(now).max(Duration::from_millis(1));
+            let timer = this.timer.get_or_insert_with(|| Box::pin(sleep(left)));
+            std::task::ready!(timer.as_mut().poll(context));
+            this.timer = None;
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for RequestBody {
+    fn drop(&mut self) {
+        // A handler that does not want the rest is not held up by it.
+        self.entry.body_ended(false);
+    }
+}
+
+/// The body of an answer.
+#[derive(Debug)]
+pub(super) struct AnswerBody {
+    body: Body,
+    /// Dropped with the body, once all of it was handed to the connection.
+    _under_way: Option<UnderWay>,
+}
+
+impl AnswerBody {
+    pub(super) fn new(body: Body, under_way: Option<UnderWay>) -> Self {
+        Self { body, _under_way: under_way }
+    }
+}
+
+impl HttpBody for AnswerBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

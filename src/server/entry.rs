@@ -1,0 +1,212 @@
+//! One connection as the server sees it: what it is doing, and since when.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use chatkeep_core::config::HttpConfig;
+use chatkeep_core::http::pace::Pace;
+use metrics::counter;
+use tokio::sync::Notify;
+
+use crate::limit::Address;
+
+/// A connection is not closed for want of room before it had this long to show something.
+const CHANCE: Duration = Duration::from_secs(1);
+
+/// Why a connection is ended from this side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The head of its request did not come in time.
+    SlowHead,
+    /// It waited too long for its next request.
+    Idle,
+    /// It takes its answer too slowly.
+    SlowReader,
+    /// Others need its place.
+    Room,
+    /// The server stops.
+    Stop,
+}
+
+/// What a connection is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The head of a request is awaited: of the first one, or some of it came already.
+    Head,
+    /// The next request is awaited.
+    Idle,
+    /// The body of a request is awaited.
+    Body,
+    /// A request is handled, or its answer is on its way.
+    Busy,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) id: u64,
+    /// The address that it is counted for.
+    pub(super) address: Option<Address>,
+    state: Mutex<State>,
+    ended: Notify,
+    pub(super) config: HttpConfig,
+}
+
+#[derive(Debug)]
+struct State {
+    phase: Phase,
+    /// Since when; of a body, since the request came.
+    since: Instant,
+    writing: Pace,
+    end: Option<End>,
+    /// Bytes came since the last request.
+    heard: bool,
+    /// The body of the request came too slowly.
+    slow_body: bool,
+}
+
+impl Entry {
+    pub(super) fn new(id: u64, address: Option<Address>, config: HttpConfig, now: Instant) -> Self {
+        let state = State {
+            phase: Phase::Head,
+            since: now,
+            writing: Pace::new(config.answer),
+            end: None,
+            heard: false,
+            slow_body: false,
+        };
+        Self { id, address, state: Mutex::new(state), ended: Notify::new(), config }
+    }
+
+    /// Waits until the connection is to end.
+    pub(super) async fn ended(&self) -> End {
+        loop {
+            if let Some(end) = self.state().end {
+                return end;
+            }
+            self.ended.notified().await;
+        }
+    }
+
+    /// Notes that a request came.
+    pub(super) fn begin(&self) {
+        let mut state = self.state();
+        (state.phase, state.since) = (Phase::Busy, Instant::now());
+        (state.heard, state.slow_body) = (false, false);
+    }
+
+    /// Notes that a request was answered.
+    pub(super) fn finish(&self) {
+        let mut state = self.state();
+        (state.phase, state.since) = (Phase::Idle, Instant::now());
+    }
+
+    /// Whether a part of a request came that cannot be answered any more.
+    pub(super) fn is_heard(&self) -> bool {
+        self.state().heard
+    }
+
+    /// Notes that bytes came.
+    pub(super) fn hear(&self) {
+        let mut state = self.state();
+        state.heard = true;
+        if state.phase == Phase::Idle {
+            (state.phase, state.since) = (Phase::Head, Instant::now());
+        }
+    }
+
+    /// Notes that the client has to take something before more can be sent.
+    pub(super) fn blocked(&self) {
+        self.state().writing.wait(Instant::now());
+    }
+
+    /// Notes that the client took something.
+    pub(super) fn written(&self, bytes: usize) {
+        self.state().writing.advance(Instant::now(), bytes as u64);
+    }
+
+    /// Notes that the body of the request is awaited.
+    pub(super) fn await_body(&self) {
+        let mut state = self.state();
+        if state.phase == Phase::Busy {
+            state.phase = Phase::Body;
+        }
+    }
+
+    /// Notes that the body of the request is there, or came too slowly.
+    pub(super) fn body_ended(&self, too_slow: bool) {
+        let mut state = self.state();
+        state.slow_body |= too_slow;
+        if state.phase == Phase::Body {
+            state.phase = Phase::Busy;
+        }
+    }
+
+    /// Whether the body of the request came too slowly.
+    pub(super) fn has_slow_body(&self) -> bool {
+        self.state().slow_body
+    }
+
+    pub(super) fn end(&self, end: End) {
+        let mut state = self.state();
+        if state.end.is_none() {
+            state.end = Some(end);
+            counter!("chatkeep_http_closed_total", "reason" => end.name()).increment(1);
+            drop(state);
+            self.ended.notify_one();
+        }
+    }
+
+    pub(super) fn look_after(&self, now: Instant, stopped: Option<Instant>) {
+        let overdue = self.state().overdue(&self.config, now, stopped);
+        if let Some(end) = overdue {
+            self.end(end);
+        }
+    }
+
+    /// How soon it has to make room: the lower, the sooner.
+    pub(super) fn rank(&self, now: Instant) -> Option<(u8, Instant)> {
+        let state = self.state();
+        let had_its_chance = now.saturating_duration_since(state.since) >= CHANCE;
+        let rank = match state.phase {
+            Phase::Head if had_its_chance => 0,
+            Phase::Idle => 1,
+            Phase::Body if had_its_chance => 2,
+            Phase::Head => 3,
+            Phase::Body | Phase::Busy => return None,
+        };
+        Some((rank, state.since))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn overdue(&self, config: &HttpConfig, now: Instant, stopped: Option<Instant>) -> Option<End> {
+        let age = now.saturating_duration_since(self.since);
+        // What was sent before the stop has a moment to arrive.
+        let stopping = stopped.is_some_and(|at| now.saturating_duration_since(at) >= CHANCE);
+        match self.phase {
+            _ if self.writing.is_too_slow(now) => Some(End::SlowReader),
+            Phase::Idle if stopped.is_some() => Some(End::Stop),
+            Phase::Head if stopping => Some(End::Stop),
+            Phase::Idle if age >= config.idle => Some(End::Idle),
+            Phase::Head if age >= config.header => Some(End::SlowHead),
+            _ => None,
+        }
+    }
+}
+
+impl End {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::SlowHead => "slow_head",
+            Self::Idle => "idle",
+            Self::SlowReader => "slow_reader",
+            Self::Room => "room",
+            Self::Stop => "stop",
+        }
+    }
+}

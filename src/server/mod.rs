@@ -1,0 +1,131 @@
+//! The HTTP server: accepts connections, and ends those that cost more than they bring.
+//!
+//! Anybody can open connections and then send nothing, or a byte now and then. So the head of a
+//! request has a time limit, bodies and answers have a least speed (never a whole time: exports,
+//! files and streams of events may take long), and the number of connections is bounded. At the
+//! bound it is not newcomers that are turned away but whoever has shown the least so far: those
+//! without a request, then those that wait idle, then those whose body is still awaited, always
+//! the oldest first. A quarter of all connections is never given to anything but webhooks and
+//! checks of health, so that those find room whatever else goes on.
+
+mod body;
+mod connection;
+mod connections;
+mod entry;
+mod open_files;
+mod socket;
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use chatkeep_core::config::HttpConfig;
+use metrics::{counter, gauge};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{debug, warn};
+
+use connection::Connection;
+use connections::Connections;
+pub(crate) use open_files::room_for;
+
+/// How often connections are looked after.
+const LOOK: Duration = Duration::from_millis(250);
+/// The pause after a connection could not be taken, as when there are too many open files.
+const PAUSE: Duration = Duration::from_millis(50);
+/// The time that ended connections have to go away.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// Serves routes over HTTP/1.1.
+#[derive(Clone, Debug)]
+pub struct Server {
+    router: Router,
+    connections: Arc<Connections>,
+}
+
+impl Server {
+    /// A server of `router`. `behind_proxies` says that the addresses of sockets are those of
+    /// proxies, which have as many connections as they need.
+    pub fn new(router: Router, config: HttpConfig, behind_proxies: bool) -> Self {
+        Self { router, connections: Arc::new(Connections::new(config, behind_proxies)) }
+    }
+
+    /// Takes connections until `stop` is cancelled, then lets requests that are under way finish
+    /// for at most `drain`; what is not finished by then is broken off.
+    ///
+    /// Handlers find the socket's address as `ConnectInfo<SocketAddr>`.
+    pub async fn run(self, listener: TcpListener, stop: CancellationToken, drain: Duration) {
+        let tasks = TaskTracker::new();
+        self.accept(listener, &tasks, &stop).await;
+        tasks.close();
+        let ends = Instant::now() + drain;
+        self.connections.stop();
+        let mut looks = tokio::time::interval(LOOK);
+        loop {
+            tokio::select! {
+                () = tasks.wait() => return,
+                () = tokio::time::sleep_until(ends) => break,
+                _ = looks.tick() => self.connections.look_after(),
+            }
+        }
+        warn!(connections = tasks.len(), "requests were not finished in time and are broken off");
+        self.connections.end_all();
+        // A handler that does not yield cannot be broken off; nobody waits for it.
+        let _ = tokio::time::timeout(FAREWELL, tasks.wait()).await;
+    }
+
+    async fn accept(&self, listener: TcpListener, tasks: &TaskTracker, stop: &CancellationToken) {
+        let mut looks = tokio::time::interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                _ = looks.tick() => {
+                    self.connections.look_after();
+                    #[expect(clippy::cast_precision_loss, reason = "a gauge is an f64")]
+                    gauge!("chatkeep_http_connections").set(self.connections.count() as f64);
+                }
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, peer)) => self.take(stream, peer, tasks, stop),
+                    Err(error) => self.not_accepted(&error).await,
+                }
+            }
+        }
+    }
+
+    fn take(
+        &self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) {
+        let Some(admitted) = self.connections.admit(peer.ip()) else {
+            counter!("chatkeep_http_closed_total", "reason" => "refused").increment(1);
+            return;
+        };
+        if let Err(error) = stream.set_nodelay(true) {
+            debug!(%error, "a connection without TCP_NODELAY");
+        }
+        let connection = Connection { router: self.router.clone(), peer, admitted };
+        tasks.spawn(connection.serve(stream, stop.clone()));
+    }
+
+    /// A connection that is gone before it was taken is nothing; anything else is the machine's
+    /// lack of something, which closing a connection may give back.
+    async fn not_accepted(&self, error: &std::io::Error) {
+        use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+        if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
+            return;
+        }
+        warn!(%error, "a connection could not be taken");
+        self.connections.make_room();
+        tokio::time::sleep(PAUSE).await;
+    }
+}

@@ -1,0 +1,33 @@
+//! Room for connections among the files that the system lets this process open.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tracing::{info, warn};
+
+/// Files that the process needs beside its connections: databases, the index, calls to others.
+const OTHERS: u64 = 512;
+/// However few files there are, so many connections are taken.
+const LEAST: usize = 16;
+
+/// Connections that there is room for, of those `wanted`, after the limit of open files was raised
+/// as far as that is allowed.
+pub(crate) fn room_for(wanted: usize) -> usize {
+    let needed = u64::try_from(wanted).unwrap_or(u64::MAX).saturating_add(OTHERS);
+    let limit = getrlimit(Resource::Nofile);
+    let hard = limit.maximum.unwrap_or(u64::MAX);
+    let mut files = limit.current.unwrap_or(u64::MAX);
+    if files < needed {
+        let raised = needed.min(hard);
+        let current = Some(raised);
+        match setrlimit(Resource::Nofile, Rlimit { current, maximum: limit.maximum }) {
+            Ok(()) => files = raised,
+            Err(error) => warn!(%error, "the limit of open files cannot be raised"),
+        }
+    }
+    let room = usize::try_from(files.saturating_sub(OTHERS).max(files / 2)).unwrap_or(usize::MAX);
+    if room < wanted {
+        let connections = room.max(LEAST);
+        info!(files, connections, "the system allows fewer open files than http.max_connections");
+        return connections;
+    }
+    wanted
+}
