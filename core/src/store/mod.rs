@@ -26,12 +26,14 @@ mod notices;
 mod oauth;
 mod oauth_clients;
 mod other;
+mod purge;
 mod reindexings;
 mod replies;
 mod roles;
 mod sessions;
 mod sightings;
 mod subscriptions;
+mod takebacks;
 mod users;
 mod webhooks;
 
@@ -49,7 +51,7 @@ pub use idempotency::{IdempotencyKey, Repeated};
 pub use keep::{
     ChannelChange, Imported, ImportedMedia, ImportedMessage, ImportedPerson, Kept, Removed,
 };
-pub use keys::{Key, NewKey};
+pub use keys::{KEYS_OF_USER, Key, NewKey, Rotated};
 pub use logins::{LOGIN_TIME, NewLogin, PendingLogin};
 pub use media::{
     BlobClaim, CLAIM, MediaFilter, MediaItem, MediaKept, MediaPage, MediaRecord, MediaStatus,
@@ -58,7 +60,7 @@ pub use media::{
 pub use members::{Member, MemberStatus};
 pub use messages::{Gap, MessageFilter, MessagePage, Order, Sender, StoredMessage};
 pub use notices::UsageNotice;
-pub use oauth::{Grant, NewGrant, NewTokens, Once};
+pub use oauth::{Grant, NewGrant, Tokens};
 pub use oauth_clients::{Consent, OAuthClient};
 pub use reindexings::Reindexing;
 pub use replies::{Claim, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus};
@@ -66,10 +68,12 @@ pub use roles::RoleSet;
 pub use sessions::{NewSession, Session, SignedIn};
 pub use sightings::{Sighting, SightingKind};
 pub use subscriptions::{ChannelUsage, Subscribed, Subscription, UserUsage};
+pub use takebacks::Takeback;
 pub use users::User;
 pub use webhooks::{
-    Attempt, ClaimRoom, ClaimedDelivery, Delivery, DeliveryStatus, DisabledReason, NewWebhook,
-    Next, TEST_EVENT, Told, UntoldWebhook, WEBHOOKS_OF_USER, Webhook, WebhookChange, WebhookQueue,
+    Attempt, ClaimRoom, ClaimedDelivery, Delivery, DeliveryFilter, DeliveryStatus, DisabledReason,
+    NewWebhook, Next, TEST_EVENT, Told, UntoldWebhook, WEBHOOKS_OF_USER, Webhook, WebhookChange,
+    WebhookChanged, WebhookMade, WebhookMaker, WebhookQueue,
 };
 
 use crate::config::Database;

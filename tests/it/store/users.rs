@@ -40,8 +40,8 @@ async fn keys_are_found_by_secret_only(fixture: Fixture) {
     assert!(store.key("ck_secret_1235").await.unwrap().is_none());
     store.touch_key(&found, at(70_000)).await.unwrap();
     assert_eq!(store.keys(&user, None, 9).await.unwrap()[0].last_used_at, Some(at(70_000)));
-    assert!(store.drop_key(&"key_1".into()).await.unwrap());
-    assert!(!store.drop_key(&"key_1".into()).await.unwrap());
+    assert!(store.drop_key(&"key_1".into(), at(9)).await.unwrap());
+    assert!(!store.drop_key(&"key_1".into(), at(9)).await.unwrap());
     assert!(store.key("ck_secret_1234").await.unwrap().is_none());
 }
 

@@ -1,10 +1,16 @@
 //! API keys: only a key's SHA-256 is here, never the key (contract section 2).
 
+mod limits;
+
 use sha2::{Digest as _, Sha256};
 use sqlx::{query, query_as};
 
+pub use self::limits::KEYS_OF_USER;
+use self::limits::{Room, lock_user, room_of};
 use super::db::{Sql, Tx, exec, locking, read, run};
+use super::webhooks::{carry_webhooks, end_webhooks_of};
 use super::{Store, StoreError, parsed};
+use crate::bounds::Bounds;
 use crate::id::{ChannelId, KeyId, UserId};
 use crate::role::Scope;
 use crate::time::Timestamp;
@@ -32,6 +38,30 @@ pub struct Key {
     pub expires_at: Option<Timestamp>,
     /// When it was last used, to the minute.
     pub last_used_at: Option<Timestamp>,
+}
+
+impl Key {
+    /// The bounds of whoever shows it.
+    pub fn bounds(&self) -> Bounds {
+        Bounds {
+            scopes: self.scopes.clone(),
+            channels: self.channels.clone(),
+            not_before: self.not_before,
+            expires_at: self.expires_at,
+        }
+    }
+}
+
+/// What came of rotating a key.
+#[derive(Clone, Debug)]
+pub enum Rotated {
+    /// The new key.
+    Done(Key),
+    /// The user has no such key, or it has expired.
+    NoKey,
+    /// The key was replaced before and works out its overlap only: another successor would be one
+    /// key more than [`KEYS_OF_USER`].
+    TooMany,
 }
 
 /// A key to make.
@@ -67,13 +97,14 @@ struct KeyRow {
     created_at: i64,
     expires_at: Option<i64>,
     last_used_at: Option<i64>,
+    replaced_by: Option<String>,
 }
 
 macro_rules! keys {
     ($rest:literal) => {
         concat!(
             "SELECT key_id, mask, user_id, name, scopes, channel_ids, not_before, created_at,
-                    expires_at, last_used_at FROM api_keys ",
+                    expires_at, last_used_at, replaced_by FROM api_keys ",
             $rest
         )
     };
@@ -89,14 +120,20 @@ const ADD: &str = "
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
 const ONE_OF_USER: Sql = locking!(
     "SELECT key_id, mask, user_id, name, scopes, channel_ids, not_before, created_at, expires_at,
-            last_used_at
+            last_used_at, replaced_by
      FROM api_keys WHERE key_id = $1 AND user_id = $2"
 );
-const EXPIRE: &str = "
+/// It works for the overlap only, and not longer than it did.
+const REPLACE: &str = "
+    UPDATE api_keys SET
+        replaced_by = $3,
+        expires_at = CASE WHEN expires_at IS NULL OR expires_at > $2 THEN $2 ELSE expires_at END
+    WHERE key_id = $1";
+/// What the rotated key itself replaced ends: at most two keys of one line work at a time.
+const END_BEFORE: &str = "
     UPDATE api_keys SET expires_at = $2
-    WHERE key_id = $1 AND (expires_at IS NULL OR expires_at > $2)";
+    WHERE replaced_by = $1 AND user_id = $3 AND (expires_at IS NULL OR expires_at > $2)";
 const DROP: &str = "DELETE FROM api_keys WHERE key_id = $1";
-const DROP_OF_USER: &str = "DELETE FROM api_keys WHERE key_id = $1 AND user_id = $2";
 const USED: &str = "
     UPDATE api_keys SET last_used_at = $2
     WHERE key_id = $1 AND (last_used_at IS NULL OR last_used_at < $3)";
@@ -105,19 +142,25 @@ const USED: &str = "
 const USE_PRECISION_MS: i64 = 60_000;
 
 impl Store {
-    /// Stores a key.
+    /// Stores a key. `false` when the user has [`KEYS_OF_USER`] keys that work already; a key and
+    /// the one that it replaced count as one while both work.
     ///
     /// # Errors
     /// When the database fails or the user is unknown.
-    pub async fn add_key(&self, key: &NewKey<'_>, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn add_key(&self, key: &NewKey<'_>, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
+        lock_user(&mut tx, key.user).await?;
+        if room_of(&mut tx, key.user, now).await? == Room::Full {
+            return Ok(false);
+        }
         add_in(&mut tx, key, now).await?;
-        tx.commit().await
+        tx.commit().await?;
+        Ok(true)
     }
 
     /// Replaces a user's key by one of the same properties with a new id and secret; the old one
-    /// works until `old_until`. Gives the new key; `None` when the user has no such key or it has
-    /// expired.
+    /// works until `old_until`, and one that the old one itself replaced ends now. Webhooks of the
+    /// old key are the new one's from now on.
     ///
     /// # Errors
     /// When the database fails.
@@ -128,18 +171,23 @@ impl Store {
         (id, secret): (&KeyId, &str),
         old_until: Timestamp,
         now: Timestamp,
-    ) -> Result<Option<Key>, StoreError> {
+    ) -> Result<Rotated, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
+        lock_user(tx_ref, user).await?;
         let row: Option<KeyRow> = run!(tx_ref, ONE_OF_USER, |sql, c| query_as(sql)
             .bind(old.as_str())
             .bind(user.as_str())
             .fetch_optional(c))?;
+        let replaced = row.as_ref().is_some_and(|row| row.replaced_by.is_some());
         let Some(key) = row.map(Key::try_from).transpose()? else {
-            return Ok(None);
+            return Ok(Rotated::NoKey);
         };
-        if key.expires_at.is_some_and(|at| at <= now) {
-            return Ok(None);
+        if key.bounds().ended(now) {
+            return Ok(Rotated::NoKey);
+        }
+        if room_of(tx_ref, user, now).await? == Room::Full && replaced {
+            return Ok(Rotated::TooMany);
         }
         let new = NewKey {
             id,
@@ -152,10 +200,13 @@ impl Store {
             expires_at: key.expires_at,
         };
         add_in(tx_ref, &new, now).await?;
-        exec!(tx_ref, query(EXPIRE).bind(old.as_str()).bind(old_until.millis()))?;
+        let (was, is) = (old.as_str(), id.as_str());
+        exec!(tx_ref, query(END_BEFORE).bind(was).bind(now.millis()).bind(user.as_str()))?;
+        exec!(tx_ref, query(REPLACE).bind(was).bind(old_until.millis()).bind(is))?;
+        carry_webhooks(tx_ref, old, id).await?;
         tx.commit().await?;
         let (id, mask) = (id.clone(), mask(secret));
-        Ok(Some(Key { id, mask, created_at: now, last_used_at: None, ..key }))
+        Ok(Rotated::Done(Key { id, mask, created_at: now, last_used_at: None, ..key }))
     }
 
     /// The stored key that `secret` is, expired or not; `None` for an unknown one.
@@ -184,28 +235,45 @@ impl Store {
         rows.into_iter().map(Key::try_from).collect()
     }
 
-    /// Deletes a key. `false` when there is none of that id.
+    /// A user's key, expired or not; `None` when they have none of that id.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn drop_key(&self, id: &KeyId) -> Result<bool, StoreError> {
+    pub async fn key_of(&self, user: &UserId, id: &KeyId) -> Result<Option<Key>, StoreError> {
+        // Nothing is locked by reading: it is the statement of SQLite on both.
+        let row: Option<KeyRow> = read!(self, c => query_as(ONE_OF_USER.sqlite)
+            .bind(id.as_str()).bind(user.as_str()).fetch_optional(c))?;
+        row.map(Key::try_from).transpose()
+    }
+
+    /// Deletes a key, and disables its webhooks. `false` when there is none of that id.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn drop_key(&self, id: &KeyId, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
         let dropped = exec!(tx_ref, query(DROP).bind(id.as_str()))?;
+        end_webhooks_of(tx_ref, id, now).await?;
         tx.commit().await?;
         Ok(dropped > 0)
     }
 
-    /// Deletes a key of that user. `false` when they have none of that id.
+    /// The same of a key of that user.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn drop_key_of(&self, user: &UserId, id: &KeyId) -> Result<bool, StoreError> {
-        let mut tx = self.db.begin().await?;
-        let tx_ref = &mut tx;
-        let dropped = exec!(tx_ref, query(DROP_OF_USER).bind(id.as_str()).bind(user.as_str()))?;
-        tx.commit().await?;
-        Ok(dropped > 0)
+    pub async fn drop_key_of(
+        &self,
+        user: &UserId,
+        id: &KeyId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        // Nobody else's: an id never changes hands.
+        if self.key_of(user, id).await?.is_none() {
+            return Ok(false);
+        }
+        self.drop_key(id, now).await
     }
 
     /// Records that a key was used, at most once a minute.
@@ -245,7 +313,7 @@ async fn add_in(tx: &mut Tx, key: &NewKey<'_>, now: Timestamp) -> Result<(), Sto
 }
 
 /// Of keys and other random secrets. They have 206 bits of randomness, so a plain hash is enough.
-pub(super) fn hash(secret: &str) -> String {
+pub(in crate::store) fn hash(secret: &str) -> String {
     use std::fmt::Write as _;
     let digest = Sha256::digest(secret.as_bytes());
     digest.iter().fold(String::with_capacity(64), |mut hex, byte| {
