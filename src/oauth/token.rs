@@ -58,7 +58,7 @@ pub(super) async fn token(
             return Err(OAuthError::new("unsupported_grant_type", why));
         }
     };
-    Ok(answer(&grant, tokens, oauth.clock.now()))
+    Ok(answer(&grant, &tokens, oauth.clock.now()))
 }
 
 /// Says the same whether there was such a token or not (RFC 7009).
@@ -152,7 +152,7 @@ fn timed(access: String, refresh: String, at: Timestamp) -> Tokens {
     Tokens { access: (access, at.plus(ACCESS_TIME)), refresh: (refresh, at.plus(REFRESH_TIME)) }
 }
 
-fn answer(grant: &Grant, tokens: Tokens, now: Timestamp) -> Response {
+fn answer(grant: &Grant, tokens: &Tokens, now: Timestamp) -> Response {
     let scopes: Vec<_> = grant.scopes.iter().copied().map(Scope::name).collect();
     let answer = json!({
         "access_token": tokens.access.0,

@@ -364,7 +364,8 @@ impl Cast {
                     scopes: &caller.bounds.scopes,
                     channels: caller.bounds.channels.as_deref(),
                     not_before: None,
-                    expires_at: None,
+                    // Before the overlap of a caller's key that was rotated.
+                    expires_at: Some(at(now().millis() + 3_600_000)),
                 };
                 assert!(self.store.add_key(&key, now()).await.unwrap());
                 return id;

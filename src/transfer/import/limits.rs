@@ -42,7 +42,7 @@ pub(super) struct Bounded<R> {
 impl Budget {
     /// For an archive of that many bytes.
     pub(super) fn of_archive(bytes: u64) -> Self {
-        Self::new(bytes.saturating_mul(RATIO).max(FREE).min(EXPANDED))
+        Self::new(bytes.saturating_mul(RATIO).clamp(FREE, EXPANDED))
     }
 
     fn new(whole: u64) -> Self {

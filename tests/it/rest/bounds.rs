@@ -129,6 +129,23 @@ impl World {
         made["webhookId"].as_str().unwrap().to_owned()
     }
 
+    /// What a tool answers that key, whatever that is.
+    async fn tool(&self, key: &str, name: &str, arguments: Value) -> String {
+        let url = format!("http://{}/mcp", self.rest.stack.ground.address);
+        let call = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": name, "arguments": arguments},
+        });
+        let request = self.rest.http.post(url).bearer_auth(format!("ck_{key}")).json(&call);
+        let request = request
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2025-11-25");
+        let answer = send(request).await;
+        let text = String::from_utf8_lossy(&answer.body).into_owned();
+        assert_eq!(answer.status.as_u16(), 200, "{text}");
+        text
+    }
+
     /// Everything that the marks are about.
     async fn happen(&self) {
         let rest = &self.rest;
@@ -260,6 +277,27 @@ async fn nothing_that_is_read_shows_more_than_its_key_may() {
             }
         }
     }
+    // Models ask by another door.
+    for channel in [CHANNEL, ELSEWHERE] {
+        for (tool, arguments) in [
+            ("list_channels", json!({})),
+            ("get_messages", json!({"channelId": channel})),
+            ("search_messages", json!({"query": "mark"})),
+            ("search_messages", json!({"query": "mark", "channelId": channel})),
+            ("get_members", json!({"channelId": channel})),
+        ] {
+            for (name, bounds) in &world.keys {
+                let text = world.tool(name, tool, arguments.clone()).await;
+                for mark in MARKS.iter().filter(|mark| !mark.is_for(bounds)) {
+                    // A refusal repeats what was asked for.
+                    let repeated = arguments["channelId"] == mark.text;
+                    let shown = text.contains(mark.text) && !repeated;
+                    assert!(!shown, "{name} {tool} shows {}: {text}", mark.text);
+                }
+                answers += 1;
+            }
+        }
+    }
     assert!(seen.iter().all(|seen| *seen), "each mark is shown to who may see it: {seen:?}");
     println!("{answers} answers of {} keys", world.keys.len());
 }
@@ -356,7 +394,8 @@ async fn keys_usage_and_coverage_go_by_the_bounds() {
         for beyond in world.keys.iter().filter(|(_, other)| !other.within(bounds)) {
             let path = format!("/keys/key_of_{}", beyond.0);
             world.call(name, Method::DELETE, &path, None).await.refused(404, "not_found");
-            let rotated = world.call(name, Method::POST, &format!("{path}/rotate"), None).await;
+            let rotated =
+                world.call(name, Method::POST, &format!("{path}/rotate"), Some(&json!({}))).await;
             rotated.refused(403, "insufficient_permissions");
         }
     }
@@ -374,14 +413,15 @@ async fn keys_usage_and_coverage_go_by_the_bounds() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_has_at_most_fifty_keys() {
-    let rest = Rest::start(&[]).await;
+    let mut rest = Rest::start(&[]).await;
     let body = json!({"name": "n", "scopes": ["read:messages"]});
     for _ in 1..50 {
         send(rest.post("/keys", &body)).await.ok();
     }
     send(rest.post("/keys", &body)).await.refused(409, "too_many_keys");
     // One may still be replaced; with the overlap of both there is no room for more either.
-    send(rest.post("/keys/key_of_owner/rotate", &json!({}))).await.ok();
+    let next = send(rest.post("/keys/key_of_owner/rotate", &json!({}))).await.ok();
+    rest.stack.use_key(next["key"].as_str().unwrap());
     send(rest.post("/keys", &body)).await.refused(409, "too_many_keys");
     let listed = send(rest.get("/keys?limit=100")).await.ok();
     assert_eq!(listed["keys"].as_array().unwrap().len(), 51);
