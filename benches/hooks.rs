@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use axum::Router;
 use axum::extract::State;
+use chatkeep_core::bounds::Bounds;
 use chatkeep_core::config::Database;
 use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::http::guard::GuardedClient;
@@ -23,9 +24,9 @@ use chatkeep_core::platform::Bots;
 use chatkeep_core::signing;
 use chatkeep_core::store::{
     ChannelChange, HappeningKind, NewWebhook, Sighting, SightingKind, Store, StoreError, Told,
-    WebhookChange,
+    WebhookChange, WebhookMaker,
 };
-use chatkeep_core::time::{Clock as _, SystemClock, Timestamp};
+use chatkeep_core::time::{Clock as _, SystemClock};
 use chatkeep_workers::notifier::{Bodies, Notifier, NotifierSettings};
 use harness::postgres::Postgres;
 use harness::scratch;
@@ -42,7 +43,7 @@ const BODY: usize = 600;
 struct Fixed;
 
 impl Bodies for Fixed {
-    async fn body(&self, _: &Told, _: Option<Timestamp>) -> Result<Option<Vec<u8>>, StoreError> {
+    async fn body(&self, _: &Told, _: &Bounds) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(Some(vec![b'x'; BODY]))
     }
 }
@@ -152,7 +153,8 @@ async fn prepare(store: &Store, address: SocketAddr) -> Result<()> {
             channels: None,
             enabled: true,
         };
-        let new = NewWebhook { id: &id, user: &user, secret: &secret, change, not_before: None };
+        let maker = WebhookMaker { key: None, bounds: &Bounds::full() };
+        let new = NewWebhook { id: &id, user: &user, secret: &secret, change, maker };
         store.add_webhook(&new, now).await?;
     }
     let messages = (0..MESSAGES).map(|n| ChannelChange {

@@ -4,10 +4,11 @@
 
 use std::collections::HashMap;
 
+use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, MessageId, UserId, WebhookId};
 use chatkeep_core::plan::Usage;
 use chatkeep_core::store::{Happening, HappeningKind, Store, StoreError, TEST_EVENT, Told};
-use chatkeep_core::time::Timestamp;
+use chatkeep_core::time::SharedClock;
 use chatkeep_workers::notifier::Bodies;
 
 use crate::view::{EventData, EventView, MemberView, MessageView, WebhookBody};
@@ -18,22 +19,25 @@ type Messages = HashMap<(ChannelId, MessageId), MessageView>;
 #[derive(Clone, Debug)]
 pub(crate) struct Teller {
     pub(crate) store: Store,
+    /// Tells whether bounds have ended.
+    pub(crate) clock: SharedClock,
 }
 
 impl Teller {
-    /// What happened, in order, as somebody may know it who may read nothing from before
-    /// `not_before`.
+    /// What happened, in order, and of it only what is within the bounds.
     pub(crate) async fn events(
         &self,
         happenings: Vec<Happening>,
-        not_before: Option<Timestamp>,
+        bounds: &Bounds,
     ) -> Result<Vec<EventView>, StoreError> {
-        let told: Vec<_> = happenings.into_iter().map(told).collect();
+        let now = self.clock.now();
+        let told = happenings.into_iter().map(told);
+        let told: Vec<_> = told.filter(|told| bounds.admit(&told.subject(), now).is_ok()).collect();
         let messages = self.messages_of(&told).await?;
         let mut events = Vec::with_capacity(told.len());
         for told in told {
             let Some(kind) = told.kind else { continue };
-            let Some(data) = self.data(kind, &told, &messages, not_before).await? else {
+            let Some(data) = self.data(kind, &told, &messages, bounds).await? else {
                 continue;
             };
             events.push(EventView { id: told.id, kind, timestamp: told.at, data });
@@ -64,7 +68,7 @@ impl Teller {
         kind: HappeningKind,
         told: &Told,
         messages: &Messages,
-        not_before: Option<Timestamp>,
+        bounds: &Bounds,
     ) -> Result<Option<EventData>, StoreError> {
         let channel_id = told.channel.clone();
         let (Some(channel), Some(subject)) = (&channel_id, &told.subject) else {
@@ -75,8 +79,8 @@ impl Teller {
         };
         if kind.is_about_message() {
             let key = (channel.clone(), MessageId::from(subject.as_str()));
-            let readable =
-                |message: &&MessageView| not_before.is_none_or(|from| message.timestamp >= from);
+            // An edit of today may be of a message of long ago.
+            let readable = |message: &&MessageView| bounds.reads(message.timestamp);
             let message = messages.get(&key).filter(readable).cloned();
             return Ok(message.map(|message| EventData {
                 channel_id,
@@ -108,30 +112,30 @@ impl Teller {
         }))
     }
 
-    /// What is sent to a webhook; nothing when what it is about is gone.
+    /// What is sent to a webhook of these bounds; nothing when what it is about is gone, or beyond
+    /// them.
     pub(crate) async fn webhook_body(
         &self,
         told: &Told,
-        not_before: Option<Timestamp>,
+        bounds: &Bounds,
     ) -> Result<Option<WebhookBody>, StoreError> {
+        if bounds.admit(&told.subject(), self.clock.now()).is_err() {
+            return Ok(None);
+        }
         let Some(kind) = told.kind else {
             let webhook_id = told.detail.as_deref().map(WebhookId::from);
             let data = EventData { webhook_id, ..EventData::default() };
             return Ok(Some(WebhookBody { kind: TEST_EVENT, timestamp: told.at, data }));
         };
         let messages = self.messages_of(std::slice::from_ref(told)).await?;
-        let data = self.data(kind, told, &messages, not_before).await?;
+        let data = self.data(kind, told, &messages, bounds).await?;
         Ok(data.map(|data| WebhookBody { kind: kind.name(), timestamp: told.at, data }))
     }
 }
 
 impl Bodies for Teller {
-    async fn body(
-        &self,
-        told: &Told,
-        not_before: Option<Timestamp>,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
-        let body = self.webhook_body(told, not_before).await?;
+    async fn body(&self, told: &Told, bounds: &Bounds) -> Result<Option<Vec<u8>>, StoreError> {
+        let body = self.webhook_body(told, bounds).await?;
         Ok(body.map(|body| serde_json::to_vec(&body)).transpose()?)
     }
 }

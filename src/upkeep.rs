@@ -15,6 +15,18 @@ const BEAT: Duration = Duration::from_secs(30);
 const PURGE: Duration = Duration::from_mins(10);
 /// How often replies that a dead process left behind are looked for.
 const SWEEP: Duration = Duration::from_mins(1);
+/// How often it is looked for keys that ended, whose webhooks end with them.
+const END: Duration = Duration::from_secs(30);
+/// Keys removed in one transaction.
+const KEYS: u32 = 500;
+/// What was replied is known for so long: longer than a backtest looks back, and than any platform
+/// delivers an event again.
+const REPLIES: Duration = Duration::from_hours(24 * 400);
+/// Usage notices are known for so long.
+const NOTICES: Duration = Duration::from_hours(24 * 400);
+/// That the platform was asked about a person is known for so long, twice the time after which it
+/// is asked again.
+const CHECKS: Duration = Duration::from_hours(48);
 /// A reply that has been going out for longer than this will never be finished.
 const ABANDONED: Duration = Duration::from_mins(5);
 
@@ -68,6 +80,30 @@ impl Upkeep<'_> {
     pub(crate) fn purge_happenings(&self, age: Duration) {
         self.every(PURGE, "cannot remove old happenings", move |store, now| async move {
             while store.purge_happenings(earlier(now, age)).await? > 0 {}
+            Ok(())
+        });
+    }
+
+    /// Webhooks whose key ended.
+    pub(crate) fn end_webhooks(&self) {
+        self.every(END, "cannot look for webhooks whose key ended", |store, now| async move {
+            loop {
+                let ended = store.end_webhooks(now).await?;
+                if ended.is_empty() {
+                    return Ok(());
+                }
+                info!(?ended, "webhooks were disabled: their keys ended");
+            }
+        });
+    }
+
+    /// Rows that only served for a while: ended keys, replies, notices, questions to the platform.
+    pub(crate) fn purge_rows(&self) {
+        self.every(PURGE, "cannot remove old rows", |store, now| async move {
+            while store.purge_keys(KEYS, now).await? > 0 {}
+            while store.purge_replies(earlier(now, REPLIES)).await? > 0 {}
+            while store.purge_notices(earlier(now, NOTICES)).await? > 0 {}
+            while store.purge_membership_checks(earlier(now, CHECKS)).await? > 0 {}
             Ok(())
         });
     }

@@ -139,6 +139,22 @@ impl fmt::Debug for ReplyToken {
     }
 }
 
+/// What an event is about, as far as it can be told without decoding it: for events that wait
+/// outside of the store, and whose content goes when it is taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// The channel that it happened in.
+    pub channel: ChannelId,
+    /// The id of a 1:1 chat for while another bot has the plain one ([`ChannelId::chat_with`]).
+    pub chat: ChannelId,
+    /// The message whose content it holds.
+    pub message: Option<MessageId>,
+    /// Who did it.
+    pub author: Option<UserId>,
+    /// When it happened, by the platform's clock.
+    pub at: Timestamp,
+}
+
 /// A chat event in the domain's words.
 #[derive(Clone, Debug)]
 pub struct Event {

@@ -2,6 +2,7 @@
 
 pub mod assistant;
 pub mod blobs;
+pub mod bounds;
 pub mod bus;
 pub mod config;
 pub mod event;

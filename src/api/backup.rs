@@ -40,7 +40,8 @@ pub(super) struct DeletedView {
 #[serde(rename_all = "camelCase")]
 pub(super) struct CoverageView {
     channel_id: ChannelId,
-    /// When keeping began; null when nobody ever subscribed.
+    /// When keeping began, or since when the key may read if that is later; null when nobody ever
+    /// subscribed.
     since: Option<Timestamp>,
     /// When the oldest and the newest kept message were sent.
     first_message_at: Option<Timestamp>,
@@ -82,14 +83,7 @@ pub(super) async fn coverage(
     State(api): State<Api>,
     access: ChannelAccess<Member, ReadMessages>,
 ) -> Result<Json<CoverageView>, ApiError> {
-    let mut coverage = api.store.coverage(&access.channel).await?;
-    if let Some(from) = access.not_before() {
-        coverage.gaps.retain(|gap| gap.to.is_none_or(|to| to >= from));
-        coverage.messages = coverage
-            .messages
-            .filter(|(_, last)| *last >= from)
-            .map(|(first, last)| (first.max(from), last));
-    }
+    let coverage = api.store.coverage(&access.channel, access.not_before()).await?;
     Ok(Json(CoverageView::new(access.channel, coverage)))
 }
 

@@ -24,6 +24,8 @@ pub(crate) enum ApiError {
     InvalidKey,
     /// 403: the key's scopes do not cover the operation.
     InsufficientPermissions,
+    /// 403: the same, of something that the request asks for in that field.
+    InsufficientFor { field: &'static str },
     /// 403: not a member, role too low, no such channel. Which one is not told.
     PermissionDenied,
     /// 404.
@@ -145,7 +147,7 @@ impl ApiError {
             Self::InvalidKey => {
                 (StatusCode::UNAUTHORIZED, "invalid_api_key", "Invalid or missing API key")
             }
-            Self::InsufficientPermissions => {
+            Self::InsufficientPermissions | Self::InsufficientFor { .. } => {
                 (StatusCode::FORBIDDEN, "insufficient_permissions", "Insufficient permissions")
             }
             Self::PermissionDenied => {
@@ -189,6 +191,7 @@ impl IntoResponse for ApiError {
         let (status, code, error) = self.parts();
         let (field, retry_after) = match self {
             Self::Invalid { field, .. } => (field, None),
+            Self::InsufficientFor { field } => (Some(field.into()), None),
             Self::RateLimited { retry_after } => (None, Some(retry_after)),
             _ => (None, None),
         };

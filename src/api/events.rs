@@ -47,10 +47,10 @@ pub(super) async fn list(
     let channels = api.store.channels_of(&caller.user, caller.channels(), None, CHANNELS).await?;
     let channels: Vec<_> = channels.into_iter().map(|channel| channel.id).collect();
     let reader =
-        FeedReader { user: &caller.user, channels: &channels, not_before: caller.not_before };
+        FeedReader { user: &caller.user, channels: &channels, not_before: caller.not_before() };
     let after: Place = after.unwrap_or_default();
     let feed = api.store.happenings(reader, after, query.limit.0).await?;
-    let events = api.teller().events(feed.happenings, caller.not_before).await?;
+    let events = api.teller().events(feed.happenings, &caller.bounds).await?;
     let next_cursor = cursor::encode(LIST, &feed.next).ok_or(ApiError::Internal)?;
     let next = feed.more.then(|| next_cursor.clone());
     Ok(Page { body: EventList { events, next_cursor, has_more: feed.more }, next })

@@ -58,6 +58,7 @@ pub(super) async fn messages(
         format,
         from: query.from.max(access.not_before()),
         to: query.to,
+        not_before: access.not_before(),
         zone: channel.time_zone.parse().unwrap_or(Tz::UTC),
         media: MediaLinks::None,
     };

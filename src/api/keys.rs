@@ -6,14 +6,15 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, KeyId};
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::{Key, NewKey};
+use chatkeep_core::store::{Key, NewKey, Rotated};
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::auth::{Caller, Credential, ManageKeys, Scoped};
+use super::auth::{Caller, ManageKeys, Scoped};
 use super::cursor::{Page, Window};
 use super::error::ApiError;
 use super::extract::{Body, Paging, Path, Query};
@@ -23,12 +24,21 @@ use super::{Api, input, random};
 
 /// Characters of a key's name, at most.
 const NAME: usize = 100;
+/// Keys read at a time.
+const PAGE: u32 = 500;
 /// Channels that one key may be bound to, at most.
 const CHANNELS: usize = 1_000;
 /// A rotated key works this long unless the caller says otherwise.
 const OVERLAP: Duration = Duration::from_hours(24);
 /// And at most this long, in seconds: 30 days.
 const MAX_OVERLAP: u64 = 2_592_000;
+
+/// The user has as many keys as a user may have.
+const TOO_MANY: ApiError = ApiError::Refused {
+    status: StatusCode::CONFLICT,
+    code: "too_many_keys",
+    error: "A user has at most 50 keys that work: delete one first",
+};
 
 /// `GET /api/keys`.
 #[derive(Serialize, ToSchema)]
@@ -123,8 +133,7 @@ pub(super) async fn list(
     Query(paging): Query<Paging>,
 ) -> Result<Page<Keys>, ApiError> {
     let window = Window::open("keys", paging.limit, paging.cursor.as_deref())?;
-    let mut keys =
-        api.store.keys(&access.caller.user, window.after.as_ref(), window.wanted()).await?;
+    let mut keys = api.keys_within(&access.caller, window.after.as_ref(), window.wanted()).await?;
     let next = window.cut(&mut keys, |key| (key.created_at, key.id.clone()));
     let keys = keys.into_iter().map(KeyView::from).collect();
     Ok(Page { body: Keys { keys, next_cursor: next.clone() }, next })
@@ -148,7 +157,9 @@ pub(super) async fn make(
         not_before: wanted.not_before,
         expires_at: wanted.expires_at,
     };
-    api.store.add_key(&key, now).await?;
+    if !api.store.add_key(&key, now).await? {
+        return Err(TOO_MANY);
+    }
     let stored = api.store.key(&secret).await?.ok_or(ApiError::Internal)?;
     Ok(Made(MadeKey::new(stored, secret, None)))
 }
@@ -164,7 +175,9 @@ pub(super) async fn rotate(
         let why = format!("overlapSeconds is at most {MAX_OVERLAP}");
         return Err(ApiError::invalid("overlapSeconds", why));
     }
-    if !access.caller.is_unbounded() && !access.caller.is(&path.key) {
+    let known = api.key_of(&access.caller, &path.key).await?;
+    // A bounded caller does not learn which keys there are beyond its bounds.
+    if known.is_none() && !Bounds::full().within(&access.caller.bounds) {
         return Err(ApiError::InsufficientPermissions);
     }
     let now = api.clock.now();
@@ -172,7 +185,11 @@ pub(super) async fn rotate(
     let (id, secret) = (KeyId::new(random::key_id()), random::api_key());
     let user = &access.caller.user;
     let rotated = api.store.rotate_key(user, &path.key, (&id, &secret), until, now).await?;
-    let key = rotated.ok_or(ApiError::NotFound)?;
+    let key = match rotated {
+        Rotated::Done(key) => key,
+        Rotated::NoKey => return Err(ApiError::NotFound),
+        Rotated::TooMany => return Err(TOO_MANY),
+    };
     let until = key.expires_at.map_or(until, |end| end.min(until));
     Ok(Made(MadeKey::new(key, secret, Some(until))))
 }
@@ -182,10 +199,39 @@ pub(super) async fn remove(
     access: Scoped<ManageKeys>,
     Path(path): Path<KeyPath>,
 ) -> Result<Json<Success>, ApiError> {
-    if api.store.drop_key_of(&access.caller.user, &path.key).await? {
+    let known = api.key_of(&access.caller, &path.key).await?.ok_or(ApiError::NotFound)?;
+    if api.store.drop_key_of(&access.caller.user, &known.id, api.clock.now()).await? {
         Ok(Success::answer())
     } else {
         Err(ApiError::NotFound)
+    }
+}
+
+impl Api {
+    /// The caller's key of that id, unless it reaches beyond what the caller showed: then it is as
+    /// unknown as another person's.
+    async fn key_of(&self, caller: &Caller, id: &KeyId) -> Result<Option<Key>, ApiError> {
+        let key = self.store.key_of(&caller.user, id).await?;
+        Ok(key.filter(|key| key.bounds().within(&caller.bounds)))
+    }
+
+    /// The caller's keys that do not reach beyond what the caller showed, from after `after`, at
+    /// most `wanted`.
+    async fn keys_within(
+        &self,
+        caller: &Caller,
+        after: Option<&(Timestamp, KeyId)>,
+        wanted: u32,
+    ) -> Result<Vec<Key>, ApiError> {
+        let (mut found, mut after) = (Vec::new(), after.cloned());
+        while found.len() < wanted as usize {
+            let page = self.store.keys(&caller.user, after.as_ref(), PAGE).await?;
+            let Some(last) = page.last() else { break };
+            after = Some((last.created_at, last.id.clone()));
+            found.extend(page.into_iter().filter(|key| key.bounds().within(&caller.bounds)));
+        }
+        found.truncate(wanted as usize);
+        Ok(found)
     }
 }
 
@@ -214,7 +260,7 @@ impl KeyBody {
                 scopes.push(scope);
             }
         }
-        if !scopes.iter().all(|scope| caller.has(*scope)) {
+        if !scopes.iter().all(|scope| caller.bounds.has(*scope)) {
             return Err(ApiError::InsufficientPermissions);
         }
         let channels = self.channel_ids.map(channels_of).transpose()?;
@@ -226,8 +272,8 @@ impl KeyBody {
         if self.expires_at.is_some_and(|at| at <= now) {
             return Err(ApiError::invalid("expiresAt", "expiresAt must be in the future"));
         }
-        let not_before = self.not_before.max(caller.not_before);
-        let ends = self.expires_at.into_iter().chain(caller.expires_at).min();
+        let not_before = self.not_before.max(caller.not_before());
+        let ends = self.expires_at.into_iter().chain(caller.bounds.expires_at).min();
         Ok(Wanted { name, scopes, channels, not_before, expires_at: ends })
     }
 }
@@ -238,20 +284,6 @@ fn channels_of(ids: Vec<String>) -> Result<Vec<ChannelId>, ApiError> {
         return Err(ApiError::invalid("channelIds", why));
     }
     ids.into_iter().map(|id| input::channel_id("channelIds", id)).collect()
-}
-
-impl Caller {
-    /// Whether it may see everything that its user may.
-    fn is_unbounded(&self) -> bool {
-        self.expires_at.is_none()
-            && self.channels().is_none()
-            && self.not_before.is_none()
-            && Scope::ALL.iter().all(|scope| self.has(*scope))
-    }
-
-    fn is(&self, key: &KeyId) -> bool {
-        matches!(&self.credential, Credential::Key(id) if id == key)
-    }
 }
 
 impl MadeKey {

@@ -31,7 +31,7 @@ pub(super) struct Me {
     created_at: Timestamp,
 }
 
-/// `GET /api/usage`.
+/// `GET /api/usage`: of a key that is bound to channels, what these use of the quota.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Usage)]
 #[serde(rename_all = "camelCase")]
@@ -75,7 +75,8 @@ pub(super) async fn usage(
     caller: Caller,
 ) -> Result<Timed<UsageView, UsageContent>, ApiError> {
     let user = user(&api, &caller).await?;
-    let usage = api.store.usage(&user.id).await?;
+    let mut usage = api.store.usage(&user.id).await?;
+    usage.channels.retain(|channel| caller.bounds.sees(&channel.channel));
     let total = Usage::new(usage.total(), user.plan);
     let channels = usage.channels.into_iter().map(|channel| {
         let view = ChannelUsageView {

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::store::{Gap, MessageFilter, Order, StoredMessage};
@@ -125,7 +126,7 @@ pub(crate) async fn page(
     }
     let (messages, next) = match &query.around {
         Some(around) if filter.after.is_none() => {
-            let around = api.place(&access.channel, around, access.not_before()).await?;
+            let around = api.place(&access.channel, around, &access.caller.bounds).await?;
             api.around(&access.channel, &filter, around).await?
         }
         _ => {
@@ -133,7 +134,8 @@ pub(crate) async fn page(
             (page.messages, page.next)
         }
     };
-    let gaps = api.store.gaps(&access.channel, filter.from, filter.to).await?;
+    let bounds = &access.caller.bounds;
+    let gaps = api.gaps(bounds, &access.channel, filter.from, filter.to).await?;
     let next = next.and_then(|(at, id)| cursor::encode(&binding, &(at.millis(), id)));
     Ok(MessagePage { messages, gaps, next })
 }
@@ -144,7 +146,7 @@ pub(super) async fn one(
     Path(path): Path<MessagePath>,
 ) -> Result<Json<MessageView>, ApiError> {
     let message = api.store.message(&access.channel, &path.message).await?;
-    let readable = |m: &StoredMessage| access.not_before().is_none_or(|from| m.sent_at >= from);
+    let readable = |m: &StoredMessage| access.caller.bounds.reads(m.sent_at);
     Ok(Json(message.filter(readable).ok_or(ApiError::NotFound)?.into()))
 }
 
@@ -162,18 +164,31 @@ impl Api {
         Ok((midnight(zone, date).ok_or_else(wrong)?, midnight(zone, next).ok_or_else(wrong)?))
     }
 
+    /// The gaps of a channel that touch the given time, as far as the bounds go back.
+    pub(crate) async fn gaps(
+        &self,
+        bounds: &Bounds,
+        channel: &ChannelId,
+        from: Option<Timestamp>,
+        to: Option<Timestamp>,
+    ) -> Result<Vec<Gap>, ApiError> {
+        let from = from.max(bounds.not_before);
+        let gaps = self.store.gaps(channel, from, to).await?;
+        Ok(gaps.into_iter().filter_map(|gap| gap.since(bounds.not_before)).collect())
+    }
+
     /// What `around` names.
     async fn place(
         &self,
         channel: &ChannelId,
         around: &str,
-        not_before: Option<Timestamp>,
+        bounds: &Bounds,
     ) -> Result<Place, ApiError> {
         if let Some(time) = Timestamp::parse(around) {
             return Ok((time, MessageId::new("")));
         }
         let message = self.store.message(channel, &MessageId::from(around)).await?;
-        let readable = message.filter(|m| not_before.is_none_or(|from| m.sent_at >= from));
+        let readable = message.filter(|m| bounds.reads(m.sent_at));
         readable.map(|message| (message.sent_at, message.id)).ok_or(ApiError::NotFound)
     }
 

@@ -106,7 +106,7 @@ pub struct Api {
 impl Api {
     /// Tells what happened.
     fn teller(&self) -> Teller {
-        Teller { store: self.store.clone() }
+        Teller { store: self.store.clone(), clock: Arc::clone(&self.clock) }
     }
 }
 

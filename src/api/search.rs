@@ -231,7 +231,7 @@ impl Api {
             utc_offset,
             channels,
             people,
-            from: query.from.max(caller.not_before),
+            from: query.from.max(caller.not_before()),
             to: query.to,
             sender: query.sender_id,
             kind: query.kind,

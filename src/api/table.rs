@@ -25,7 +25,13 @@ pub(super) fn routes() -> Routes {
 fn account(routes: Routes) -> Routes {
     routes
         .get("/me", me::me, text("get_me", Account, "The caller"))
-        .get("/usage", me::usage, text("get_usage", Account, "What the caller's channels use"))
+        .get(
+            "/usage",
+            me::usage,
+            text("get_usage", Account, "What the caller's channels use").more(
+                "With a key that is bound to channels, only these channels and their sum.",
+            ),
+        )
         .get(
             "/me/notices",
             me::notices,
@@ -53,7 +59,10 @@ fn account(routes: Routes) -> Routes {
             events::list,
             text("list_events", Events, "What happened, in order").more(
                 "Start without a cursor, go on with `nextCursor` for as long as `hasMore` is \
-                 true, then ask again with it after a while.",
+                 true, then ask again with it after a while. Each kind needs its scope: `message.*` \
+                 `read:messages`, `member.*` `read:members`, `file.*` and `media.*` `read:media`, \
+                 `endpoint.disabled` `manage:webhooks`; what is about the whole account is told to \
+                 keys that are not bound to channels.",
             ),
         )
 }

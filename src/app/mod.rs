@@ -297,6 +297,8 @@ impl App {
         }
         if self.duties.roles.contains(&Role::Worker) {
             upkeep.purge_happenings(self.config.api.keep_events);
+            upkeep.end_webhooks();
+            upkeep.purge_rows();
             upkeep.sweep_replies();
             upkeep.scrub();
         }

@@ -118,7 +118,7 @@ impl Starter<'_> {
 
     fn clear_graves(&self) {
         let (store, bus) = (self.app.store.clone(), self.app.bus.clone());
-        let graves = Graves { store, bus };
+        let graves = Graves::new(store, bus, Arc::clone(&self.app.clock));
         self.tasks.spawn(graves.run(self.stop.clone()));
     }
 
@@ -133,7 +133,7 @@ impl Starter<'_> {
         let (app, config) = (self.app, &self.app.config.webhooks);
         let store = app.store.clone();
         let notifier = Notifier {
-            bodies: Teller { store: store.clone() },
+            bodies: Teller { store: store.clone(), clock: Arc::clone(&app.clock) },
             store,
             http: GuardedClient::new(config.allow_private)?,
             bots: app.bots.clone(),

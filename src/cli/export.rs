@@ -101,6 +101,7 @@ impl Args {
             format,
             from: time("--from", &self.from)?,
             to: time("--to", &self.to)?,
+            not_before: None,
             zone,
             media: MediaLinks::None,
         })

@@ -123,8 +123,8 @@ async fn read(
             .and_then(|channel| Zone::parse(&channel.time_zone))
             .unwrap_or(Zone::UTC),
     };
-    let (blobs, trial) = (Some(&blobs), args.dry_run);
-    let import = Import { store, trial, blobs, clock, channel, form, zone };
+    let (blobs, trial, max_file) = (Some(&blobs), args.dry_run, context.config.media.max_bytes);
+    let import = Import { store, trial, blobs, clock, channel, form, zone, max_file };
     let stop = on_signal()?;
     let summary = stop.run_until_cancelled(import.run(&args.file, watch)).await;
     if let Some(bar) = bar {
@@ -235,6 +235,7 @@ impl Args {
             println!("{} media files stored", summary.files);
         }
         for (count, what) in [
+            (summary.files_too_large, "media files left out: larger than media.max_bytes"),
             (summary.erased, "left out because they or their sender were erased"),
             (summary.happened, "lines tell what happened in the chat (joined, left, unsent …)"),
             (summary.not_understood, "lines not understood"),

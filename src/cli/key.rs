@@ -3,7 +3,7 @@
 use anyhow::bail;
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::{Key, NewKey};
+use chatkeep_core::store::{KEYS_OF_USER, Key, NewKey};
 use chatkeep_core::time::Timestamp;
 
 use super::{Context, table};
@@ -15,7 +15,7 @@ const PAGE: u32 = 500;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
-    /// Makes a key and prints it, once.
+    /// Makes a key and prints it, once; a user has at most 50 that work.
     Create(Create),
     /// Lists a user's keys.
     List {
@@ -26,7 +26,7 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Deletes a key; it stops working at once.
+    /// Deletes a key; it stops working at once, and its webhooks are disabled.
     Revoke {
         /// The key's id (`key_…`), as `list` shows it.
         id: String,
@@ -102,8 +102,14 @@ async fn create(context: &Context, wanted: &Create) -> anyhow::Result<()> {
         not_before,
         expires_at,
     };
-    store.add_key(&key, context.clock.now()).await?;
+    let made = store.add_key(&key, context.clock.now()).await?;
     store.close().await;
+    if !made {
+        bail!(
+            "{user} has {KEYS_OF_USER} keys that work, and a user has no more; `chatkeep key \
+             revoke` deletes one"
+        );
+    }
     eprintln!("{id}: keep the key, it is not shown again");
     println!("{secret}");
     Ok(())
@@ -153,7 +159,7 @@ async fn list(context: &Context, user: &UserId, json: bool) -> anyhow::Result<()
 
 async fn revoke(context: &Context, id: &KeyId) -> anyhow::Result<()> {
     let store = context.store().await?;
-    let known = store.drop_key(id).await?;
+    let known = store.drop_key(id, context.clock.now()).await?;
     store.close().await;
     if !known {
         bail!("there is no key {id}");

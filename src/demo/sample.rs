@@ -101,7 +101,7 @@ impl Sample {
             expires_at: None,
         };
         for old in store.keys(&owner, None, MANY).await?.iter().filter(|key| key.name == KEY_NAME) {
-            store.drop_key(&old.id).await?;
+            store.drop_key(&old.id, clock.now()).await?;
         }
         store.add_key(&new, clock.now()).await?;
         let group = group.chat_id.into();

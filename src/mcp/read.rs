@@ -75,7 +75,7 @@ pub(super) async fn hits(
     caller: Caller,
     asked: SearchMessages,
 ) -> Result<Answer, ApiError> {
-    let access = Scoped::<ReadMessages>::of(caller)?;
+    let access = Scoped::<ReadMessages>::of(api, caller)?;
     if asked.query.contains('\0') {
         return Err(ApiError::invalid("query", "it holds U+0000"));
     }
@@ -102,10 +102,7 @@ pub(super) async fn hits(
         page
     };
     let gaps = match &query.channel_id {
-        Some(channel) => {
-            let from = query.from.max(access.caller.not_before);
-            api.store.gaps(channel, from, query.to).await?
-        }
+        Some(channel) => api.gaps(&access.caller.bounds, channel, query.from, query.to).await?,
         None => Vec::new(),
     };
     Answer::new(sheet_of_hits(sheet, page, &gaps))

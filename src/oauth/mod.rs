@@ -36,6 +36,8 @@ pub(crate) const SCOPES: [Scope; 2] = [Scope::ReadMessages, Scope::ReadMembers];
 
 /// How an access token begins, which tells it from an API key.
 const ACCESS: &str = "cka_";
+/// How a refresh token begins.
+const REFRESH: &str = "ckr_";
 
 /// A code is exchanged by the program at once.
 const CODE_TIME: Duration = Duration::from_mins(2);

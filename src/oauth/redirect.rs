@@ -6,22 +6,13 @@ use url::{Host, Url};
 /// Characters of an address, at most.
 const MAX: usize = 1000;
 
-/// Schemes that stand for something in the browser itself.
-const NOT_PROGRAMS: [&str; 11] = [
-    "javascript",
-    "data",
-    "vbscript",
-    "file",
-    "blob",
-    "about",
-    "filesystem",
-    "ftp",
-    "ws",
-    "wss",
-    "view-source",
-];
+/// Schemes of known programs that are older than the rule that a program's own scheme is a domain
+/// of its maker, reversed. Any other scheme without a dot may be the browser's or the system's own
+/// (`feed:`, `jar:`, `intent:`, `javascript:`), and no list of these is ever complete.
+const KNOWN_PROGRAMS: [&str; 3] = ["cursor", "vscode", "vscode-insiders"];
 
-/// An address that a program may name: https, http on this machine, or a scheme of its own.
+/// An address that a program may name: https, http on this machine, or a scheme of its own that is
+/// a reversed domain (RFC 8252, section 7.1).
 pub(super) fn acceptable(address: &str) -> bool {
     let Ok(url) = Url::parse(address) else {
         return false;
@@ -29,10 +20,18 @@ pub(super) fn acceptable(address: &str) -> bool {
     let scheme = match url.scheme() {
         "https" => url.has_host(),
         "http" => is_loopback(&url),
-        own => !NOT_PROGRAMS.contains(&own),
+        own => is_reversed_domain(own) || KNOWN_PROGRAMS.contains(&own),
     };
     let plain = url.fragment().is_none() && url.username().is_empty() && url.password().is_none();
     scheme && plain && address.len() <= MAX && address.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// Whether a scheme is at least two names with dots between, such as `com.example.app`.
+fn is_reversed_domain(scheme: &str) -> bool {
+    let name = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    scheme.contains('.') && scheme.split('.').all(name)
 }
 
 /// Whether `asked` is one of the addresses that a program named. On this machine the port may
@@ -104,6 +103,9 @@ mod tests {
             "http://localhost/callback",
             "http://[::1]:1/x?y=z",
             "cursor://anysphere.cursor/oauth",
+            "com.example.app:/oauth",
+            "com.example.app://oauth/back",
+            "org.example.my-app:/x?y=z",
         ] {
             assert!(acceptable(address), "{address}");
         }
@@ -116,6 +118,22 @@ mod tests {
             "/path",
             "",
             "https://a/ b",
+            "feed:https://a/",
+            "jar:https://a/!/",
+            "intent://a#Intent;scheme=https;end",
+            "intent://a/",
+            "myapp://back",
+            "ftp://a/",
+            "file:///etc/passwd",
+            "blob:https://a/x",
+            "vbscript:x",
+            "view-source:https://a/",
+            "about:blank",
+            "ms-settings:x",
+            "com..app:/x",
+            ".app:/x",
+            "app.:/x",
+            "a+b.c:/x",
         ] {
             assert!(!acceptable(address), "{address}");
         }

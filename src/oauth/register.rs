@@ -33,7 +33,8 @@ pub(super) async fn register(
         || addresses.len() > MAX_ADDRESSES
         || !addresses.iter().all(|one| acceptable(one))
     {
-        let why = "redirect_uris must be https, http on the own machine, or of an own scheme";
+        let why = "redirect_uris must be https, http on the own machine, or of an own scheme that \
+                   is a reversed domain, such as com.example.app";
         return Err(OAuthError::new("invalid_redirect_uri", why));
     }
     let id = secret("ckp_");

@@ -1,5 +1,9 @@
 //! Codes and refresh tokens for access tokens. Programs are public: what proves them is the code
 //! verifier, and that each refresh token serves once.
+//!
+//! The tokens that follow a refresh token are made of it and of a seed in the store, so that the
+//! same ones can be answered to a request that is repeated at once, although neither the store nor
+//! whoever has the old token alone could tell them.
 
 use axum::Json;
 use axum::body::Bytes;
@@ -9,13 +13,18 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::{Grant, NewTokens, Once};
+use chatkeep_core::store::{Grant, Tokens};
+use chatkeep_core::time::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::error::OAuthError;
-use super::{ACCESS, ACCESS_TIME, Inner, OAuth, REFRESH_TIME, secret};
+use super::{ACCESS, ACCESS_TIME, Inner, OAuth, REFRESH, REFRESH_TIME, secret};
+use crate::api::random;
+
+/// Letters of a seed.
+const SEED: usize = 40;
 
 /// What a program sends; it may send more.
 #[derive(Deserialize)]
@@ -41,7 +50,7 @@ pub(super) async fn token(
 ) -> Result<Response, OAuthError> {
     let asked: Result<Request, _> = serde_urlencoded::from_bytes(&form);
     let asked = asked.map_err(|_| OAuthError::request("It must be a form, each field once"))?;
-    let grant = match asked.grant_type.as_deref() {
+    let (grant, tokens) = match asked.grant_type.as_deref() {
         Some("authorization_code") => oauth.by_code(&asked).await?,
         Some("refresh_token") => oauth.by_refresh(&asked).await?,
         _ => {
@@ -49,10 +58,7 @@ pub(super) async fn token(
             return Err(OAuthError::new("unsupported_grant_type", why));
         }
     };
-    if asked.resource.is_some_and(|resource| resource != grant.resource) {
-        return Err(OAuthError::new("invalid_target", "The consent is for another resource"));
-    }
-    oauth.issue(&grant).await
+    Ok(answer(&grant, &tokens, oauth.clock.now()))
 }
 
 /// Says the same whether there was such a token or not (RFC 7009).
@@ -66,49 +72,94 @@ pub(super) async fn revoke(
     Ok(StatusCode::OK)
 }
 
+impl Request {
+    /// Whether the consent is this program's, and for what it asks.
+    fn fits(&self, grant: &Grant) -> Result<(), OAuthError> {
+        if self.client_id.as_ref() != Some(&grant.client_id) {
+            return Err(OAuthError::grant());
+        }
+        if self.resource.as_ref().is_some_and(|resource| *resource != grant.resource) {
+            return Err(OAuthError::new("invalid_target", "The consent is for another resource"));
+        }
+        Ok(())
+    }
+
+    /// The same, and whether the verifier is the one of the challenge.
+    fn proves(&self, grant: &Grant, verifier: &str) -> Result<(), OAuthError> {
+        self.fits(grant)?;
+        let proof = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
+        let proven = grant.challenge.as_deref() == Some(&proof);
+        if proven && self.redirect_uri == grant.redirect_uri {
+            Ok(())
+        } else {
+            Err(OAuthError::grant())
+        }
+    }
+}
+
 impl Inner {
-    async fn by_code(&self, asked: &Request) -> Result<Grant, OAuthError> {
+    async fn by_code(&self, asked: &Request) -> Result<(Grant, Tokens), OAuthError> {
         let (Some(code), Some(verifier)) = (&asked.code, &asked.code_verifier) else {
             return Err(OAuthError::request("code and code_verifier are needed"));
         };
-        let grant = self.take(Once::Code, code, asked).await?;
-        let proof = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
-        let proven = grant.challenge.as_deref() == Some(&proof);
-        if !proven || asked.redirect_uri != grant.redirect_uri {
-            return Err(OAuthError::grant());
-        }
-        Ok(grant)
+        let now = self.clock.now();
+        let tokens = timed(secret(ACCESS), secret(REFRESH), now);
+        let mut refusal = OAuthError::grant();
+        let admit = |grant: &Grant| noted(&mut refusal, asked.proves(grant, verifier));
+        let grant = self.store.exchange_code(code, admit, &tokens, now).await?;
+        grant.map(|grant| (grant, tokens)).ok_or(refusal)
     }
 
-    async fn by_refresh(&self, asked: &Request) -> Result<Grant, OAuthError> {
+    async fn by_refresh(&self, asked: &Request) -> Result<(Grant, Tokens), OAuthError> {
         let Some(token) = &asked.refresh_token else {
             return Err(OAuthError::request("refresh_token is needed"));
         };
-        self.take(Once::Refresh, token, asked).await
-    }
-
-    /// The consent, if it is this program's.
-    async fn take(&self, kind: Once, secret: &str, asked: &Request) -> Result<Grant, OAuthError> {
-        let grant = self.store.take_grant(kind, secret, self.clock.now()).await?;
-        let own = grant.filter(|grant| asked.client_id.as_ref() == Some(&grant.client_id));
-        own.ok_or(OAuthError::grant())
-    }
-
-    async fn issue(&self, grant: &Grant) -> Result<Response, OAuthError> {
-        let (now, access, refresh) = (self.clock.now(), secret(ACCESS), secret("ckr_"));
-        let tokens = NewTokens {
-            access: (&access, now.plus(ACCESS_TIME)),
-            refresh: (&refresh, now.plus(REFRESH_TIME)),
+        let mut refusal = OAuthError::grant();
+        let admit = |grant: &Grant| noted(&mut refusal, asked.fits(grant));
+        let seed = random::text(SEED);
+        let make = |seed: &str, at| {
+            timed(successor(ACCESS, seed, token), successor(REFRESH, seed, token), at)
         };
-        self.store.add_tokens(&grant.id, &tokens).await?;
-        let scopes: Vec<_> = grant.scopes.iter().copied().map(Scope::name).collect();
-        let answer = json!({
-            "access_token": access,
-            "token_type": "Bearer",
-            "expires_in": ACCESS_TIME.as_secs(),
-            "refresh_token": refresh,
-            "scope": scopes.join(" "),
-        });
-        Ok(Json(answer).into_response())
+        let now = self.clock.now();
+        let next = self.store.refresh_grant(token, admit, (&seed, make), now).await?;
+        next.ok_or(refusal)
     }
+}
+
+/// Whether it fits; when it does not, why is kept.
+fn noted(refusal: &mut OAuthError, fits: Result<(), OAuthError>) -> bool {
+    match fits {
+        Ok(()) => true,
+        Err(why) => {
+            *refusal = why;
+            false
+        }
+    }
+}
+
+/// The token of that kind that follows a refresh token under a seed.
+fn successor(kind: &str, seed: &str, token: &str) -> String {
+    let mut digest = Sha256::new();
+    for part in ["chatkeep token", kind, seed, token] {
+        digest.update((part.len() as u64).to_be_bytes());
+        digest.update(part);
+    }
+    format!("{kind}{}", URL_SAFE_NO_PAD.encode(digest.finalize()))
+}
+
+/// Tokens that were given at that time.
+fn timed(access: String, refresh: String, at: Timestamp) -> Tokens {
+    Tokens { access: (access, at.plus(ACCESS_TIME)), refresh: (refresh, at.plus(REFRESH_TIME)) }
+}
+
+fn answer(grant: &Grant, tokens: &Tokens, now: Timestamp) -> Response {
+    let scopes: Vec<_> = grant.scopes.iter().copied().map(Scope::name).collect();
+    let answer = json!({
+        "access_token": tokens.access.0,
+        "token_type": "Bearer",
+        "expires_in": tokens.access.1.since(now).as_secs(),
+        "refresh_token": tokens.refresh.0,
+        "scope": scopes.join(" "),
+    });
+    Json(answer).into_response()
 }

@@ -1,8 +1,9 @@
 //! Exports for spreadsheets (RFC 4180).
 //!
 //! The text begins with a byte order mark: without one, spreadsheets read Chinese, Japanese and
-//! Thai as something else. A cell that a spreadsheet would take for a formula gets an apostrophe
-//! in front, so that nothing anybody wrote in a chat runs on opening the file.
+//! Thai as something else. What a spreadsheet would take for a formula gets an apostrophe in front,
+//! at the beginning of a cell and of every line in it, for some programs make a cell of each line;
+//! so nothing anybody wrote in a chat runs on opening the file.
 
 use std::borrow::Cow;
 
@@ -103,14 +104,34 @@ fn shown(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// A cell that no spreadsheet takes for a formula. Numbers stay numbers.
+/// What formulas begin with, in full width, too, as Chinese and Japanese keyboards write them.
+const FORMULAS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+/// What ends a line somewhere.
+const LINE_ENDS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+
+/// A cell of which no spreadsheet takes any line for a formula. Numbers stay numbers.
 fn guarded(cell: &str) -> Cow<'_, str> {
-    let risky = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    if risky && cell.parse::<f64>().is_err() {
-        Cow::Owned(format!("'{cell}"))
-    } else {
-        Cow::Borrowed(cell)
+    let risky = |c: char| FORMULAS.contains(&c) || c == '\t';
+    if is_number(cell) || !cell.contains(|c| risky(c) || LINE_ENDS.contains(&c)) {
+        return Cow::Borrowed(cell);
     }
+    let mut safe = String::with_capacity(cell.len() + 8);
+    let mut begins = true;
+    for c in cell.chars() {
+        // A line's end at the very beginning hides what comes behind it from those who look.
+        if begins && (risky(c) || (safe.is_empty() && LINE_ENDS.contains(&c))) {
+            safe.push('\'');
+        }
+        begins = LINE_ENDS.contains(&c);
+        safe.push(c);
+    }
+    Cow::Owned(safe)
+}
+
+/// Whether it is nothing but a number in digits.
+fn is_number(cell: &str) -> bool {
+    let digits = |c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-' | 'e' | 'E');
+    cell.chars().all(digits) && cell.parse::<f64>().is_ok()
 }
 
 #[cfg(test)]
@@ -119,11 +140,30 @@ mod tests {
 
     #[test]
     fn formulas_are_text() {
-        for cell in ["=1+1", "+HYPERLINK()", "-2+3", "@SUM(A1)", "\t=1", "\r=1"] {
+        for cell in ["=1+1", "+HYPERLINK()", "-2+3", "@SUM(A1)", "\t=1", "-inf", "+NaN"] {
             assert_eq!(guarded(cell), format!("'{cell}"));
         }
-        for cell in ["", "a=b", "-25.5", "+1", "早安", "'quoted'"] {
+        for cell in ["＝1+1", "＋1", "－2＋3", "＠SUM(A1)"] {
+            assert_eq!(guarded(cell), format!("'{cell}"));
+        }
+        for cell in ["", "a=b", "-25.5", "+1", "早安", "'quoted'", "two\nlines", "1e5"] {
             assert_eq!(guarded(cell), cell);
+        }
+    }
+
+    #[test]
+    fn lines_inside_a_cell_are_text_too() {
+        for (cell, safe) in [
+            ("\r=1", "'\r'=1"),
+            ("\n=1", "'\n'=1"),
+            ("hi\n=cmd|' /C calc'!A0", "hi\n'=cmd|' /C calc'!A0"),
+            ("a\r\n@b\r+c\n\n-d", "a\r\n'@b\r'+c\n\n'-d"),
+            ("a\n＝b", "a\n'＝b"),
+            ("a\u{2028}=b", "a\u{2028}'=b"),
+            ("a\n-1", "a\n'-1"),
+            ("a\n\t=1", "a\n'\t=1"),
+        ] {
+            assert_eq!(guarded(cell), safe);
         }
     }
 

@@ -26,6 +26,8 @@ pub(crate) struct Export {
     pub(crate) from: Option<Timestamp>,
     /// Sent before this.
     pub(crate) to: Option<Timestamp>,
+    /// Nothing of before this is known to whoever reads it, gaps included.
+    pub(crate) not_before: Option<Timestamp>,
     /// Where days begin and which times a page shows.
     pub(crate) zone: Tz,
     /// Where the page finds media files.
@@ -108,11 +110,12 @@ impl Work {
     }
 
     async fn begin(&mut self) -> Result<Bytes, TransferError> {
-        let Export { format, from, to, zone, .. } = self.export;
+        let Export { format, from, to, not_before, zone, .. } = self.export;
+        let gaps = self.store.gaps(&self.channel, from, to).await?;
         let head = Head {
             channel: self.store.channel(&self.channel).await?,
             id: self.channel.as_str().to_owned(),
-            gaps: self.store.gaps(&self.channel, from, to).await?,
+            gaps: gaps.into_iter().filter_map(|gap| gap.since(not_before)).collect(),
             zone,
         };
         let writer = Writer::new(format, head, self.export.media.clone());

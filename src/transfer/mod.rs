@@ -57,6 +57,14 @@ pub(crate) enum TransferError {
     /// An archive that no export made.
     #[error("there is no messages.jsonl in {}", .0.display())]
     NoMessages(std::path::PathBuf),
+    /// A file beyond the limits of an import.
+    #[error("{} is too large to import: {why}", .path.display())]
+    TooLarge {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Which limit it is beyond.
+        why: String,
+    },
     /// A file of another kind.
     #[error("{} is neither an export of chatkeep nor text exported by the LINE app", .0.display())]
     Unreadable(std::path::PathBuf),

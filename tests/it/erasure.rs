@@ -19,7 +19,7 @@ use crate::harness::scratch;
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
 use crate::stack::{DEADLINE, Parts, Stack};
-use crate::store::{Fixture, said, unsent};
+use crate::store::{Fixture, at, delete_before, erase_person, said, unsent};
 
 /// Files under a folder that hold these bytes.
 fn holding(folder: &Path, text: &str) -> Vec<String> {
@@ -65,14 +65,20 @@ async fn no_file_holds_what_was_taken_back() {
 
 /// A message's event on its way, which a stage then gives up on.
 async fn bury(bus: &Bus, message: &str) {
+    let text = json!({"type": "text", "id": message, "text": "a secret"});
+    bury_event(bus, message, "U1", text).await;
+}
+
+/// The same of any message of that person.
+async fn bury_event(bus: &Bus, event: &str, user: &str, message: serde_json::Value) {
     let raw = json!({
-        "type": "message", "mode": "active", "timestamp": 10, "webhookEventId": message,
-        "source": {"type": "group", "groupId": "C1", "userId": "U1"},
-        "message": {"type": "text", "id": message, "text": "a secret"},
+        "type": "message", "mode": "active", "timestamp": 10, "webhookEventId": event,
+        "source": {"type": "group", "groupId": "C1", "userId": user},
+        "message": message,
     });
     let envelope = Envelope {
         v: Envelope::VERSION,
-        id: message.into(),
+        id: event.into(),
         platform: PlatformKind::Line,
         bot: "main".to_owned(),
         channel: Some("C1".into()),
@@ -94,14 +100,39 @@ async fn dead_letters_are_dropped(bus: Bus) {
         bury(&bus, message).await;
         fixture.keep(&[said("C1", message, 10, "a secret")], 11).await;
     }
-    let graves = Graves { store: fixture.store.clone(), bus: bus.clone() };
+    let clock = Arc::new(SystemClock);
+    let mut graves = Graves::new(fixture.store.clone(), bus.clone(), clock.clone());
     assert_eq!(graves.clear().await, Ok(0));
     fixture.keep(&[unsent("C1", "regretted", 12)], 13).await;
     assert_eq!(graves.clear().await, Ok(1));
     assert_eq!(graves.clear().await, Ok(0));
-    let left = bus.dead_letters(10).await.unwrap();
-    let left: Vec<_> = left.iter().map(|letter| letter.message_id.as_str()).collect();
-    assert_eq!(left, ["line:main:stays"]);
+    assert_eq!(left(&bus).await, ["stays"]);
+
+    // Of somebody of whom nothing was ever kept; one letter cannot even be decoded.
+    let text = json!({"type": "text", "id": "never kept", "text": "a secret"});
+    bury_event(&bus, "of the erased", "U2", text).await;
+    bury_event(&bus, "broken", "U2", json!({"id": 7, "text": ["a secret"]})).await;
+    assert_eq!(graves.clear().await, Ok(0));
+    let (channel, erased) = ("C1".into(), "U2".into());
+    erase_person(&fixture.store, &channel, &erased, at(20), at(21)).await;
+    assert_eq!(graves.clear().await, Ok(2));
+    assert_eq!(left(&bus).await, ["stays"]);
+    // One that comes after all that, and is read by another process.
+    let text = json!({"type": "text", "id": "late", "text": "a secret"});
+    bury_event(&bus, "late", "U2", text).await;
+    let mut other = Graves::new(fixture.store.clone(), bus.clone(), clock);
+    assert_eq!(other.clear().await, Ok(1));
+    assert_eq!(graves.clear().await, Ok(0));
+
+    delete_before(&fixture.store, &channel, at(30), at(31)).await;
+    assert_eq!(graves.clear().await, Ok(1));
+    assert!(left(&bus).await.is_empty());
+}
+
+async fn left(bus: &Bus) -> Vec<String> {
+    let letters = bus.dead_letters(10).await.unwrap();
+    let ids = letters.iter().map(|letter| letter.message_id.trim_start_matches("line:main:"));
+    ids.map(str::to_owned).collect()
 }
 
 #[tokio::test]

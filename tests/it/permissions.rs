@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 
 use chatkeep::api::{Need, RouteInfo, Tag, catalogue};
 use chatkeep_core::assistant::RuleDraft;
+use chatkeep_core::bounds::Bounds;
 use chatkeep_core::config::Database;
 use chatkeep_core::id::{ChannelId, KeyId, RuleId, UserId, WebhookId};
 use chatkeep_core::role::{Role, Scope};
 use chatkeep_core::signing;
 use chatkeep_core::store::{
     HappeningKind, JobKind, NewChannelJob, NewKey, NewWebhook, RuleChange, SightingKind, Store,
-    WebhookChange,
+    WebhookChange, WebhookMade, WebhookMaker,
 };
 use chatkeep_core::time::Timestamp;
 use reqwest::{Client, StatusCode};
@@ -39,7 +40,7 @@ struct Caller {
     valid: bool,
     user: UserId,
     key: KeyId,
-    scopes: Vec<Scope>,
+    bounds: Bounds,
     /// Whether the key may see the channel.
     sees: bool,
     /// What they may in the channel; guest for nothing.
@@ -123,7 +124,7 @@ fn operation(id: &str) -> Option<Operation> {
 }
 
 fn webhook_operation(id: &str) -> Option<Operation> {
-    let webhook = || json!({"url": "https://example.org/", "events": ["member.left"]});
+    let webhook = || json!({"url": "https://example.org/", "events": ["backup.paused"]});
     let (query, body, has) = match id {
         "list_webhooks" => ("", Value::Null, "/webhooks"),
         "create_webhook" => ("", webhook(), "/secret"),
@@ -156,7 +157,7 @@ fn expected(route: &RouteInfo, caller: &Caller, own: bool) -> Refusal {
         return UNKNOWN;
     }
     match route.need {
-        Need::Scope(scope) | Need::Channel { scope, .. } if !caller.scopes.contains(&scope) => {
+        Need::Scope(scope) | Need::Channel { scope, .. } if !caller.bounds.has(scope) => {
             LACKS_SCOPE
         }
         Need::Channel { .. } if !caller.sees || caller.channel != CHANNEL => DENIED,
@@ -258,7 +259,12 @@ impl Cast {
             not_before: None,
             expires_at: shape.expires_at,
         };
-        let scopes = shape.scopes.clone();
+        let bounds = Bounds {
+            scopes: shape.scopes.clone(),
+            channels: shape.channels.clone(),
+            not_before: None,
+            expires_at: shape.expires_at,
+        };
         let sees = shape.channels.as_ref().is_none_or(|only| only.contains(&CHANNEL.into()));
         self.store.add_key(&key, at(1)).await.unwrap();
         let known = self.store.member(&CHANNEL.into(), &user).await.unwrap().is_some();
@@ -269,7 +275,7 @@ impl Cast {
             subscribed: ["Uowner", "Uleft"].contains(&user.as_str()),
             user,
             key: id,
-            scopes,
+            bounds,
             sees,
             role,
             known,
@@ -322,7 +328,7 @@ impl Cast {
         self.last().valid = false;
         self.add("deleted", "Uowner", Role::Owner, Shape::default()).await;
         self.last().valid = false;
-        assert!(self.store.drop_key(&"key_deleted".into()).await.unwrap());
+        assert!(self.store.drop_key(&"key_deleted".into(), now()).await.unwrap());
         for (name, header) in [
             ("no-key", None),
             ("basic", Some("Basic Y2tfb3duZXI6")),
@@ -362,12 +368,14 @@ impl Cast {
                     secret: id.as_str(),
                     user: &caller.user,
                     name: "gone soon",
-                    scopes: &[Scope::ReadMedia],
-                    channels: None,
+                    // Within what the caller may: others are as good as none.
+                    scopes: &caller.bounds.scopes,
+                    channels: caller.bounds.channels.as_deref(),
                     not_before: None,
-                    expires_at: None,
+                    // Before the overlap of a caller's key that was rotated.
+                    expires_at: Some(at(now().millis() + 3_600_000)),
                 };
-                self.store.add_key(&key, now()).await.unwrap();
+                assert!(self.store.add_key(&key, now()).await.unwrap());
                 return id;
             }
             _ => {}
@@ -388,14 +396,14 @@ impl Cast {
             // Nobody is called in this test.
             url: "https://hooks.invalid/",
             description: "",
-            events: &[HappeningKind::MemberLeft],
+            events: &[HappeningKind::BackupPaused],
             channels: Some(if caller.sees { &channels } else { &elsewhere }),
             enabled: true,
         };
         let secret = signing::secret([1; 32]);
-        let (user, not_before) = (&caller.user, None);
-        let new = NewWebhook { id: &id, user, secret: &secret, change, not_before };
-        assert!(self.store.add_webhook(&new, now()).await.unwrap());
+        let maker = WebhookMaker { key: None, bounds: &caller.bounds };
+        let new = NewWebhook { id: &id, user: &caller.user, secret: &secret, change, maker };
+        assert_eq!(self.store.add_webhook(&new, now()).await.unwrap(), WebhookMade::Done);
         let event = format!("evt_test_{id}");
         let number = self.store.test_webhook(&id, &event, now()).await.unwrap();
         format!("dlv_{}", number.unwrap())

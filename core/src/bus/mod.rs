@@ -262,7 +262,20 @@ impl Bus {
     /// # Errors
     /// When the bus cannot be reached.
     pub async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, BusError> {
-        on!(self, bus => bus.dead_letters(limit).await)
+        self.dead_letters_after(None, limit).await
+    }
+
+    /// Dead letters from after the one of that id, oldest first, at most `limit`; the letter itself
+    /// may be gone. `None`: from the oldest on.
+    ///
+    /// # Errors
+    /// When the bus cannot be reached.
+    pub async fn dead_letters_after(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<DeadLetter>, BusError> {
+        on!(self, bus => bus.dead_letters(after, limit).await)
     }
 
     /// One dead letter.

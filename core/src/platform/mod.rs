@@ -18,7 +18,7 @@ pub use directory::Directory;
 pub use error::{DecodeError, PlatformError};
 use futures_util::stream::BoxStream;
 
-use crate::event::{ChannelRef, Envelope, Event, PlatformKind, ReplyToken};
+use crate::event::{ChannelRef, Envelope, Event, PlatformKind, ReplyToken, Trace};
 use crate::id::{MessageId, UserId};
 
 /// A boxed future, so that platforms can be kept as trait objects.
@@ -35,6 +35,14 @@ pub type SharedPlatform = Arc<dyn Platform>;
 pub fn decode(envelope: Envelope) -> Result<Event, DecodeError> {
     match envelope.platform {
         PlatformKind::Line => line::decode(envelope),
+    }
+}
+
+/// Returns what an envelope is about, whether or not it can be decoded; `None` when it holds nothing
+/// that anybody said, or belongs to no chat.
+pub fn trace(envelope: &Envelope) -> Option<Trace> {
+    match envelope.platform {
+        PlatformKind::Line => line::trace(envelope),
     }
 }
 

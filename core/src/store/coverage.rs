@@ -61,10 +61,12 @@ const QUOTA: &str = "
     ORDER BY from_at";
 const OUTAGES: &str =
     "SELECT from_at, to_at FROM outages WHERE from_at < $2 AND to_at >= $1 ORDER BY from_at";
-const BOUNDS: &str = "SELECT MIN(sent_at), MAX(sent_at) FROM messages WHERE channel_id = $1";
+const BOUNDS: &str = "
+    SELECT MIN(sent_at), MAX(sent_at) FROM messages WHERE channel_id = $1 AND sent_at >= $2";
 const LOST: &str = "
     SELECT status, reason, COUNT(*) FROM media
     WHERE channel_id = $1 AND status IN ('skipped', 'failed', 'expired')
+      AND COALESCE(sent_at, created_at) >= $2
     GROUP BY status, reason ORDER BY status, reason";
 
 const ALIVE: Sql = locking!("SELECT alive_at FROM heartbeat WHERE id = 1");
@@ -99,27 +101,33 @@ pub(super) async fn note(
 }
 
 impl Store {
-    /// What is kept of a channel, and what is not.
+    /// What is kept of a channel, and what is not; of both only what is not before `start`, for
+    /// who may know nothing older.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn coverage(&self, channel: &ChannelId) -> Result<Coverage, StoreError> {
-        let c = channel.as_str();
+    pub async fn coverage(
+        &self,
+        channel: &ChannelId,
+        start: Option<Timestamp>,
+    ) -> Result<Coverage, StoreError> {
+        let (c, from) = (channel.as_str(), start.map_or(i64::MIN, Timestamp::millis));
         let (oldest, newest): (Option<i64>, Option<i64>) =
-            read!(self, conn => query_as(BOUNDS).bind(c).fetch_one(conn))?;
+            read!(self, conn => query_as(BOUNDS).bind(c).bind(from).fetch_one(conn))?;
         let lost: Vec<(String, Option<String>, i64)> =
-            read!(self, conn => query_as(LOST).bind(c).fetch_all(conn))?;
+            read!(self, conn => query_as(LOST).bind(c).bind(from).fetch_all(conn))?;
         let (retention_days, retained_from) = self.retention(channel).await?;
         let media = |(status, reason, count)| LostMedia { status, reason, count };
+        let gaps = self.gaps(channel, start, None).await?;
         Ok(Coverage {
-            since: since(&self.presence(channel).await?),
+            since: since(&self.presence(channel).await?).and_then(|since| Some(since).max(start)),
             messages: oldest
                 .zip(newest)
                 .map(|(from, to)| (Timestamp::from_millis(from), Timestamp::from_millis(to))),
-            gaps: self.gaps(channel, None, None).await?,
+            gaps: gaps.into_iter().filter_map(|gap| gap.since(start)).collect(),
             media: lost.into_iter().map(media).collect(),
             retention_days,
-            retained_from,
+            retained_from: retained_from.filter(|until| start.is_none_or(|start| *until > start)),
         })
     }
 

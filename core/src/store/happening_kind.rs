@@ -1,6 +1,9 @@
 //! The kinds of what happens: their names on every surface.
 
+use crate::bounds::Subject;
+use crate::id::ChannelId;
 use crate::plan::UsageStatus;
+use crate::role::Scope;
 
 /// The kinds of what happens (contract section 7).
 #[derive(
@@ -88,6 +91,41 @@ impl HappeningKind {
                 | Self::FileUploaded
                 | Self::MediaFailed
         )
+    }
+
+    /// The scope that being told of it needs; `None` for what any
+    /// credential may know.
+    pub const fn scope(self) -> Option<Scope> {
+        match self {
+            Self::MessageReceived | Self::MessageEdited | Self::MessageUnsent => {
+                Some(Scope::ReadMessages)
+            }
+            Self::MemberJoined | Self::MemberLeft => Some(Scope::ReadMembers),
+            Self::FileUploaded | Self::MediaFailed => Some(Scope::ReadMedia),
+            // Ids of webhooks are for those who may deal with webhooks.
+            Self::EndpointDisabled => Some(Scope::ManageWebhooks),
+            Self::BackupPaused
+            | Self::BackupResumed
+            | Self::UsageWarning
+            | Self::UsageCritical
+            | Self::UsageExceeded => None,
+        }
+    }
+
+    /// Whether it is about its user's account with all channels together, and not about one.
+    pub const fn is_about_account(self) -> bool {
+        matches!(
+            self,
+            Self::UsageWarning | Self::UsageCritical | Self::UsageExceeded | Self::EndpointDisabled
+        )
+    }
+
+    /// What it is for [`crate::bounds::Bounds::admit`], in that channel.
+    pub const fn subject(self, channel: Option<&ChannelId>) -> Subject<'_> {
+        match channel {
+            Some(channel) => Subject::of_channel(channel, self.scope()),
+            None => Subject::of_account(self.scope()),
+        }
     }
 
     /// What reaching that usage is called; nothing for going back to OK.

@@ -32,11 +32,13 @@ mod oauth_clients;
 mod other;
 mod ownership;
 mod processes;
+mod purge;
 mod replies;
 mod roles;
 mod sessions;
 mod sightings;
 mod subscriptions;
+mod takebacks;
 mod users;
 mod uses;
 mod webhooks;
@@ -61,7 +63,7 @@ pub use idempotency::{IdempotencyClaim, IdempotencyKey, Repeated};
 pub use keep::{
     ChannelChange, Imported, ImportedMedia, ImportedMessage, ImportedPerson, Kept, Removed,
 };
-pub use keys::{Key, NewKey};
+pub use keys::{KEYS_OF_USER, Key, NewKey, Rotated};
 pub use logins::{LOGIN_TIME, NewLogin, PendingLogin};
 pub use media::{
     BlobClaim, CLAIM, MediaFilter, MediaItem, MediaKept, MediaPage, MediaRecord, MediaStatus,
@@ -70,7 +72,7 @@ pub use media::{
 pub use members::{Member, MemberStatus};
 pub use messages::{Gap, MessageFilter, MessagePage, Order, Sender, StoredMessage};
 pub use notices::UsageNotice;
-pub use oauth::{Grant, NewGrant, NewTokens, Once};
+pub use oauth::{Grant, NewGrant, Tokens};
 pub use oauth_clients::{Consent, OAuthClient};
 pub use ownership::{BotChannels, Standing};
 pub use processes::{NewProcess, ProcessRecord, ReplicaCheck};
@@ -79,10 +81,12 @@ pub use roles::RoleSet;
 pub use sessions::{NewSession, Session, SignedIn};
 pub use sightings::{Sighting, SightingKind};
 pub use subscriptions::{ChannelUsage, Subscribed, Subscription, UserUsage};
+pub use takebacks::Takeback;
 pub use users::User;
 pub use webhooks::{
-    Attempt, ClaimRoom, ClaimedDelivery, Delivery, DeliveryStatus, DisabledReason, NewWebhook,
-    Next, TEST_EVENT, Told, UntoldWebhook, WEBHOOKS_OF_USER, Webhook, WebhookChange, WebhookQueue,
+    Attempt, ClaimRoom, ClaimedDelivery, Delivery, DeliveryFilter, DeliveryStatus, DisabledReason,
+    NewWebhook, Next, TEST_EVENT, Told, UntoldWebhook, WEBHOOKS_OF_USER, Webhook, WebhookChange,
+    WebhookChanged, WebhookMade, WebhookMaker, WebhookQueue,
 };
 
 use crate::config::Database;

@@ -65,22 +65,20 @@ pub struct Grant {
     pub challenge: Option<String>,
 }
 
-/// What serves once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Once {
-    /// A code.
-    Code,
-    /// A refresh token.
-    Refresh,
+/// Tokens of a consent, each with its end. No `Debug`: they are secrets.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Tokens {
+    /// The access token.
+    pub access: (String, Timestamp),
+    /// The refresh token.
+    pub refresh: (String, Timestamp),
 }
 
-/// New tokens of a consent, each with its end. No `Debug`: they are secrets.
-#[derive(Clone, Copy)]
-pub struct NewTokens<'a> {
-    /// The access token.
-    pub access: (&'a str, Timestamp),
-    /// The refresh token.
-    pub refresh: (&'a str, Timestamp),
+/// What serves once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Once {
+    Code,
+    Refresh,
 }
 
 #[derive(sqlx::FromRow)]
@@ -93,11 +91,13 @@ struct GrantRow {
     resource: String,
     expires_at: i64,
     used_at: Option<i64>,
+    seed: Option<String>,
     redirect_uri: Option<String>,
     challenge: Option<String>,
 }
 
-const CLIENT_USED: &str = "UPDATE oauth_clients SET granted = 1 WHERE client_id = $1";
+const CLIENT_USED: &str = "
+    UPDATE oauth_clients SET granted = 1, used_at = $2 WHERE client_id = $1";
 const ADD_GRANT: &str = "
     INSERT INTO oauth_grants
         (grant_id, user_id, client_id, client_name, scopes, resource, created_at, channel_ids)
@@ -107,12 +107,12 @@ const ADD_SECRET: &str = "
     VALUES ($1, $2, $3, $4, $5, $6)";
 const SECRET: Sql = locking!(
     "SELECT g.grant_id, g.user_id, g.client_id, g.scopes, g.channel_ids, g.resource, s.expires_at,
-            s.used_at, s.redirect_uri, s.challenge
+            s.used_at, s.seed, s.redirect_uri, s.challenge
      FROM oauth_secrets s JOIN oauth_grants g ON g.grant_id = s.grant_id
      WHERE s.hash = $1 AND s.kind = $2"
 );
 const USED: &str = "
-    UPDATE oauth_secrets SET used_at = $2 WHERE hash = $1 AND used_at IS NULL";
+    UPDATE oauth_secrets SET used_at = $2, seed = $3 WHERE hash = $1 AND used_at IS NULL";
 const DROP_SECRETS: &str = "DELETE FROM oauth_secrets WHERE grant_id = $1";
 const DROP_GRANT: &str = "DELETE FROM oauth_grants WHERE grant_id = $1";
 const GRANT_OF: &str = "SELECT grant_id FROM oauth_secrets WHERE hash = $1";
@@ -138,54 +138,79 @@ impl Store {
                 .bind(now.millis())
                 .bind(&channels)
         )?;
-        exec!(tx_ref, query(CLIENT_USED).bind(grant.client_id))?;
+        exec!(tx_ref, query(CLIENT_USED).bind(grant.client_id).bind(now.millis()))?;
         let bound = (Some(grant.redirect_uri), Some(grant.challenge));
         add_secret(tx_ref, "code", grant.id, (grant.code, grant.code_until), bound).await?;
         tx.commit().await
     }
 
-    /// The consent of a code or refresh token, which is used up with this. `None` when there is
-    /// none or it is too late; a second use ends the consent, for one of the two was not the
-    /// program's.
+    /// Exchanges a code for tokens, in one transaction: the code is used up exactly when there are
+    /// tokens. `None` when there is none, it is too late, or `admit` refuses the consent, which
+    /// changes nothing; a second use ends the consent, for one of the two was not the program's.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn take_grant(
+    pub async fn exchange_code(
         &self,
-        kind: Once,
-        secret: &str,
+        code: &str,
+        admit: impl FnOnce(&Grant) -> bool,
+        tokens: &Tokens,
         now: Timestamp,
     ) -> Result<Option<Grant>, StoreError> {
         let mut tx = self.db.begin().await?;
-        let tx_ref = &mut tx;
-        let hash = hash(secret);
-        let row: Option<GrantRow> = run!(tx_ref, SECRET, |sql, c| query_as(sql)
-            .bind(&hash)
-            .bind(kind.name())
-            .fetch_optional(c))?;
-        let Some(row) = row else {
+        let Some((grant, used, _)) = once(&mut tx, Once::Code, code).await? else {
             return Ok(None);
         };
-        let again = row.used_at.map(|at| now.since(Timestamp::from_millis(at)));
-        if again.is_some_and(|since| kind == Once::Code || since > LOST) {
-            drop_grant(tx_ref, &row.grant_id).await?;
+        if used.is_some() {
+            drop_grant(&mut tx, &grant.id).await?;
             tx.commit().await?;
             return Ok(None);
         }
-        exec!(tx_ref, query(USED).bind(&hash).bind(now.millis()))?;
+        if grant.expires_at <= now || !admit(&grant) {
+            return Ok(None);
+        }
+        use_up(&mut tx, code, None, now).await?;
+        add_tokens(&mut tx, &grant.id, tokens).await?;
         tx.commit().await?;
-        Ok(Some(Grant::try_from(row)?).filter(|grant| grant.expires_at > now))
+        Ok(Some(grant))
     }
 
-    /// Adds tokens to a consent.
+    /// Exchanges a refresh token for the next tokens, which `make` makes of a seed and the time of
+    /// the first use. A token that is shown again within 30 seconds was lost on its way, or is used
+    /// by two at once: it is answered with the same tokens, so that there is never more than one
+    /// chain; after that a second use ends the consent. `None` when there is none, it is too late,
+    /// or `admit` refuses the consent, which changes nothing.
     ///
     /// # Errors
-    /// When the database fails or there is no such consent any more.
-    pub async fn add_tokens(&self, grant: &str, tokens: &NewTokens<'_>) -> Result<(), StoreError> {
+    /// When the database fails.
+    pub async fn refresh_grant(
+        &self,
+        refresh: &str,
+        admit: impl FnOnce(&Grant) -> bool,
+        (seed, make): (&str, impl Fn(&str, Timestamp) -> Tokens),
+        now: Timestamp,
+    ) -> Result<Option<(Grant, Tokens)>, StoreError> {
         let mut tx = self.db.begin().await?;
-        add_secret(&mut tx, "access", grant, tokens.access, (None, None)).await?;
-        add_secret(&mut tx, "refresh", grant, tokens.refresh, (None, None)).await?;
-        tx.commit().await
+        let Some((grant, used, known)) = once(&mut tx, Once::Refresh, refresh).await? else {
+            return Ok(None);
+        };
+        if used.is_some_and(|at| now.since(at) > LOST) {
+            drop_grant(&mut tx, &grant.id).await?;
+            tx.commit().await?;
+            return Ok(None);
+        }
+        if grant.expires_at <= now || !admit(&grant) {
+            return Ok(None);
+        }
+        if let Some(at) = used {
+            // One that was used before there were seeds has no answer to repeat.
+            return Ok(known.map(|seed| (grant, make(&seed, at))));
+        }
+        let tokens = make(seed, now);
+        use_up(&mut tx, refresh, Some(seed), now).await?;
+        add_tokens(&mut tx, &grant.id, &tokens).await?;
+        tx.commit().await?;
+        Ok(Some((grant, tokens)))
     }
 
     /// The consent of an access token that works.
@@ -220,6 +245,41 @@ impl Store {
         tx.commit().await?;
         Ok(true)
     }
+}
+
+/// The consent of what serves once, when that was used first, and with which seed. Nobody else
+/// uses it until the transaction ends.
+async fn once(
+    tx: &mut Tx,
+    kind: Once,
+    secret: &str,
+) -> Result<Option<(Grant, Option<Timestamp>, Option<String>)>, StoreError> {
+    let row: Option<GrantRow> = run!(tx, SECRET, |sql, c| query_as(sql)
+        .bind(hash(secret))
+        .bind(kind.name())
+        .fetch_optional(c))?;
+    let Some(mut row) = row else {
+        return Ok(None);
+    };
+    let (used, seed) = (row.used_at.map(Timestamp::from_millis), row.seed.take());
+    Ok(Some((Grant::try_from(row)?, used, seed)))
+}
+
+async fn use_up(
+    tx: &mut Tx,
+    secret: &str,
+    seed: Option<&str>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    exec!(tx, query(USED).bind(hash(secret)).bind(now.millis()).bind(seed))?;
+    Ok(())
+}
+
+async fn add_tokens(tx: &mut Tx, grant: &str, tokens: &Tokens) -> Result<(), StoreError> {
+    for (kind, (secret, until)) in [("access", &tokens.access), ("refresh", &tokens.refresh)] {
+        add_secret(tx, kind, grant, (secret, *until), (None, None)).await?;
+    }
+    Ok(())
 }
 
 async fn add_secret(

@@ -23,7 +23,12 @@ pub struct OAuthClient {
 }
 
 /// A program to which nobody consented within this is forgotten.
-const UNUSED: Duration = Duration::from_hours(24);
+const NEVER_USED: Duration = Duration::from_hours(24 * 7);
+/// A program to which nobody consents any more is forgotten so long after the last consent.
+const UNUSED: Duration = Duration::from_hours(24 * 90);
+/// Programs to which nobody has consented yet, at most: anybody may register one. Of more the
+/// oldest are forgotten.
+const UNPROVEN: i64 = 10_000;
 
 /// What somebody consented to, for them to see.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,8 +65,15 @@ const PURGE_GRANTS: &str = "
         (SELECT 1 FROM oauth_secrets s WHERE s.grant_id = oauth_grants.grant_id)";
 const PURGE_CLIENTS: &str = "
     DELETE FROM oauth_clients WHERE client_id IN
-        (SELECT client_id FROM oauth_clients WHERE granted = 0 AND created_at <= $1
-         ORDER BY created_at LIMIT $2)";
+        (SELECT c.client_id FROM oauth_clients c
+         WHERE ((c.granted = 0 AND c.created_at <= $1)
+                OR (c.granted = 1 AND c.created_at <= $2 AND c.used_at <= $2))
+           AND NOT EXISTS (SELECT 1 FROM oauth_grants g WHERE g.client_id = c.client_id)
+         ORDER BY c.created_at LIMIT $3)";
+const TRIM_CLIENTS: &str = "
+    DELETE FROM oauth_clients WHERE client_id IN
+        (SELECT client_id FROM oauth_clients WHERE granted = 0
+         ORDER BY created_at DESC, client_id LIMIT 1000 OFFSET $1)";
 
 impl Store {
     /// Keeps a program that registered itself.
@@ -84,6 +96,7 @@ impl Store {
                 .bind(&addresses)
                 .bind(now.millis())
         )?;
+        exec!(tx_ref, query(TRIM_CLIENTS).bind(UNPROVEN))?;
         tx.commit().await
     }
 
@@ -136,7 +149,8 @@ impl Store {
     }
 
     /// Removes what works no longer, at most `limit` codes and tokens, consents that have none
-    /// left, and programs to which nobody consented; says whether there may be more.
+    /// left, and programs to which nobody consented for a week, or for 90 days since the last
+    /// consent; says whether there may be more.
     ///
     /// # Errors
     /// When the database fails.
@@ -144,12 +158,13 @@ impl Store {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
         let most = i64::from(limit);
-        let unused = now.millis() - i64::try_from(UNUSED.as_millis()).unwrap_or(i64::MAX);
+        let ago = |age: Duration| now.millis() - i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+        let (never, unused) = (ago(NEVER_USED), ago(UNUSED));
         let secrets = exec!(tx_ref, query(PURGE_SECRETS).bind(now.millis()).bind(most))?;
         if secrets > 0 {
             exec!(tx_ref, query(PURGE_GRANTS))?;
         }
-        let clients = exec!(tx_ref, query(PURGE_CLIENTS).bind(unused).bind(most))?;
+        let clients = exec!(tx_ref, query(PURGE_CLIENTS).bind(never).bind(unused).bind(most))?;
         tx.commit().await?;
         Ok(secrets.max(clients) >= u64::from(limit))
     }

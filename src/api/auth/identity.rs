@@ -9,8 +9,8 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use chatkeep_core::bounds::{Beyond, Bounds, Subject};
 use chatkeep_core::id::{ChannelId, KeyId, SessionId, UserId};
-use chatkeep_core::role::Scope;
 use chatkeep_core::store::{Grant, Key, Session};
 use chatkeep_core::time::Timestamp;
 
@@ -27,12 +27,8 @@ use crate::oauth::is_access_token;
 pub(crate) struct Caller {
     pub(crate) user: UserId,
     pub(crate) credential: Credential,
-    scopes: Vec<Scope>,
-    channels: Option<Vec<ChannelId>>,
-    /// Nothing sent before this may be read.
-    pub(crate) not_before: Option<Timestamp>,
-    /// When the key stops working.
-    pub(crate) expires_at: Option<Timestamp>,
+    /// The limits of what they may be shown.
+    pub(crate) bounds: Bounds,
 }
 
 /// What a caller showed.
@@ -78,30 +74,35 @@ impl Caller {
         }
     }
 
-    /// Whether the key may see that channel at all.
-    pub(crate) fn sees(&self, channel: &ChannelId) -> bool {
-        self.channels.as_ref().is_none_or(|only| only.contains(channel))
+    /// Refuses what is beyond the bounds of what they showed: of every door, before anything else
+    /// is asked about it.
+    pub(crate) fn admit(&self, subject: &Subject<'_>, now: Timestamp) -> Result<(), ApiError> {
+        self.bounds.admit(subject, now).map_err(ApiError::from)
     }
 
     /// Whether the key may see all of these channels.
     pub(crate) fn sees_all(&self, channels: &[ChannelId]) -> bool {
-        let Some(only) = &self.channels else { return true };
+        let Some(only) = self.channels() else { return true };
         let only: HashSet<_> = only.iter().collect();
         channels.iter().all(|channel| only.contains(channel))
     }
 
     /// The only channels that the key may see; `None` for all.
     pub(crate) fn channels(&self) -> Option<&[ChannelId]> {
-        self.channels.as_deref()
+        self.bounds.channels.as_deref()
     }
 
-    pub(crate) fn has(&self, scope: Scope) -> bool {
-        self.scopes.contains(&scope)
+    /// Nothing sent before this may be read.
+    pub(crate) const fn not_before(&self) -> Option<Timestamp> {
+        self.bounds.not_before
     }
 
-    /// Refuses a key without the scope.
-    pub(crate) fn require(&self, scope: Scope) -> Result<(), ApiError> {
-        if self.has(scope) { Ok(()) } else { Err(ApiError::InsufficientPermissions) }
+    /// The key that was shown, if it was one.
+    pub(crate) const fn key(&self) -> Option<&KeyId> {
+        match &self.credential {
+            Credential::Key(key) => Some(key),
+            Credential::Session(_) | Credential::Token { .. } => None,
+        }
     }
 }
 
@@ -195,10 +196,7 @@ impl From<Session> for Caller {
         Self {
             user: session.user,
             credential: Credential::Session(session.id),
-            scopes: Scope::ALL.to_vec(),
-            channels: None,
-            not_before: None,
-            expires_at: None,
+            bounds: Bounds::full(),
         }
     }
 }
@@ -208,23 +206,30 @@ impl From<Grant> for Caller {
         Self {
             user: grant.user,
             credential: Credential::Token { grant: grant.id, resource: grant.resource },
-            scopes: grant.scopes,
-            channels: grant.channels,
-            not_before: None,
-            expires_at: Some(grant.expires_at),
+            bounds: Bounds {
+                scopes: grant.scopes,
+                channels: grant.channels,
+                not_before: None,
+                expires_at: Some(grant.expires_at),
+            },
         }
     }
 }
 
 impl From<Key> for Caller {
     fn from(key: Key) -> Self {
-        Self {
-            user: key.user,
-            credential: Credential::Key(key.id),
-            scopes: key.scopes,
-            channels: key.channels,
-            not_before: key.not_before,
-            expires_at: key.expires_at,
+        let bounds = key.bounds();
+        Self { user: key.user, credential: Credential::Key(key.id), bounds }
+    }
+}
+
+impl From<Beyond> for ApiError {
+    fn from(beyond: Beyond) -> Self {
+        match beyond {
+            Beyond::End => Self::InvalidKey,
+            Beyond::Scope => Self::InsufficientPermissions,
+            Beyond::Channel => Self::PermissionDenied,
+            Beyond::Time => Self::NotFound,
         }
     }
 }

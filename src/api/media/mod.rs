@@ -146,7 +146,7 @@ async fn send(
     asked: &HeaderMap,
 ) -> Result<Response, Refused> {
     let message = api.store.message(&access.channel, id).await?;
-    let readable = |m: &StoredMessage| access.not_before().is_none_or(|from| m.sent_at >= from);
+    let readable = |m: &StoredMessage| access.caller.bounds.reads(m.sent_at);
     let message = message.filter(readable).ok_or(ApiError::NotFound)?;
     let file = File::of(message, preview)?;
     let size = api.blobs.size(&file.blob).await?.ok_or_else(|| missing(&file.blob))?;

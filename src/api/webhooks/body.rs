@@ -15,6 +15,9 @@ const URL: usize = 2_048;
 const DESCRIPTION: usize = 500;
 const CHANNELS: usize = 1_000;
 
+/// It asks for events beyond what its maker, or who made it first, may know.
+pub(super) const BEYOND: ApiError = ApiError::InsufficientFor { field: "events" };
+
 /// What a webhook shall be. What is left out gets its default, also when it is replaced.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -22,7 +25,9 @@ pub(in crate::api) struct WebhookBody {
     /// An `https` address of the public internet.
     #[schema(min_length = 1, max_length = 2048, format = "uri")]
     url: String,
-    /// At least one.
+    /// At least one, and only events that the caller's scopes cover: `message.*` needs
+    /// `read:messages`, `member.*` `read:members`, `file.*` and `media.*` `read:media`; `usage.*`
+    /// and `endpoint.disabled` need a key that is not bound to channels.
     #[schema(min_items = 1, max_items = 13)]
     events: Vec<HappeningKind>,
     /// Only these channels; all that the caller may read when absent or null.
@@ -58,10 +63,17 @@ impl WebhookBody {
         if events.is_empty() {
             return Err(ApiError::invalid("events", "events holds at least one event"));
         }
+        let covered = |kind: &HappeningKind| {
+            let account = !kind.is_about_account() || caller.channels().is_none();
+            account && kind.scope().is_none_or(|scope| caller.bounds.has(scope))
+        };
+        if !events.iter().all(covered) {
+            return Err(BEYOND);
+        }
         let channels = match (self.channel_ids.map(channels_of).transpose()?, caller.channels()) {
             (None, own) => own.map(<[_]>::to_vec),
             (Some(asked), _) if caller.sees_all(&asked) => Some(asked),
-            (Some(_), _) => return Err(ApiError::InsufficientPermissions),
+            (Some(_), _) => return Err(ApiError::InsufficientFor { field: "channelIds" }),
         };
         let description = input::text("description", self.description, 0, DESCRIPTION)?;
         Ok(Wanted { url, events, channels, enabled: self.enabled.unwrap_or(true), description })

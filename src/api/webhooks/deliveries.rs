@@ -4,8 +4,11 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, WebhookId};
-use chatkeep_core::store::{Delivery, DeliveryStatus, HappeningKind, TEST_EVENT, Webhook};
+use chatkeep_core::store::{
+    Delivery, DeliveryFilter, DeliveryStatus, HappeningKind, TEST_EVENT, Webhook,
+};
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -122,10 +125,9 @@ pub(in crate::api) async fn list(
     let status = query.status.map(DeliveryStatus::name).unwrap_or_default();
     let binding = format!("deliveries:{}:{status}", webhook.id);
     let window = Window::<i64>::open(binding, query.limit, query.cursor.as_deref())?;
-    let mut deliveries = api
-        .store
-        .webhook_deliveries(&webhook.id, query.status, window.after, window.wanted())
-        .await?;
+    let bounds = access.caller.common(&webhook);
+    let filter = DeliveryFilter { bounds: &bounds, status: query.status, before: window.after };
+    let mut deliveries = api.store.webhook_deliveries(&webhook.id, filter, window.wanted()).await?;
     let next = window.cut(&mut deliveries, |delivery| delivery.number);
     let deliveries = deliveries.into_iter().map(DeliveryView::from).collect();
     Ok(Page { body: Deliveries { deliveries, next_cursor: next.clone() }, next })
@@ -138,7 +140,7 @@ pub(in crate::api) async fn one(
 ) -> Result<Json<DeliveryDetail>, ApiError> {
     let caller = &access.caller;
     let webhook = api.webhook_of(caller, &path.webhook).await?;
-    let delivery = api.delivery(&webhook, &path.delivery).await?;
+    let delivery = api.delivery(caller, &webhook, &path.delivery).await?;
     let request = api.request_of(caller, &webhook, &delivery).await?;
     Ok(Json(DeliveryDetail { delivery: delivery.into(), request }))
 }
@@ -152,7 +154,8 @@ pub(in crate::api) async fn test(
     let event = format!("evt_test_{}", random::text(16));
     let number = api.store.test_webhook(&webhook.id, &event, api.clock.now()).await?;
     let number = number.ok_or(ApiError::NotFound)?;
-    let delivery = api.store.webhook_delivery(&webhook.id, number).await?;
+    let bounds = access.caller.common(&webhook);
+    let delivery = api.store.webhook_delivery(&webhook.id, number, &bounds).await?;
     Ok(Accepted(delivery.ok_or(ApiError::NotFound)?.into()))
 }
 
@@ -161,10 +164,11 @@ pub(in crate::api) async fn redeliver(
     access: Scoped<ManageWebhooks>,
     Path(path): Path<DeliveryPath>,
 ) -> Result<Accepted<DeliveryView>, ApiError> {
-    let webhook = api.enabled_webhook(&access.caller, &path.webhook).await?;
-    let delivery = api.delivery(&webhook, &path.delivery).await?;
+    let caller = &access.caller;
+    let webhook = api.enabled_webhook(caller, &path.webhook).await?;
+    let delivery = api.delivery(caller, &webhook, &path.delivery).await?;
     api.store.redeliver(&webhook.id, delivery.number, api.clock.now()).await?;
-    Ok(Accepted(api.delivery(&webhook, &path.delivery).await?.into()))
+    Ok(Accepted(api.delivery(caller, &webhook, &path.delivery).await?.into()))
 }
 
 pub(in crate::api) async fn redeliver_since(
@@ -174,9 +178,16 @@ pub(in crate::api) async fn redeliver_since(
     Body(body): Body<RedeliverBody>,
 ) -> Result<Accepted<Redelivered>, ApiError> {
     let webhook = api.enabled_webhook(&access.caller, &path.webhook).await?;
-    let now = api.clock.now();
-    let count = api.store.redeliver_since(&webhook.id, body.since, now).await?;
+    let (bounds, now) = (access.caller.common(&webhook), api.clock.now());
+    let count = api.store.redeliver_since(&webhook.id, &bounds, body.since, now).await?;
     Ok(Accepted(Redelivered { count }))
+}
+
+impl Caller {
+    /// What both the caller and the webhook may be told.
+    fn common(&self, webhook: &Webhook) -> Bounds {
+        self.bounds.narrowed(&webhook.bounds)
+    }
 }
 
 impl Api {
@@ -185,10 +196,17 @@ impl Api {
         if webhook.enabled { Ok(webhook) } else { Err(DISABLED) }
     }
 
-    async fn delivery(&self, webhook: &Webhook, id: &str) -> Result<Delivery, ApiError> {
+    /// A delivery that is within the bounds of caller and webhook.
+    async fn delivery(
+        &self,
+        caller: &Caller,
+        webhook: &Webhook,
+        id: &str,
+    ) -> Result<Delivery, ApiError> {
         let number = id.strip_prefix("dlv_").and_then(|number| number.parse().ok());
         let number = number.ok_or(ApiError::NotFound)?;
-        let delivery = self.store.webhook_delivery(&webhook.id, number).await?;
+        let bounds = caller.common(webhook);
+        let delivery = self.store.webhook_delivery(&webhook.id, number, &bounds).await?;
         // One delivery has one name.
         delivery.filter(|found| name(found) == id).ok_or(ApiError::NotFound)
     }
@@ -204,12 +222,12 @@ impl Api {
             let only = std::slice::from_ref(channel);
             let wanted = webhook.channels.as_ref().is_none_or(|only| only.contains(channel));
             let readable = self.store.channels_of(&caller.user, Some(only), None, 1).await?;
-            if !wanted || readable.is_empty() || !caller.sees(channel) {
+            if !wanted || readable.is_empty() {
                 return Ok(None);
             }
         }
-        let not_before = webhook.not_before.max(caller.not_before);
-        let body = self.teller().webhook_body(&delivery.told, not_before).await?;
+        let bounds = caller.common(webhook);
+        let body = self.teller().webhook_body(&delivery.told, &bounds).await?;
         body.map(|body| serde_json::to_value(body).map_err(|_| ApiError::Internal)).transpose()
     }
 }

@@ -13,13 +13,15 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{ChannelId, WebhookId};
 use chatkeep_core::signing;
-use chatkeep_core::store::{DisabledReason, HappeningKind, NewWebhook, Webhook};
+use chatkeep_core::store::{
+    DisabledReason, HappeningKind, NewWebhook, Webhook, WebhookChanged, WebhookMade, WebhookMaker,
+};
 use chatkeep_core::time::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use self::body::WebhookBody;
+use self::body::{BEYOND, WebhookBody};
 pub(super) use self::table::routes;
 use super::auth::{Caller, ManageWebhooks, Scoped};
 use super::cursor::{Page, Window};
@@ -62,7 +64,8 @@ pub(super) struct WebhookView {
     previous_until: Option<Timestamp>,
     /// The first failure since the last success.
     failing_since: Option<Timestamp>,
-    /// Why it was disabled by itself: it answered 410, or failed for days.
+    /// Why it was disabled by itself: it answered 410, failed for days, or the key that made it
+    /// ended.
     disabled_reason: Option<DisabledReason>,
     disabled_at: Option<Timestamp>,
     created_at: Timestamp,
@@ -128,10 +131,12 @@ pub(super) async fn make(
         user: &caller.user,
         secret: &secret,
         change: wanted.change(),
-        not_before: caller.not_before,
+        maker: caller.maker(),
     };
-    if !api.store.add_webhook(&new, api.clock.now()).await? {
-        return Err(TOO_MANY);
+    match api.store.add_webhook(&new, api.clock.now()).await? {
+        WebhookMade::Done => {}
+        WebhookMade::TooMany => return Err(TOO_MANY),
+        WebhookMade::KeyEnded => return Err(ApiError::InvalidKey),
     }
     Ok(Made::new(api.webhook_of(caller, &id).await?, &secret))
 }
@@ -154,7 +159,13 @@ pub(super) async fn replace(
     let known = api.webhook_of(caller, &path.webhook).await?;
     let wanted = body.checked(caller, api.webhooks_private)?;
     let now = api.clock.now();
-    api.store.change_webhook(&caller.user, &known.id, wanted.change(), now).await?;
+    let (change, maker) = (wanted.change(), caller.maker());
+    match api.store.change_webhook(&caller.user, &known.id, change, maker, now).await? {
+        WebhookChanged::Done => {}
+        WebhookChanged::NoWebhook => return Err(ApiError::NotFound),
+        WebhookChanged::Beyond => return Err(BEYOND),
+        WebhookChanged::KeyEnded => return Err(ApiError::InvalidKey),
+    }
     Ok(Json(api.webhook_of(caller, &path.webhook).await?.into()))
 }
 
@@ -198,15 +209,15 @@ impl Api {
 }
 
 impl Caller {
-    /// Whether the webhook is told no more than the caller's own key may see; others are not the
-    /// key's to know.
+    /// Whether the webhook is told no more than the caller's own key may see, and for no longer;
+    /// others are not the key's to know.
     fn reaches(&self, webhook: &Webhook) -> bool {
-        let within = match (self.channels(), &webhook.channels) {
-            (None, _) => true,
-            (Some(_), None) => false,
-            (Some(_), Some(only)) => only.iter().all(|channel| self.sees(channel)),
-        };
-        within && webhook.not_before >= self.not_before
+        webhook.reach().within(&self.bounds)
+    }
+
+    /// The caller as who makes or changes a webhook.
+    fn maker(&self) -> WebhookMaker<'_> {
+        WebhookMaker { key: self.key(), bounds: &self.bounds }
     }
 }
 

@@ -12,8 +12,9 @@ pub(in crate::api) fn routes(routes: Routes) -> Routes {
             "/webhooks",
             super::make,
             text("create_webhook", Webhooks, "Has what happens sent to an address").more(
-                "It tells of channels that the caller may read when it is delivered. At most 20 a \
-                 user.",
+                "It tells of channels that the caller may read when it is delivered, and nothing \
+                 beyond the scopes, channels and time of the key that made it; when that key ends \
+                 or is deleted it is disabled (`key_ended`). At most 20 a user.",
             ),
         )
         .get(
@@ -25,8 +26,11 @@ pub(in crate::api) fn routes(routes: Routes) -> Routes {
         .put(
             "/webhooks/{webhookId}",
             super::replace,
-            text("replace_webhook", Webhooks, "Sets what a webhook is")
-                .more("What happened while it was disabled is not told."),
+            text("replace_webhook", Webhooks, "Sets what a webhook is").more(
+                "What happened while it was disabled is not told. It keeps the bounds of the \
+                     key that made it, and is the caller's key's from now on; enabled again after \
+                     `key_ended` it ends with the caller's key.",
+            ),
         )
         .delete(
             "/webhooks/{webhookId}",

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use chatkeep_core::blobs::Blobs;
+use chatkeep_core::blobs::{BlobError, Blobs};
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::store::{MediaKept, MediaStatus, NewMedia, Store};
 use chatkeep_core::time::SharedClock;
@@ -15,6 +15,7 @@ use futures_util::stream;
 use super::super::TransferError;
 use super::super::media::FOLDER;
 use super::super::stored::name_of;
+use super::limits::Budget;
 use super::source::Archive;
 use super::summary::Summary;
 
@@ -31,8 +32,8 @@ pub(super) struct Brought {
 pub(super) enum Beside {
     /// In a folder.
     Folder(PathBuf),
-    /// In an archive.
-    Zip(Box<Archive>),
+    /// In an archive, of which no more than this is read.
+    Zip(Box<Archive>, Budget),
 }
 
 /// Stores files.
@@ -41,6 +42,8 @@ pub(super) struct Files<'a> {
     pub(super) blobs: &'a Blobs,
     pub(super) clock: &'a SharedClock,
     pub(super) channel: &'a ChannelId,
+    /// Bytes of a file, at most.
+    pub(super) max_file: u64,
 }
 
 impl Beside {
@@ -63,12 +66,12 @@ impl Beside {
                     Err(TransferError::File { what: "cannot read", path: folder.join(name), cause })
                 }
             },
-            Self::Zip(archive) => {
+            Self::Zip(archive, budget) => {
                 let name = format!("{FOLDER}/{name}");
                 if archive.index_for_name(&name).is_none() {
                     return Ok(None);
                 }
-                Ok(Some(Box::new(archive.by_name(&name)?)))
+                Ok(Some(Box::new(budget.bounded(archive.by_name(&name)?))))
             }
         }
     }
@@ -93,28 +96,33 @@ impl Files<'_> {
                 return Ok(());
             }
             while let Some(file) = beside.open(one)? {
-                if self.put(one, file).await? != MediaKept::BlobGone {
-                    summary.files += 1;
-                    break;
+                match self.put(one, file).await? {
+                    Some(MediaKept::BlobGone) => continue,
+                    Some(_) => summary.files += 1,
+                    None => summary.files_too_large += 1,
                 }
+                break;
             }
         }
         Ok(())
     }
 
+    /// Stores a file; `None` when it is too large.
     async fn put(
         &self,
         brought: &Brought,
         file: Box<dyn Read + Send + '_>,
-    ) -> Result<MediaKept, TransferError> {
-        let failed = |cause| TransferError::Media(brought.message.to_string(), cause);
+    ) -> Result<Option<MediaKept>, TransferError> {
         let claim =
             async |blob| self.store.claim_blob(blob, self.clock.now()).await.map_err(Into::into);
-        let (stored, claim) = self
-            .blobs
-            .put(stream::iter(Chunks(file)), u64::MAX, claim)
-            .await
-            .map_err(|cause| failed(Box::new(cause)))?;
+        let put = self.blobs.put(stream::iter(Chunks(file)), self.max_file, claim).await;
+        let (stored, claim) = match put {
+            Ok(stored) => stored,
+            Err(BlobError::TooLarge { .. }) => return Ok(None),
+            Err(cause) => {
+                return Err(TransferError::Media(brought.message.to_string(), Box::new(cause)));
+            }
+        };
         let media = NewMedia {
             claim,
             bytes: i64::try_from(stored.bytes).unwrap_or(i64::MAX),
@@ -122,7 +130,7 @@ impl Files<'_> {
             preview: None,
         };
         let now = self.clock.now();
-        Ok(self.store.store_media(self.channel, &brought.message, &media, now).await?)
+        Ok(Some(self.store.store_media(self.channel, &brought.message, &media, now).await?))
     }
 }
 

@@ -2,6 +2,7 @@
 //! nothing more.
 
 mod files;
+mod limits;
 mod people;
 mod sink;
 mod source;
@@ -21,6 +22,7 @@ use chatkeep_core::store::{ImportedMedia, ImportedMessage, ImportedPerson, Store
 use chatkeep_core::time::SharedClock;
 
 use self::files::{Beside, Brought, Files};
+use self::limits::{Budget, check_line_text};
 use self::people::{Ids, People};
 use self::sink::Sink;
 use self::source::{Metered, Source, open};
@@ -73,6 +75,8 @@ pub(crate) struct Import<'a> {
     pub(crate) form: Form,
     /// The zone of times that have none.
     pub(crate) zone: Zone,
+    /// Bytes of a media file, at most; larger ones are left out.
+    pub(crate) max_file: u64,
 }
 
 impl Import<'_> {
@@ -91,6 +95,7 @@ impl Import<'_> {
                     form => form == Form::Line,
                 };
                 if line {
+                    check_line_text(&path, size)?;
                     let survey = survey(&path)?;
                     Box::pin(self.line(survey, open(&path)?, size, &mut watch)).await
                 } else {
@@ -101,10 +106,13 @@ impl Import<'_> {
                 }
             }
             Source::Zip(path) => {
+                let budget = Budget::of_archive(open(&path)?.metadata()?.len());
                 let mut archive = Source::archive(&path)?;
+                budget.check(&path, archive.len(), archive.decompressed_size())?;
                 let (entry, size) = Source::entry(&mut archive)?;
+                let entry = budget.bounded(entry);
                 let (mut summary, files) = Box::pin(self.jsonl(entry, size, &mut watch)).await?;
-                self.files(&files, Beside::Zip(Box::new(archive)), &mut summary).await?;
+                self.files(&files, Beside::Zip(Box::new(archive), budget), &mut summary).await?;
                 Ok(summary)
             }
         }
@@ -120,8 +128,10 @@ impl Import<'_> {
         let Some(blobs) = self.blobs.filter(|_| !self.trial && !summary.full) else {
             return Ok(());
         };
-        let Self { store, clock, channel, .. } = self;
-        Files { store, blobs, clock, channel }.take(brought, beside, summary).await
+        let Self { store, clock, channel, max_file, .. } = self;
+        Files { store, blobs, clock, channel, max_file: *max_file }
+            .take(brought, beside, summary)
+            .await
     }
 
     fn sink(&self) -> Sink<'_> {

@@ -17,6 +17,8 @@ pub(crate) struct Summary {
     pub(crate) known: u64,
     /// Media files that are stored now and were not before.
     pub(crate) files: u64,
+    /// Media files that are larger than this service keeps.
+    pub(crate) files_too_large: u64,
     /// Messages that were erased once, or whose sender was.
     pub(crate) erased: u64,
     /// Lines that tell what happened in the chat instead of what somebody said.

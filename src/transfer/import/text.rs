@@ -4,7 +4,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 /// The longest line in bytes; what is beyond it is dropped and the line told as too long.
-const LINE: usize = 16 * 1_024 * 1_024;
+const LINE: usize = 4 * 1_024 * 1_024;
 
 /// A line of a file.
 #[derive(Debug, PartialEq, Eq)]

@@ -10,9 +10,13 @@ mod verify;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chatkeep_core::bounds::Bounds;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::platform::Bots;
-use chatkeep_core::store::{Delivery, HappeningKind, NewWebhook, StoreError, Told, WebhookChange};
+use chatkeep_core::store::{
+    Delivery, DeliveryFilter, HappeningKind, NewWebhook, StoreError, Told, WebhookChange,
+    WebhookMade, WebhookMaker,
+};
 use chatkeep_core::time::{Clock as _, ManualClock, SharedClock, Timestamp};
 use chatkeep_core::{id::WebhookId, signing};
 use chatkeep_workers::notifier::{Bodies, Notifier, NotifierSettings};
@@ -30,7 +34,7 @@ use crate::store::{Fixture, said};
 struct Plain;
 
 impl Bodies for Plain {
-    async fn body(&self, told: &Told, _: Option<Timestamp>) -> Result<Option<Vec<u8>>, StoreError> {
+    async fn body(&self, told: &Told, _: &Bounds) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(Some(serde_json::to_vec(&serde_json::json!({"subject": told.subject}))?))
     }
 }
@@ -91,8 +95,10 @@ impl Bench {
             enabled: true,
         };
         let (user, secret) = (user.into(), signing::secret([1; 32]));
-        let new = NewWebhook { id: &id, user: &user, secret: &secret, change, not_before: None };
-        assert!(self.fixture.store.add_webhook(&new, self.clock.now()).await.unwrap());
+        let maker = WebhookMaker { key: None, bounds: &Bounds::full() };
+        let new = NewWebhook { id: &id, user: &user, secret: &secret, change, maker };
+        let made = self.fixture.store.add_webhook(&new, self.clock.now()).await.unwrap();
+        assert_eq!(made, WebhookMade::Done);
         id
     }
 
@@ -107,7 +113,8 @@ impl Bench {
     }
 
     async fn log(&self, hook: &WebhookId) -> Vec<Delivery> {
-        self.fixture.store.webhook_deliveries(hook, None, None, 1_000).await.unwrap()
+        let all = DeliveryFilter { bounds: &Bounds::full(), status: None, before: None };
+        self.fixture.store.webhook_deliveries(hook, all, 1_000).await.unwrap()
     }
 
     /// Waits until the only delivery of a webhook has been tried so often.

@@ -223,6 +223,15 @@ async fn a_person_lets_a_program_in_with_an_address_alone() {
     }
     let newer = scene.refresh(&client, tokens["refresh_token"].as_str().unwrap()).await.body;
     assert_ne!(newer["refresh_token"], tokens["refresh_token"]);
+    // Two that use it at once get the same, so that there is never more than one chain.
+    let old = tokens["refresh_token"].as_str().unwrap();
+    let (one, other) = tokio::join!(scene.refresh(&client, old), scene.refresh(&client, old));
+    for again in [one, other] {
+        for token in ["access_token", "refresh_token"] {
+            assert_eq!(again.body[token], newer[token]);
+        }
+    }
+    assert_eq!(scene.refresh("ckp_another", old).await.body["error"], "invalid_grant");
     assert_eq!(scene.reads(&newer["access_token"]).await, StatusCode::OK);
     assert_eq!(scene.reads(&newer["refresh_token"]).await, StatusCode::UNAUTHORIZED);
     // Somebody who has the code, too, ends it all.

@@ -2,6 +2,7 @@
 //! messages, events, the documentation.
 
 mod answers;
+mod bounds;
 mod docs;
 mod events;
 mod headers;

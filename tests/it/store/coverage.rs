@@ -41,16 +41,16 @@ async fn nothing_is_missing_before_anybody_wanted_it(fixture: Fixture) {
     fixture.store.sight(&moves, at(4)).await.unwrap();
     fixture.store.beat(at(1)).await.unwrap();
     fixture.store.beat(at(1_000_000)).await.unwrap();
-    let coverage = fixture.store.coverage(&"C1".into()).await.unwrap();
+    let coverage = fixture.store.coverage(&"C1".into(), None).await.unwrap();
     assert_eq!((coverage.since, coverage.messages), (None, None));
     assert!(coverage.gaps.is_empty() && coverage.media.is_empty(), "{coverage:?}");
     fixture.subscribe("C1", "U1", 2_000_000).await;
     fixture.keep(&[said("C1", "a", 5, "x"), said("C1", "b", 2_000_001, "y")], 2_000_002).await;
-    let coverage = fixture.store.coverage(&"C1".into()).await.unwrap();
+    let coverage = fixture.store.coverage(&"C1".into(), None).await.unwrap();
     assert_eq!(coverage.since, Some(at(2_000_000)));
     assert_eq!(coverage.messages, Some((at(5), at(2_000_001))));
     assert_eq!(told(&coverage.gaps), [], "nothing of it was wanted");
-    let unknown = fixture.store.coverage(&"C9".into()).await.unwrap();
+    let unknown = fixture.store.coverage(&"C9".into(), None).await.unwrap();
     assert!(unknown.since.is_none() && unknown.gaps.is_empty());
 }
 
@@ -71,7 +71,7 @@ async fn subscribing_again_ends_the_gap(fixture: Fixture) {
     unsubscribe(&fixture, "U2", 80).await;
     let expected = [("unsubscribed", 40, Some(50)), ("unsubscribed", 80, None)];
     assert_eq!(told(&gaps(&fixture, "C1").await), expected);
-    let coverage = fixture.store.coverage(&"C1".into()).await.unwrap();
+    let coverage = fixture.store.coverage(&"C1".into(), None).await.unwrap();
     assert_eq!((coverage.since, coverage.gaps.len()), (Some(at(10)), 2));
 }
 
@@ -172,7 +172,7 @@ async fn lost_media_are_counted_by_reason(fixture: Fixture) {
         let columns = "channel_id, message_id, status, reason, created_at";
         fixture.run(&format!("INSERT INTO media ({columns}) VALUES {row}")).await;
     }
-    let coverage = fixture.store.coverage(&"C1".into()).await.unwrap();
+    let coverage = fixture.store.coverage(&"C1".into(), None).await.unwrap();
     let lost: Vec<_> = coverage
         .media
         .iter()

@@ -2,7 +2,7 @@
 
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::NewKey;
+use chatkeep_core::store::{KEYS_OF_USER, NewKey, Rotated};
 use chatkeep_core::time::Timestamp;
 
 use super::{Fixture, at, on_both, sighting};
@@ -12,6 +12,10 @@ on_both!(
     nobody_touches_another_persons_keys,
     pages_give_every_key_once,
     bound_keys_see_their_channels_only,
+    a_user_has_only_so_many_keys_that_work,
+    keys_made_at_once_are_no_more_than_that,
+    rotating_makes_no_more_keys,
+    what_ended_long_ago_goes,
 );
 
 fn new<'a>(id: &'a KeyId, user: &'a UserId) -> NewKey<'a> {
@@ -41,7 +45,11 @@ async fn rotation_keeps_properties_and_ends_the_old_key(fixture: Fixture) {
     store.add_key(&key, at(10)).await.unwrap();
     let rotate = async |by: &str, old: &KeyId, new: &KeyId, until, now| {
         let pair = (new, new.as_str());
-        store.rotate_key(&by.into(), old, pair, at(until), at(now)).await.unwrap()
+        match store.rotate_key(&by.into(), old, pair, at(until), at(now)).await.unwrap() {
+            Rotated::Done(key) => Some(key),
+            Rotated::NoKey => None,
+            Rotated::TooMany => panic!("there is room"),
+        }
     };
     let made = rotate("U1", &old, &next, 90, 20).await.unwrap();
     let found = store.key("key_new").await.unwrap().unwrap();
@@ -72,13 +80,16 @@ async fn nobody_touches_another_persons_keys(fixture: Fixture) {
     let (mine, other) = (KeyId::from("key_mine"), UserId::from("U2"));
     store.add_key(&new(&mine, &user), at(10)).await.unwrap();
     let pair = (&"key_x".into(), "key_x");
-    assert!(store.rotate_key(&other, &mine, pair, at(90), at(20)).await.unwrap().is_none());
-    assert!(!store.drop_key_of(&other, &mine).await.unwrap());
+    assert!(matches!(
+        store.rotate_key(&other, &mine, pair, at(90), at(20)).await.unwrap(),
+        Rotated::NoKey
+    ));
+    assert!(!store.drop_key_of(&other, &mine, at(30)).await.unwrap());
     assert!(store.keys(&other, None, 10).await.unwrap().is_empty());
     let key = store.key("key_mine").await.unwrap().unwrap();
     assert_eq!((key.user, key.expires_at), (user.clone(), None));
-    assert!(store.drop_key_of(&user, &mine).await.unwrap());
-    assert!(!store.drop_key_of(&user, &mine).await.unwrap());
+    assert!(store.drop_key_of(&user, &mine, at(30)).await.unwrap());
+    assert!(!store.drop_key_of(&user, &mine, at(30)).await.unwrap());
     assert!(store.key("key_mine").await.unwrap().is_none());
 }
 
@@ -125,4 +136,91 @@ async fn bound_keys_see_their_channels_only(fixture: Fixture) {
     assert_eq!(subscriptions, ["C3"]);
     assert!(store.channels_of(&user, Some(&[]), None, 10).await.unwrap().is_empty());
     assert_eq!(store.subscriptions(&user, None, None, 10).await.unwrap().len(), 3);
+}
+
+/// Makes keys of that name until the user has no room for more. Says how many were made.
+async fn fill(fixture: &Fixture, name: &str, ends: Option<i64>, now: i64) -> usize {
+    let user = UserId::from("U1");
+    for n in 0.. {
+        let id = KeyId::from(format!("key_{name}{n:03}"));
+        let key = NewKey { expires_at: ends.map(at), ..new(&id, &user) };
+        if !fixture.store.add_key(&key, at(now)).await.unwrap() {
+            return n;
+        }
+    }
+    unreachable!("there is an end");
+}
+
+async fn a_user_has_only_so_many_keys_that_work(fixture: Fixture) {
+    let (store, user) = (&fixture.store, UserId::from("U1"));
+    for user in ["U1", "U2"] {
+        store.add_user(&user.into(), None, at(1)).await.unwrap();
+    }
+    assert_eq!(fill(&fixture, "a", Some(100), 10).await, KEYS_OF_USER);
+    let other = UserId::from("U2");
+    assert!(store.add_key(&new(&"key_other".into(), &other), at(10)).await.unwrap());
+    // One deleted makes room for one; when all have ended there is room for as many.
+    assert!(store.drop_key_of(&user, &"key_a007".into(), at(11)).await.unwrap());
+    assert_eq!(fill(&fixture, "b", None, 12).await, 1);
+    assert_eq!(fill(&fixture, "c", None, 100).await, KEYS_OF_USER - 1);
+    // Keys that end at once do not pile up either.
+    for round in 0..6 {
+        let now = 1_000 + round * 10;
+        fixture.run("UPDATE api_keys SET expires_at = 999 WHERE expires_at IS NULL").await;
+        fill(&fixture, &format!("d{round}_"), Some(now + 5), now).await;
+    }
+    let rows: usize = fixture.value("SELECT COUNT(*) FROM api_keys").await.parse().unwrap();
+    assert!(rows <= 2 * KEYS_OF_USER + KEYS_OF_USER + 1, "{rows}");
+}
+
+async fn keys_made_at_once_are_no_more_than_that(fixture: Fixture) {
+    let user = UserId::from("U1");
+    fixture.store.add_user(&user, None, at(1)).await.unwrap();
+    let make = async |n: usize| {
+        let id = KeyId::from(format!("key_{n:03}"));
+        fixture.store.add_key(&new(&id, &UserId::from("U1")), at(10)).await.unwrap()
+    };
+    let made = futures_util::future::join_all((0..KEYS_OF_USER + 30).map(make)).await;
+    assert_eq!(made.into_iter().filter(|made| *made).count(), KEYS_OF_USER);
+}
+
+async fn rotating_makes_no_more_keys(fixture: Fixture) {
+    let (store, user) = (&fixture.store, UserId::from("U1"));
+    store.add_user(&user, None, at(1)).await.unwrap();
+    assert_eq!(fill(&fixture, "a", None, 10).await, KEYS_OF_USER);
+    let live = "SELECT COUNT(*) FROM api_keys WHERE expires_at IS NULL OR expires_at > 21";
+    let rotate = async |old: &str, next: &str| {
+        let next = KeyId::from(next);
+        store.rotate_key(&user, &old.into(), (&next, next.as_str()), at(900), at(20)).await.unwrap()
+    };
+    // A full set can be rotated; however often, only one overlap of each line works.
+    let mut last = "key_a000".to_owned();
+    for n in 0..10 {
+        let next = format!("key_r{n}");
+        assert!(matches!(rotate(&last, &next).await, Rotated::Done(_)), "{n}");
+        last = next;
+    }
+    assert_eq!(fixture.value(live).await, (KEYS_OF_USER + 1).to_string());
+    assert!(!store.add_key(&new(&"key_more".into(), &user), at(21)).await.unwrap());
+    // What works out its overlap would be one more.
+    assert!(matches!(rotate("key_r8", "key_twice").await, Rotated::TooMany));
+    // Without its successor it counts by itself.
+    assert!(store.drop_key_of(&user, &"key_r9".into(), at(21)).await.unwrap());
+    assert!(!store.add_key(&new(&"key_more".into(), &user), at(21)).await.unwrap());
+}
+
+async fn what_ended_long_ago_goes(fixture: Fixture) {
+    const DAY: i64 = 86_400_000;
+    let (store, user) = (&fixture.store, UserId::from("U1"));
+    store.add_user(&user, None, at(1)).await.unwrap();
+    for (id, ends) in [("key_old", Some(DAY)), ("key_new", Some(3 * DAY)), ("key_stays", None)] {
+        let id = KeyId::from(id);
+        let key = NewKey { expires_at: ends.map(at), ..new(&id, &user) };
+        assert!(store.add_key(&key, at(2)).await.unwrap());
+    }
+    assert_eq!(store.purge_keys(10, at(31 * DAY - 1)).await.unwrap(), 0);
+    assert_eq!(store.purge_keys(10, at(31 * DAY)).await.unwrap(), 1);
+    let left = store.keys(&user, None, 10).await.unwrap();
+    let left: Vec<_> = left.iter().map(|key| key.id.as_str()).collect();
+    assert_eq!(left, ["key_new", "key_stays"]);
 }

@@ -1,7 +1,7 @@
 //! Consents: what serves once serves once, tokens end, and nothing of what is over stays.
 
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::{Grant, NewGrant, NewTokens, OAuthClient, Once};
+use chatkeep_core::store::{Grant, NewGrant, OAuthClient, Tokens};
 
 use super::{Fixture, at, on_both};
 
@@ -9,6 +9,8 @@ on_both!(
     a_client_is_known_by_its_id,
     a_code_serves_once_and_ends_the_consent_the_second_time,
     a_refresh_token_may_get_lost_once,
+    two_who_use_a_refresh_token_share_one_chain,
+    what_does_not_fit_uses_nothing_up,
     an_access_token_works_until_its_end,
     ending_a_consent_ends_all_of_it,
     people_see_and_take_back_their_own,
@@ -36,13 +38,27 @@ async fn consent(fixture: &Fixture, code: &str) {
     fixture.store.add_grant(&grant, at(1)).await.unwrap();
 }
 
-async fn tokens(fixture: &Fixture, grant: &str, access: &str, refresh: &str) {
-    let tokens = NewTokens { access: (access, at(HOUR)), refresh: (refresh, at(9 * HOUR)) };
-    fixture.store.add_tokens(grant, &tokens).await.unwrap();
+fn tokens(access: &str, refresh: &str) -> Tokens {
+    let (access, refresh) = (access.to_owned(), refresh.to_owned());
+    Tokens { access: (access, at(HOUR)), refresh: (refresh, at(9 * HOUR)) }
 }
 
-async fn take(fixture: &Fixture, kind: Once, secret: &str, time: i64) -> Option<Grant> {
-    fixture.store.take_grant(kind, secret, at(time)).await.unwrap()
+/// Exchanges a code for these tokens.
+async fn exchange(
+    fixture: &Fixture,
+    code: &str,
+    (access, refresh): (&str, &str),
+    time: i64,
+) -> Option<Grant> {
+    let tokens = tokens(access, refresh);
+    fixture.store.exchange_code(code, |_| true, &tokens, at(time)).await.unwrap()
+}
+
+/// Exchanges a refresh token: the next tokens are named after the seed.
+async fn refresh(fixture: &Fixture, secret: &str, seed: &str, time: i64) -> Option<String> {
+    let make = |seed: &str, _| tokens(&format!("a{seed}"), &format!("r{seed}"));
+    let next = fixture.store.refresh_grant(secret, |_| true, (seed, make), at(time)).await.unwrap();
+    next.map(|(_, tokens)| tokens.refresh.0)
 }
 
 async fn works(fixture: &Fixture, access: &str, time: i64) -> bool {
@@ -62,38 +78,69 @@ async fn a_client_is_known_by_its_id(fixture: Fixture) {
 
 async fn a_code_serves_once_and_ends_the_consent_the_second_time(fixture: Fixture) {
     consent(&fixture, "c1").await;
-    assert!(take(&fixture, Once::Refresh, "c1", 2).await.is_none(), "a code is no refresh token");
+    assert!(refresh(&fixture, "c1", "x", 2).await.is_none(), "a code is no refresh token");
     assert!(!works(&fixture, "c1", 2).await, "nor an access token");
-    let grant = take(&fixture, Once::Code, "c1", 2).await.unwrap();
+    let grant = exchange(&fixture, "c1", ("a1", "r1"), 2).await.unwrap();
     assert_eq!((grant.id.as_str(), grant.user.as_str()), ("grant-c1", "U1"));
     assert_eq!(grant.scopes, [Scope::ReadMessages]);
     assert_eq!(grant.redirect_uri.as_deref(), Some("https://client.example/cb"));
     assert_eq!(grant.challenge.as_deref(), Some("challenge"));
-    tokens(&fixture, "grant-c1", "a1", "r1").await;
     assert!(works(&fixture, "a1", 3).await);
-    assert!(take(&fixture, Once::Code, "c1", 3).await.is_none());
+    assert!(exchange(&fixture, "c1", ("a2", "r2"), 3).await.is_none());
     assert!(!works(&fixture, "a1", 3).await, "one of the two was a thief");
-    assert!(take(&fixture, Once::Refresh, "r1", 3).await.is_none());
+    assert!(refresh(&fixture, "r1", "x", 3).await.is_none());
     consent(&fixture, "c2").await;
-    assert!(take(&fixture, Once::Code, "c2", HOUR).await.is_none(), "too late");
+    assert!(exchange(&fixture, "c2", ("a3", "r3"), HOUR).await.is_none(), "too late");
 }
 
 async fn a_refresh_token_may_get_lost_once(fixture: Fixture) {
     consent(&fixture, "c").await;
-    tokens(&fixture, "grant-c", "a1", "r1").await;
-    assert!(take(&fixture, Once::Refresh, "r1", 10).await.is_some());
-    tokens(&fixture, "grant-c", "a2", "r2").await;
-    assert!(take(&fixture, Once::Refresh, "r1", 20_000).await.is_some(), "the answer was lost");
-    tokens(&fixture, "grant-c", "a3", "r3").await;
-    assert!(take(&fixture, Once::Refresh, "r1", 40_000).await.is_none());
-    for access in ["a1", "a2", "a3"] {
+    exchange(&fixture, "c", ("a1", "r1"), 5).await.unwrap();
+    assert_eq!(refresh(&fixture, "r1", "2", 10).await.as_deref(), Some("r2"));
+    // The answer was lost: it is given again, and no other tokens come to be.
+    assert_eq!(refresh(&fixture, "r1", "3", 20_000).await.as_deref(), Some("r2"));
+    assert!(works(&fixture, "a2", 20_001).await && !works(&fixture, "a3", 20_001).await);
+    assert_eq!(refresh(&fixture, "r2", "4", 25_000).await.as_deref(), Some("r4"));
+    assert!(refresh(&fixture, "r1", "5", 40_000).await.is_none());
+    for access in ["a1", "a2", "a4"] {
         assert!(!works(&fixture, access, 40_000).await, "{access}");
     }
 }
 
+async fn two_who_use_a_refresh_token_share_one_chain(fixture: Fixture) {
+    consent(&fixture, "c").await;
+    exchange(&fixture, "c", ("a1", "r1"), 5).await.unwrap();
+    for round in 0..3_i64 {
+        let token = match round {
+            0 => "r1".to_owned(),
+            _ => fixture.value("SELECT 'r' || MAX(seed) FROM oauth_secrets").await,
+        };
+        let seeds: Vec<_> = (0..8).map(|n| format!("{round}_{n}")).collect();
+        let uses = seeds.iter().map(|seed| refresh(&fixture, &token, seed, 10 + round));
+        let answers = futures_util::future::join_all(uses).await;
+        assert!(answers[0].is_some());
+        assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+    }
+    // The first, and one for each round.
+    let kinds = "SELECT COUNT(*) FROM oauth_secrets WHERE kind = 'refresh' AND used_at IS NULL";
+    assert_eq!(fixture.value(kinds).await, "1", "one chain lives");
+    let all = "SELECT COUNT(*) FROM oauth_secrets WHERE kind = 'refresh'";
+    assert_eq!(fixture.value(all).await, "4");
+}
+
+async fn what_does_not_fit_uses_nothing_up(fixture: Fixture) {
+    consent(&fixture, "c").await;
+    let (store, next) = (&fixture.store, tokens("a1", "r1"));
+    assert!(store.exchange_code("c", |_| false, &next, at(2)).await.unwrap().is_none());
+    assert!(exchange(&fixture, "c", ("a1", "r1"), 3).await.is_some());
+    let make = |_: &str, _| tokens("a2", "r2");
+    assert!(store.refresh_grant("r1", |_| false, ("s", make), at(4)).await.unwrap().is_none());
+    assert_eq!(refresh(&fixture, "r1", "3", 60_000).await.as_deref(), Some("r3"));
+}
+
 async fn an_access_token_works_until_its_end(fixture: Fixture) {
     consent(&fixture, "c").await;
-    tokens(&fixture, "grant-c", "a1", "r1").await;
+    exchange(&fixture, "c", ("a1", "r1"), 2).await.unwrap();
     assert!(works(&fixture, "a1", HOUR - 1).await && !works(&fixture, "a1", HOUR).await);
     assert!(!works(&fixture, "r1", 2).await && !works(&fixture, "a2", 2).await);
 }
@@ -101,7 +148,7 @@ async fn an_access_token_works_until_its_end(fixture: Fixture) {
 async fn ending_a_consent_ends_all_of_it(fixture: Fixture) {
     for code in ["c1", "c2"] {
         consent(&fixture, code).await;
-        tokens(&fixture, &format!("grant-{code}"), &format!("a{code}"), &format!("r{code}")).await;
+        exchange(&fixture, code, (&format!("a{code}"), &format!("r{code}")), 2).await.unwrap();
     }
     assert!(!fixture.store.end_grant("unknown").await.unwrap());
     assert!(fixture.store.end_grant("rc1").await.unwrap());
@@ -112,7 +159,7 @@ async fn ending_a_consent_ends_all_of_it(fixture: Fixture) {
 async fn people_see_and_take_back_their_own(fixture: Fixture) {
     for code in ["c1", "c2"] {
         consent(&fixture, code).await;
-        tokens(&fixture, &format!("grant-{code}"), &format!("a{code}"), &format!("r{code}")).await;
+        exchange(&fixture, code, (&format!("a{code}"), &format!("r{code}")), 2).await.unwrap();
     }
     let (own, other) = ("U1".into(), "U2".into());
     let seen = fixture.store.consents(&own).await.unwrap();
@@ -128,6 +175,7 @@ async fn people_see_and_take_back_their_own(fixture: Fixture) {
 }
 
 async fn what_is_over_goes(fixture: Fixture) {
+    const DAY: i64 = 24 * HOUR;
     let client = |id: &str| OAuthClient {
         id: id.to_owned(),
         name: "x".to_owned(),
@@ -139,16 +187,23 @@ async fn what_is_over_goes(fixture: Fixture) {
     for code in ["c1", "c2", "c3"] {
         consent(&fixture, code).await;
     }
-    tokens(&fixture, "grant-c3", "a", "r").await;
+    exchange(&fixture, "c3", ("a", "r"), 2).await.unwrap();
     let now = at(2 * HOUR);
     assert!(fixture.store.purge_grants(2, now).await.unwrap(), "there is more");
     assert!(fixture.store.purge_grants(2, now).await.unwrap());
     assert!(!fixture.store.purge_grants(2, now).await.unwrap());
     assert_eq!(fixture.value("SELECT count(*) FROM oauth_grants").await, "1");
     assert_eq!(fixture.value("SELECT count(*) FROM oauth_secrets").await, "1");
-    assert!(take(&fixture, Once::Refresh, "r", 2 * HOUR).await.is_some());
-    assert!(fixture.store.oauth_client("unused").await.unwrap().is_some(), "not a day yet");
-    assert!(!fixture.store.purge_grants(2, at(25 * HOUR)).await.unwrap());
-    assert!(fixture.store.oauth_client("unused").await.unwrap().is_none());
-    assert!(fixture.store.oauth_client("client").await.unwrap().is_some());
+    assert!(refresh(&fixture, "r", "2", 2 * HOUR).await.is_some());
+    let known = async |id| fixture.store.oauth_client(id).await.unwrap().is_some();
+    fixture.store.purge_grants(9, at(6 * DAY)).await.unwrap();
+    assert!(known("unused").await, "not a week yet");
+    fixture.store.purge_grants(9, at(8 * DAY)).await.unwrap();
+    assert!(!known("unused").await);
+    assert_eq!(fixture.value("SELECT count(*) FROM oauth_grants").await, "0");
+    // Nobody consents to it any more, and nobody has for long.
+    fixture.store.purge_grants(9, at(89 * DAY)).await.unwrap();
+    assert!(known("client").await);
+    fixture.store.purge_grants(9, at(91 * DAY)).await.unwrap();
+    assert!(!known("client").await);
 }

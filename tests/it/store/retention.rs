@@ -64,7 +64,7 @@ async fn what_is_older_than_the_channel_keeps_goes_in_batches(fixture: Fixture) 
     assert_eq!(ids(&fixture).await, "m4 m5");
     is_well(&fixture).await;
     assert_eq!(store.outdated_channels(now).await.unwrap(), []);
-    let coverage = store.coverage(&channel).await.unwrap();
+    let coverage = store.coverage(&channel, None).await.unwrap();
     let told = (coverage.retention_days, coverage.retained_from);
     assert_eq!(told, (Some(3), Some(at(3 * DAY + 1))));
     // Late deliveries of that time are not kept.

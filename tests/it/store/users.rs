@@ -52,8 +52,8 @@ async fn keys_are_found_by_secret_only(fixture: Fixture) {
     fixture.run("UPDATE api_keys SET last_used_at = 150000").await;
     store.write_uses().await.unwrap();
     assert_eq!(written().await, "150000", "another process saw it later");
-    assert!(store.drop_key(&"key_1".into()).await.unwrap());
-    assert!(!store.drop_key(&"key_1".into()).await.unwrap());
+    assert!(store.drop_key(&"key_1".into(), at(9)).await.unwrap());
+    assert!(!store.drop_key(&"key_1".into(), at(9)).await.unwrap());
     assert!(store.key("ck_secret_1234").await.unwrap().is_none());
 }
 

@@ -36,11 +36,11 @@ impl<B: Bodies> Notifier<B> {
     /// Makes a delivery; nothing when the store failed and its lease has to run out.
     pub(super) async fn attempt(&self, delivery: ClaimedDelivery) -> Option<Attempt> {
         let draft = Draft { at: self.clock.now(), delivery };
-        if !draft.delivery.may_read {
+        let (told, bounds) = (&draft.delivery.told, &draft.delivery.bounds);
+        if !draft.delivery.may_read || bounds.admit(&told.subject(), draft.at).is_err() {
             return Some(draft.dropped("not_permitted"));
         }
-        let (told, not_before) = (&draft.delivery.told, draft.delivery.not_before);
-        let body = match self.bodies.body(told, not_before).await {
+        let body = match self.bodies.body(told, bounds).await {
             Ok(Some(body)) => body,
             Ok(None) => return Some(draft.dropped("gone")),
             Err(error) => {

@@ -17,6 +17,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chatkeep_core::bounds::Bounds;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::platform::Bots;
 use chatkeep_core::store::{Store, StoreError, Told};
@@ -39,12 +40,12 @@ const RESULTS: usize = 1_024;
 
 /// What is sent of something that happened.
 pub trait Bodies: Send + Sync + 'static {
-    /// The body, as things are now; nothing when what it is about is
-    /// gone, or older than what may be told.
+    /// The body, as things are now; nothing when what it is about is gone, or beyond what may be
+    /// told.
     fn body<'a>(
         &'a self,
         told: &'a Told,
-        not_before: Option<Timestamp>,
+        bounds: &'a Bounds,
     ) -> impl Future<Output = Result<Option<Vec<u8>>, StoreError>> + Send + 'a;
 }
 

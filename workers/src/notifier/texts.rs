@@ -6,8 +6,28 @@ use chatkeep_core::store::{DisabledReason, UntoldWebhook};
 /// The text for an owner who reads `language`, a BCP 47 tag.
 pub(super) fn text(webhook: &UntoldWebhook, language: &str) -> String {
     let host = host(&webhook.url);
-    let gone = webhook.reason == DisabledReason::Gone;
-    match (language.split('-').next().unwrap_or_default(), gone) {
+    let language = language.split('-').next().unwrap_or_default();
+    match webhook.reason {
+        DisabledReason::KeyEnded => key_ended(host, language),
+        reason => unheard(host, language, reason == DisabledReason::Gone),
+    }
+}
+
+/// The key that made it is no more.
+fn key_ended(host: &str, language: &str) -> String {
+    match language {
+        "zh" => format!("建立您的 webhook（{host}）的 API 金鑰已失效，因此已停用。"),
+        "ja" => format!("Webhook（{host}）を作成した API キーが失効したため、無効にしました。"),
+        "th" => format!("คีย์ API ที่สร้างเว็บฮุค ({host}) หมดอายุหรือถูกลบ จึงถูกปิดใช้งาน"),
+        _ => format!(
+            "The API key that made your webhook ({host}) has ended, so the webhook was disabled."
+        ),
+    }
+}
+
+/// It says that it is gone, or nobody hears.
+fn unheard(host: &str, language: &str, gone: bool) -> String {
+    match (language, gone) {
         ("zh", true) => format!("您的 webhook（{host}）回應已不存在，已停用。"),
         ("zh", false) => format!("您的 webhook（{host}）連續多日無法送達，已停用。"),
         ("ja", true) => format!("Webhook（{host}）は存在しないと応答したため、無効にしました。"),
@@ -48,5 +68,11 @@ mod tests {
         webhook.reason = DisabledReason::Gone;
         assert!(text(&webhook, "zh-TW").contains("（example.org）"));
         assert_ne!(text(&webhook, "ja"), text(&webhook, "th"));
+        webhook.reason = DisabledReason::KeyEnded;
+        for language in ["en", "zh", "ja", "th"] {
+            let told = text(&webhook, language);
+            assert!(told.contains("API") && told.contains("example.org"), "{told}");
+            assert!(!told.contains("hidden"));
+        }
     }
 }

@@ -25,13 +25,18 @@ fn letter(row: Row) -> DeadLetter {
     }
 }
 
-/// The oldest `limit` dead letters.
-pub(super) async fn list(pool: &SqlitePool, limit: usize) -> Result<Vec<DeadLetter>, BusError> {
+/// The oldest `limit` dead letters with ids above `after`. Ids only ever rise.
+pub(super) async fn list(
+    pool: &SqlitePool,
+    after: i64,
+    limit: usize,
+) -> Result<Vec<DeadLetter>, BusError> {
     let rows: Vec<Row> = query_as(
         "SELECT id, consumer, subject, message_id, reason, attempts, died_at, payload
-         FROM dead ORDER BY id LIMIT ?1",
+         FROM dead WHERE id > ?2 ORDER BY id LIMIT ?1",
     )
     .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+    .bind(after)
     .fetch_all(pool)
     .await?;
     Ok(rows.into_iter().map(letter).collect())

@@ -186,8 +186,14 @@ impl EmbeddedBus {
         read::backlog(&self.inner, spec).await
     }
 
-    pub(super) async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, BusError> {
-        dead::list(&self.inner.readers, limit).await
+    pub(super) async fn dead_letters(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<DeadLetter>, BusError> {
+        // No letter has an id that is no number, so none is after it in particular.
+        let after = after.and_then(|id| id.parse().ok()).unwrap_or(0);
+        dead::list(&self.inner.readers, after, limit).await
     }
 
     pub(super) async fn dead_letter(&self, id: &str) -> Result<Option<DeadLetter>, BusError> {

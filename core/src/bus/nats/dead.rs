@@ -33,10 +33,15 @@ impl NatsBus {
         self.publish_one(&format!("dead.{consumer}"), &headers, &letter.payload).await
     }
 
-    pub(super) async fn list_dead(&self, limit: usize) -> Result<Vec<DeadLetter>, BusError> {
+    /// The oldest `limit` dead letters with sequence numbers above `after`.
+    pub(super) async fn list_dead(
+        &self,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<DeadLetter>, BusError> {
         let stream = self.dead_stream().await?;
         let mut letters = Vec::new();
-        let mut next = 1;
+        let mut next = after.saturating_add(1);
         while letters.len() < limit {
             let request = stream.raw_message_builder().sequence(next).next_by_subject("dead.>");
             let found = self.confirmed(async { found(request.send().await) }).await?;

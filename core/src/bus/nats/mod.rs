@@ -137,8 +137,14 @@ impl NatsBus {
         Ok(consumer.num_pending + consumer.num_ack_pending as u64)
     }
 
-    pub(super) async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, BusError> {
-        self.list_dead(limit).await
+    pub(super) async fn dead_letters(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<DeadLetter>, BusError> {
+        // No letter has an id that is no number, so none is after it in particular.
+        let after = after.and_then(|id| id.parse().ok()).unwrap_or(0);
+        self.list_dead(after, limit).await
     }
 
     pub(super) async fn dead_letter(&self, id: &str) -> Result<Option<DeadLetter>, BusError> {

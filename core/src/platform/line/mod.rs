@@ -6,10 +6,12 @@ mod decode;
 mod endpoint;
 mod refusal;
 mod signature;
+mod trace;
 mod webhook;
 mod wire;
 
 pub use client::{LineApi, LineClient};
 pub(super) use decode::decode;
 pub use signature::SignatureKey;
+pub(super) use trace::trace;
 pub use webhook::{WebhookBody, WebhookError};

@@ -12,7 +12,7 @@ mod retention;
 mod sql;
 mod stray;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::{query, query_as};
 
@@ -34,6 +34,7 @@ use super::happening_kind::HappeningKind;
 use super::happenings::{NewHappening, log};
 use super::ledger::{Ledger, SubscriberRow};
 use super::messages::{MessageRow, state_of};
+use super::takebacks::note_takebacks;
 use super::{MessageState, Store, StoreError};
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::MessageChange;
@@ -153,9 +154,36 @@ pub(super) async fn keep_in(
     let keep = |(change, added): (&ChannelChange, bool)| {
         if added { Kept::Changed } else { batch.apply(change, now) }
     };
-    let kept = changes.iter().zip(added).map(keep).collect();
+    let kept: Vec<_> = changes.iter().zip(added).map(keep).collect();
     batch.save(tx, now).await?;
+    note_unsent(tx, changes, &kept).await?;
     Ok(kept)
+}
+
+/// Has what waits outside of the store go with messages that were taken back. Of one that was never
+/// kept, because nobody subscribes, only its id is kept, so that no import brings it.
+async fn note_unsent(
+    tx: &mut Tx,
+    changes: &[ChannelChange],
+    kept: &[Kept],
+) -> Result<(), StoreError> {
+    let unsent = changes.iter().zip(kept).filter(|(item, kept)| {
+        matches!(item.change, MessageChange::Unsent { .. }) && **kept != Kept::Known
+    });
+    let mut channels = BTreeSet::new();
+    let mut unknown: BTreeMap<&str, Vec<Key<'_>>> = BTreeMap::new();
+    for (item, kept) in unsent {
+        channels.insert(&item.channel);
+        if *kept == Kept::NotBackedUp {
+            let key = Key { c: item.channel.as_str(), m: Some(item.message.as_str()) };
+            unknown.entry(key.c).or_default().push(key);
+        }
+    }
+    for (channel, messages) in unknown {
+        let messages = serde_json::to_string(&messages)?;
+        exec!(tx, query(removal::NEVER_AGAIN).bind(channel).bind(&messages))?;
+    }
+    note_takebacks(tx, &channels).await
 }
 
 /// Locks the channels that exist and everybody who subscribes to them.

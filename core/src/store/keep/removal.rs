@@ -10,6 +10,7 @@ use super::super::db::{Tx, exec, read, run};
 use super::super::media::erase_media;
 use super::super::messages::{MessageRow, state_of};
 use super::super::subscriptions::resume;
+use super::super::takebacks::note_takebacks;
 use super::super::webhooks::forget_answers_in;
 use super::super::{MessageState, Store, StoreError};
 use super::sql::Key;
@@ -62,7 +63,7 @@ const BURY_MESSAGES: &str = "
     UPDATE messages SET content = NULL, sender_id = NULL, quoted_id = NULL,
                         unsent_at = COALESCE(unsent_at, $3)
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
-const NEVER_AGAIN: &str = "
+pub(super) const NEVER_AGAIN: &str = "
     INSERT INTO erased_messages (channel_id, message_id)
     SELECT $1, value ->> 'm' FROM json_each($2) WHERE TRUE
     ON CONFLICT (channel_id, message_id) DO NOTHING";
@@ -179,6 +180,7 @@ pub(super) async fn remove(
     log_messages(tx, states.iter().map(|(message, _)| (channel, message)), now).await?;
     save_ledger(tx, &ledger, now).await?;
     resume(tx, &BTreeSet::from([channel.clone()]), now).await?;
+    note_takebacks(tx, &BTreeSet::from([channel])).await?;
     Ok(Removed { messages: states.into_iter().map(|(id, _)| id).collect(), bytes, last })
 }
 

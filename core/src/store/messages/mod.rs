@@ -155,6 +155,19 @@ pub struct Gap {
     pub skipped: Option<i64>,
 }
 
+impl Gap {
+    /// Returns the part of it that is not before `start`, of which nobody knows how much was missed
+    /// then; `None` when all of it is before.
+    #[must_use]
+    pub fn since(self, start: Option<Timestamp>) -> Option<Self> {
+        let Some(start) = start.filter(|start| self.from < *start) else {
+            return Some(self);
+        };
+        let lasts = self.to.is_none_or(|to| to > start);
+        lasts.then_some(Self { from: start, skipped: None, ..self })
+    }
+}
+
 impl Store {
     /// A page of a channel's messages.
     ///

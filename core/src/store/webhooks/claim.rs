@@ -6,7 +6,8 @@ use sqlx::query_as;
 
 use super::super::db::{Sql, Tx, read, run};
 use super::super::{HappeningKind, Store, StoreError};
-use super::rows::Told;
+use super::rows::{BoundsColumns, Told};
+use crate::bounds::Bounds;
 use crate::id::{ChannelId, UserId, WebhookId};
 use crate::time::Timestamp;
 
@@ -49,8 +50,8 @@ pub struct ClaimedDelivery {
     pub secrets: Vec<SecretString>,
     /// Whether its owner may read the channel now.
     pub may_read: bool,
-    /// Nothing from before this is told.
-    pub not_before: Option<Timestamp>,
+    /// Nothing beyond these is told.
+    pub bounds: Bounds,
     /// Whether its webhook has been failing for a while.
     pub failing: bool,
     /// What is told.
@@ -79,7 +80,7 @@ const DUE: &str = "
                (SELECT COUNT(*) FROM webhook_deliveries b
                 WHERE b.webhook_id = w.webhook_id AND b.leased = 1 AND b.due_at > $1) AS busy
         FROM webhooks w
-        WHERE w.enabled = 1 AND w.not_until <= $1
+        WHERE w.enabled = 1 AND w.not_until <= $1 AND (w.ends_at IS NULL OR w.ends_at > $1)
           AND EXISTS (SELECT 1 FROM webhook_deliveries d
                       WHERE d.webhook_id = w.webhook_id AND d.due_at <= $1)) due
     WHERE busy < room
@@ -101,6 +102,7 @@ const TAKE: Sql = Sql {
 const TAKEN: &str = "
     SELECT d.delivery_no, d.claims, d.attempts, d.event_id, d.type, d.at, d.channel_id,
            d.subject_id, d.detail_id, w.webhook_id, w.user_id, w.url, w.secret, w.not_before,
+           w.scopes, w.bound_channel_ids, w.ends_at,
            CASE WHEN w.old_until > $2 THEN w.old_secret END AS old_secret,
            CAST(CASE WHEN w.failing_since <= $3 THEN 1 ELSE 0 END AS BIGINT) AS failing,
            CAST(CASE WHEN d.channel_id IS NULL THEN 1
@@ -153,6 +155,9 @@ struct TakenRow {
     url: String,
     secret: String,
     not_before: Option<i64>,
+    scopes: String,
+    bound_channel_ids: Option<String>,
+    ends_at: Option<i64>,
     old_secret: Option<String>,
     failing: i64,
     may_read: i64,
@@ -188,7 +193,7 @@ impl Store {
             .bind(room.failing_before.millis())
             .fetch_all(c))?;
         tx.commit().await?;
-        Ok(rows.into_iter().map(ClaimedDelivery::from).collect())
+        rows.into_iter().map(ClaimedDelivery::try_from).collect()
     }
 
     /// Whether the database is this machine's own file.
@@ -242,10 +247,19 @@ async fn take(
     Ok(numbers)
 }
 
-impl From<TakenRow> for ClaimedDelivery {
-    fn from(row: TakenRow) -> Self {
+impl TryFrom<TakenRow> for ClaimedDelivery {
+    type Error = StoreError;
+
+    fn try_from(row: TakenRow) -> Result<Self, StoreError> {
         let secrets = std::iter::once(row.secret).chain(row.old_secret);
-        Self {
+        let bounds = BoundsColumns {
+            scopes: row.scopes,
+            channels: row.bound_channel_ids,
+            not_before: row.not_before,
+            ends_at: row.ends_at,
+        };
+        let bounds = bounds.read(&row.webhook_id)?;
+        Ok(Self {
             number: row.delivery_no,
             claim: row.claims,
             attempts: u32::try_from(row.attempts).unwrap_or(u32::MAX),
@@ -254,7 +268,7 @@ impl From<TakenRow> for ClaimedDelivery {
             url: row.url,
             secrets: secrets.map(SecretString::from).collect(),
             may_read: row.may_read != 0,
-            not_before: row.not_before.map(Timestamp::from_millis),
+            bounds,
             failing: row.failing != 0,
             told: Told {
                 id: row.event_id,
@@ -264,6 +278,6 @@ impl From<TakenRow> for ClaimedDelivery {
                 subject: row.subject_id,
                 detail: row.detail_id,
             },
-        }
+        })
     }
 }

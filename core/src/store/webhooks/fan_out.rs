@@ -17,7 +17,8 @@ const TAKE_POSITION: Sql =
 const SAVE_POSITION: &str = "UPDATE webhook_feed SET tx = $1, seq = $2 WHERE id = 1";
 
 /// A delivery of each happening to each webhook that wants it and whose owner may read it; the
-/// same rule as for `GET /api/events`. It is looked at again when it is delivered.
+/// same rule as for `GET /api/events`. A webhook asks for nothing beyond its scopes. All of it is
+/// looked at again when it is delivered, by [`crate::bounds::Bounds::admit`].
 macro_rules! fan_out {
     ($tx:literal, $window:literal) => {
         concat!(
@@ -36,11 +37,14 @@ macro_rules! fan_out {
                    AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at
                             AND m.left_at >= m.last_seen_at)
                  JOIN webhooks w ON w.user_id = m.user_id AND w.enabled = 1
-                   AND h.logged_at >= w.since
+                   AND h.logged_at >= w.since AND (w.ends_at IS NULL OR w.ends_at > $5)
                  WHERE ",
             $window,
             " AND (w.channel_ids IS NULL OR EXISTS (
                        SELECT 1 FROM json_each(w.channel_ids) t
+                       WHERE t.value ->> 'c' = h.channel_id))
+                   AND (w.bound_channel_ids IS NULL OR EXISTS (
+                       SELECT 1 FROM json_each(w.bound_channel_ids) t
                        WHERE t.value ->> 'c' = h.channel_id))
                  UNION ALL
                  SELECT w.webhook_id, w.events, w.not_before, h.seq, h.type, h.at, h.channel_id,
@@ -49,7 +53,8 @@ macro_rules! fan_out {
             " AS tx
                  FROM happenings h
                  JOIN webhooks w ON w.user_id = h.subject_id AND w.enabled = 1
-                   AND h.logged_at >= w.since
+                   AND h.logged_at >= w.since AND (w.ends_at IS NULL OR w.ends_at > $5)
+                   AND w.bound_channel_ids IS NULL
                  WHERE h.channel_id IS NULL AND ",
             $window,
             ") told

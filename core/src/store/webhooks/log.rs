@@ -3,9 +3,11 @@
 use serde::{Deserialize, Serialize};
 use sqlx::{query, query_as};
 
+use super::super::channels::channel_keys;
 use super::super::db::{Sql, exec, read, run};
 use super::super::{HappeningKind, Store, StoreError, parsed};
-use super::rows::Told;
+use super::rows::{Told, event_keys};
+use crate::bounds::Bounds;
 use crate::id::{ChannelId, WebhookId};
 use crate::time::Timestamp;
 
@@ -79,22 +81,54 @@ struct DeliveryRow {
     request_bytes: Option<i64>,
 }
 
+/// Which deliveries of a webhook are looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct DeliveryFilter<'a> {
+    /// Only of what is within these: what is about other channels, or needs other scopes, is as if
+    /// it were not there.
+    pub bounds: &'a Bounds,
+    /// Only of that status.
+    pub status: Option<DeliveryStatus>,
+    /// Only from before that number.
+    pub before: Option<i64>,
+}
+
+/// The parameters `$2` to `$5` of [`within`].
+struct Within {
+    bound: i64,
+    channels: String,
+    events: String,
+    from: i64,
+}
+
+/// Deliveries of the webhook `$1` within bounds.
+macro_rules! within {
+    ($head:literal, $rest:literal) => {
+        concat!(
+            $head,
+            " webhook_id = $1 AND (type = 'webhook.test' OR (
+                 ($2 = 0 OR channel_id IN (SELECT value ->> 'c' FROM json_each($3)))
+                 AND type IN (SELECT value ->> 't' FROM json_each($4)) AND at >= $5))",
+            $rest
+        )
+    };
+}
+
 macro_rules! deliveries {
     ($rest:literal) => {
-        concat!(
+        within!(
             "SELECT delivery_no, event_id, type, at, channel_id, subject_id, detail_id, created_at,
                     status, attempts, due_at, tried_at, took_ms, http_status, error, answer,
-                    request_bytes FROM webhook_deliveries ",
+                    request_bytes FROM webhook_deliveries WHERE",
             $rest
         )
     };
 }
 
 const LIST: &str = deliveries!(
-    "WHERE webhook_id = $1 AND delivery_no < $2 AND ($3 IS NULL OR status = $3)
-     ORDER BY delivery_no DESC LIMIT $4"
+    " AND delivery_no < $6 AND ($7 IS NULL OR status = $7) ORDER BY delivery_no DESC LIMIT $8"
 );
-const ONE: &str = deliveries!("WHERE webhook_id = $1 AND delivery_no = $2");
+const ONE: &str = deliveries!(" AND delivery_no = $6");
 
 const TEST: &str = "
     INSERT INTO webhook_deliveries
@@ -108,9 +142,11 @@ const TEST: &str = "
 const AGAIN: &str = "
     UPDATE webhook_deliveries SET status = 'pending', due_at = $3, attempts = 0, leased = 0
     WHERE webhook_id = $1 AND delivery_no = $2 AND NOT (leased = 1 AND due_at > $3)";
-const ALL_AGAIN: &str = "
-    UPDATE webhook_deliveries SET status = 'pending', due_at = $3, attempts = 0, leased = 0
-    WHERE webhook_id = $1 AND status = 'failed' AND created_at >= $2";
+const ALL_AGAIN: &str = within!(
+    "UPDATE webhook_deliveries SET status = 'pending', due_at = $7, attempts = 0, leased = 0
+     WHERE",
+    " AND status = 'failed' AND created_at >= $6"
+);
 
 const PURGE: Sql = Sql {
     sqlite: "DELETE FROM webhook_deliveries WHERE delivery_no IN (
@@ -136,25 +172,26 @@ impl DeliveryStatus {
 }
 
 impl Store {
-    /// Deliveries of a webhook, newest first, from before `before`, at most `limit`; only those of
-    /// one status where it is given.
+    /// Deliveries of a webhook, newest first, at most `limit`.
     ///
     /// # Errors
     /// When the database fails.
     pub async fn webhook_deliveries(
         &self,
         webhook: &WebhookId,
-        status: Option<DeliveryStatus>,
-        before: Option<i64>,
+        filter: DeliveryFilter<'_>,
         limit: u32,
     ) -> Result<Vec<Delivery>, StoreError> {
+        let within = Within::of(filter.bounds)?;
         let rows: Vec<DeliveryRow> = read!(self, c => query_as(LIST)
-            .bind(webhook.as_str()).bind(before.unwrap_or(i64::MAX))
-            .bind(status.map(DeliveryStatus::name)).bind(i64::from(limit)).fetch_all(c))?;
+            .bind(webhook.as_str()).bind(within.bound).bind(&within.channels)
+            .bind(&within.events).bind(within.from)
+            .bind(filter.before.unwrap_or(i64::MAX))
+            .bind(filter.status.map(DeliveryStatus::name)).bind(i64::from(limit)).fetch_all(c))?;
         rows.into_iter().map(Delivery::try_from).collect()
     }
 
-    /// One delivery of a webhook.
+    /// One delivery of a webhook, when it is within the bounds.
     ///
     /// # Errors
     /// When the database fails.
@@ -162,9 +199,12 @@ impl Store {
         &self,
         webhook: &WebhookId,
         number: i64,
+        bounds: &Bounds,
     ) -> Result<Option<Delivery>, StoreError> {
+        let within = Within::of(bounds)?;
         let row: Option<DeliveryRow> = read!(self, c => query_as(ONE)
-            .bind(webhook.as_str()).bind(number).fetch_optional(c))?;
+            .bind(webhook.as_str()).bind(within.bound).bind(&within.channels)
+            .bind(&within.events).bind(within.from).bind(number).fetch_optional(c))?;
         row.map(Delivery::try_from).transpose()
     }
 
@@ -207,20 +247,32 @@ impl Store {
         tx.commit().await
     }
 
-    /// Has everything made once more that failed of what was made since a time. Says how much.
+    /// Has everything within the bounds made once more that failed of what was made since a time.
+    /// Says how much.
     ///
     /// # Errors
     /// When the database fails.
     pub async fn redeliver_since(
         &self,
         webhook: &WebhookId,
+        bounds: &Bounds,
         since: Timestamp,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
+        let within = Within::of(bounds)?;
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
-        let (w, since, now) = (webhook.as_str(), since.millis(), now.millis());
-        let again = exec!(tx_ref, query(ALL_AGAIN).bind(w).bind(since).bind(now))?;
+        let again = exec!(
+            tx_ref,
+            query(ALL_AGAIN)
+                .bind(webhook.as_str())
+                .bind(within.bound)
+                .bind(&within.channels)
+                .bind(&within.events)
+                .bind(within.from)
+                .bind(since.millis())
+                .bind(now.millis())
+        )?;
         tx.commit().await?;
         Ok(again)
     }
@@ -236,6 +288,20 @@ impl Store {
         let gone = exec!(tx_ref, query(sql).bind(before.millis()).bind(SWEEP))?;
         tx.commit().await?;
         Ok(gone)
+    }
+}
+
+impl Within {
+    fn of(bounds: &Bounds) -> Result<Self, StoreError> {
+        let only = bounds.channels.as_deref();
+        let seen = |kind: &HappeningKind| kind.scope().is_none_or(|scope| bounds.has(scope));
+        let events: Vec<_> = HappeningKind::ALL.into_iter().filter(seen).collect();
+        Ok(Self {
+            bound: i64::from(only.is_some()),
+            channels: channel_keys(only.unwrap_or_default())?,
+            events: event_keys(&events)?,
+            from: bounds.not_before.map_or(i64::MIN, Timestamp::millis),
+        })
     }
 }
 

@@ -3,7 +3,9 @@
 //! Deliveries hold ids only. What they stand for is read for every attempt, so nothing that was
 //! erased meanwhile is sent or kept. Locks are taken in one order: messages, webhooks, deliveries.
 
+mod change;
 mod claim;
+mod end;
 mod fan_out;
 mod forget;
 mod log;
@@ -15,17 +17,20 @@ mod tell;
 use secrecy::{ExposeSecret as _, SecretString};
 use sqlx::{query, query_as};
 
+pub use change::{WebhookChanged, WebhookMade};
 pub use claim::{ClaimRoom, ClaimedDelivery, WebhookQueue};
+pub(super) use end::{carry_webhooks, end_webhooks_of};
 pub(super) use forget::{forget_answers, forget_answers_in};
-pub use log::{Delivery, DeliveryStatus, TEST_EVENT};
+pub use log::{Delivery, DeliveryFilter, DeliveryStatus, TEST_EVENT};
 pub use rows::{DisabledReason, Told, Webhook};
 pub use settle::{Attempt, Next};
 pub use tell::UntoldWebhook;
 
-use self::rows::{WebhookRow, channels_json, events_json};
-use super::db::{Sql, exec, locking, read, run};
+use self::rows::WebhookRow;
+use super::db::{exec, read};
 use super::{HappeningKind, Store, StoreError};
-use crate::id::{ChannelId, UserId, WebhookId};
+use crate::bounds::Bounds;
+use crate::id::{ChannelId, KeyId, UserId, WebhookId};
 use crate::time::Timestamp;
 
 /// Webhooks that a user may have.
@@ -42,8 +47,17 @@ pub struct NewWebhook<'a> {
     pub secret: &'a SecretString,
     /// What it shall be.
     pub change: WebhookChange<'a>,
-    /// Nothing from before this is told.
-    pub not_before: Option<Timestamp>,
+    /// Who makes it.
+    pub maker: WebhookMaker<'a>,
+}
+
+/// Who makes or changes a webhook: nothing beyond their bounds is ever told.
+#[derive(Clone, Copy, Debug)]
+pub struct WebhookMaker<'a> {
+    /// Their key; `None` for a session. The webhook ends with the key.
+    pub key: Option<&'a KeyId>,
+    /// Their bounds.
+    pub bounds: &'a Bounds,
 }
 
 /// What an owner sets of a webhook.
@@ -65,7 +79,7 @@ macro_rules! webhooks {
     ($rest:literal) => {
         concat!(
             "SELECT webhook_id, user_id, url, description, events, channel_ids, not_before,
-                    enabled, secret, old_secret, old_until, created_at, updated_at,
+                    key_id, scopes, bound_channel_ids, ends_at, enabled, secret, old_secret, old_until, created_at, updated_at,
                     failing_since, disabled_reason, disabled_at FROM webhooks ",
             $rest
         )
@@ -75,24 +89,6 @@ macro_rules! webhooks {
 const OF_USER: &str = webhooks!("WHERE user_id = $1 ORDER BY created_at, webhook_id");
 const ONE: &str = webhooks!("WHERE user_id = $1 AND webhook_id = $2");
 
-const LOCK_USER: Sql = locking!("SELECT user_id FROM users WHERE user_id = $1");
-const COUNT: &str = "SELECT COUNT(*) FROM webhooks WHERE user_id = $1";
-const ADD: &str = "
-    INSERT INTO webhooks (webhook_id, user_id, url, description, events, channel_ids, not_before,
-                          enabled, secret, created_at, updated_at, since)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10)";
-/// One that is enabled again starts afresh: what happened meanwhile is not told.
-const CHANGE: &str = "
-    UPDATE webhooks SET
-        url = $3, description = $4, events = $5, channel_ids = $6, updated_at = $8,
-        since = CASE WHEN enabled = 0 AND $7 = 1 THEN $8 ELSE since END,
-        failing_since = CASE WHEN enabled = 0 AND $7 = 1 OR url <> $3 THEN NULL
-                             ELSE failing_since END,
-        not_until = CASE WHEN enabled = 0 AND $7 = 1 OR url <> $3 THEN 0 ELSE not_until END,
-        disabled_reason = CASE WHEN $7 = 1 THEN NULL ELSE disabled_reason END,
-        disabled_at = CASE WHEN $7 = 1 THEN NULL ELSE disabled_at END,
-        enabled = $7
-    WHERE user_id = $1 AND webhook_id = $2";
 const DROP: &str = "DELETE FROM webhooks WHERE user_id = $1 AND webhook_id = $2";
 /// At most two secrets sign: an older one that was still valid ends.
 const ROTATE: &str = "
@@ -122,73 +118,6 @@ impl Store {
         let row: Option<WebhookRow> = read!(self, c => query_as(ONE)
             .bind(user.as_str()).bind(id.as_str()).fetch_optional(c))?;
         row.map(Webhook::try_from).transpose()
-    }
-
-    /// Makes a webhook. `false` when the user has [`WEBHOOKS_OF_USER`] already.
-    ///
-    /// # Errors
-    /// When the database fails or the user is unknown.
-    pub async fn add_webhook(
-        &self,
-        new: &NewWebhook<'_>,
-        now: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let (events, channels) = (events_json(new.change.events)?, channels_json(new.change)?);
-        let user = new.user.as_str();
-        let mut tx = self.db.begin().await?;
-        let tx_ref = &mut tx;
-        let _: Option<(String,)> =
-            run!(tx_ref, LOCK_USER, |sql, c| query_as(sql).bind(user).fetch_optional(c))?;
-        let (count,): (i64,) = run!(tx_ref, c => query_as(COUNT).bind(user).fetch_one(c))?;
-        if usize::try_from(count).unwrap_or(usize::MAX) >= WEBHOOKS_OF_USER {
-            return Ok(false);
-        }
-        exec!(
-            tx_ref,
-            query(ADD)
-                .bind(new.id.as_str())
-                .bind(user)
-                .bind(new.change.url)
-                .bind(new.change.description)
-                .bind(&events)
-                .bind(&channels)
-                .bind(new.not_before.map(Timestamp::millis))
-                .bind(i64::from(new.change.enabled))
-                .bind(new.secret.expose_secret())
-                .bind(now.millis())
-        )?;
-        tx.commit().await?;
-        Ok(true)
-    }
-
-    /// Sets what a webhook is. `false` when the user has none of that id.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub async fn change_webhook(
-        &self,
-        user: &UserId,
-        id: &WebhookId,
-        change: WebhookChange<'_>,
-        now: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let (events, channels) = (events_json(change.events)?, channels_json(change)?);
-        let mut tx = self.db.begin().await?;
-        let tx_ref = &mut tx;
-        let changed = exec!(
-            tx_ref,
-            query(CHANGE)
-                .bind(user.as_str())
-                .bind(id.as_str())
-                .bind(change.url)
-                .bind(change.description)
-                .bind(&events)
-                .bind(&channels)
-                .bind(i64::from(change.enabled))
-                .bind(now.millis())
-        )?;
-        tx.commit().await?;
-        Ok(changed > 0)
     }
 
     /// Gives a webhook a new secret; the old one signs, too, until `old_until`. `false` when the

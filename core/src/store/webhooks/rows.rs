@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::super::channels::channel_keys;
 use super::super::{HappeningKind, StoreError, parsed};
 use super::WebhookChange;
-use crate::id::{ChannelId, UserId, WebhookId};
+use crate::bounds::{Bounds, Subject, common};
+use crate::id::{ChannelId, KeyId, UserId, WebhookId};
+use crate::role::Scope;
 use crate::time::Timestamp;
 
 /// A place that what happens is sent to. Its secret is not in here.
@@ -23,8 +25,10 @@ pub struct Webhook {
     pub events: Vec<HappeningKind>,
     /// The only channels that are told of; `None` for all of its owner's.
     pub channels: Option<Vec<ChannelId>>,
-    /// Nothing from before this is told.
-    pub not_before: Option<Timestamp>,
+    /// The key that made it or changed it last; `None` for a session.
+    pub key: Option<KeyId>,
+    /// The bounds of that: nothing beyond them is told.
+    pub bounds: Bounds,
     /// Whether anything is told.
     pub enabled: bool,
     /// The last four characters of its secret.
@@ -49,6 +53,8 @@ pub enum DisabledReason {
     Gone,
     /// Everything failed for days.
     Failing,
+    /// The key that made it has ended or was deleted.
+    KeyEnded,
 }
 
 /// What is told, by ids.
@@ -68,6 +74,32 @@ pub struct Told {
     pub detail: Option<String>,
 }
 
+impl Webhook {
+    /// Returns what is told to it at most: its bounds, and of these only the scopes that its
+    /// events need and the channels that it was made for.
+    pub fn reach(&self) -> Bounds {
+        let mut scopes: Vec<_> = self.events.iter().filter_map(|kind| kind.scope()).collect();
+        scopes.dedup();
+        // What is about the whole account does not go by channel.
+        let account = self.events.iter().any(|kind| kind.is_about_account());
+        let channels = match (account, self.bounds.channels.as_deref()) {
+            (true, None) => None,
+            (_, only) => common(self.channels.as_deref(), only),
+        };
+        Bounds { scopes, channels, ..self.bounds.clone() }
+    }
+}
+
+impl Told {
+    /// Returns what it is for [`Bounds::admit`].
+    pub fn subject(&self) -> Subject<'_> {
+        let Some(kind) = self.kind else {
+            return Subject::of_itself(None);
+        };
+        kind.subject(self.channel.as_ref()).at(self.at)
+    }
+}
+
 #[derive(Debug, sqlx::FromRow)]
 pub(super) struct WebhookRow {
     webhook_id: String,
@@ -77,6 +109,10 @@ pub(super) struct WebhookRow {
     events: String,
     channel_ids: Option<String>,
     not_before: Option<i64>,
+    key_id: Option<String>,
+    scopes: String,
+    bound_channel_ids: Option<String>,
+    ends_at: Option<i64>,
     enabled: i64,
     secret: String,
     old_secret: Option<String>,
@@ -84,8 +120,17 @@ pub(super) struct WebhookRow {
     created_at: i64,
     updated_at: i64,
     failing_since: Option<i64>,
-    disabled_reason: Option<String>,
+    pub(super) disabled_reason: Option<String>,
     disabled_at: Option<i64>,
+}
+
+/// The columns of a webhook that hold its bounds.
+#[derive(Debug, Default)]
+pub(super) struct BoundsColumns {
+    pub(super) scopes: String,
+    pub(super) channels: Option<String>,
+    pub(super) not_before: Option<i64>,
+    pub(super) ends_at: Option<i64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -104,22 +149,50 @@ impl DisabledReason {
         match self {
             Self::Gone => "gone",
             Self::Failing => "failing",
+            Self::KeyEnded => "key_ended",
         }
     }
 
     /// The reason of that name.
     pub fn parse(name: &str) -> Option<Self> {
-        [Self::Gone, Self::Failing].into_iter().find(|reason| reason.name() == name)
+        [Self::Gone, Self::Failing, Self::KeyEnded].into_iter().find(|reason| reason.name() == name)
     }
 }
 
-pub(super) fn events_json(events: &[HappeningKind]) -> Result<String, StoreError> {
+pub(super) fn event_keys(events: &[HappeningKind]) -> Result<String, StoreError> {
     let events: Vec<_> = events.iter().map(|kind| Event { t: kind.name().to_owned() }).collect();
     Ok(serde_json::to_string(&events)?)
 }
 
 pub(super) fn channels_json(change: WebhookChange<'_>) -> Result<Option<String>, StoreError> {
     change.channels.map(channel_keys).transpose()
+}
+
+impl BoundsColumns {
+    /// As they are written.
+    pub(super) fn of(bounds: &Bounds) -> Result<Self, StoreError> {
+        Ok(Self {
+            scopes: serde_json::to_string(&bounds.scopes)?,
+            channels: bounds.channels.as_deref().map(channel_keys).transpose()?,
+            not_before: bounds.not_before.map(Timestamp::millis),
+            ends_at: bounds.expires_at.map(Timestamp::millis),
+        })
+    }
+
+    /// As they are read; `id` is the webhook's.
+    pub(super) fn read(self, id: &str) -> Result<Bounds, StoreError> {
+        let scopes: Option<Vec<Scope>> = serde_json::from_str(&self.scopes).ok();
+        let channels = self.channels.as_deref().map(|json| {
+            let channels = channels_of(json);
+            parsed(channels, "webhooks", "bound_channel_ids", id)
+        });
+        Ok(Bounds {
+            scopes: parsed(scopes, "webhooks", "scopes", id)?,
+            channels: channels.transpose()?,
+            not_before: self.not_before.map(Timestamp::from_millis),
+            expires_at: self.ends_at.map(Timestamp::from_millis),
+        })
+    }
 }
 
 fn events_of(json: &str) -> Option<Vec<HappeningKind>> {
@@ -151,13 +224,20 @@ impl TryFrom<WebhookRow> for Webhook {
             parsed(reason, "webhooks", "disabled_reason", &id)
         });
         let disabled_at = row.disabled_at.map(Timestamp::from_millis);
+        let bounds = BoundsColumns {
+            scopes: row.scopes,
+            channels: row.bound_channel_ids,
+            not_before: row.not_before,
+            ends_at: row.ends_at,
+        };
         Ok(Self {
             user: row.user_id.into(),
             url: row.url,
             description: row.description,
             events: parsed(events_of(&row.events), "webhooks", "events", &id)?,
             channels: channels.transpose()?,
-            not_before: row.not_before.map(Timestamp::from_millis),
+            key: row.key_id.map(KeyId::from),
+            bounds: bounds.read(&id)?,
             enabled: row.enabled != 0,
             mask: mask(&row.secret),
             old_until: row.old_secret.map(|_| Timestamp::from_millis(row.old_until)),

@@ -97,7 +97,7 @@ const DISABLE: &str = "
                         told = NULL
     WHERE webhook_id = $1 AND enabled = 1 AND ($4 IS NULL OR failing_since <= $4)
     RETURNING user_id";
-const TELL: &str = "
+pub(super) const TELL: &str = "
     INSERT INTO happenings (type, at, logged_at, channel_id, subject_id, detail_id)
     VALUES ('endpoint.disabled', $1, $1, NULL, $2, $3)";
 

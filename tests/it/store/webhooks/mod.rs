@@ -1,17 +1,20 @@
 //! Webhooks and their deliveries: who is told what, once; taken fairly; written down by the last
 //! one who took it.
 
+mod bounds;
 mod settled;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, UserId, WebhookId};
 use chatkeep_core::plan::Plan;
 use chatkeep_core::signing;
 use chatkeep_core::store::{
-    Attempt, ClaimRoom, ClaimedDelivery, Delivery, DeliveryStatus, DisabledReason, HappeningKind,
-    NewWebhook, Next, SightingKind, WEBHOOKS_OF_USER, WebhookChange,
+    Attempt, ClaimRoom, ClaimedDelivery, Delivery, DeliveryFilter, DeliveryStatus, DisabledReason,
+    HappeningKind, NewWebhook, Next, SightingKind, WEBHOOKS_OF_USER, WebhookChange, WebhookChanged,
+    WebhookMade, WebhookMaker,
 };
 use secrecy::ExposeSecret as _;
 
@@ -45,8 +48,9 @@ impl Fixture {
         let change = WebhookChange { channels: channels.as_deref(), ..wants(events) };
         let (id, user) = (WebhookId::from(id), UserId::from(user));
         let secret = signing::secret([1; 32]);
-        let new = NewWebhook { id: &id, user: &user, secret: &secret, change, not_before: None };
-        assert!(self.store.add_webhook(&new, at(5)).await.unwrap());
+        let maker = WebhookMaker { key: None, bounds: &Bounds::full() };
+        let new = NewWebhook { id: &id, user: &user, secret: &secret, change, maker };
+        assert_eq!(self.store.add_webhook(&new, at(5)).await.unwrap(), WebhookMade::Done);
     }
 
     /// Makes deliveries until there are as many: on PostgreSQL a transaction that runs anywhere in
@@ -64,7 +68,21 @@ impl Fixture {
     }
 
     async fn log(&self, webhook: &str, status: Option<DeliveryStatus>) -> Vec<Delivery> {
-        self.store.webhook_deliveries(&webhook.into(), status, None, 1_000).await.unwrap()
+        let filter = DeliveryFilter { bounds: &Bounds::full(), status, before: None };
+        self.store.webhook_deliveries(&webhook.into(), filter, 1_000).await.unwrap()
+    }
+
+    /// Has a webhook changed by somebody with those bounds, by a session.
+    async fn change(
+        &self,
+        id: &str,
+        change: WebhookChange<'_>,
+        bounds: &Bounds,
+        now: i64,
+    ) -> WebhookChanged {
+        let maker = WebhookMaker { key: None, bounds };
+        let (user, id) = (UserId::from("U1"), WebhookId::from(id));
+        self.store.change_webhook(&user, &id, change, maker, at(now)).await.unwrap()
     }
 
     async fn claim(&self, room: ClaimRoom, now: i64) -> Vec<ClaimedDelivery> {
@@ -131,8 +149,12 @@ async fn a_webhook_is_made_changed_rotated_and_deleted(fixture: Fixture) {
         enabled: false,
         ..wants(&[HappeningKind::MemberLeft])
     };
-    assert!(!store.change_webhook(&"U2".into(), &id, change, at(9)).await.unwrap());
-    assert!(store.change_webhook(&user, &id, change, at(9)).await.unwrap());
+    let (full, other) = (Bounds::full(), UserId::from("U2"));
+    let maker = WebhookMaker { key: None, bounds: &full };
+    let changed = store.change_webhook(&other, &id, change, maker, at(9)).await.unwrap();
+    assert_eq!(changed, WebhookChanged::NoWebhook);
+    let changed = store.change_webhook(&user, &id, change, maker, at(9)).await.unwrap();
+    assert_eq!(changed, WebhookChanged::Done);
     let webhook = store.webhook(&user, &id).await.unwrap().unwrap();
     assert_eq!((webhook.url.as_str(), webhook.description.as_str()), (change.url, "two"));
     assert_eq!(webhook.events, [HappeningKind::MemberLeft]);
@@ -150,14 +172,8 @@ async fn a_webhook_is_made_changed_rotated_and_deleted(fixture: Fixture) {
         fixture.hook(&format!("wh_more{n:02}"), "U1", &HappeningKind::ALL, None).await;
     }
     assert_eq!(store.webhooks(&user).await.unwrap().len(), WEBHOOKS_OF_USER);
-    let more = NewWebhook {
-        id: &"wh_too_many".into(),
-        user: &user,
-        secret: &new,
-        change,
-        not_before: None,
-    };
-    assert!(!store.add_webhook(&more, at(5)).await.unwrap());
+    let more = NewWebhook { id: &"wh_too_many".into(), user: &user, secret: &new, change, maker };
+    assert_eq!(store.add_webhook(&more, at(5)).await.unwrap(), WebhookMade::TooMany);
     assert!(!store.drop_webhook(&"U2".into(), &id).await.unwrap());
     assert!(store.drop_webhook(&user, &id).await.unwrap());
     assert!(!store.drop_webhook(&user, &id).await.unwrap());
@@ -195,16 +211,20 @@ async fn only_what_is_wanted_and_may_be_read(fixture: Fixture) {
     fixture.hook("wh_u2", "U2", &HappeningKind::ALL, None).await;
     fixture.hook("wh_off", "U1", &HappeningKind::ALL, None).await;
     let off = WebhookChange { enabled: false, ..wants(&HappeningKind::ALL) };
-    let (user, id) = (UserId::from("U1"), WebhookId::from("wh_off"));
-    assert!(fixture.store.change_webhook(&user, &id, off, at(6)).await.unwrap());
+    let user = UserId::from("U1");
+    let full = Bounds::full();
+    assert_eq!(fixture.change("wh_off", off, &full, 6).await, WebhookChanged::Done);
     let since = NewWebhook {
         id: &"wh_since".into(),
         user: &user,
         secret: &signing::secret([1; 32]),
         change: wants(&HappeningKind::ALL),
-        not_before: Some(at(11)),
+        maker: WebhookMaker {
+            key: None,
+            bounds: &Bounds { not_before: Some(at(11)), ..Bounds::full() },
+        },
     };
-    assert!(fixture.store.add_webhook(&since, at(5)).await.unwrap());
+    assert_eq!(fixture.store.add_webhook(&since, at(5)).await.unwrap(), WebhookMade::Done);
     fixture.keep(&[said("C1", "a", 10, "x"), said("C2", "b", 11, "y")], 12).await;
     fixture.keep(&[edited("C1", "a", 13, "z")], 14).await;
     let subjects = async |webhook: &str, count: usize| {
@@ -219,7 +239,7 @@ async fn only_what_is_wanted_and_may_be_read(fixture: Fixture) {
     assert!(fixture.log("wh_off", None).await.is_empty());
     // Enabled again it hears of what is logged from then on.
     let on = wants(&HappeningKind::ALL);
-    assert!(fixture.store.change_webhook(&user, &id, on, at(30)).await.unwrap());
+    assert_eq!(fixture.change("wh_off", on, &full, 30).await, WebhookChanged::Done);
     fixture.keep(&[said("C1", "late", 28, "x")], 29).await;
     fixture.keep(&[said("C1", "new", 31, "x")], 31).await;
     assert_eq!(subjects("wh_off", 1).await, ["new"]);
@@ -331,8 +351,8 @@ async fn a_rejoined_owner_is_looked_at_when_it_is_delivered(fixture: Fixture) {
         .sight(&[sighting("C1", 40, SightingKind::Joined("U1".into()))], at(40))
         .await
         .unwrap();
-    let id = "wh_c1".into();
-    assert!(fixture.store.change_webhook(&"U1".into(), &id, elsewhere, at(41)).await.unwrap());
+    let changed = fixture.change("wh_c1", elsewhere, &Bounds::full(), 41).await;
+    assert_eq!(changed, WebhookChanged::Done);
     let taken = fixture.claim(room(9, 4), 20 + 2 * LEASE).await;
     let may = |id: &str| taken.iter().find(|d| d.webhook.as_str() == id).unwrap().may_read;
     assert_eq!((may("wh_1"), may("wh_c1")), (true, false));

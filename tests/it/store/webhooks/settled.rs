@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{UserId, WebhookId};
 use chatkeep_core::store::{
-    Attempt, ClaimRoom, DeliveryStatus, DisabledReason, HappeningKind, Next,
+    Attempt, ClaimRoom, DeliveryFilter, DeliveryStatus, DisabledReason, HappeningKind, Next,
+    WebhookChanged,
 };
 
 use chatkeep_core::time::Timestamp;
@@ -105,7 +107,8 @@ async fn who_fails_for_long_or_is_gone_is_disabled(fixture: Fixture) {
 
     // Enabled again it begins anew; and 410 ends it at once.
     let on = wants(&HappeningKind::ALL);
-    assert!(fixture.store.change_webhook(&user, &id, on, at(9 * DAY)).await.unwrap());
+    let changed = fixture.change(id.as_str(), on, &Bounds::full(), 9 * DAY).await;
+    assert_eq!(changed, WebhookChanged::Done);
     let webhook = fixture.store.webhook(&user, &id).await.unwrap().unwrap();
     assert_eq!((webhook.disabled, webhook.failing_since), (None, None));
     assert!(fail(100, Next::Failed).await.is_empty());
@@ -133,8 +136,11 @@ async fn the_log_is_listed_repeated_and_purged(fixture: Fixture) {
         fixture.fanned_out("wh_1", n + 1, 20 + i64::try_from(n).unwrap()).await;
     }
     let store = &fixture.store;
-    let page = store.webhook_deliveries(&id, None, None, 2).await.unwrap();
-    let next = store.webhook_deliveries(&id, None, Some(page[1].number), 9).await.unwrap();
+    let full = Bounds::full();
+    let filter = DeliveryFilter { bounds: &full, status: None, before: None };
+    let page = store.webhook_deliveries(&id, filter, 2).await.unwrap();
+    let filter = DeliveryFilter { before: Some(page[1].number), ..filter };
+    let next = store.webhook_deliveries(&id, filter, 9).await.unwrap();
     let numbers: Vec<_> = page.iter().chain(&next).map(|d| d.number).collect();
     assert!(numbers.len() == 5 && numbers.is_sorted_by(|a, b| a > b));
     let taken = fixture.claim(room(9, 9), 100).await;
@@ -143,8 +149,8 @@ async fn the_log_is_listed_repeated_and_purged(fixture: Fixture) {
         taken.iter().zip(outcomes).map(|(d, next)| attempt(d, next, 100)).collect();
     fixture.settle(&attempts, 0, 101).await;
     assert_eq!(fixture.log("wh_1", Some(DeliveryStatus::Failed)).await.len(), 3);
-    assert_eq!(store.redeliver_since(&id, at(22), at(200)).await.unwrap(), 2);
-    assert_eq!(store.redeliver_since(&"wh_none".into(), at(0), at(200)).await.unwrap(), 0);
+    assert_eq!(store.redeliver_since(&id, &full, at(22), at(200)).await.unwrap(), 2);
+    assert_eq!(store.redeliver_since(&"wh_none".into(), &full, at(0), at(9)).await.unwrap(), 0);
     store.redeliver(&id, taken[0].number, at(201)).await.unwrap();
     let pending = fixture.log("wh_1", Some(DeliveryStatus::Pending)).await;
     assert!(pending.len() == 3 && pending.iter().all(|d| d.attempts == 0));
@@ -157,9 +163,9 @@ async fn the_log_is_listed_repeated_and_purged(fixture: Fixture) {
     assert!(fixture.claim(room(9, 9), 302).await.is_empty(), "what is under way is left alone");
 
     let test = store.test_webhook(&id, "evt_test_1", at(400)).await.unwrap().unwrap();
-    let test = store.webhook_delivery(&id, test).await.unwrap().unwrap();
+    let test = store.webhook_delivery(&id, test, &full).await.unwrap().unwrap();
     assert_eq!((test.told.kind, test.told.detail.as_deref()), (None, Some("wh_1")));
-    assert!(store.webhook_delivery(&"wh_2".into(), test.number).await.unwrap().is_none());
+    assert!(store.webhook_delivery(&"wh_2".into(), test.number, &full).await.unwrap().is_none());
     assert_eq!(store.test_webhook(&"wh_none".into(), "e", at(1)).await.unwrap(), None);
     assert_eq!(store.purge_webhook_deliveries(at(22)).await.unwrap(), 2);
     assert_eq!(store.purge_webhook_deliveries(at(22)).await.unwrap(), 0);

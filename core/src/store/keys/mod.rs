@@ -1,10 +1,18 @@
 //! API keys: only a key's SHA-256 is here, never the key (contract section 2).
 
+mod limits;
+mod rotate;
+
 use sha2::{Digest as _, Sha256};
 use sqlx::{query, query_as};
 
-use super::db::{Sql, Tx, exec, locking, read, run};
+pub use self::limits::KEYS_OF_USER;
+use self::limits::{Room, lock_user, room_of};
+pub use self::rotate::Rotated;
+use super::db::{Sql, Tx, exec, locking, read};
+use super::webhooks::end_webhooks_of;
 use super::{Store, StoreError, parsed};
+use crate::bounds::Bounds;
 use crate::id::{ChannelId, KeyId, UserId};
 use crate::role::Scope;
 use crate::time::Timestamp;
@@ -32,6 +40,18 @@ pub struct Key {
     pub expires_at: Option<Timestamp>,
     /// When it was last used, to the minute.
     pub last_used_at: Option<Timestamp>,
+}
+
+impl Key {
+    /// The bounds of whoever shows it.
+    pub fn bounds(&self) -> Bounds {
+        Bounds {
+            scopes: self.scopes.clone(),
+            channels: self.channels.clone(),
+            not_before: self.not_before,
+            expires_at: self.expires_at,
+        }
+    }
 }
 
 /// A key to make.
@@ -67,13 +87,14 @@ struct KeyRow {
     created_at: i64,
     expires_at: Option<i64>,
     last_used_at: Option<i64>,
+    replaced_by: Option<String>,
 }
 
 macro_rules! keys {
     ($rest:literal) => {
         concat!(
             "SELECT key_id, mask, user_id, name, scopes, channel_ids, not_before, created_at,
-                    expires_at, last_used_at FROM api_keys ",
+                    expires_at, last_used_at, replaced_by FROM api_keys ",
             $rest
         )
     };
@@ -89,67 +110,26 @@ const ADD: &str = "
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
 const ONE_OF_USER: Sql = locking!(
     "SELECT key_id, mask, user_id, name, scopes, channel_ids, not_before, created_at, expires_at,
-            last_used_at
+            last_used_at, replaced_by
      FROM api_keys WHERE key_id = $1 AND user_id = $2"
 );
-const EXPIRE: &str = "
-    UPDATE api_keys SET expires_at = $2
-    WHERE key_id = $1 AND (expires_at IS NULL OR expires_at > $2)";
 const DROP: &str = "DELETE FROM api_keys WHERE key_id = $1";
-const DROP_OF_USER: &str = "DELETE FROM api_keys WHERE key_id = $1 AND user_id = $2";
 
 impl Store {
-    /// Stores a key.
+    /// Stores a key. `false` when the user has [`KEYS_OF_USER`] keys that work already; a key and
+    /// the one that it replaced count as one while both work.
     ///
     /// # Errors
     /// When the database fails or the user is unknown.
-    pub async fn add_key(&self, key: &NewKey<'_>, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn add_key(&self, key: &NewKey<'_>, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
-        add_in(&mut tx, key, now).await?;
-        tx.commit().await
-    }
-
-    /// Replaces a user's key by one of the same properties with a new id and secret; the old one
-    /// works until `old_until`. Gives the new key; `None` when the user has no such key or it has
-    /// expired.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub async fn rotate_key(
-        &self,
-        user: &UserId,
-        old: &KeyId,
-        (id, secret): (&KeyId, &str),
-        old_until: Timestamp,
-        now: Timestamp,
-    ) -> Result<Option<Key>, StoreError> {
-        let mut tx = self.db.begin().await?;
-        let tx_ref = &mut tx;
-        let row: Option<KeyRow> = run!(tx_ref, ONE_OF_USER, |sql, c| query_as(sql)
-            .bind(old.as_str())
-            .bind(user.as_str())
-            .fetch_optional(c))?;
-        let Some(key) = row.map(Key::try_from).transpose()? else {
-            return Ok(None);
-        };
-        if key.expires_at.is_some_and(|at| at <= now) {
-            return Ok(None);
+        lock_user(&mut tx, key.user).await?;
+        if room_of(&mut tx, key.user, now).await? == Room::Full {
+            return Ok(false);
         }
-        let new = NewKey {
-            id,
-            secret,
-            user,
-            name: &key.name,
-            scopes: &key.scopes,
-            channels: key.channels.as_deref(),
-            not_before: key.not_before,
-            expires_at: key.expires_at,
-        };
-        add_in(tx_ref, &new, now).await?;
-        exec!(tx_ref, query(EXPIRE).bind(old.as_str()).bind(old_until.millis()))?;
+        add_in(&mut tx, key, now).await?;
         tx.commit().await?;
-        let (id, mask) = (id.clone(), mask(secret));
-        Ok(Some(Key { id, mask, created_at: now, last_used_at: None, ..key }))
+        Ok(true)
     }
 
     /// The stored key that `secret` is, expired or not; `None` for an unknown one.
@@ -159,7 +139,7 @@ impl Store {
     pub async fn key(&self, secret: &str) -> Result<Option<Key>, StoreError> {
         let row: Option<KeyRow> =
             read!(self, c => query_as(BY_HASH).bind(hash(secret)).fetch_optional(c))?;
-        row.map(|row| self.key_of(row)).transpose()
+        row.map(|row| self.known_key(row)).transpose()
     }
 
     /// A user's keys, oldest first, from after `after` (time of making, id), at most `limit`.
@@ -175,35 +155,52 @@ impl Store {
         let (at, id) = after.map_or((i64::MIN, ""), |(at, id)| (at.millis(), id.as_str()));
         let rows: Vec<KeyRow> = read!(self, c => query_as(OF_USER)
             .bind(user.as_str()).bind(at).bind(id).bind(i64::from(limit)).fetch_all(c))?;
-        rows.into_iter().map(|row| self.key_of(row)).collect()
+        rows.into_iter().map(|row| self.known_key(row)).collect()
     }
 
-    /// Deletes a key. `false` when there is none of that id.
+    /// A user's key, expired or not; `None` when they have none of that id.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn drop_key(&self, id: &KeyId) -> Result<bool, StoreError> {
+    pub async fn key_of(&self, user: &UserId, id: &KeyId) -> Result<Option<Key>, StoreError> {
+        // Nothing is locked by reading: it is the statement of SQLite on both.
+        let row: Option<KeyRow> = read!(self, c => query_as(ONE_OF_USER.sqlite)
+            .bind(id.as_str()).bind(user.as_str()).fetch_optional(c))?;
+        row.map(Key::try_from).transpose()
+    }
+
+    /// Deletes a key, and disables its webhooks. `false` when there is none of that id.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn drop_key(&self, id: &KeyId, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
         let dropped = exec!(tx_ref, query(DROP).bind(id.as_str()))?;
+        end_webhooks_of(tx_ref, id, now).await?;
         tx.commit().await?;
         Ok(dropped > 0)
     }
 
-    /// Deletes a key of that user. `false` when they have none of that id.
+    /// The same of a key of that user.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn drop_key_of(&self, user: &UserId, id: &KeyId) -> Result<bool, StoreError> {
-        let mut tx = self.db.begin().await?;
-        let tx_ref = &mut tx;
-        let dropped = exec!(tx_ref, query(DROP_OF_USER).bind(id.as_str()).bind(user.as_str()))?;
-        tx.commit().await?;
-        Ok(dropped > 0)
+    pub async fn drop_key_of(
+        &self,
+        user: &UserId,
+        id: &KeyId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        // Nobody else's: an id never changes hands.
+        if self.key_of(user, id).await?.is_none() {
+            return Ok(false);
+        }
+        self.drop_key(id, now).await
     }
 
     /// The key of a row, with a use of it that is not written yet.
-    fn key_of(&self, row: KeyRow) -> Result<Key, StoreError> {
+    fn known_key(&self, row: KeyRow) -> Result<Key, StoreError> {
         let mut key = Key::try_from(row)?;
         key.last_used_at = key.last_used_at.max(self.uses.key(&key.id));
         Ok(key)
@@ -231,7 +228,7 @@ async fn add_in(tx: &mut Tx, key: &NewKey<'_>, now: Timestamp) -> Result<(), Sto
 }
 
 /// Of keys and other random secrets. They have 206 bits of randomness, so a plain hash is enough.
-pub(super) fn hash(secret: &str) -> String {
+pub(in crate::store) fn hash(secret: &str) -> String {
     use std::fmt::Write as _;
     let digest = Sha256::digest(secret.as_bytes());
     digest.iter().fold(String::with_capacity(64), |mut hex, byte| {

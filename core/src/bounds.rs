@@ -1,0 +1,259 @@
+//! Bounds: the limits of what may leave the service for somebody, and the one check against them.
+//!
+//! A key, a session, an access token and a webhook each have [`Bounds`]. Whatever is shown, by
+//! REST, MCP, a webhook or the pull feed, is described by a [`Subject`] and passes
+//! [`Bounds::admit`] first. Whether a person is a member of a channel is asked of the store beside
+//! this; bounds only ever narrow what the person may do.
+
+use crate::id::ChannelId;
+use crate::role::Scope;
+use crate::time::Timestamp;
+
+/// Limits on what a credential, or a webhook that was made with it, may be shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// What it may be used for.
+    pub scopes: Vec<Scope>,
+    /// The only channels that it may see; `None` for every one of its user.
+    pub channels: Option<Vec<ChannelId>>,
+    /// Nothing sent before this may be read.
+    pub not_before: Option<Timestamp>,
+    /// When it ends; `None` for never.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// Something that somebody is about to be shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    scope: Option<Scope>,
+    place: Place<'a>,
+    at: Option<Timestamp>,
+}
+
+/// Where a subject belongs.
+#[derive(Clone, Copy, Debug)]
+enum Place<'a> {
+    /// To one channel.
+    Channel(&'a ChannelId),
+    /// To the user's account with all of its channels together.
+    Account,
+    /// To the credential itself.
+    Itself,
+}
+
+/// Which limit a subject is beyond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beyond {
+    /// It has ended.
+    End,
+    /// It lacks the scope.
+    Scope,
+    /// It may not see the channel, or not the account as a whole.
+    Channel,
+    /// It may not read what is that old.
+    Time,
+}
+
+impl<'a> Subject<'a> {
+    /// Something of a channel that needs `scope`; `None` when any credential may see it.
+    pub const fn of_channel(channel: &'a ChannelId, scope: Option<Scope>) -> Self {
+        Self { scope, place: Place::Channel(channel), at: None }
+    }
+
+    /// Something about the account with all of its channels together.
+    pub const fn of_account(scope: Option<Scope>) -> Self {
+        Self { scope, place: Place::Account, at: None }
+    }
+
+    /// Something about the credential or webhook itself.
+    pub const fn of_itself(scope: Option<Scope>) -> Self {
+        Self { scope, place: Place::Itself, at: None }
+    }
+
+    /// The same, from that time: when a message was sent, or when something happened.
+    #[must_use]
+    pub const fn at(self, at: Timestamp) -> Self {
+        Self { at: Some(at), ..self }
+    }
+}
+
+impl Bounds {
+    /// The bounds of a person themself: none.
+    pub fn full() -> Self {
+        Self { scopes: Scope::ALL.to_vec(), channels: None, not_before: None, expires_at: None }
+    }
+
+    /// Checks whether the subject may be shown now: the one function for every door.
+    ///
+    /// # Errors
+    /// The first limit that it is beyond.
+    pub fn admit(&self, subject: &Subject<'_>, now: Timestamp) -> Result<(), Beyond> {
+        if self.ended(now) {
+            return Err(Beyond::End);
+        }
+        if subject.scope.is_some_and(|scope| !self.has(scope)) {
+            return Err(Beyond::Scope);
+        }
+        let seen = match subject.place {
+            Place::Channel(channel) => self.sees(channel),
+            Place::Account => self.channels.is_none(),
+            Place::Itself => true,
+        };
+        if !seen {
+            return Err(Beyond::Channel);
+        }
+        if subject.at.is_some_and(|at| !self.reads(at)) {
+            return Err(Beyond::Time);
+        }
+        Ok(())
+    }
+
+    /// Whether it has that scope.
+    pub fn has(&self, scope: Scope) -> bool {
+        self.scopes.contains(&scope)
+    }
+
+    /// Whether it may see that channel at all.
+    pub fn sees(&self, channel: &ChannelId) -> bool {
+        self.channels.as_ref().is_none_or(|only| only.contains(channel))
+    }
+
+    /// Whether it may read what was sent then.
+    pub fn reads(&self, at: Timestamp) -> bool {
+        self.not_before.is_none_or(|from| at >= from)
+    }
+
+    /// Whether it has ended.
+    pub fn ended(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|end| end <= now)
+    }
+
+    /// Whether these bounds reach nowhere beyond `outer`: in scopes, channels, time and end.
+    pub fn within(&self, outer: &Self) -> bool {
+        let channels = match (&self.channels, &outer.channels) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(own), Some(only)) => own.iter().all(|channel| only.contains(channel)),
+        };
+        let ends = outer.expires_at.is_none_or(|end| self.expires_at.is_some_and(|own| own <= end));
+        channels
+            && ends
+            && self.not_before >= outer.not_before
+            && self.scopes.iter().all(|scope| outer.has(*scope))
+    }
+
+    /// What both these bounds and `other` allow.
+    #[must_use]
+    pub fn narrowed(&self, other: &Self) -> Self {
+        let scopes = self.scopes.iter().copied().filter(|scope| other.has(*scope));
+        Self {
+            scopes: scopes.collect(),
+            channels: common(self.channels.as_deref(), other.channels.as_deref()),
+            not_before: self.not_before.max(other.not_before),
+            expires_at: self.expires_at.into_iter().chain(other.expires_at).min(),
+        }
+    }
+}
+
+/// The channels that are in both lists, where `None` is every channel.
+pub(crate) fn common(
+    one: Option<&[ChannelId]>,
+    other: Option<&[ChannelId]>,
+) -> Option<Vec<ChannelId>> {
+    match (one, other) {
+        (None, only) | (only, None) => only.map(<[_]>::to_vec),
+        (Some(one), Some(other)) => {
+            Some(one.iter().filter(|channel| other.contains(channel)).cloned().collect())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    fn bounds() -> impl Strategy<Value = Bounds> {
+        let scopes = prop::sample::subsequence(Scope::ALL.to_vec(), 0..=Scope::ALL.len());
+        let channels = prop::sample::subsequence(vec!["C1", "C2", "C3"], 0..=3);
+        let channels =
+            channels.prop_map(|ids| ids.into_iter().map(ChannelId::from).collect::<Vec<_>>());
+        let time = || proptest::option::of((0_i64..5).prop_map(at));
+        (scopes, proptest::option::of(channels), time(), time()).prop_map(
+            |(scopes, channels, not_before, expires_at)| Bounds {
+                scopes,
+                channels,
+                not_before,
+                expires_at,
+            },
+        )
+    }
+
+    /// Every subject that the bounds above can tell apart, at every time.
+    fn admitted(bounds: &Bounds) -> Vec<bool> {
+        let channels = ["C1", "C2", "C3", "C4"].map(ChannelId::from);
+        let scopes: Vec<_> = Scope::ALL.into_iter().map(Some).chain([None]).collect();
+        let mut all = Vec::new();
+        for scope in scopes {
+            let channels = channels.iter().map(|channel| Subject::of_channel(channel, scope));
+            let subjects = channels.chain([Subject::of_account(scope), Subject::of_itself(scope)]);
+            for subject in subjects {
+                for (sent, now) in (0..6).flat_map(|sent| (0..6).map(move |now| (sent, now))) {
+                    all.push(bounds.admit(&subject.at(at(sent)), at(now)).is_ok());
+                }
+            }
+        }
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn narrowing_admits_what_both_admit(one in bounds(), other in bounds()) {
+            let both: Vec<_> = admitted(&one)
+                .into_iter()
+                .zip(admitted(&other))
+                .map(|(one, other)| one && other)
+                .collect();
+            let narrow = one.narrowed(&other);
+            prop_assert_eq!(admitted(&narrow), both);
+            prop_assert!(narrow.within(&one) && narrow.within(&other));
+        }
+
+        #[test]
+        fn what_is_within_admits_nothing_more(one in bounds(), outer in bounds()) {
+            if one.within(&outer) {
+                let more = admitted(&one).into_iter().zip(admitted(&outer));
+                prop_assert!(more.into_iter().all(|(inner, outer)| !inner || outer));
+            }
+            prop_assert!(one.within(&Bounds::full()) && one.within(&one));
+        }
+    }
+
+    #[test]
+    fn each_limit_is_told_apart() {
+        let here = ChannelId::from("C1");
+        let narrow = Bounds {
+            scopes: vec![Scope::ReadMessages],
+            channels: Some(vec![here.clone()]),
+            not_before: Some(at(10)),
+            expires_at: Some(at(20)),
+        };
+        let read = Some(Scope::ReadMessages);
+        let message = Subject::of_channel(&here, read).at(at(10));
+        assert_eq!(narrow.admit(&message, at(19)), Ok(()));
+        assert_eq!(narrow.admit(&message, at(20)), Err(Beyond::End));
+        assert_eq!(narrow.admit(&message.at(at(9)), at(19)), Err(Beyond::Time));
+        let members = Subject::of_channel(&here, Some(Scope::ReadMembers));
+        assert_eq!(narrow.admit(&members, at(19)), Err(Beyond::Scope));
+        let elsewhere = ChannelId::from("C2");
+        let elsewhere = Subject::of_channel(&elsewhere, read);
+        assert_eq!(narrow.admit(&elsewhere, at(19)), Err(Beyond::Channel));
+        assert_eq!(narrow.admit(&Subject::of_account(None), at(19)), Err(Beyond::Channel));
+        assert_eq!(narrow.admit(&Subject::of_itself(None), at(19)), Ok(()));
+    }
+}

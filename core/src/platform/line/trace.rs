@@ -1,0 +1,29 @@
+//! What an event of LINE is about, read with as little as possible: also of one that cannot be
+//! decoded, and whose content has to go when it is taken back.
+
+use serde_json::Value;
+
+use crate::event::{Envelope, Trace};
+use crate::id::{MessageId, UserId};
+use crate::time::Timestamp;
+
+/// Events that hold nothing that anybody said.
+const WITHOUT_CONTENT: [&str; 7] =
+    ["unsend", "follow", "unfollow", "join", "leave", "memberJoined", "memberLeft"];
+
+/// What the event is about; `None` when it holds nothing that anybody said, or belongs to no chat.
+pub(in crate::platform) fn trace(envelope: &Envelope) -> Option<Trace> {
+    let channel = envelope.channel.clone()?;
+    let raw: Value = serde_json::from_str(envelope.raw.get()).unwrap_or_default();
+    if raw["type"].as_str().is_some_and(|kind| WITHOUT_CONTENT.contains(&kind)) {
+        return None;
+    }
+    let at = raw["timestamp"].as_i64().unwrap_or(envelope.received_at);
+    Some(Trace {
+        chat: channel.chat_with(&envelope.bot),
+        channel,
+        message: raw["message"]["id"].as_str().map(MessageId::from),
+        author: raw["source"]["userId"].as_str().map(UserId::from),
+        at: Timestamp::from_millis(at),
+    })
+}

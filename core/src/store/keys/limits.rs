@@ -1,0 +1,78 @@
+//! Limits on how many keys a user has, and removing keys that ended long ago.
+
+use std::time::Duration;
+
+use sqlx::{query, query_as};
+
+use super::super::db::{Sql, Tx, exec, locking, run};
+use super::super::{Store, StoreError};
+use crate::id::UserId;
+use crate::time::Timestamp;
+
+/// Keys of a user that may work at a time. One that was replaced by another that is there does not
+/// count while its overlap lasts, and of each line of replacements only one such works.
+pub const KEYS_OF_USER: usize = 50;
+/// Ended keys of a user that are kept for them to see, at most: else keys that end after a second
+/// could be made without end.
+const ENDED_OF_USER: i64 = 100;
+/// Ended keys are kept for so long.
+const KEPT: Duration = Duration::from_hours(24 * 30);
+
+const LOCK_USER: Sql = locking!("SELECT user_id FROM users WHERE user_id = $1");
+const COUNT: &str = "
+    SELECT COUNT(*) FROM api_keys k
+    WHERE k.user_id = $1 AND (k.expires_at IS NULL OR k.expires_at > $2)
+      AND NOT EXISTS (SELECT 1 FROM api_keys s WHERE s.key_id = k.replaced_by)";
+const TRIM: &str = "
+    DELETE FROM api_keys WHERE key_id IN (
+        SELECT key_id FROM api_keys WHERE user_id = $1 AND expires_at <= $2
+        ORDER BY expires_at DESC, key_id LIMIT 100000 OFFSET $3)";
+const PURGE: &str = "
+    DELETE FROM api_keys WHERE key_id IN (
+        SELECT key_id FROM api_keys WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
+
+/// Whether a user may have one key more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    /// They may.
+    Free,
+    /// They may not.
+    Full,
+}
+
+/// Has everybody else wait who would change that user's number of keys.
+pub(super) async fn lock_user(tx: &mut Tx, user: &UserId) -> Result<(), StoreError> {
+    let _: Option<(String,)> =
+        run!(tx, LOCK_USER, |sql, c| query_as(sql).bind(user.as_str()).fetch_optional(c))?;
+    Ok(())
+}
+
+/// Whether a user whose row is locked may have one key more. The oldest of too many ended ones go.
+pub(super) async fn room_of(
+    tx: &mut Tx,
+    user: &UserId,
+    now: Timestamp,
+) -> Result<Room, StoreError> {
+    let (user, now) = (user.as_str(), now.millis());
+    exec!(tx, query(TRIM).bind(user).bind(now).bind(ENDED_OF_USER))?;
+    let (count,): (i64,) = run!(tx, c => query_as(COUNT).bind(user).bind(now).fetch_one(c))?;
+    let full = usize::try_from(count).unwrap_or(usize::MAX) >= KEYS_OF_USER;
+    Ok(if full { Room::Full } else { Room::Free })
+}
+
+impl Store {
+    /// Removes keys that ended 30 days ago, at most `limit`; their webhooks were disabled when
+    /// they ended ([`Store::end_webhooks`]). Says how many.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn purge_keys(&self, limit: u32, now: Timestamp) -> Result<u64, StoreError> {
+        let kept = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let before = now.millis().saturating_sub(kept);
+        let gone = exec!(tx_ref, query(PURGE).bind(before).bind(i64::from(limit)))?;
+        tx.commit().await?;
+        Ok(gone)
+    }
+}

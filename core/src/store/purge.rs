@@ -1,0 +1,69 @@
+//! Removing rows that only served for a while, from tables that would grow for ever: some at a
+//! time, so that nobody waits for long.
+
+use sqlx::query;
+
+use super::db::exec;
+use super::{Store, StoreError};
+use crate::time::Timestamp;
+
+/// Rows deleted at a time.
+const SWEEP: i64 = 1_000;
+
+/// One that is still being given is not old, however long that takes.
+const REPLIES: &str = "
+    DELETE FROM replies WHERE (event_id, created_at) IN (
+        SELECT event_id, created_at FROM replies WHERE created_at < $1 AND status <> 'sending'
+        ORDER BY created_at LIMIT $2)";
+/// A user's last one stays, and the last one that they heard of: they tell what would be news.
+const NOTICES: &str = "
+    DELETE FROM usage_notices WHERE notice_id IN (
+        SELECT n.notice_id FROM usage_notices n
+        WHERE n.created_at < $1 AND n.told_at IS NOT NULL
+          AND n.notice_id < (SELECT MAX(m.notice_id) FROM usage_notices m
+                             WHERE m.user_id = n.user_id)
+          AND (COALESCE(n.outcome, '') <> 'sent' OR EXISTS (
+                   SELECT 1 FROM usage_notices l
+                   WHERE l.user_id = n.user_id AND l.outcome = 'sent'
+                     AND l.notice_id > n.notice_id))
+        ORDER BY n.created_at LIMIT $2)";
+const MEMBERSHIP_CHECKS: &str = "
+    DELETE FROM membership_checks WHERE (channel_id, user_id) IN (
+        SELECT channel_id, user_id FROM membership_checks WHERE checked_at < $1
+        ORDER BY checked_at LIMIT $2)";
+
+impl Store {
+    /// Deletes some of the records of replies from before `before`. Says how many.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn purge_replies(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.sweep(REPLIES, before).await
+    }
+
+    /// Deletes some of the usage notices from before `before` that are settled and overtaken. Says
+    /// how many.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn purge_notices(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.sweep(NOTICES, before).await
+    }
+
+    /// Deletes some of the notes that the platform was asked about a person before `before`. Says
+    /// how many.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn purge_membership_checks(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.sweep(MEMBERSHIP_CHECKS, before).await
+    }
+
+    async fn sweep(&self, sql: &'static str, before: Timestamp) -> Result<u64, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let gone = exec!(tx_ref, query(sql).bind(before.millis()).bind(SWEEP))?;
+        tx.commit().await?;
+        Ok(gone)
+    }
+}

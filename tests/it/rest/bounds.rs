@@ -1,0 +1,428 @@
+//! Every surface against every bound of a key: whatever leaves the service, by whatever door, is
+//! looked through for marks that are beyond the bounds. Routes come from the table of all routes,
+//! so a new one is looked through, too, and fails while nobody says what its parameters are.
+
+use chatkeep::api::{RouteInfo, Tag, catalogue};
+use chatkeep_core::bounds::Bounds;
+use chatkeep_core::id::KeyId;
+use chatkeep_core::role::Scope;
+use chatkeep_core::store::{HappeningKind, NewKey, SightingKind};
+use chatkeep_core::time::Timestamp;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::{CHANNEL, MEMBER, OWNER, Rest, channel_id, message, now, send, texts, under};
+use crate::harness::wait::until;
+use crate::hooks::sink::{Received, Sink};
+use crate::stack::DEADLINE;
+use crate::store::{at, said, sighting};
+
+const ELSEWHERE: &str = "C00000000000000000000000000elsewhere";
+/// Who is in the other channel alone.
+const STRANGER: &str = "U000000000000000000000000stranger";
+const PRIVATE: &[(&str, &str)] = &[("CHATKEEP_WEBHOOKS_ALLOW_PRIVATE", "true")];
+
+/// Something that is told, and who may know it.
+struct Mark {
+    text: &'static str,
+    /// Any of these scopes shows it; none: any key does.
+    scopes: &'static [Scope],
+    channel: &'static str,
+    /// Whether it is of before 2020.
+    old: bool,
+}
+
+const MARKS: [Mark; 6] = [
+    Mark { text: "mark-old", scopes: &[Scope::ReadMessages], channel: CHANNEL, old: true },
+    Mark { text: "mark-new", scopes: &[Scope::ReadMessages], channel: CHANNEL, old: false },
+    Mark { text: "mark-away", scopes: &[Scope::ReadMessages], channel: ELSEWHERE, old: false },
+    Mark { text: "2019-01-1", scopes: &[Scope::ReadMessages], channel: CHANNEL, old: true },
+    Mark { text: STRANGER, scopes: &[Scope::ReadMembers], channel: ELSEWHERE, old: false },
+    Mark { text: ELSEWHERE, scopes: &[], channel: ELSEWHERE, old: false },
+];
+
+impl Mark {
+    fn is_for(&self, bounds: &Bounds) -> bool {
+        (self.scopes.is_empty() || self.scopes.iter().any(|scope| bounds.has(*scope)))
+            && bounds.sees(&channel_id(self.channel))
+            && !(self.old && bounds.not_before.is_some())
+    }
+}
+
+/// A key for every bound: its name, and its bounds.
+fn keys() -> Vec<(String, Bounds)> {
+    let start = Timestamp::parse("2020-01-01T00:00:00Z").unwrap();
+    let later = Timestamp::from_millis(now().millis() + 3_600_000);
+    let here = Some(vec![channel_id(CHANNEL)]);
+    let mut keys = vec![
+        ("full".to_owned(), Bounds::full()),
+        ("here".to_owned(), Bounds { channels: here.clone(), ..Bounds::full() }),
+        ("since".to_owned(), Bounds { not_before: Some(start), ..Bounds::full() }),
+        ("ends".to_owned(), Bounds { expires_at: Some(later), ..Bounds::full() }),
+    ];
+    for scope in Scope::ALL {
+        // Beside each scope those with which something may be had in a roundabout way.
+        let scopes = vec![scope, Scope::ManageWebhooks, Scope::ManageKeys];
+        let name = scope.name().replace(':', "-");
+        keys.push((name.clone(), Bounds { scopes: scopes.clone(), ..Bounds::full() }));
+        let all =
+            Bounds { scopes, channels: here.clone(), not_before: Some(start), expires_at: None };
+        keys.push((format!("{name}-all"), all));
+    }
+    keys
+}
+
+/// The program with two channels of one owner, and a key for every bound.
+struct World {
+    rest: Rest,
+    sink: Sink,
+    keys: Vec<(String, Bounds)>,
+}
+
+impl World {
+    async fn new() -> Self {
+        let rest = Rest::start(PRIVATE).await;
+        rest.channel(ELSEWHERE, &[OWNER, STRANGER]).await;
+        let away = Timestamp::parse("2019-01-10T00:00:00Z").unwrap();
+        let back = Timestamp::parse("2019-01-12T00:00:00Z").unwrap();
+        let (channel, owner) = (channel_id(CHANNEL), OWNER.into());
+        rest.store.unsubscribe(&channel, &owner, away).await.unwrap();
+        rest.store.subscribe(&channel, &owner, back).await.unwrap();
+        let keys = keys();
+        for (name, bounds) in &keys {
+            let (id, user) = (KeyId::from(format!("key_of_{name}")), OWNER.into());
+            let key = NewKey {
+                id: &id,
+                secret: &format!("ck_{name}"),
+                user: &user,
+                name,
+                scopes: &bounds.scopes,
+                channels: bounds.channels.as_deref(),
+                not_before: bounds.not_before,
+                expires_at: bounds.expires_at,
+            };
+            assert!(rest.store.add_key(&key, at(1)).await.unwrap());
+        }
+        Self { rest, sink: Sink::start().await, keys }
+    }
+
+    async fn call(
+        &self,
+        key: &str,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> super::Answer {
+        let url = format!("http://{}/api{path}", self.rest.stack.ground.address);
+        let request = self.rest.http.request(method, url).bearer_auth(format!("ck_{key}"));
+        send(match body {
+            Some(body) => request.json(body),
+            None => request,
+        })
+        .await
+    }
+
+    /// A webhook of that key to a path of its name, with these events; its id.
+    async fn hook(&self, key: &str, events: &[HappeningKind]) -> String {
+        let body = json!({"url": self.sink.url(&format!("/{key}")), "events": events});
+        let made = self.call(key, Method::POST, "/webhooks", Some(&body)).await.ok();
+        made["webhookId"].as_str().unwrap().to_owned()
+    }
+
+    /// What a tool answers that key, whatever that is.
+    async fn tool(&self, key: &str, name: &str, arguments: Value) -> String {
+        let url = format!("http://{}/mcp", self.rest.stack.ground.address);
+        let call = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": name, "arguments": arguments},
+        });
+        let request = self.rest.http.post(url).bearer_auth(format!("ck_{key}")).json(&call);
+        let request = request
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2025-11-25");
+        let answer = send(request).await;
+        let text = String::from_utf8_lossy(&answer.body).into_owned();
+        assert_eq!(answer.status.as_u16(), 200, "{text}");
+        text
+    }
+
+    /// Everything that the marks are about.
+    async fn happen(&self) {
+        let rest = &self.rest;
+        rest.keep(&[
+            message("old", MEMBER, "2019-01-15T00:00:00Z", "mark-old"),
+            message("new", MEMBER, "2021-01-01T00:00:00Z", "mark-new"),
+            said(ELSEWHERE, "away", now().millis(), "mark-away"),
+        ])
+        .await;
+        let edited = Timestamp::parse("2022-01-01T00:00:00Z").unwrap().millis();
+        rest.keep(&[crate::store::edited(CHANNEL, "old", edited, "mark-old again")]).await;
+        let time = now().millis();
+        for (channel, user) in [(CHANNEL, MEMBER), (ELSEWHERE, STRANGER)] {
+            let left = sighting(channel, time, SightingKind::Left(user.into()));
+            rest.store.sight(&[left], at(time)).await.unwrap();
+        }
+    }
+
+    /// What came to a key's webhook: type, channel and subject of each.
+    fn heard(&self, key: &str) -> Vec<[String; 3]> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let mut heard: Vec<_> = (self.sink.at(&format!("/{key}")).iter().map(Received::json))
+            .map(|body| {
+                let data = &body["data"];
+                let subject = [&data["message"]["id"], &data["member"]["userId"]];
+                let subject = subject.into_iter().find(|id| id.is_string());
+                let subject = subject.map(text).unwrap_or_default();
+                [text(&body["type"]), text(&data["channelId"]), subject]
+            })
+            .collect();
+        heard.sort();
+        heard.dedup();
+        heard
+    }
+}
+
+/// Whether a key may be told of an event, and of which message or person.
+fn tells(bounds: &Bounds, [kind, channel, subject]: &[String; 3]) -> bool {
+    let scope = match kind.split('.').next().unwrap() {
+        "message" => Some(Scope::ReadMessages),
+        "member" => Some(Scope::ReadMembers),
+        "file" | "media" => Some(Scope::ReadMedia),
+        _ => None,
+    };
+    scope.is_none_or(|scope| bounds.has(scope))
+        && bounds.sees(&channel_id(channel))
+        && !(subject == "old" && bounds.not_before.is_some())
+}
+
+/// The events that a key may ask for.
+fn events_of(bounds: &Bounds) -> Vec<HappeningKind> {
+    let may = |kind: &HappeningKind| {
+        let name = kind.name();
+        let account = name.starts_with("usage.") || name.starts_with("endpoint.");
+        (!account || bounds.channels.is_none())
+            && (!name.starts_with("message.") || bounds.has(Scope::ReadMessages))
+            && (!name.starts_with("member.") || bounds.has(Scope::ReadMembers))
+            && (!name.starts_with("file.") && !name.starts_with("media.")
+                || bounds.has(Scope::ReadMedia))
+    };
+    HappeningKind::ALL.into_iter().filter(may).collect()
+}
+
+/// The paths of a route with everything that its parameters may be.
+fn paths(route: &RouteInfo, webhooks: &[String]) -> Vec<String> {
+    let query = match route.id {
+        "search" | "search_channel" => "?q=mark",
+        "export_messages" => "?format=jsonl",
+        _ => "",
+    };
+    let deliveries: Vec<_> = (1..9).map(|number| format!("dlv_{number}")).collect();
+    let choices: [(&str, Vec<&str>); 7] = [
+        ("{channelId}", vec![CHANNEL, ELSEWHERE]),
+        ("{messageId}", vec!["old", "new", "away"]),
+        ("{userId}", vec![MEMBER, STRANGER]),
+        ("{keyId}", vec!["key_of_full", "key_of_here"]),
+        ("{webhookId}", webhooks.iter().map(String::as_str).collect()),
+        ("{deliveryId}", deliveries.iter().map(String::as_str).collect()),
+        ("{jobId}", vec!["none"]),
+    ];
+    let mut paths = vec![format!("{}{query}", route.path)];
+    for (name, values) in choices {
+        let each = |path: String| -> Vec<String> {
+            if path.contains(name) {
+                values.iter().map(|value| path.replace(name, value)).collect()
+            } else {
+                vec![path]
+            }
+        };
+        paths = paths.into_iter().flat_map(each).collect();
+    }
+    assert!(paths.iter().all(|path| !path.contains('{')), "{}: say what it is", route.path);
+    paths
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_that_is_read_shows_more_than_its_key_may() {
+    let world = World::new().await;
+    let mut webhooks = Vec::new();
+    for key in ["full", "here", "since", "ends"] {
+        let bounds = &world.keys.iter().find(|(name, _)| name == key).unwrap().1;
+        webhooks.push(world.hook(key, &events_of(bounds)).await);
+    }
+    world.happen().await;
+    until("the widest webhook has heard", DEADLINE, async || world.heard("full").len() >= 6).await;
+    world.rest.stack.ground.command(&world.rest.stack.line, &["reindex"]).await;
+    until("it can be found", DEADLINE, async || {
+        let found = world.call("full", Method::GET, "/search?q=mark", None).await.ok();
+        found["total"].as_u64() >= Some(3)
+    })
+    .await;
+    let (mut seen, mut answers) = (vec![false; MARKS.len()], 0);
+    for route in catalogue().iter().filter(|route| route.method == Method::GET) {
+        for path in paths(route, &webhooks) {
+            for (name, bounds) in &world.keys {
+                let answer = world.call(name, Method::GET, &path, None).await;
+                assert_ne!(answer.status.as_u16(), 401, "{name} {path}");
+                let text = String::from_utf8_lossy(&answer.body);
+                answers += 1;
+                for (mark, seen) in MARKS.iter().zip(&mut seen) {
+                    // When somebody subscribed is no message.
+                    let counts =
+                        !(mark.text.starts_with("2019") && route.id == "list_subscriptions");
+                    if counts && text.contains(mark.text) {
+                        assert!(mark.is_for(bounds), "{name} {path} shows {}: {text}", mark.text);
+                        *seen |= name == "full";
+                    }
+                }
+            }
+        }
+    }
+    // Models ask by another door.
+    for channel in [CHANNEL, ELSEWHERE] {
+        for (tool, arguments) in [
+            ("list_channels", json!({})),
+            ("get_messages", json!({"channelId": channel})),
+            ("search_messages", json!({"query": "mark"})),
+            ("search_messages", json!({"query": "mark", "channelId": channel})),
+            ("get_members", json!({"channelId": channel})),
+        ] {
+            for (name, bounds) in &world.keys {
+                let text = world.tool(name, tool, arguments.clone()).await;
+                for mark in MARKS.iter().filter(|mark| !mark.is_for(bounds)) {
+                    // A refusal repeats what was asked for.
+                    let repeated = arguments["channelId"] == mark.text;
+                    let shown = text.contains(mark.text) && !repeated;
+                    assert!(!shown, "{name} {tool} shows {}: {text}", mark.text);
+                }
+                answers += 1;
+            }
+        }
+    }
+    assert!(seen.iter().all(|seen| *seen), "each mark is shown to who may see it: {seen:?}");
+    println!("{answers} answers of {} keys", world.keys.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn webhooks_are_told_no_more_than_the_key_that_made_them() {
+    let world = World::new().await;
+    let mut hooked = Vec::new();
+    for (name, bounds) in &world.keys {
+        let may = events_of(bounds);
+        for kind in HappeningKind::ALL.into_iter().filter(|kind| !may.contains(kind)) {
+            let body = json!({"url": world.sink.url("/never"), "events": ["backup.paused", kind]});
+            let refused = world.call(name, Method::POST, "/webhooks", Some(&body)).await;
+            let refused = refused.refused(403, "insufficient_permissions");
+            assert_eq!(refused["field"], "events", "{name} {}", kind.name());
+        }
+        // A user has at most twenty.
+        hooked.push((name, bounds, world.hook(name, &may).await));
+    }
+    world.happen().await;
+    until("the widest webhook has heard", DEADLINE, async || world.heard("full").len() >= 6).await;
+    let all = world.heard("full");
+    for (name, bounds, id) in &hooked {
+        let expected: Vec<_> = all.iter().filter(|told| tells(bounds, told)).cloned().collect();
+        until(&format!("{name} has heard"), DEADLINE, async || {
+            let pending = format!("/webhooks/{id}/deliveries?status=pending");
+            let pending = world.call(name, Method::GET, &pending, None).await.ok();
+            pending["deliveries"] == json!([]) && world.heard(name).len() >= expected.len()
+        })
+        .await;
+        assert_eq!(world.heard(name), expected, "{name}");
+        for received in world.sink.at(&format!("/{name}")) {
+            for mark in MARKS.iter().filter(|mark| !mark.is_for(bounds)) {
+                // Who said something is told with the message.
+                assert!(!received.body.contains(mark.text), "{name}: {}", received.body);
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_webhook_is_over_with_its_key() {
+    let world = World::new().await;
+    let id = world.hook("here", &[HappeningKind::MessageReceived]).await;
+    let path = format!("/webhooks/{id}");
+    let (full, get) = ("full", Method::GET);
+    assert_eq!(world.call(full, get.clone(), &path, None).await.ok()["enabled"], true);
+    let rotated =
+        world.call(full, Method::POST, "/keys/key_of_here/rotate", Some(&json!({}))).await;
+    let next = format!("/keys/{}", rotated.ok()["keyId"].as_str().unwrap());
+    world.call(full, Method::DELETE, "/keys/key_of_here", None).await.ok();
+    assert_eq!(world.call(full, get.clone(), &path, None).await.ok()["enabled"], true, "carried");
+    // A wider key cannot have it tell more than the key that made it.
+    let wider = json!({"url": world.sink.url("/here"), "events": ["usage.warning"]});
+    let refused = world.call(full, Method::PUT, &path, Some(&wider)).await;
+    assert_eq!(refused.refused(403, "insufficient_permissions")["field"], "events");
+    world.call(full, Method::DELETE, &next, None).await.ok();
+    let ended = world.call(full, get, &path, None).await.ok();
+    assert_eq!((&ended["enabled"], &ended["disabledReason"]), (&json!(false), &json!("key_ended")));
+    let since = format!("{path}/redeliver");
+    let body = json!({"since": "2020-01-01T00:00:00Z"});
+    world.call(full, Method::POST, &since, Some(&body)).await.refused(409, "conflict");
+    let witness = world.hook(full, &[HappeningKind::MessageReceived]).await;
+    assert_ne!(witness, id);
+    world.happen().await;
+    until("another webhook has heard", DEADLINE, async || world.heard(full).len() >= 3).await;
+    assert!(world.heard("here").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_usage_and_coverage_go_by_the_bounds() {
+    let world = World::new().await;
+    world.happen().await;
+    let usage = world.call("here", Method::GET, "/usage", None).await.ok();
+    let channels: Vec<_> = usage["channels"].as_object().unwrap().keys().collect();
+    assert_eq!(channels, [CHANNEL]);
+    let own = &usage["channels"][CHANNEL];
+    let own = own["bytes"].as_i64().unwrap() - own["bytesAtSubscribe"].as_i64().unwrap();
+    assert_eq!(usage["totalBytes"], own, "the sum is of these");
+    let whole = world.call("full", Method::GET, "/usage", None).await.ok();
+    assert!(whole["totalBytes"].as_i64() > Some(own));
+
+    for (name, bounds) in &world.keys {
+        let keys = world.call(name, Method::GET, "/keys?limit=100", None).await.ok();
+        let mut keys = texts(&keys["keys"], "keyId");
+        let within = world.keys.iter().filter(|(_, other)| other.within(bounds));
+        let mut expected: Vec<_> = within.map(|(other, _)| format!("key_of_{other}")).collect();
+        if *bounds == Bounds::full() {
+            expected.push("key_of_owner".to_owned());
+        }
+        keys.sort();
+        expected.sort();
+        assert_eq!(keys, expected, "{name}");
+        for beyond in world.keys.iter().filter(|(_, other)| !other.within(bounds)) {
+            let path = format!("/keys/key_of_{}", beyond.0);
+            world.call(name, Method::DELETE, &path, None).await.refused(404, "not_found");
+            let rotated =
+                world.call(name, Method::POST, &format!("{path}/rotate"), Some(&json!({}))).await;
+            rotated.refused(403, "insufficient_permissions");
+        }
+    }
+
+    let path = under("/backup/coverage");
+    let coverage = world.call("since", Method::GET, &path, None).await.ok();
+    assert_eq!(coverage["since"], "2020-01-01T00:00:00.000Z");
+    assert_eq!(coverage["firstMessageAt"], "2021-01-01T00:00:00.000Z");
+    assert_eq!(coverage["gaps"], json!([]));
+    let whole = world.call("full", Method::GET, &path, None).await.ok();
+    assert_eq!(whole["gaps"][0]["from"], "2019-01-10T00:00:00.000Z");
+    assert_eq!(whole["firstMessageAt"], "2019-01-15T00:00:00.000Z");
+    assert!(catalogue().iter().any(|route| route.tag == Tag::Keys), "the table is read");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_has_at_most_fifty_keys() {
+    let mut rest = Rest::start(&[]).await;
+    let body = json!({"name": "n", "scopes": ["read:messages"]});
+    for _ in 1..50 {
+        send(rest.post("/keys", &body)).await.ok();
+    }
+    send(rest.post("/keys", &body)).await.refused(409, "too_many_keys");
+    // One may still be replaced; with the overlap of both there is no room for more either.
+    let next = send(rest.post("/keys/key_of_owner/rotate", &json!({}))).await.ok();
+    rest.stack.use_key(next["key"].as_str().unwrap());
+    send(rest.post("/keys", &body)).await.refused(409, "too_many_keys");
+    let listed = send(rest.get("/keys?limit=100")).await.ok();
+    assert_eq!(listed["keys"].as_array().unwrap().len(), 51);
+}
