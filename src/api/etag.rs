@@ -103,12 +103,11 @@ pub(super) async fn tagged(response: Response, asked: bool) -> Response {
     let Ok(bytes) = to_bytes(body, usize::MAX).await else {
         return ApiError::Internal.into_response();
     };
-    let digest = match parts.extensions.get::<TagOf>() {
-        Some(TagOf(digest)) => Ok(*digest),
-        None => {
-            let content = bytes.clone();
-            large::apart(bytes.len(), move || Digest::of_bytes(&content)).await
-        }
+    let digest = if let Some(TagOf(digest)) = parts.extensions.get::<TagOf>() {
+        Ok(*digest)
+    } else {
+        let content = bytes.clone();
+        large::apart(bytes.len(), move || Digest::of_bytes(&content)).await
     };
     let digest = match digest {
         Ok(digest) => digest,

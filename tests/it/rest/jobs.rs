@@ -15,6 +15,8 @@ use crate::pipeline::conversation::{emulator, group};
 use crate::stack::{DEADLINE, Parts, Stack};
 
 const MANY: usize = 12_000;
+/// Another channel of the same people.
+const OTHER: &str = "C00000000000000000000000000000other";
 const DAY: &str = "2026-01-02T03:04:05Z";
 
 /// What many messages of a person are.
@@ -128,7 +130,6 @@ async fn a_deletion_of_many_is_a_job() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_job_is_told_to_the_owner_and_the_person() {
     let mut rest = Rest::start(&[]).await;
-    const OTHER: &str = "C00000000000000000000000000000other";
     rest.channel(OTHER, &[OWNER, MEMBER, "Uthird"]).await;
     rest.channel(CHANNEL, &[OWNER, MEMBER, "Uthird"]).await;
     rest.key("ck_third", "Uthird", |_| {}).await;
