@@ -154,10 +154,12 @@ fn timed(access: String, refresh: String, at: Timestamp) -> Tokens {
 
 fn answer(grant: &Grant, tokens: &Tokens, now: Timestamp) -> Response {
     let scopes: Vec<_> = grant.scopes.iter().copied().map(Scope::name).collect();
+    // An answer that is repeated has less of its time left.
+    let left = tokens.access.1.since(now).as_millis().div_ceil(1_000);
     let answer = json!({
         "access_token": tokens.access.0,
         "token_type": "Bearer",
-        "expires_in": tokens.access.1.since(now).as_secs(),
+        "expires_in": u64::try_from(left).unwrap_or(u64::MAX),
         "refresh_token": tokens.refresh.0,
         "scope": scopes.join(" "),
     });

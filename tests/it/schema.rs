@@ -19,7 +19,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schema");
 const PATIENCE: Duration = Duration::from_mins(8);
 
 /// More than the run deletes.
-const SPARE_KEYS: usize = 60;
+const SPARE_KEYS: usize = 30;
 const RULES: usize = 30;
 const WEBHOOKS: usize = 14;
 

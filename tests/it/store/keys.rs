@@ -176,11 +176,11 @@ async fn a_user_has_only_so_many_keys_that_work(fixture: Fixture) {
 async fn keys_made_at_once_are_no_more_than_that(fixture: Fixture) {
     let user = UserId::from("U1");
     fixture.store.add_user(&user, None, at(1)).await.unwrap();
-    let make = async |n: usize| {
+    let add = async |n: usize| {
         let id = KeyId::from(format!("key_{n:03}"));
         fixture.store.add_key(&new(&id, &UserId::from("U1")), at(10)).await.unwrap()
     };
-    let made = futures_util::future::join_all((0..KEYS_OF_USER + 30).map(make)).await;
+    let made = futures_util::future::join_all((0..KEYS_OF_USER + 30).map(add)).await;
     assert_eq!(made.into_iter().filter(|made| *made).count(), KEYS_OF_USER);
 }
 
