@@ -75,6 +75,9 @@ pub(super) fn channel_id(field: &'static str, given: String) -> Result<ChannelId
         let why = format!("{field} holds an id that is longer than {CHANNEL} characters");
         return Err(ApiError::invalid(field, why));
     }
+    if given.chars().any(char::is_whitespace) {
+        return Err(ApiError::invalid(field, format!("{field} holds an id with white space")));
+    }
     let id = UntrustedId::new(given).checked();
     id.map_err(|why| ApiError::invalid(field, format!("{field} holds what is no id: {why}")))
 }

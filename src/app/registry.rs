@@ -128,9 +128,8 @@ impl Registration {
             // Numbers and names: there is nothing that JSON could not hold.
             let search = state.and_then(|state| serde_json::to_string(&state).ok());
             let beat = self.store.heartbeat(&self.process, search.as_deref());
-            match tokio::time::timeout(TIMEOUT, beat).await {
-                Ok(Err(error)) => failed(&error),
-                Ok(Ok(())) | Err(_) => {}
+            if let Ok(Err(error)) = tokio::time::timeout(TIMEOUT, beat).await {
+                failed(&error);
             }
             let pause = tokio::time::sleep(if working { WORKING } else { HEARTBEAT });
             let changed = async {
@@ -163,12 +162,13 @@ impl Registration {
     /// Compares what was not known when the process started.
     async fn compare_late(&self) {
         match self.store.register_process(&self.process, LIVE).await {
-            Ok(differing) => match differing.first() {
-                Some(other) => {
+            Ok(differing) => {
+                if let Some(other) = differing.first() {
                     self.health.raise(PART, difference(&self.process, &other.process));
+                } else {
+                    info!("the media store is identified");
                 }
-                None => info!("the media store is identified"),
-            },
+            }
             Err(error) => failed(&error),
         }
     }

@@ -43,6 +43,9 @@ struct Question {
     patience_ms: u64,
 }
 
+/// Messages that differ.
+type Drifts = BTreeMap<(ChannelId, MessageId), Drift>;
+
 /// What a replica found when it compared itself.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Findings {
@@ -116,7 +119,7 @@ impl Doctor<'_> {
     /// Has all replicas read again what differed in one of them.
     async fn set_right(
         &self,
-        again: BTreeMap<String, BTreeMap<(ChannelId, MessageId), Drift>>,
+        again: BTreeMap<String, Drifts>,
         report: &mut Writer<'_>,
     ) -> Result<(), DoctorError> {
         let keys: BTreeSet<_> = again.values().flat_map(|drifts| drifts.keys().cloned()).collect();
@@ -129,11 +132,7 @@ impl Doctor<'_> {
 }
 
 /// Takes an answer into the report; what differs, by the name of the replica.
-fn take(
-    name: &str,
-    findings: Findings,
-    report: &mut Writer<'_>,
-) -> Option<(String, BTreeMap<(ChannelId, MessageId), Drift>)> {
+fn take(name: &str, findings: Findings, report: &mut Writer<'_>) -> Option<(String, Drifts)> {
     if let Some(error) = findings.error {
         report.skip(format!("{} is not compared: {error}", known(name)));
         return None;

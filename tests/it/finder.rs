@@ -24,17 +24,14 @@ use crate::store::{at, said, sighting};
 on_both!(what_one_process_indexes_another_finds);
 
 async fn finder(stack: &Stack) -> Finder {
-    match &stack.ground.nats {
-        Some(nats) => {
-            let (limits, clock) = (BusLimits::default(), Arc::new(SystemClock));
-            let bus = NatsBus::connect(&nats.url(), limits, clock).await.unwrap();
-            Finder::new(None, Elsewhere::Bus(Bus::Nats(bus)))
-        }
-        None => {
-            let folder = stack.ground.folder.path().join("index");
-            Finder::new(None, Elsewhere::Folder(folder))
-        }
-    }
+    let elsewhere = if let Some(nats) = &stack.ground.nats {
+        let (limits, clock) = (BusLimits::default(), Arc::new(SystemClock));
+        let bus = NatsBus::connect(&nats.url(), limits, clock).await.unwrap();
+        Elsewhere::Bus(Bus::Nats(bus))
+    } else {
+        Elsewhere::Folder(stack.ground.folder.path().join("index"))
+    };
+    Finder::new(None, elsewhere)
 }
 
 fn find(channel: &str, query: &str) -> Find {

@@ -300,9 +300,19 @@ async fn a_session_that_is_not_used_ends() {
         format!("UPDATE sessions SET seen_at = seen_at - {millis}")
     };
     scene.sql(&aged(29)).await;
+    let before = scene.sql("SELECT seen_at FROM sessions").await;
     assert!(scene.signed_in(&browser).await);
+    // Uses are written a moment later, and together.
+    until("its use is written", DEADLINE, async || {
+        scene.sql("SELECT seen_at FROM sessions").await > before
+    })
+    .await;
     scene.sql(&aged(29)).await;
     assert!(scene.signed_in(&browser).await, "it was used in between");
+    until("its use is written", DEADLINE, async || {
+        scene.sql("SELECT seen_at FROM sessions").await > before + 29 * 86_400_000 / 2
+    })
+    .await;
     scene.sql(&aged(31)).await;
     refused(&scene.session(&browser).await, StatusCode::UNAUTHORIZED, "not_signed_in");
 }

@@ -254,7 +254,10 @@ impl Bus {
     /// # Errors
     /// When the bus cannot be reached.
     pub async fn identity(&self) -> Result<String, BusError> {
-        on!(self, bus => bus.identity().await)
+        match self {
+            Self::Embedded(bus) => Ok(bus.identity()),
+            Self::Nats(bus) => bus.identity().await,
+        }
     }
 
     /// Dead letters, oldest first, at most `limit`.

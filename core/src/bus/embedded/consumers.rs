@@ -42,8 +42,8 @@ impl EmbeddedBus {
         self.inner.ask(|done| Op::RemoveConsumer { name, done }).await
     }
 
-    pub(in crate::bus) async fn identity(&self) -> Result<String, BusError> {
-        Ok(format!("embedded {}", self.inner.identity))
+    pub(in crate::bus) fn identity(&self) -> String {
+        format!("embedded {}", self.inner.identity)
     }
 }
 
