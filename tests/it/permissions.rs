@@ -246,7 +246,8 @@ impl Cast {
 
     /// A caller with a key of that user.
     async fn add(&mut self, name: &str, user: &str, role: Role, shape: Shape) {
-        let (id, secret) = (KeyId::from(format!("key_{name}")), format!("ck_{name}"));
+        let secret = format!("ck_{}", name.replace('-', "_"));
+        let id = KeyId::from(format!("key_{name}"));
         let user = UserId::from(user);
         self.store.add_user(&user, None, at(1)).await.unwrap();
         let key = NewKey {

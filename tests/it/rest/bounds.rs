@@ -41,6 +41,11 @@ const MARKS: [Mark; 6] = [
     Mark { text: ELSEWHERE, scopes: &[], channel: ELSEWHERE, old: false },
 ];
 
+/// The secret of the key of that name, in letters that keys have.
+fn secret(name: &str) -> String {
+    format!("ck_{}", name.replace('-', "_"))
+}
+
 impl Mark {
     fn is_for(&self, bounds: &Bounds) -> bool {
         (self.scopes.is_empty() || self.scopes.iter().any(|scope| bounds.has(*scope)))
@@ -63,7 +68,7 @@ fn keys() -> Vec<(String, Bounds)> {
     for scope in Scope::ALL {
         // Beside each scope those with which something may be had in a roundabout way.
         let scopes = vec![scope, Scope::ManageWebhooks, Scope::ManageKeys];
-        let name = scope.name().replace(':', "-");
+        let name = scope.name().replace(':', "_");
         keys.push((name.clone(), Bounds { scopes: scopes.clone(), ..Bounds::full() }));
         let all =
             Bounds { scopes, channels: here.clone(), not_before: Some(start), expires_at: None };
@@ -93,7 +98,7 @@ impl World {
             let (id, user) = (KeyId::from(format!("key_of_{name}")), OWNER.into());
             let key = NewKey {
                 id: &id,
-                secret: &format!("ck_{name}"),
+                secret: &secret(name),
                 user: &user,
                 name,
                 scopes: &bounds.scopes,
@@ -114,7 +119,7 @@ impl World {
         body: Option<&Value>,
     ) -> super::Answer {
         let url = format!("http://{}/api{path}", self.rest.stack.ground.address);
-        let request = self.rest.http.request(method, url).bearer_auth(format!("ck_{key}"));
+        let request = self.rest.http.request(method, url).bearer_auth(secret(key));
         send(match body {
             Some(body) => request.json(body),
             None => request,
@@ -136,7 +141,7 @@ impl World {
             "jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": {"name": name, "arguments": arguments},
         });
-        let request = self.rest.http.post(url).bearer_auth(format!("ck_{key}")).json(&call);
+        let request = self.rest.http.post(url).bearer_auth(secret(key)).json(&call);
         let request = request
             .header("accept", "application/json, text/event-stream")
             .header("mcp-protocol-version", "2025-11-25");
