@@ -105,7 +105,18 @@ async fn prepare(stack: &Stack, folder: &Path, channel: &str, spare: &str) {
     write(folder, "rule", "id", &rules(stack, channel).await);
     write(folder, "spare-rule", "id", &rules(stack, spare).await);
     write(folder, "spare-key", "keyId", &json!(keys));
+    job(stack, folder, channel).await;
     webhooks(stack, folder).await;
+}
+
+/// A job that has ended; one that takes so long needs more messages than there are.
+async fn job(stack: &Stack, folder: &Path, channel: &str) {
+    let me = user(stack).await;
+    let columns = "id, channel_id, kind, sent_before, created_by, created_at, total, done, status";
+    let row = format!("'job_ended', '{channel}', 'deletion', 1, '{me}', 1, 2, 2, 'done'");
+    let sql = format!("INSERT INTO channel_jobs ({columns}, finished_at) VALUES ({row}, 2)");
+    stack.sql(sql).await;
+    write(folder, "job", "id", &json!([{"id": "job_ended"}]));
 }
 
 /// One with a delivery, and some that may be deleted; there is room for what the run makes.

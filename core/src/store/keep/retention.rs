@@ -77,7 +77,7 @@ impl Store {
     }
 
     /// Deletes the oldest messages of a channel, at most `limit`, that are older than it keeps
-    /// them, as [`Store::delete_before`] does. Repeat until [`Removed::last`]. What the channel
+    /// them, as a job of [`Store::work_on_job`] does. Repeat until [`Removed::last`]. What the channel
     /// keeps is looked up each time: somebody may have changed their mind.
     ///
     /// # Errors
