@@ -37,6 +37,12 @@ impl Ground {
         Replica::open(store, folder, Arc::new(SystemClock)).await.unwrap()
     }
 
+    /// Has a replica read the log to its end.
+    async fn catch_up(&self, replica: &Replica) {
+        self.fixture.log_settled().await;
+        replica.catch_up().await.unwrap();
+    }
+
     async fn keep(&self, channel: &str, from: usize, to: usize) {
         let all = (from..to).map(|number| said(channel, &number.to_string(), 5, "hello"));
         self.fixture.keep(&all.collect::<Vec<ChannelChange>>(), 5).await;
@@ -68,24 +74,24 @@ async fn a_new_replica_has_everything_and_follows(fixture: Fixture) {
     ground.keep("C1", 0, MANY).await;
     let replica = ground.replica().await;
     assert_eq!(replica.state().phase, ReplicaPhase::CatchingUp);
-    replica.catch_up().await.unwrap();
+    ground.catch_up(&replica).await;
     assert_eq!(found(&replica), only(MANY));
 
     ground.keep("C1", MANY, MANY + 10).await;
     let store = &ground.fixture.store;
     delete_before(store, &"C1".into(), at(1), at(9)).await;
-    replica.catch_up().await.unwrap();
+    ground.catch_up(&replica).await;
     assert_eq!(found(&replica), only(MANY + 10));
     // Two processes that share a data folder have a replica each.
     let second = ground.replica().await;
     assert_ne!(replica.folder(), second.folder());
-    second.catch_up().await.unwrap();
+    ground.catch_up(&second).await;
     assert_eq!(found(&second), only(MANY + 10));
     // What is open again goes on where it was.
     drop(replica);
     while !delete_before(store, &"C1".into(), at(6), at(9)).await.last {}
     for replica in [ground.replica().await, second] {
-        replica.catch_up().await.unwrap();
+        ground.catch_up(&replica).await;
         assert_eq!(found(&replica), BTreeMap::new());
     }
 }
@@ -94,13 +100,13 @@ async fn a_replica_that_missed_something_fills_itself_anew(fixture: Fixture) {
     let ground = Ground::new(fixture).await;
     ground.keep("C1", 0, 10).await;
     let replica = ground.replica().await;
-    replica.catch_up().await.unwrap();
+    ground.catch_up(&replica).await;
     let filled = replica.state().filled;
 
     // Behind what the log keeps.
     ground.keep("C1", 10, 20).await;
     ground.fixture.store.purge_happenings(at(100)).await.unwrap();
-    replica.catch_up().await.unwrap();
+    ground.catch_up(&replica).await;
     assert_eq!(found(&replica), only(20));
     assert!(replica.state().filled > filled);
 
@@ -114,13 +120,13 @@ async fn a_replica_that_missed_something_fills_itself_anew(fixture: Fixture) {
         // Positions of another server.
         ground.fixture.run("UPDATE deployment SET log_epoch = 'other'").await;
     }
-    replica.catch_up().await.unwrap();
+    ground.catch_up(&replica).await;
     let kept = ground.fixture.store.all_messages(None, 100).await.unwrap().len();
     assert_eq!(found(&replica), only(kept));
     // Nothing of this was for nothing: without a reason it only follows.
     let filled = replica.state().filled;
     ground.keep("C1", 100, 101).await;
-    replica.catch_up().await.unwrap();
+    ground.catch_up(&replica).await;
     assert_eq!(replica.state().filled, filled);
 }
 
@@ -128,7 +134,7 @@ async fn half_of_a_channel_is_never_committed(fixture: Fixture) {
     let ground = Ground::new(fixture).await;
     ground.keep("C1", 0, MANY).await;
     let replica = ground.replica().await;
-    replica.catch_up().await.unwrap();
+    ground.catch_up(&replica).await;
     ground.keep("C2", 0, 1).await;
     let both = BTreeMap::from([("C1".to_owned(), MANY), ("C2".to_owned(), 1)]);
 
@@ -139,6 +145,7 @@ async fn half_of_a_channel_is_never_committed(fixture: Fixture) {
     let channel = "C1".into();
     let request = IndexRequest::Channel(&channel);
     ground.fixture.store.request_indexing(request, at(9)).await.unwrap();
+    ground.fixture.log_settled().await;
     assert!(replica.catch_up().await.is_err());
     assert_eq!(found(&replica)["C1"], MANY, "as it was");
     let health = Health::new(Arc::new(SystemClock));

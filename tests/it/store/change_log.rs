@@ -25,6 +25,7 @@ fn keys(channel: &str, messages: &[&str]) -> BTreeSet<Key> {
 /// What was logged after `at`, and where that ends.
 async fn logged(fixture: &Fixture, at: Place) -> (BTreeSet<Key>, Place) {
     let (mut found, mut next) = (BTreeSet::new(), at);
+    fixture.log_settled().await;
     loop {
         // Small parts, so that their borders are tested.
         let part = fixture.store.logged_changes(next, 2).await.unwrap();
@@ -39,6 +40,7 @@ async fn logged(fixture: &Fixture, at: Place) -> (BTreeSet<Key>, Place) {
 async fn prepared(fixture: &Fixture) -> Place {
     fixture.group("C1", &["U1", "U2"]).await;
     fixture.subscribe("C1", "U1", 2).await;
+    fixture.log_settled().await;
     fixture.store.log_state().await.unwrap().end
 }
 
@@ -109,10 +111,12 @@ async fn a_request_is_read_at_its_position(fixture: Fixture) {
     let channel = "C1".into();
     let request = IndexRequest::Channel(&channel);
     let place = fixture.store.request_indexing(request, at(5)).await.unwrap();
+    fixture.log_settled().await;
     let part = fixture.store.logged_changes(next, 10).await.unwrap();
     assert_eq!((part.channels, part.next), (BTreeSet::from([channel]), place));
     assert_eq!(fixture.store.log_state().await.unwrap().rebuild, None);
     let place = fixture.store.request_indexing(IndexRequest::Rebuild, at(6)).await.unwrap();
+    fixture.log_settled().await;
     let state = fixture.store.log_state().await.unwrap();
     assert_eq!(state.rebuild, Some(place));
     assert!(state.end >= place && state.limit >= place);
@@ -142,6 +146,7 @@ async fn what_only_replicas_read_is_not_shown(fixture: Fixture) {
     fixture.keep(&[said("C1", "1", 5, "a")], 7).await;
     let user = "U1".into();
     let reader = FeedReader { user: &user, channels: &[channel], not_before: None };
+    fixture.log_settled().await;
     let feed = fixture.store.happenings(reader, start, 100).await.unwrap();
     let subjects: Vec<_> = feed.happenings.into_iter().map(|h| h.subject.unwrap()).collect();
     assert_eq!(subjects, ["1"]);

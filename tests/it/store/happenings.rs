@@ -150,6 +150,7 @@ async fn a_reader_sees_only_their_own(fixture: Fixture) {
     assert!(fixture.store.set_plan(&"U2".into(), Plan::Free, at(21)).await.unwrap());
     fixture.subscribe("C3", "U1", 25).await;
     fixture.keep(&[said("C3", "end", 30, "x")], 31).await;
+    fixture.log_settled().await;
     let store = &fixture.store;
     let mine = all(store, &["C1", "C3"], 3).await;
     let subjects: Vec<_> = mine.iter().map(|h| h.subject.clone().unwrap_or_default()).collect();
@@ -165,6 +166,7 @@ async fn a_reader_sees_only_their_own(fixture: Fixture) {
 async fn nothing_older_than_a_key_may_read(fixture: Fixture) {
     prepared(&fixture).await;
     fixture.keep(&[said("C1", "old", 99, "x"), said("C1", "new", 100, "y")], 101).await;
+    fixture.log_settled().await;
     assert_eq!(all(&fixture.store, &["C1"], 2).await.len(), 2);
     let (user, channels) = (UserId::from("U1"), ["C1".into()]);
     let not_before: Option<Timestamp> = Some(at(100));
@@ -185,6 +187,7 @@ async fn pages_give_everything_once(fixture: Fixture) {
             .collect();
         fixture.keep(&batch, 20 + n).await;
     }
+    fixture.log_settled().await;
     let store = &fixture.store;
     let whole = all(store, &["C1", "C2"], 30).await;
     for limit in [1, 3, 7, 10, 20, 100] {

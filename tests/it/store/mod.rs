@@ -44,6 +44,8 @@ use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqliteConnection};
 use tempfile::TempDir;
 
 use crate::harness::postgres::{Postgres, TestDb};
+use crate::harness::wait::until;
+use crate::stack::DEADLINE;
 
 /// Makes one test a database of each function named.
 macro_rules! on_both {
@@ -128,6 +130,18 @@ impl Fixture {
         let row: (Option<String>,) =
             sqlx::query_as(AssertSqlSafe(sql)).fetch_one(&mut connection).await.unwrap();
         row.0.unwrap_or_default()
+    }
+
+    /// Waits until every reader of the event log gets all that is committed: on PostgreSQL any
+    /// transaction of the server, a neighbouring test's as well, may hold back what is newer.
+    pub(crate) async fn log_settled(&self) {
+        if self.is_sqlite() {
+            return;
+        }
+        let settled = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint >
+                       (SELECT COALESCE(MAX(tx), 0) FROM happenings)";
+        until("the log is readable to its end", DEADLINE, async || self.value(settled).await == "t")
+            .await;
     }
 
     /// Runs a statement.

@@ -100,6 +100,7 @@ impl Ward {
         let (store, folder) =
             (self.fixture.store.clone(), self.fixture.folder.path().join("index"));
         let replica = Replica::open(store, folder, Arc::new(SystemClock)).await.unwrap();
+        self.fixture.log_settled().await;
         replica.catch_up().await.unwrap();
         self.index.refresh().unwrap();
     }
