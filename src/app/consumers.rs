@@ -17,6 +17,8 @@ use super::registry::running;
 
 /// Between two looks.
 const INTERVAL: Duration = Duration::from_mins(1);
+/// Between two looks while something is wrong that somebody may be mending.
+const WATCHFUL: Duration = Duration::from_secs(5);
 /// Until the first look: the other processes register themselves first.
 const FIRST: Duration = Duration::from_secs(5);
 /// The share of the bound at which a backlog is told, in percent.
@@ -54,7 +56,6 @@ impl Consumers {
         let mut raised = BTreeSet::new();
         let mut pause = FIRST;
         while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
-            pause = INTERVAL;
             match self.look(&mut orphaned).await {
                 Ok(found) => self.tell(&mut raised, found),
                 Err(error) => {
@@ -62,6 +63,7 @@ impl Consumers {
                     warn!(error, "cannot look after the consumers of the bus");
                 }
             }
+            pause = if raised.is_empty() { INTERVAL } else { WATCHFUL };
         }
     }
 
@@ -145,4 +147,62 @@ fn show(consumer: &ConsumerStatus) {
     #[expect(clippy::cast_precision_loss, reason = "a gauge is an f64")]
     gauge!("chatkeep_orphaned_consumer_backlog", "consumer" => consumer.name.clone())
         .set(consumer.backlog as f64);
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+mod tests {
+    use std::sync::Arc;
+
+    use chatkeep_core::bus::embedded::EmbeddedBus;
+    use chatkeep_core::bus::{BusLimits, ConsumerSpec, Stream};
+    use chatkeep_core::config::Database;
+    use chatkeep_core::time::SystemClock;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const LEASE: Duration = Duration::from_secs(30);
+
+    async fn with_orphans(folder: &TempDir) -> Consumers {
+        let clock = Arc::new(SystemClock);
+        let bus = EmbeddedBus::open(folder.path(), BusLimits::default(), clock.clone());
+        let bus = Bus::Embedded(bus.await.unwrap());
+        let unknown = ConsumerSpec {
+            name: "forgotten",
+            stream: Stream::Events,
+            queue: None,
+            lease: LEASE,
+            max_in_flight: 1,
+        };
+        bus.ensure(&unknown).await.unwrap();
+        bus.ensure(&StageName::Backup.consumer(LEASE)).await.unwrap();
+        let store = Store::open(&Database::Sqlite, folder.path(), 1).await.unwrap();
+        let health = Health::new(clock);
+        Consumers { bus, store, health, max_backlog: 10, remove_after: None }
+    }
+
+    async fn names(consumers: &Consumers) -> Vec<String> {
+        let listed = consumers.bus.consumers().await.unwrap();
+        let mut names: Vec<_> = listed.into_iter().map(|consumer| consumer.name).collect();
+        names.sort();
+        names
+    }
+
+    #[tokio::test]
+    async fn only_what_no_stage_reads_is_removed_after_its_time() {
+        let folder = TempDir::new().unwrap();
+        let mut consumers = with_orphans(&folder).await;
+        let mut orphaned = HashMap::new();
+        for remove_after in [None, Some(Duration::from_hours(1))] {
+            consumers.remove_after = remove_after;
+            let problems = consumers.look(&mut orphaned).await.unwrap();
+            let parts: Vec<_> = problems.into_iter().map(|(part, _)| part).collect();
+            assert_eq!(parts, ["consumer:forgotten"], "told, and still there");
+            assert_eq!(names(&consumers).await, ["backup", "forgotten"]);
+        }
+        consumers.remove_after = Some(Duration::ZERO);
+        assert!(consumers.look(&mut orphaned).await.unwrap().is_empty());
+        assert_eq!(names(&consumers).await, ["backup"], "a stage's consumer stays");
+    }
 }

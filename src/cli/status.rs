@@ -70,7 +70,10 @@ fn show(status: &Status) {
             process.version.clone(),
             process.roles.join(","),
             process.started_at.clone(),
-            process.search.as_ref().map_or_else(String::new, search),
+            process
+                .search
+                .as_ref()
+                .map_or_else(String::new, |state| search(state, process.seen_seconds_ago)),
         ]
     };
     let rows: Vec<_> = status.processes.iter().map(process).collect();
@@ -89,10 +92,11 @@ fn show(status: &Status) {
     table::print(&["CONSUMER", "WAITING", ""], &rows);
 }
 
-fn search(state: &ReplicaState) -> String {
+/// A replica's state as of its process' last heartbeat.
+fn search(state: &ReplicaState, seconds_ago: u64) -> String {
     match state.unready() {
         Some(reason) => reason,
-        None => format!("ready, {} messages", state.messages),
+        None => format!("ready, {} messages ({seconds_ago} s ago)", state.messages),
     }
 }
 

@@ -165,6 +165,38 @@ pub(crate) async fn refuses_when_full_and_recovers(fixture: Fixture) {
     bus.close().await;
 }
 
+pub(crate) async fn makes_room_when_a_consumer_is_removed(fixture: Fixture) {
+    let fixture = fixture.max_backlog(10);
+    let bus = fixture.open().await;
+    let mut backup = bus.consume(&events("backup")).await.unwrap();
+    bus.ensure(&events("forgotten")).await.unwrap();
+    let names: Vec<String> = (0..10).map(|n| format!("e{n}")).collect();
+    bus.publish(names.iter().map(event).collect()).await.unwrap();
+    ack_all(gather(&mut backup, 10).await).await;
+    until_backlog(&bus, &events("backup"), 0).await;
+    let mut listed = bus.consumers().await.unwrap();
+    listed.sort_by(|a, b| a.name.cmp(&b.name));
+    let listed: Vec<_> = listed.iter().map(|c| (c.name.as_str(), c.backlog)).collect();
+    assert_eq!(listed, [("backup", 0), ("forgotten", 10)]);
+    let refused = bus.publish(vec![event("e10")]).await;
+    assert!(matches!(refused, Err(BusError::Full { .. })), "{refused:?}");
+
+    assert!(bus.remove_consumer("forgotten").await.unwrap());
+    assert!(!bus.remove_consumer("forgotten").await.unwrap(), "it is gone");
+    let deadline = Instant::now() + PATIENCE;
+    while let Err(error) = bus.publish(vec![event("e10")]).await {
+        assert!(matches!(error, BusError::Full { .. }), "{error}");
+        assert!(Instant::now() < deadline, "stays full");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(one(&mut backup).await.id, "e10");
+    bus.close().await;
+    // Nor does it come back.
+    let bus = fixture.open().await;
+    assert_eq!(bus.consumers().await.unwrap().len(), 1);
+    bus.close().await;
+}
+
 pub(crate) async fn keeps_messages_for_a_consumer_that_is_away(fixture: Fixture) {
     let bus = fixture.open().await;
     bus.ensure(&events("assistant")).await.unwrap();

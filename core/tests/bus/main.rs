@@ -57,6 +57,7 @@ contract! {
     durability::keeps_acknowledgements_over_a_restart,
     durability::keeps_retries_over_a_restart,
     durability::refuses_when_full_and_recovers,
+    durability::makes_room_when_a_consumer_is_removed,
     durability::keeps_messages_for_a_consumer_that_is_away,
     dead::keeps_what_was_buried,
     dead::retries_a_dead_letter_for_its_consumer_alone,
