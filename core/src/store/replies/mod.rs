@@ -7,7 +7,8 @@ use serde::Serialize;
 use sqlx::{query, query_as};
 
 use super::db::{Sql, Tx, exec, locking, read, run};
-use super::keep::{ChannelChange, keep_in};
+use super::keep::{ChannelChange, Kept, keep_in, lock_ledger};
+use super::sightings::{Sighting, sight_in};
 use super::{Store, StoreError, parsed};
 use crate::id::{ChannelId, EventId, MessageId, RuleId};
 use crate::time::Timestamp;
@@ -61,6 +62,21 @@ pub struct ReplyIntent<'a> {
     pub cooldown_ms: i64,
     /// When the message was sent.
     pub at: Timestamp,
+}
+
+/// What is stored of a reply that was given.
+///
+/// What it answers is stored with it unless another stage has stored it already: so its event
+/// stands before the answer's in the log, whichever stage comes first and however many processes
+/// run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Exchange<'a> {
+    /// The message that is answered.
+    pub question: &'a [ChannelChange],
+    /// Who is welcomed.
+    pub joined: &'a [Sighting],
+    /// The bot's own messages.
+    pub own: &'a [ChannelChange],
 }
 
 #[derive(Debug, sqlx::FromRow)]
@@ -122,25 +138,24 @@ impl Store {
         Ok(claim)
     }
 
-    /// Records what became of a reply, and keeps the bot's own messages with it.
+    /// Records what became of a reply, and keeps the bot's own messages with it, after what they
+    /// answer. Says what became of keeping that.
     ///
     /// # Errors
-    /// When the database fails.
+    /// When the database fails; nothing is recorded then.
     pub async fn finish_reply(
         &self,
         event: &EventId,
         outcome: Result<(), &str>,
-        own_messages: &[ChannelChange],
+        exchange: Exchange<'_>,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Vec<Kept>, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
-        if !own_messages.is_empty() {
-            keep_in(tx_ref, own_messages, now).await?;
-        }
+        let kept = keep_exchange(tx_ref, exchange, now).await?;
         let status = if outcome.is_ok() { ReplyStatus::Sent } else { ReplyStatus::Failed };
         let (status, reason) = (status.name(), outcome.err());
-        let ids: Vec<_> = own_messages.iter().map(|change| change.message.as_str()).collect();
+        let ids: Vec<_> = exchange.own.iter().map(|change| change.message.as_str()).collect();
         let ids = serde_json::to_string(&ids)?;
         exec!(
             tx_ref,
@@ -151,7 +166,8 @@ impl Store {
                 .bind(now.millis())
                 .bind(&ids)
         )?;
-        tx.commit().await
+        tx.commit().await?;
+        Ok(kept)
     }
 
     /// Records as failed what was being sent when its process died before `before`: nobody knows
@@ -202,6 +218,26 @@ impl Store {
             read!(self, c => query_as(TO_MESSAGES).bind(channel.as_str()).bind(&ids).fetch_all(c))?;
         rows.into_iter().map(ReplyRecord::try_from).collect()
     }
+}
+
+/// Stores an exchange in its order; what became of the question.
+async fn keep_exchange(
+    tx: &mut Tx,
+    exchange: Exchange<'_>,
+    now: Timestamp,
+) -> Result<Vec<Kept>, StoreError> {
+    let Exchange { question, joined, own } = exchange;
+    if own.is_empty() {
+        return Ok(Vec::new());
+    }
+    // The first row that is locked: the transactions of one channel take their place in the log in
+    // the order in which they get this lock.
+    lock_ledger(tx, &own.iter().map(|change| &change.channel).collect()).await?;
+    sight_in(tx, joined, now).await?;
+    let all: Vec<_> = question.iter().chain(own).cloned().collect();
+    let mut kept = keep_in(tx, &all, now).await?;
+    kept.truncate(question.len());
+    Ok(kept)
 }
 
 async fn claim_in(
