@@ -60,10 +60,22 @@ async fn a_reader_follows_what_happens() {
             let told = stack.line.say(channel, ann, text).await.unwrap();
             told.message_id().unwrap().to_owned()
         };
+        // Of what was said before anybody subscribed everything is told but its content.
+        let before = stack.line.transcript(channel)[0].message_id.clone().unwrap();
+        let event = reader.wait(&stack, "message.received", &before).await;
+        let message = &event["data"]["message"];
+        assert_eq!(
+            (&message["kept"], &message["reason"]),
+            (&json!(false), &json!("not_subscribed"))
+        );
+        assert_eq!((&message["content"], &message["backedUpAt"]), (&Value::Null, &Value::Null));
+        assert_eq!(message["sender"]["userId"], ann);
         let first = said("good morning").await;
         let event = reader.wait(&stack, "message.received", &first).await;
         assert_eq!(event["data"]["channelId"], channel);
-        assert_eq!(event["data"]["message"]["content"], "good morning");
+        let message = &event["data"]["message"];
+        assert_eq!((&message["kept"], &message["reason"]), (&json!(true), &Value::Null));
+        assert_eq!(message["content"], "good morning");
         assert_eq!(event["timestamp"], event["data"]["message"]["timestamp"]);
         stack.line.edit(&first, "good evening").await.unwrap();
         let event = reader.wait(&stack, "message.edited", &first).await;
@@ -81,21 +93,30 @@ async fn a_reader_follows_what_happens() {
         let event = reader.wait(&stack, "member.left", &kim).await;
         assert_eq!(event["data"]["member"]["status"], "left");
 
+        let question = said("hours").await;
+        stack.drained().await;
+        let answer = stack.line.transcript(channel).last().unwrap().message_id.clone().unwrap();
+        let event = reader.wait(&stack, "message.sent", &answer).await;
+        assert_eq!(event["data"]["message"]["isBot"], true);
+        assert_eq!(event["data"]["message"]["content"], "9-18");
+
         again(&stack).await;
         reader.read(&stack).await;
         let told: Vec<_> = reader
             .seen
             .iter()
-            .filter(|event| event["data"]["message"]["isBot"] != true)
             .map(|event| (event["type"].as_str().unwrap(), subject_of(event)))
             .collect();
         let expected = [
-            ("message.received", first.as_str()),
+            ("message.received", before.as_str()),
+            ("message.received", &first),
             ("message.edited", &first),
             ("message.received", &second),
             ("message.unsent", &second),
             ("member.joined", &kim),
             ("member.left", &kim),
+            ("message.received", &question),
+            ("message.sent", &answer),
         ];
         assert_eq!(told, expected, "in order, and nothing twice");
         check_whole(&stack, &reader).await;

@@ -33,15 +33,15 @@ impl Assistant {
         let mut names = names(directory, channel, users).await;
         let group = self.group_name(directory, channel).await?;
         let unknown = names.is_empty() || names.len() < users.len();
-        let group = if unknown || group.is_none() {
-            let language = self.language(&compiled, template, group.as_deref(), channel).await?;
-            if unknown {
-                names.push(language.person().to_owned());
-            }
-            group.unwrap_or_else(|| language.chat(channel.kind).to_owned())
+        let language = if unknown || group.is_none() {
+            self.language(&compiled, template, group.as_deref(), channel).await?
         } else {
-            group.unwrap_or_default()
+            Language::English
         };
+        if unknown {
+            names.push(language.person().to_owned());
+        }
+        let group = group.unwrap_or_else(|| language.chat(channel.kind).to_owned());
         let text = text::fill(template, &text::joined(&names), &group);
         let rule = None;
         Ok(Some(Planned { source: ReplySource::Welcome, rule, text, cooldown: Duration::ZERO }))
