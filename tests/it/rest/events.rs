@@ -1,5 +1,6 @@
 //! The pull feed from the platform's event to the reader.
 
+use chatkeep::demo::emulator::Entry;
 use serde_json::{Value, json};
 
 use crate::harness::wait::until;
@@ -49,6 +50,12 @@ fn subject_of(event: &Value) -> &str {
     data["message"]["id"].as_str().or(data["member"]["userId"].as_str()).unwrap_or_default()
 }
 
+/// The first message of a chat that is as wanted.
+fn message_of(stack: &Stack, channel: &str, wanted: impl Fn(&Entry) -> bool) -> String {
+    let said = stack.line.transcript(channel).into_iter().filter(wanted);
+    said.filter(|entry| entry.text.is_some()).find_map(|entry| entry.message_id).unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_follows_what_happens() {
     for parts in [Parts::Embedded, Parts::Servers] {
@@ -61,7 +68,7 @@ async fn a_reader_follows_what_happens() {
             told.message_id().unwrap().to_owned()
         };
         // Of what was said before anybody subscribed everything is told but its content.
-        let before = stack.line.transcript(channel)[0].message_id.clone().unwrap();
+        let before = message_of(&stack, channel, |entry| !entry.is_bot());
         let event = reader.wait(&stack, "message.received", &before).await;
         let message = &event["data"]["message"];
         assert_eq!(
@@ -95,7 +102,7 @@ async fn a_reader_follows_what_happens() {
 
         let question = said("hours").await;
         stack.drained().await;
-        let answer = stack.line.transcript(channel).last().unwrap().message_id.clone().unwrap();
+        let answer = message_of(&stack, channel, Entry::is_bot);
         let event = reader.wait(&stack, "message.sent", &answer).await;
         assert_eq!(event["data"]["message"]["isBot"], true);
         assert_eq!(event["data"]["message"]["content"], "9-18");

@@ -1,17 +1,19 @@
 //! Replies: the record that makes an answer be given at most once and a match be counted exactly
 //! once (contract section 6).
 
+mod exchange;
 mod kinds;
 
 use serde::Serialize;
 use sqlx::{query, query_as};
 
 use super::db::{Sql, Tx, exec, locking, read, run};
-use super::keep::{ChannelChange, Kept, keep_in, lock_ledger};
-use super::sightings::{Sighting, sight_in};
+use super::keep::Kept;
 use super::{Store, StoreError, parsed};
 use crate::id::{ChannelId, EventId, MessageId, RuleId};
 use crate::time::Timestamp;
+pub use exchange::Exchange;
+use exchange::keep_exchange;
 pub use kinds::{ReplySource, ReplyStatus};
 
 /// What came of claiming the right to answer an event.
@@ -62,21 +64,6 @@ pub struct ReplyIntent<'a> {
     pub cooldown_ms: i64,
     /// When the message was sent.
     pub at: Timestamp,
-}
-
-/// What is stored of a reply that was given.
-///
-/// What it answers is stored with it unless another stage has stored it already: so its event
-/// stands before the answer's in the log, whichever stage comes first and however many processes
-/// run.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Exchange<'a> {
-    /// The message that is answered.
-    pub question: &'a [ChannelChange],
-    /// Who is welcomed.
-    pub joined: &'a [Sighting],
-    /// The bot's own messages.
-    pub own: &'a [ChannelChange],
 }
 
 #[derive(Debug, sqlx::FromRow)]
@@ -218,26 +205,6 @@ impl Store {
             read!(self, c => query_as(TO_MESSAGES).bind(channel.as_str()).bind(&ids).fetch_all(c))?;
         rows.into_iter().map(ReplyRecord::try_from).collect()
     }
-}
-
-/// Stores an exchange in its order; what became of the question.
-async fn keep_exchange(
-    tx: &mut Tx,
-    exchange: Exchange<'_>,
-    now: Timestamp,
-) -> Result<Vec<Kept>, StoreError> {
-    let Exchange { question, joined, own } = exchange;
-    if own.is_empty() {
-        return Ok(Vec::new());
-    }
-    // The first row that is locked: the transactions of one channel take their place in the log in
-    // the order in which they get this lock.
-    lock_ledger(tx, &own.iter().map(|change| &change.channel).collect()).await?;
-    sight_in(tx, joined, now).await?;
-    let all: Vec<_> = question.iter().chain(own).cloned().collect();
-    let mut kept = keep_in(tx, &all, now).await?;
-    kept.truncate(question.len());
-    Ok(kept)
 }
 
 async fn claim_in(

@@ -271,11 +271,8 @@ impl TryFrom<TakenRow> for ClaimedDelivery {
             ends_at: row.ends_at,
         };
         let bounds = bounds.read(&row.webhook_id)?;
-        let unkept = Unkept::read(
-            row.unkept.as_deref(),
-            "webhook_deliveries",
-            &row.delivery_no.to_string(),
-        )?;
+        let number = row.delivery_no.to_string();
+        let unkept = Unkept::read(row.unkept.as_deref(), "webhook_deliveries", &number)?;
         Ok(Self {
             number: row.delivery_no,
             claim: row.claims,
