@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use chatkeep_core::id::EventId;
 use chatkeep_core::plan::Plan;
 use chatkeep_core::store::{
-    ChannelChange, Exchange, Happening, Kept, SightingKind, Unkept, UnkeptReason,
+    ChannelChange, Exchange, Happening, Kept, Place, SightingKind, Unkept, UnkeptReason,
 };
 use futures_util::future::join_all;
 
@@ -50,7 +50,7 @@ async fn what_the_bot_says_is_not_received(fixture: Fixture) {
         ("message.received", 16, "d"),
     ];
     assert_eq!(told(&all), expected);
-    let changes = fixture.store.logged_changes(Default::default(), 100).await.unwrap();
+    let changes = fixture.store.logged_changes(Place::default(), 100).await.unwrap();
     assert!(changes.messages.contains(&("C1".into(), "a".into())), "it is found by searches");
 }
 
@@ -88,7 +88,7 @@ async fn what_is_not_kept_is_told_once_without_content(fixture: Fixture) {
     assert_eq!(reasons, expected);
     let secret = "SELECT COUNT(*) FROM happenings WHERE unkept LIKE '%secret%'";
     assert_eq!(fixture.value(secret).await, "0");
-    let changes = fixture.store.logged_changes(Default::default(), 100).await.unwrap();
+    let changes = fixture.store.logged_changes(Place::default(), 100).await.unwrap();
     assert!(!changes.messages.contains(&("C1".into(), "a".into())), "there is nothing to find");
 }
 
