@@ -102,7 +102,9 @@ async fn a_reader_follows_what_happens() {
 
         let question = said("hours").await;
         stack.drained().await;
-        let answer = message_of(&stack, channel, Entry::is_bot);
+        let answer = message_of(&stack, channel, |entry| entry.text.as_deref() == Some("9-18"));
+        let greets = |entry: &Entry| entry.text.as_deref().is_some_and(|t| t.starts_with("歡迎"));
+        let welcome = message_of(&stack, channel, greets);
         let event = reader.wait(&stack, "message.sent", &answer).await;
         assert_eq!(event["data"]["message"]["isBot"], true);
         assert_eq!(event["data"]["message"]["content"], "9-18");
@@ -114,6 +116,10 @@ async fn a_reader_follows_what_happens() {
             .iter()
             .map(|event| (event["type"].as_str().unwrap(), subject_of(event)))
             .collect();
+        let place = |subject: &str| told.iter().position(|(_, about)| *about == subject).unwrap();
+        assert!(place(&kim) < place(&welcome), "{told:?}");
+        // Kim may be gone before the welcome is stored.
+        let told: Vec<_> = told.iter().copied().filter(|(_, about)| *about != welcome).collect();
         let expected = [
             ("message.received", before.as_str()),
             ("message.received", &first),
