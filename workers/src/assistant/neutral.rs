@@ -77,9 +77,8 @@ impl Language {
             Self::English if is_group => "our group",
             Self::English => "our chat",
             Self::TraditionalChinese if is_group => "本群組",
-            Self::TraditionalChinese => "本聊天室",
             Self::SimplifiedChinese if is_group => "本群",
-            Self::SimplifiedChinese => "本聊天室",
+            Self::TraditionalChinese | Self::SimplifiedChinese => "本聊天室",
             Self::Japanese if is_group => "このグループ",
             Self::Japanese => "このトークルーム",
             Self::Korean if is_group => "우리 그룹",
@@ -95,14 +94,13 @@ impl Language {
 impl Count {
     fn add(&mut self, c: char) {
         match c {
-            // Chinese borrows this one kana.
-            'の' => self.han += 1,
+            // Chinese borrows the first, a kana; the second are its phonetic signs.
+            'の' | '\u{3105}'..='\u{312f}' => self.han += 1,
             '\u{3041}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' => self.kana += 1,
             '\u{1100}'..='\u{11ff}' | '\u{3131}'..='\u{318e}' | '\u{ac00}'..='\u{d7ff}' => {
                 self.hangul += 1;
             }
             '\u{0e01}'..='\u{0e5b}' => self.thai += 1,
-            '\u{3105}'..='\u{312f}' => self.han += 1,
             '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' => {
                 self.han += 1;
                 self.simplified += usize::from(SIMPLIFIED.contains(c));
