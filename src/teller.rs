@@ -5,13 +5,16 @@
 use std::collections::HashMap;
 
 use chatkeep_core::bounds::Bounds;
+use chatkeep_core::event::Trace;
 use chatkeep_core::id::{ChannelId, MessageId, UserId, WebhookId};
 use chatkeep_core::plan::Usage;
-use chatkeep_core::store::{Happening, HappeningKind, Store, StoreError, TEST_EVENT, Told};
+use chatkeep_core::store::{Happening, HappeningKind, Store, StoreError, TEST_EVENT, Told, Unkept};
 use chatkeep_core::time::SharedClock;
 use chatkeep_workers::notifier::Bodies;
 
-use crate::view::{EventData, EventView, MemberView, MessageView, WebhookBody};
+use crate::view::{
+    EventData, EventMessage, EventView, MemberView, MessageView, SenderView, WebhookBody,
+};
 
 type Messages = HashMap<(ChannelId, MessageId), MessageView>;
 
@@ -46,8 +49,9 @@ impl Teller {
     }
 
     async fn messages_of(&self, told: &[Told]) -> Result<Messages, StoreError> {
-        let about =
-            told.iter().filter(|told| told.kind.is_some_and(HappeningKind::is_about_message));
+        let about = told.iter().filter(|told| {
+            told.unkept.is_none() && told.kind.is_some_and(HappeningKind::is_about_message)
+        });
         let keys: Vec<_> = about
             .filter_map(|told| {
                 Some((told.channel.clone()?, MessageId::from(told.subject.clone()?)))
@@ -77,6 +81,14 @@ impl Teller {
                 _ => Ok(Some(EventData { channel_id, ..EventData::default() })),
             };
         };
+        if let Some(unkept) = &told.unkept {
+            let message = self.unkept_message(kind, told, channel, subject, unkept).await?;
+            return Ok(message.map(|message| EventData {
+                channel_id,
+                message: Some(message),
+                ..EventData::default()
+            }));
+        }
         if kind.is_about_message() {
             let key = (channel.clone(), MessageId::from(subject.as_str()));
             // An edit of today may be of a message of long ago.
@@ -84,13 +96,49 @@ impl Teller {
             let message = messages.get(&key).filter(readable).cloned();
             return Ok(message.map(|message| EventData {
                 channel_id,
-                message: Some(message),
+                message: Some(message.into()),
                 ..EventData::default()
             }));
         }
         let member = self.store.member(channel, &UserId::from(subject.as_str())).await?;
         let member = member.map(MemberView::from);
         Ok(Some(EventData { channel_id, member, ..EventData::default() }))
+    }
+
+    /// What is told of a message that is not kept: nothing of its content, and nothing at all once
+    /// it was taken back or its sender erased.
+    async fn unkept_message(
+        &self,
+        kind: HappeningKind,
+        told: &Told,
+        channel: &ChannelId,
+        subject: &str,
+        unkept: &Unkept,
+    ) -> Result<Option<EventMessage>, StoreError> {
+        let id = MessageId::from(subject);
+        let trace = Trace {
+            channel: channel.clone(),
+            chat: channel.clone(),
+            message: Some(id.clone()),
+            author: unkept.sender.clone(),
+            at: told.at,
+        };
+        if !self.store.taken_back(&[&trace], self.clock.now()).await?.is_empty() {
+            return Ok(None);
+        }
+        let sender = match &unkept.sender {
+            Some(user) => {
+                let known = self.store.user(user).await?;
+                let (display_name, picture_url) =
+                    known.map(|user| (user.display_name, user.picture_url)).unwrap_or_default();
+                Some(SenderView { user_id: user.clone(), display_name, picture_url })
+            }
+            None => None,
+        };
+        let bare = MessageView::bare(id, channel.clone(), told.at, unkept.kind);
+        let is_bot = kind == HappeningKind::MessageSent;
+        let message = MessageView { sender, is_bot, ..bare };
+        Ok(Some(EventMessage { message, kept: false, reason: Some(unkept.reason) }))
     }
 
     async fn data_of_user(
@@ -148,5 +196,6 @@ fn told(happening: Happening) -> Told {
         channel: happening.channel,
         subject: happening.subject,
         detail: happening.detail,
+        unkept: happening.unkept,
     }
 }

@@ -15,7 +15,7 @@ use super::Api;
 use super::auth::{Admin, Caller, ChannelAccess, Member, ReadMembers, WriteBackup};
 use super::cursor::{Page, Window};
 use super::error::ApiError;
-use super::extract::{Body, Paging, Query};
+use super::extract::{Body, Query, WholePaging};
 use super::input;
 
 /// A hundred years.
@@ -117,7 +117,7 @@ fn days<'de, D: Deserializer<'de>>(value: D) -> Result<Retention, D::Error> {
 pub(super) async fn list(
     State(api): State<Api>,
     caller: Caller,
-    Query(paging): Query<Paging>,
+    Query(paging): Query<WholePaging>,
 ) -> Result<Page<Channels>, ApiError> {
     let (channels, next) = page(&api, &caller, &paging).await?;
     let channels = channels.into_iter().map(ChannelItem::from).collect();
@@ -128,7 +128,7 @@ pub(super) async fn list(
 pub(crate) async fn page(
     api: &Api,
     caller: &Caller,
-    paging: &Paging,
+    paging: &WholePaging,
 ) -> Result<(Vec<Channel>, Option<String>), ApiError> {
     let window = Window::open("channels", paging.limit, paging.cursor.as_deref())?;
     let (after, wanted) = (window.after.as_ref(), window.wanted());

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::error::ApiError;
-use super::extract::Limit;
 use super::route::{Describe, Output};
 
 /// U+0000 as it stands in JSON.
@@ -57,12 +56,12 @@ impl<K: Serialize + DeserializeOwned> Window<K> {
     /// Reads a page's query; `binding` names the route and its filters.
     pub(super) fn open(
         binding: impl Into<String>,
-        limit: Limit,
+        limit: impl Into<u32>,
         cursor: Option<&str>,
     ) -> Result<Self, ApiError> {
         let binding = binding.into();
         let after = cursor.map(|text| decode(&binding, text)).transpose()?;
-        Ok(Self { binding, limit: limit.0, after })
+        Ok(Self { binding, limit: limit.into(), after })
     }
 
     /// Elements to read: one more than the page holds, to know whether more follow.
@@ -109,6 +108,7 @@ impl<T: Serialize + ToSchema> Output for Page<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::extract::Limit;
 
     #[test]
     fn a_cursor_serves_its_own_list_only() {

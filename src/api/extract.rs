@@ -220,6 +220,62 @@ impl PartialSchema for Limit {
 
 impl ToSchema for Limit {}
 
+/// Elements of a list that is answered whole when the caller does not say.
+const WHOLE: u32 = 1_000;
+
+/// How many elements a caller wants of a list that is whole unless they say: 1 to 100, and up to
+/// 1,000 where they do not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WholeLimit(pub(crate) u32);
+
+impl Default for WholeLimit {
+    fn default() -> Self {
+        Self(WHOLE)
+    }
+}
+
+impl From<Limit> for u32 {
+    fn from(limit: Limit) -> Self {
+        limit.0
+    }
+}
+
+impl From<WholeLimit> for u32 {
+    fn from(limit: WholeLimit) -> Self {
+        limit.0
+    }
+}
+
+impl<'de> Deserialize<'de> for WholeLimit {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        Limit::deserialize(value).map(|limit| Self(limit.0))
+    }
+}
+
+impl PartialSchema for WholeLimit {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::Integer)
+            .minimum(Some(1))
+            .maximum(Some(LIMIT.1))
+            .into()
+    }
+}
+
+impl ToSchema for WholeLimit {}
+
+/// The query of a list without filters that is whole unless the caller says.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WholePaging {
+    /// Elements of the page; without it all, up to 1,000, and `nextCursor` where there are more.
+    #[serde(default)]
+    #[param(inline)]
+    pub(crate) limit: WholeLimit,
+    /// The `nextCursor` of the page before.
+    pub(crate) cursor: Option<String>,
+}
+
 /// The query of a list without filters.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

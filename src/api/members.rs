@@ -12,7 +12,7 @@ use super::Api;
 use super::auth::{Admin, ChannelAccess, Member, Reaches, ReadMembers, WriteBackup, WriteMembers};
 use super::cursor::{Page, Window};
 use super::error::ApiError;
-use super::extract::{Body, Limit, Path, Query};
+use super::extract::{Body, Path, Query, WholeLimit};
 use super::jobs::Removal;
 use super::subscriptions::Success;
 use crate::view::MemberView;
@@ -34,9 +34,10 @@ pub(crate) struct MemberQuery {
     /// Only people who are in the channel, or who left it.
     #[param(inline)]
     pub(crate) status: Option<MemberStatus>,
+    /// Elements of the page; without it all, up to 1,000, and `nextCursor` where there are more.
     #[serde(default)]
     #[param(inline)]
-    pub(crate) limit: Limit,
+    pub(crate) limit: WholeLimit,
     /// The `nextCursor` of the page before.
     pub(crate) cursor: Option<String>,
 }

@@ -42,7 +42,7 @@ fn account(routes: Routes) -> Routes {
             me::set_notices,
             text("set_notices", Account, "Sets what the bot tells the caller in their own chat"),
         )
-        .get("/channels", channels::list, text("list_channels", Channels, "The caller's channels"))
+        .get("/channels", channels::list, text("list_channels", Channels, "The caller's channels").more("All of them, up to 1,000, unless `limit` says otherwise."))
         .get(
             "/subscriptions",
             subscriptions::list,
@@ -77,7 +77,8 @@ fn channel_routes(routes: Routes) -> Routes {
         .get(
             "/channels/{channelId}/members",
             members::list,
-            text("list_members", Members, "The people in a channel"),
+            text("list_members", Members, "The people in a channel")
+                .more("All of them, up to 1,000, unless `limit` says otherwise."),
         )
         .put(
             "/channels/{channelId}/members/{userId}/role",
@@ -180,7 +181,10 @@ fn backup_routes(routes: Routes) -> Routes {
         .post(
             "/channels/{channelId}/backup/subscribe",
             subscriptions::subscribe,
-            text("subscribe", Backup, "Has the channel kept for the caller"),
+            text("subscribe", Backup, "Has the channel kept for the caller").more(
+                "Whoever asks for it while the channel has no owner who is in it becomes its owner, \
+                 also when they subscribe already.",
+            ),
         )
         .delete(
             "/channels/{channelId}/backup/subscribe",

@@ -8,7 +8,7 @@ use super::clean::quoted;
 use super::input::{self, GetMembers, ListChannels};
 use super::line;
 use crate::api::auth::{self, Caller, ChannelAccess, ReadMembers};
-use crate::api::extract::{Limit, Paging};
+use crate::api::extract::{WholeLimit, WholePaging};
 use crate::api::members::{self, MemberQuery};
 use crate::api::{Api, ApiError, channels};
 
@@ -21,7 +21,7 @@ pub(super) async fn channels(
     caller: Caller,
     asked: ListChannels,
 ) -> Result<Answer, ApiError> {
-    let paging = Paging { limit: Limit(CHANNELS), cursor: asked.cursor };
+    let paging = WholePaging { limit: WholeLimit(CHANNELS), cursor: asked.cursor };
     let (channels, next) = channels::page(api, &caller, &paging).await?;
     let rows: Vec<_> = channels.iter().map(channel).collect();
     let mut lines = vec![match rows.len() {
@@ -61,7 +61,7 @@ pub(super) async fn members(
     let access = ChannelAccess::<auth::Member, ReadMembers>::of(api, caller, channel).await?;
     let query = MemberQuery {
         status: asked.status,
-        limit: Limit(asked.limit),
+        limit: WholeLimit(asked.limit),
         cursor: asked.cursor,
         role: None,
     };

@@ -95,7 +95,7 @@ fn cells(view: MessageView) -> [String; COLUMNS.len()] {
         shown(view.unsent_at),
         view.is_bot.to_string(),
         view.bytes.to_string(),
-        view.backed_up_at.to_string(),
+        view.backed_up_at.map(|at| at.to_string()).unwrap_or_default(),
         view.channel_id.into_string(),
     ]
 }

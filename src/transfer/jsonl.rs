@@ -111,7 +111,7 @@ impl Line {
         Ok(ImportedMessage {
             id: view.id,
             sent_at: view.timestamp,
-            kept_at: Some(view.backed_up_at),
+            kept_at: view.backed_up_at,
             sender: view.sender.map(|sender| sender.user_id),
             kind: view.kind,
             content,

@@ -1,7 +1,7 @@
 //! Something that happened, as every surface tells it: the pull feed and outgoing webhooks.
 
 use chatkeep_core::id::{ChannelId, UserId, WebhookId};
-use chatkeep_core::store::HappeningKind;
+use chatkeep_core::store::{HappeningKind, UnkeptReason};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -38,7 +38,7 @@ pub(crate) struct EventData {
     pub(crate) channel_id: Option<ChannelId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub(crate) message: Option<MessageView>,
+    pub(crate) message: Option<EventMessage>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) member: Option<MemberView>,
@@ -53,4 +53,21 @@ pub(crate) struct EventData {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) webhook_id: Option<WebhookId>,
+}
+
+/// A message as events tell it.
+#[derive(Clone, Serialize, ToSchema)]
+pub(crate) struct EventMessage {
+    #[serde(flatten)]
+    pub(crate) message: MessageView,
+    /// Whether it is kept. Of one that is not, the API has nothing, and `content` is null.
+    pub(crate) kept: bool,
+    /// Why it is not kept; null when it is.
+    pub(crate) reason: Option<UnkeptReason>,
+}
+
+impl From<MessageView> for EventMessage {
+    fn from(message: MessageView) -> Self {
+        Self { message, kept: true, reason: None }
+    }
 }

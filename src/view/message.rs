@@ -16,8 +16,8 @@ pub(crate) struct MessageView {
     pub(crate) channel_id: ChannelId,
     /// When it was sent.
     pub(crate) timestamp: Timestamp,
-    /// When it was stored.
-    pub(crate) backed_up_at: Timestamp,
+    /// When it was stored; null only in events of messages that are not kept.
+    pub(crate) backed_up_at: Option<Timestamp>,
     /// Null where the platform does not tell, or once the person was erased.
     pub(crate) sender: Option<SenderView>,
     #[serde(rename = "type")]
@@ -128,16 +128,10 @@ impl From<StoredMessage> for MessageView {
         let media_key = message.kind.is_media().then(|| message.id.clone());
         let media = message.media.as_ref();
         let empty = Self {
-            id: message.id,
-            channel_id: message.channel,
-            timestamp: message.sent_at,
-            backed_up_at: message.backed_up_at,
+            backed_up_at: Some(message.backed_up_at),
             sender: message.sender.map(SenderView::from),
-            kind: message.kind,
-            content: None,
             bytes: message.bytes,
             quoted_message_id: message.quoted,
-            mentions: Vec::new(),
             edited_at: message.edited_at,
             unsent_at: message.unsent_at,
             is_bot: message.is_bot,
@@ -145,6 +139,41 @@ impl From<StoredMessage> for MessageView {
             media_status: media.map(|media| media.status.name().to_owned()),
             content_type: media.and_then(|media| media.content_type.clone()),
             sha256: media.and_then(|media| Some(media.blob.as_ref()?.as_str().to_owned())),
+            ..Self::bare(message.id, message.channel, message.sent_at, message.kind)
+        };
+        match message.content {
+            Some(content) => empty.with(content),
+            None => empty,
+        }
+    }
+}
+
+impl MessageView {
+    /// A message of which nothing more is known.
+    pub(crate) const fn bare(
+        id: MessageId,
+        channel_id: ChannelId,
+        timestamp: Timestamp,
+        kind: MessageType,
+    ) -> Self {
+        Self {
+            id,
+            channel_id,
+            timestamp,
+            backed_up_at: None,
+            sender: None,
+            kind,
+            content: None,
+            bytes: 0,
+            quoted_message_id: None,
+            mentions: Vec::new(),
+            edited_at: None,
+            unsent_at: None,
+            is_bot: false,
+            media_key: None,
+            media_status: None,
+            content_type: None,
+            sha256: None,
             file_name: None,
             file_size: None,
             duration: None,
@@ -155,15 +184,9 @@ impl From<StoredMessage> for MessageView {
             address: None,
             package_id: None,
             sticker_id: None,
-        };
-        match message.content {
-            Some(content) => empty.with(content),
-            None => empty,
         }
     }
-}
 
-impl MessageView {
     /// With the fields that its content has.
     fn with(self, content: Content) -> Self {
         match content {

@@ -108,7 +108,8 @@ fn told(kept: Kept) -> bool {
     matches!(kept, Kept::Changed | Kept::Known)
 }
 
-fn count(kept: &[Kept]) {
+/// Counts what became of messages, whichever stage stored them.
+pub(crate) fn count(kept: &[Kept]) {
     for (name, kind) in [
         ("stored", Kept::Changed),
         ("known", Kept::Known),
@@ -124,7 +125,7 @@ fn count(kept: &[Kept]) {
 }
 
 /// The change to a kept message that an event is, if it is one.
-fn change_of(event: &Event) -> Option<ChannelChange> {
+pub(crate) fn change_of(event: &Event) -> Option<ChannelChange> {
     let channel = event.channel.as_ref()?.id.clone();
     let (message, change) = match &event.kind {
         EventKind::Message(message) => (message.id.clone(), received(event, message)?),

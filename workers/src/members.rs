@@ -164,7 +164,7 @@ fn told_apart(bot: &str, key: &str) -> String {
 }
 
 /// What an event shows about who is where.
-fn sightings_of(event: &Event) -> Vec<Sighting> {
+pub(crate) fn sightings_of(event: &Event) -> Vec<Sighting> {
     let Some(channel) = &event.channel else {
         return Vec::new();
     };

@@ -90,11 +90,12 @@ const STATE: Sql = Sql {
 };
 
 const ROWS: Sql = Sql {
-    sqlite: "SELECT CAST(0 AS BIGINT) AS tx, seq, type, channel_id, subject_id, message_ids
+    sqlite: "SELECT CAST(0 AS BIGINT) AS tx, seq, type, channel_id, subject_id, message_ids,
+                    unkept
              FROM happenings
              WHERE $1 = $1 AND seq > $2 AND $3 = $3 AND seq <= $4
              ORDER BY seq",
-    postgres: "SELECT tx, seq, type, channel_id, subject_id, message_ids
+    postgres: "SELECT tx, seq, type, channel_id, subject_id, message_ids, unkept
                FROM happenings
                WHERE (tx, seq) > ($1, $2) AND (tx, seq) <= ($3, $4)
                ORDER BY tx, seq",
@@ -134,6 +135,7 @@ struct Row {
     channel_id: Option<String>,
     subject_id: Option<String>,
     message_ids: Option<String>,
+    unkept: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -303,7 +305,8 @@ impl LoggedChanges {
                 self.messages.extend(messages.map(|message| (channel.clone(), message)));
             }
             CHANNEL => drop(self.channels.insert(channel)),
-            other if changes_index(other) => {
+            // Of a message that is not kept nothing can be found.
+            other if changes_index(other) && row.unkept.is_none() => {
                 let message = row.subject_id.map(MessageId::new);
                 self.messages.extend(message.map(|message| (channel, message)));
             }
@@ -318,6 +321,7 @@ impl LoggedChanges {
 pub(super) fn changes_index(kind: &str) -> bool {
     let kinds = [
         HappeningKind::MessageReceived,
+        HappeningKind::MessageSent,
         HappeningKind::MessageEdited,
         HappeningKind::MessageUnsent,
     ];

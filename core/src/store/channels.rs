@@ -36,7 +36,7 @@ pub struct Channel {
     pub picture_url: Option<String>,
     /// People in it: as the platform counts, or as many as are known.
     pub member_count: i64,
-    /// When it was first heard of.
+    /// When it was first heard of; set once.
     pub created_at: Timestamp,
     /// Who made it known: `system`.
     pub created_by: String,
@@ -66,6 +66,7 @@ struct ChannelRow {
     created_by: String,
     enabled_at: i64,
     disabled_at: i64,
+    resumed_at: i64,
     bytes: i64,
     message_count: i64,
     time_zone: String,
@@ -80,7 +81,8 @@ macro_rules! channels {
                         WHERE n.channel_id = c.channel_id AND NOT (n.left_at > 0
                           AND n.left_at >= n.joined_at AND n.left_at >= n.last_seen_at))
                     ) AS member_count,
-                    c.created_at, c.created_by, c.enabled_at, c.disabled_at, c.bytes,
+                    c.created_at, c.created_by, c.enabled_at, c.disabled_at,
+                    c.resumed_at, c.bytes,
                     c.message_count, c.time_zone, c.retention_days
              FROM channels c ",
             $rest
@@ -212,8 +214,12 @@ impl TryFrom<ChannelRow> for Channel {
 
     fn try_from(row: ChannelRow) -> Result<Self, StoreError> {
         let kind = parsed(ChannelKind::parse(&row.r#type), "channels", "type", &row.channel_id)?;
-        let gone = row.disabled_at > 0 && row.disabled_at >= row.enabled_at;
-        let enabled = if row.enabled_at > 0 { row.enabled_at } else { row.created_at };
+        // An event from after the leave shows the bot as well as a join does; a subscription shows
+        // nothing.
+        let joined = row.enabled_at;
+        let back = if joined > row.disabled_at { joined } else { joined.max(row.resumed_at) };
+        let gone = row.disabled_at > 0 && row.disabled_at >= back;
+        let enabled = if back > 0 { back } else { row.created_at };
         Ok(Self {
             id: row.channel_id.into(),
             kind,

@@ -10,6 +10,9 @@ use super::{Gap, Store, StoreError};
 use crate::id::ChannelId;
 use crate::time::Timestamp;
 
+/// The reason of the time in which nobody subscribed.
+const UNSUBSCRIBED: &str = "unsubscribed";
+
 /// When nothing was alive to take events for this long, it is an outage.
 const OUTAGE: Duration = Duration::from_mins(3);
 
@@ -55,6 +58,7 @@ const ADD: &str = "
     ON CONFLICT (channel_id, at, kind) DO NOTHING";
 /// Of the same millisecond the leaving counts, as everywhere: it sorts behind.
 const PRESENCE: &str = "SELECT at, kind FROM presence WHERE channel_id = $1 ORDER BY at, kind";
+const BIRTH: &str = "SELECT created_at FROM channels WHERE channel_id = $1";
 const QUOTA: &str = "
     SELECT from_at, to_at, reason, skipped FROM gaps
     WHERE channel_id = $1 AND from_at < $3 AND (to_at = 0 OR to_at >= $2)
@@ -89,15 +93,15 @@ impl Presence {
     }
 }
 
-/// Writes down a change; again or late it changes nothing.
+/// Writes down a change, and says whether it is new; again or late it changes nothing.
 pub(super) async fn note(
     tx: &mut Tx,
     channel: &ChannelId,
     at: Timestamp,
     presence: Presence,
-) -> Result<(), StoreError> {
-    exec!(tx, query(ADD).bind(channel.as_str()).bind(at.millis()).bind(presence.name()))?;
-    Ok(())
+) -> Result<bool, StoreError> {
+    let (c, at) = (channel.as_str(), at.millis());
+    Ok(exec!(tx, query(ADD).bind(c).bind(at).bind(presence.name()))? > 0)
 }
 
 impl Store {
@@ -142,8 +146,17 @@ impl Store {
         to: Option<Timestamp>,
     ) -> Result<Vec<Gap>, StoreError> {
         let presence = self.presence(channel).await?;
-        let Some(since) = since(&presence) else {
+        let Some(birth) = self.birth(channel, &presence).await? else {
             return Ok(Vec::new());
+        };
+        let touches = |gap: &Gap| {
+            from.is_none_or(|from| gap.to.is_none_or(|end| end >= from))
+                && to.is_none_or(|to| gap.from < to)
+        };
+        let Some(since) = since(&presence) else {
+            // Silence of a channel that nobody has kept yet says nothing about it.
+            let never = unknown(birth.millis(), None, UNSUBSCRIBED);
+            return Ok(Some(never).filter(touches).into_iter().collect());
         };
         let from = from.map_or(i64::MIN, Timestamp::millis);
         let to = to.map_or(i64::MAX, Timestamp::millis);
@@ -160,12 +173,24 @@ impl Store {
         let outages = outages
             .into_iter()
             .map(|(from, to)| unknown(from.max(since.millis()), Some(to), "outage"));
-        let touches =
-            |gap: &Gap| gap.from.millis() < to && gap.to.is_none_or(|end| end.millis() >= from);
-        let absent = absences(&presence, since).into_iter().filter(touches);
+        let absent = absences(&presence, birth, since).into_iter().filter(touches);
         let mut gaps: Vec<_> = quota.chain(outages).chain(absent).collect();
         gaps.sort_by_key(|gap| (gap.from, gap.reason.clone()));
         Ok(gaps)
+    }
+
+    /// When a channel was first heard of: by its row, or by an older event that came later; `None`
+    /// for one that nobody knows.
+    async fn birth(
+        &self,
+        channel: &ChannelId,
+        presence: &[(i64, String)],
+    ) -> Result<Option<Timestamp>, StoreError> {
+        let row: Option<(i64,)> =
+            read!(self, c => query_as(BIRTH).bind(channel.as_str()).fetch_optional(c))?;
+        let first = presence.first().map(|(at, _)| *at);
+        let birth = row.map(|(created,)| first.map_or(created, |first| first.min(created)));
+        Ok(birth.map(Timestamp::from_millis))
     }
 
     async fn presence(&self, channel: &ChannelId) -> Result<Vec<(i64, String)>, StoreError> {
@@ -196,28 +221,52 @@ fn since(presence: &[(i64, String)]) -> Option<Timestamp> {
     Some(Timestamp::from_millis(first.0))
 }
 
-/// The times in which nobody subscribed, or the bot was out.
-fn absences(presence: &[(i64, String)], since: Timestamp) -> Vec<Gap> {
-    let tracks = [
-        (Presence::Unsubscribed, Presence::Subscribed, "unsubscribed"),
-        (Presence::BotLeft, Presence::BotJoined, "bot_removed"),
-    ];
-    let mut gaps = Vec::new();
-    for (begins, ends, reason) in tracks {
-        let mut open = None;
+/// The times in which nobody subscribed, from when the channel was first heard of, and those since
+/// the first subscription in which the bot was out.
+fn absences(presence: &[(i64, String)], birth: Timestamp, since: Timestamp) -> Vec<Gap> {
+    let unsubscribed = Track {
+        begins: Presence::Unsubscribed,
+        ends: Presence::Subscribed,
+        reason: UNSUBSCRIBED,
+        start: birth.millis(),
+    };
+    let removed = Track {
+        begins: Presence::BotLeft,
+        ends: Presence::BotJoined,
+        reason: "bot_removed",
+        start: since.millis(),
+    };
+    let mut gaps = unsubscribed.gaps(presence, Some(birth.millis()));
+    gaps.extend(removed.gaps(presence, None));
+    gaps
+}
+
+/// A condition under which nothing is kept: what begins and ends it.
+struct Track {
+    begins: Presence,
+    ends: Presence,
+    reason: &'static str,
+    /// Nothing before this is a gap.
+    start: i64,
+}
+
+impl Track {
+    /// The gaps of this kind; the condition holds from `open` on already, where that is given.
+    fn gaps(&self, presence: &[(i64, String)], mut open: Option<i64>) -> Vec<Gap> {
+        let mut gaps = Vec::new();
         for (at, kind) in presence {
-            if kind == begins.name() {
+            if kind == self.begins.name() {
                 open.get_or_insert(*at);
-            } else if kind == ends.name()
-                && let Some(from) = open.take()
-                && *at > since.millis()
+            } else if kind == self.ends.name()
+                && let Some(from) = open.take().map(|from| from.max(self.start))
+                && *at > from
             {
-                gaps.push(unknown(from.max(since.millis()), Some(*at), reason));
+                gaps.push(unknown(from, Some(*at), self.reason));
             }
         }
-        gaps.extend(open.map(|from| unknown(from.max(since.millis()), None, reason)));
+        gaps.extend(open.map(|from| unknown(from.max(self.start), None, self.reason)));
+        gaps
     }
-    gaps
 }
 
 /// A gap of which nobody knows what was missed.
@@ -246,11 +295,13 @@ mod tests {
             row(8, Presence::Unsubscribed),
             row(9, Presence::BotJoined),
         ];
-        let gaps = absences(&rows, since(&rows).unwrap());
+        let gaps = absences(&rows, Timestamp::from_millis(1), since(&rows).unwrap());
         let told: Vec<_> = gaps
             .iter()
             .map(|gap| (gap.reason.as_str(), gap.from.millis(), gap.to.map(Timestamp::millis)))
             .collect();
-        assert_eq!(told, [("unsubscribed", 8, None), ("bot_removed", 7, Some(9))]);
+        let expected =
+            [("unsubscribed", 1, Some(5)), ("unsubscribed", 8, None), ("bot_removed", 7, Some(9))];
+        assert_eq!(told, expected);
     }
 }

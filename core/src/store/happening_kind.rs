@@ -13,6 +13,8 @@ use crate::role::Scope;
 pub enum HappeningKind {
     #[serde(rename = "message.received")]
     MessageReceived,
+    #[serde(rename = "message.sent")]
+    MessageSent,
     #[serde(rename = "message.edited")]
     MessageEdited,
     #[serde(rename = "message.unsent")]
@@ -41,8 +43,9 @@ pub enum HappeningKind {
 
 impl HappeningKind {
     /// Every kind there is.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::MessageReceived,
+        Self::MessageSent,
         Self::MessageEdited,
         Self::MessageUnsent,
         Self::MemberJoined,
@@ -61,6 +64,7 @@ impl HappeningKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::MessageReceived => "message.received",
+            Self::MessageSent => "message.sent",
             Self::MessageEdited => "message.edited",
             Self::MessageUnsent => "message.unsent",
             Self::MemberJoined => "member.joined",
@@ -86,6 +90,7 @@ impl HappeningKind {
         matches!(
             self,
             Self::MessageReceived
+                | Self::MessageSent
                 | Self::MessageEdited
                 | Self::MessageUnsent
                 | Self::FileUploaded
@@ -97,9 +102,10 @@ impl HappeningKind {
     /// credential may know.
     pub const fn scope(self) -> Option<Scope> {
         match self {
-            Self::MessageReceived | Self::MessageEdited | Self::MessageUnsent => {
-                Some(Scope::ReadMessages)
-            }
+            Self::MessageReceived
+            | Self::MessageSent
+            | Self::MessageEdited
+            | Self::MessageUnsent => Some(Scope::ReadMessages),
             Self::MemberJoined | Self::MemberLeft => Some(Scope::ReadMembers),
             Self::FileUploaded | Self::MediaFailed => Some(Scope::ReadMedia),
             // Ids of webhooks are for those who may deal with webhooks.
@@ -126,6 +132,16 @@ impl HappeningKind {
             Some(channel) => Subject::of_channel(channel, self.scope()),
             None => Subject::of_account(self.scope()),
         }
+    }
+
+    /// The kind of a new message: what the bot says itself was not received.
+    pub(super) const fn of_message(is_bot: bool) -> Self {
+        if is_bot { Self::MessageSent } else { Self::MessageReceived }
+    }
+
+    /// Whether it tells of a message for the first time.
+    pub(super) const fn is_new_message(self) -> bool {
+        matches!(self, Self::MessageReceived | Self::MessageSent)
     }
 
     /// What reaching that usage is called; nothing for going back to OK.

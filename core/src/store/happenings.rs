@@ -10,6 +10,7 @@ use super::change_log::shown;
 use super::channels::channel_keys;
 use super::db::{Pools, Sql, Tx, exec, read, run};
 use super::happening_kind::HappeningKind;
+use super::unkept::Unkept;
 use super::{Store, StoreError, parsed};
 use crate::id::{ChannelId, UserId};
 use crate::time::Timestamp;
@@ -35,6 +36,8 @@ pub struct Happening {
     pub subject: Option<String>,
     /// What else it is about: the webhook that was disabled.
     pub detail: Option<String>,
+    /// What there is to tell of a message that is not kept.
+    pub unkept: Option<Unkept>,
 }
 
 /// A place in the order of what happened.
@@ -96,11 +99,22 @@ pub(super) struct NewHappening<'a> {
     pub(super) s: Option<&'a str>,
 }
 
+/// What happened to a message, to write down.
+#[derive(Debug, serde::Serialize)]
+pub(super) struct NewMessage<'a> {
+    #[serde(flatten)]
+    pub(super) happening: NewHappening<'a>,
+    /// An [`Unkept`] as JSON, for a message that is not kept.
+    pub(super) unkept: Option<String>,
+}
+
+/// A message that is not kept is written down once, however often it comes.
 const ADD: &str = "
-    INSERT INTO happenings (type, at, logged_at, channel_id, subject_id)
+    INSERT INTO happenings (type, at, logged_at, channel_id, subject_id, unkept)
     SELECT value ->> 'type', CAST(value ->> 'at' AS BIGINT), CAST($2 AS BIGINT), value ->> 'c',
-           value ->> 's'
-    FROM json_each($1)";
+           value ->> 's', value ->> 'unkept'
+    FROM json_each($1) WHERE TRUE
+    ON CONFLICT DO NOTHING";
 
 /// PostgreSQL commits transactions in another order than they take their numbers, so a reader
 /// goes by transaction, and only as far as none of this database is running any more.
@@ -117,7 +131,8 @@ pub(super) const WINDOW_END: Sql = Sql {
 
 const ROWS: Sql = Sql {
     sqlite: concat!(
-        "SELECT CAST(0 AS BIGINT) AS tx, seq, type, at, channel_id, subject_id, detail_id
+        "SELECT CAST(0 AS BIGINT) AS tx, seq, type, at, channel_id, subject_id, detail_id,
+                unkept
              FROM happenings
              WHERE $1 = $1 AND seq > $2 AND $3 = $3 AND seq <= $4 AND at >= $7 AND ",
         shown!(),
@@ -127,7 +142,8 @@ const ROWS: Sql = Sql {
              ORDER BY seq LIMIT $8"
     ),
     postgres: concat!(
-        "SELECT tx, seq, type, at, channel_id, subject_id, detail_id FROM happenings
+        "SELECT tx, seq, type, at, channel_id, subject_id, detail_id, unkept
+               FROM happenings
                WHERE (tx, seq) > ($1, $2) AND (tx, seq) <= ($3, $4) AND at >= $7 AND ",
         shown!(),
         "
@@ -178,12 +194,13 @@ struct Row {
     channel_id: Option<String>,
     subject_id: Option<String>,
     detail_id: Option<String>,
+    unkept: Option<String>,
 }
 
-/// Writes down what happened.
-pub(super) async fn log(
+/// Writes down what happened, in order: [`NewHappening`]s or [`NewMessage`]s.
+pub(super) async fn log<T: serde::Serialize + Sync>(
     tx: &mut Tx,
-    happenings: &[NewHappening<'_>],
+    happenings: &[T],
     now: Timestamp,
 ) -> Result<(), StoreError> {
     if happenings.is_empty() {
@@ -266,6 +283,7 @@ impl TryFrom<Row> for Happening {
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
         let kind = HappeningKind::parse(&row.r#type);
+        let unkept = Unkept::read(row.unkept.as_deref(), "happenings", &row.seq.to_string())?;
         Ok(Self {
             place: Place(row.tx, row.seq),
             kind: parsed(kind, "happenings", "type", &row.seq.to_string())?,
@@ -273,6 +291,7 @@ impl TryFrom<Row> for Happening {
             channel: row.channel_id.map(ChannelId::from),
             subject: row.subject_id,
             detail: row.detail_id,
+            unkept,
         })
     }
 }

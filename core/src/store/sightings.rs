@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 use sqlx::{query, query_as};
 
-use super::coverage::{Presence, note};
 use super::db::{Sql, Tx, exec, locking, run};
 use super::happening_kind::HappeningKind;
 use super::happenings::{NewHappening, log};
 use super::members::UserKey;
+use super::presence::note_bots;
 use super::{Store, StoreError};
 use crate::event::{ChannelRef, PlatformKind};
 use crate::id::UserId;
@@ -50,6 +50,7 @@ pub enum SightingKind {
     Left(UserId),
 }
 
+/// When a channel was first heard of is set once, however old the events are that come later.
 const SAVE_CHANNELS: &str = "
     INSERT INTO channels (channel_id, platform, bot, type, created_at, enabled_at, disabled_at)
     SELECT value ->> 'c', value ->> 'platform', value ->> 'bot', value ->> 'type',
@@ -57,13 +58,11 @@ const SAVE_CHANNELS: &str = "
            CAST(value ->> 'off' AS BIGINT)
     FROM json_each($1) WHERE TRUE
     ON CONFLICT (channel_id) DO UPDATE SET
-        created_at = CASE WHEN excluded.created_at < channels.created_at
-                          THEN excluded.created_at ELSE channels.created_at END,
         enabled_at = CASE WHEN excluded.enabled_at > channels.enabled_at
                           THEN excluded.enabled_at ELSE channels.enabled_at END,
         disabled_at = CASE WHEN excluded.disabled_at > channels.disabled_at
                            THEN excluded.disabled_at ELSE channels.disabled_at END
-    WHERE excluded.created_at < channels.created_at OR excluded.enabled_at > channels.enabled_at
+    WHERE excluded.enabled_at > channels.enabled_at
        OR excluded.disabled_at > channels.disabled_at";
 
 const SAVE_USERS: &str = "
@@ -127,35 +126,47 @@ impl Store {
         if sightings.is_empty() {
             return Ok(());
         }
-        let (channels, members) = merged(sightings);
-        let users: Vec<_> = {
-            let ids: std::collections::BTreeSet<_> = members.keys().map(|(_, u)| *u).collect();
-            ids.into_iter().map(|u| UserKey { u }).collect()
-        };
         let mut tx = self.db.begin().await?;
-        let tx_ref = &mut tx;
-        let rows = serde_json::to_string(&channels.into_values().collect::<Vec<_>>())?;
-        exec!(tx_ref, query(SAVE_CHANNELS).bind(&rows))?;
-        for sighting in sightings {
-            let presence = match sighting.kind {
-                SightingKind::BotJoined => Presence::BotJoined,
-                SightingKind::BotLeft => Presence::BotLeft,
-                _ => continue,
-            };
-            note(tx_ref, &sighting.channel.id, sighting.at, presence).await?;
-        }
-        if !members.is_empty() {
-            let rows = serde_json::to_string(&users)?;
-            exec!(tx_ref, query(SAVE_USERS).bind(&rows).bind(now.millis()))?;
-            let moves: Vec<_> = members.values().filter(|m| m.on > 0 || m.off > 0).collect();
-            let known = known_moves(tx_ref, &moves).await?;
-            let told = moves.iter().flat_map(|member| member.told(&known)).collect::<Vec<_>>();
-            log(tx_ref, &told, now).await?;
-            let rows = serde_json::to_string(&members.into_values().collect::<Vec<_>>())?;
-            exec!(tx_ref, query(SAVE_MEMBERS).bind(&rows))?;
-        }
+        sight_in(&mut tx, sightings, now).await?;
         tx.commit().await
     }
+}
+
+/// The body of [`Store::sight`], for use inside a larger transaction.
+pub(super) async fn sight_in(
+    tx: &mut Tx,
+    sightings: &[Sighting],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if sightings.is_empty() {
+        return Ok(());
+    }
+    let (channels, members) = merged(sightings);
+    let rows = serde_json::to_string(&channels.into_values().collect::<Vec<_>>())?;
+    exec!(tx, query(SAVE_CHANNELS).bind(&rows))?;
+    save_members(tx, members, now).await?;
+    note_bots(tx, sightings).await
+}
+
+async fn save_members(
+    tx: &mut Tx,
+    members: BTreeMap<(&str, &str), MemberEvidence<'_>>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if members.is_empty() {
+        return Ok(());
+    }
+    let users: std::collections::BTreeSet<_> = members.keys().map(|(_, u)| *u).collect();
+    let users: Vec<_> = users.into_iter().map(|u| UserKey { u }).collect();
+    let rows = serde_json::to_string(&users)?;
+    exec!(tx, query(SAVE_USERS).bind(&rows).bind(now.millis()))?;
+    let moves: Vec<_> = members.values().filter(|m| m.on > 0 || m.off > 0).collect();
+    let known = known_moves(tx, &moves).await?;
+    let told = moves.iter().flat_map(|member| member.told(&known)).collect::<Vec<_>>();
+    log(tx, &told, now).await?;
+    let rows = serde_json::to_string(&members.into_values().collect::<Vec<_>>())?;
+    exec!(tx, query(SAVE_MEMBERS).bind(&rows))?;
+    Ok(())
 }
 
 /// When people were last known to come in and to leave, by channel and person.

@@ -111,10 +111,6 @@ const CLAIM: &str = concat!(
     ")"
 );
 
-const ENABLE: &str = "
-    UPDATE channels SET enabled_at = $2
-    WHERE channel_id = $1 AND enabled_at = 0 AND disabled_at = 0";
-
 const CANCEL: &str =
     "UPDATE subscriptions SET cancelled_at = $3 WHERE channel_id = $1 AND user_id = $2";
 
@@ -267,7 +263,6 @@ async fn subscribe_in(
     let others = has_subscribers(tx, channel).await?;
     exec!(tx, query(SAVE).bind(c).bind(u).bind(since).bind(bytes))?;
     claim_ownership(tx, channel, user, Timestamp::from_millis(since)).await?;
-    exec!(tx, query(ENABLE).bind(c).bind(since))?;
     if !others {
         note(tx, channel, Timestamp::from_millis(since), Presence::Subscribed).await?;
     }

@@ -28,7 +28,7 @@ pub(in crate::api) struct WebhookBody {
     /// At least one, and only events that the caller's scopes cover: `message.*` needs
     /// `read:messages`, `member.*` `read:members`, `file.*` and `media.*` `read:media`; `usage.*`
     /// and `endpoint.disabled` need a key that is not bound to channels.
-    #[schema(min_items = 1, max_items = 13)]
+    #[schema(min_items = 1, max_items = 14)]
     events: Vec<HappeningKind>,
     /// Only these channels; all that the caller may read when absent or null.
     #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]

@@ -50,7 +50,11 @@ pub(in crate::api) async fn list(
 
 const fn description(kind: HappeningKind) -> &'static str {
     match kind {
-        HappeningKind::MessageReceived => "A message was received and kept",
+        HappeningKind::MessageReceived => {
+            "A person sent a message; also one that is not kept (`kept` is false and `reason` says \
+             why)"
+        }
+        HappeningKind::MessageSent => "The bot sent a message",
         HappeningKind::MessageEdited => "A message was edited",
         HappeningKind::MessageUnsent => "A message was taken back",
         HappeningKind::MemberJoined => "A person joined a channel",
@@ -86,7 +90,7 @@ fn form(kind: &str, members: &[&'static str], always: usize) -> Schema {
     let mut data = ObjectBuilder::new();
     for (nth, name) in members.iter().enumerate() {
         let form: RefOr<Schema> = match *name {
-            "message" => Ref::from_schema_name("Message").into(),
+            "message" => Ref::from_schema_name("EventMessage").into(),
             "member" => Ref::from_schema_name("Member").into(),
             "percentage" => ObjectBuilder::new().schema_type(Type::Number).into(),
             _ => ObjectBuilder::new().schema_type(Type::String).into(),

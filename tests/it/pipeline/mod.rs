@@ -7,6 +7,7 @@ mod dead;
 mod full;
 mod media;
 mod modes;
+mod nameless;
 pub(crate) mod notices;
 mod outage;
 pub(crate) mod picture;

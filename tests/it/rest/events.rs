@@ -1,5 +1,6 @@
 //! The pull feed from the platform's event to the reader.
 
+use chatkeep::demo::emulator::Entry;
 use serde_json::{Value, json};
 
 use crate::harness::wait::until;
@@ -49,6 +50,12 @@ fn subject_of(event: &Value) -> &str {
     data["message"]["id"].as_str().or(data["member"]["userId"].as_str()).unwrap_or_default()
 }
 
+/// The first message of a chat that is as wanted.
+fn message_of(stack: &Stack, channel: &str, wanted: impl Fn(&Entry) -> bool) -> String {
+    let said = stack.line.transcript(channel).into_iter().filter(wanted);
+    said.filter(|entry| entry.text.is_some()).find_map(|entry| entry.message_id).unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_follows_what_happens() {
     for parts in [Parts::Embedded, Parts::Servers] {
@@ -60,10 +67,22 @@ async fn a_reader_follows_what_happens() {
             let told = stack.line.say(channel, ann, text).await.unwrap();
             told.message_id().unwrap().to_owned()
         };
+        // Of what was said before anybody subscribed everything is told but its content.
+        let before = message_of(&stack, channel, |entry| !entry.is_bot());
+        let event = reader.wait(&stack, "message.received", &before).await;
+        let message = &event["data"]["message"];
+        assert_eq!(
+            (&message["kept"], &message["reason"]),
+            (&json!(false), &json!("not_subscribed"))
+        );
+        assert_eq!((&message["content"], &message["backedUpAt"]), (&Value::Null, &Value::Null));
+        assert_eq!(message["sender"]["userId"], ann);
         let first = said("good morning").await;
         let event = reader.wait(&stack, "message.received", &first).await;
         assert_eq!(event["data"]["channelId"], channel);
-        assert_eq!(event["data"]["message"]["content"], "good morning");
+        let message = &event["data"]["message"];
+        assert_eq!((&message["kept"], &message["reason"]), (&json!(true), &Value::Null));
+        assert_eq!(message["content"], "good morning");
         assert_eq!(event["timestamp"], event["data"]["message"]["timestamp"]);
         stack.line.edit(&first, "good evening").await.unwrap();
         let event = reader.wait(&stack, "message.edited", &first).await;
@@ -81,21 +100,36 @@ async fn a_reader_follows_what_happens() {
         let event = reader.wait(&stack, "member.left", &kim).await;
         assert_eq!(event["data"]["member"]["status"], "left");
 
+        let question = said("hours").await;
+        stack.drained().await;
+        let answer = message_of(&stack, channel, |entry| entry.text.as_deref() == Some("9-18"));
+        let greets = |entry: &Entry| entry.text.as_deref().is_some_and(|t| t.starts_with("歡迎"));
+        let welcome = message_of(&stack, channel, greets);
+        let event = reader.wait(&stack, "message.sent", &answer).await;
+        assert_eq!(event["data"]["message"]["isBot"], true);
+        assert_eq!(event["data"]["message"]["content"], "9-18");
+
         again(&stack).await;
         reader.read(&stack).await;
         let told: Vec<_> = reader
             .seen
             .iter()
-            .filter(|event| event["data"]["message"]["isBot"] != true)
             .map(|event| (event["type"].as_str().unwrap(), subject_of(event)))
             .collect();
+        let place = |subject: &str| told.iter().position(|(_, about)| *about == subject).unwrap();
+        assert!(place(&kim) < place(&welcome), "{told:?}");
+        // Kim may be gone before the welcome is stored.
+        let told: Vec<_> = told.iter().copied().filter(|(_, about)| *about != welcome).collect();
         let expected = [
-            ("message.received", first.as_str()),
+            ("message.received", before.as_str()),
+            ("message.received", &first),
             ("message.edited", &first),
             ("message.received", &second),
             ("message.unsent", &second),
             ("member.joined", &kim),
             ("member.left", &kim),
+            ("message.received", &question),
+            ("message.sent", &answer),
         ];
         assert_eq!(told, expected, "in order, and nothing twice");
         check_whole(&stack, &reader).await;

@@ -121,3 +121,31 @@ async fn a_cursor_serves_its_own_list_only() {
     }
     assert_eq!(texts(&send(rest.get("/keys?limit=100")).await.ok()["keys"], "name").len(), 2);
 }
+
+/// Lists that the specification shows whole are whole, up to a thousand elements.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn channels_and_members_are_listed_whole() {
+    let rest = Rest::start(&[]).await;
+    let people: Vec<_> = (0..1_001).map(|n| format!("U{n:032}")).collect();
+    let people: Vec<_> = people.iter().map(String::as_str).collect();
+    rest.channel("C00000000000000000000000000000099", &[&[OWNER][..], &people[..998]].concat())
+        .await;
+    rest.channel("C00000000000000000000000000000098", &[&[OWNER][..], &people].concat()).await;
+    for n in 0..150 {
+        rest.channel(&format!("Cx{n:032}"), &[OWNER]).await;
+    }
+    let listed = send(rest.get("/channels")).await.ok();
+    let count = listed["channels"].as_array().unwrap().len();
+    assert_eq!((count, &listed["nextCursor"]), (153, &Value::Null));
+    for (channel, count, pages) in [("99", 999, &[999][..]), ("98", 1_002, &[1_000, 2])] {
+        let path = format!("/channels/C000000000000000000000000000000{channel}/members");
+        let found = follow(&rest, &path, "members").await;
+        let sizes: Vec<_> = found.iter().map(Vec::len).collect();
+        assert_eq!(sizes, pages);
+        assert_eq!(ids(&found, "userId").len(), count);
+        let first = send(rest.get(&format!("{path}?limit=100"))).await.ok();
+        assert_eq!(first["members"].as_array().unwrap().len(), 100);
+        assert!(first["nextCursor"].is_string());
+        send(rest.get(&format!("{path}?limit=101"))).await.refused(400, "invalid_request");
+    }
+}

@@ -1,10 +1,11 @@
 //! Reading messages, deleting what is old, erasing what a person wrote, coverage.
 
+use chatkeep_core::store::SightingKind;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{CHANNEL, MEMBER, OWNER, Rest, message, send, texts, under};
-use crate::store::unsent;
+use crate::store::{at, sighting, unsent};
 
 /// Ten messages, a minute apart, from noon on.
 async fn ten() -> Rest {
@@ -172,20 +173,32 @@ async fn coverage_and_gaps_are_told() {
     assert_eq!(shown["since"], "1970-01-01T00:00:00.002Z");
     assert_eq!(shown["firstMessageAt"], "2026-01-02T12:00:00.000Z");
     assert_eq!(shown["lastMessageAt"], "2026-01-02T12:09:00.000Z");
-    assert_eq!((&shown["gaps"], &shown["missingMedia"]), (&json!([]), &json!([])));
+    let before = json!({"from": "1970-01-01T00:00:00.001Z", "to": "1970-01-01T00:00:00.002Z",
+                        "reason": "unsubscribed", "skipped": null});
+    assert_eq!((&shown["gaps"], &shown["missingMedia"]), (&json!([before]), &json!([])));
     let subscribe = under("/backup/subscribe");
     assert_eq!(send(rest.delete(&subscribe)).await.ok(), json!({"success": true}));
     let gaps = coverage().await["gaps"].clone();
-    assert_eq!((&gaps[0]["reason"], &gaps[0]["to"]), (&json!("unsubscribed"), &Value::Null));
+    assert_eq!((&gaps[1]["reason"], &gaps[1]["to"]), (&json!("unsubscribed"), &Value::Null));
     let again = send(rest.request(Method::POST, &subscribe)).await;
     assert_eq!(again.status.as_u16(), 201);
     assert_eq!(send(rest.request(Method::POST, &subscribe)).await.status.as_u16(), 200);
     let gaps = coverage().await["gaps"].clone();
-    assert!(gaps[0]["to"].is_string() && gaps[0]["skipped"].is_null(), "{gaps}");
+    assert!(gaps[1]["to"].is_string() && gaps[1]["skipped"].is_null(), "{gaps}");
     let list = send(rest.get(&under("/backup/messages"))).await.ok();
     assert_eq!(list["gaps"], gaps, "the list shows them, too");
     let early = under("/backup/messages?to=2026-01-02T13:00:00Z");
-    assert_eq!(send(rest.get(&early)).await.ok()["gaps"], json!([]));
+    assert_eq!(send(rest.get(&early)).await.ok()["gaps"], json!([before]));
+    // Nobody ever subscribes to this one.
+    let lonely = "C00000000000000000000000000000077";
+    let seen = sighting(lonely, 1, SightingKind::Present(OWNER.into()));
+    rest.store.sight(&[seen], at(1)).await.unwrap();
+    let list = send(rest.get(&format!("/channels/{lonely}/backup/messages"))).await.ok();
+    let never = json!([{"from": "1970-01-01T00:00:00.001Z", "to": null,
+                        "reason": "unsubscribed", "skipped": null}]);
+    assert_eq!((&list["messages"], &list["gaps"]), (&json!([]), &never));
+    let coverage = send(rest.get(&format!("/channels/{lonely}/backup/coverage"))).await.ok();
+    assert_eq!((&coverage["since"], &coverage["gaps"]), (&Value::Null, &never));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -6,7 +6,7 @@ use chatkeep_core::time::Timestamp;
 use super::{Fixture, at, on_both, said, sighting};
 
 on_both!(
-    nothing_is_missing_before_anybody_wanted_it,
+    before_anybody_subscribes_nothing_is_kept,
     subscribing_again_ends_the_gap,
     the_bot_comes_and_goes_in_any_order,
     gaps_are_asked_for_by_time,
@@ -23,15 +23,19 @@ fn told_one(gap: &Gap) -> (&str, i64, Option<i64>) {
     (&gap.reason, gap.from.millis(), gap.to.map(Timestamp::millis))
 }
 
+/// The gaps since somebody subscribed first.
 async fn gaps(fixture: &Fixture, channel: &str) -> Vec<Gap> {
-    fixture.store.gaps(&channel.into(), None, None).await.unwrap()
+    let mut gaps = fixture.store.gaps(&channel.into(), None, None).await.unwrap();
+    assert_eq!((gaps[0].reason.as_str(), gaps[0].from), ("unsubscribed", at(1)));
+    gaps.remove(0);
+    gaps
 }
 
 async fn unsubscribe(fixture: &Fixture, user: &str, now: i64) {
     assert!(fixture.store.unsubscribe(&"C1".into(), &user.into(), at(now)).await.unwrap());
 }
 
-async fn nothing_is_missing_before_anybody_wanted_it(fixture: Fixture) {
+async fn before_anybody_subscribes_nothing_is_kept(fixture: Fixture) {
     let moves = [
         sighting("C1", 1, SightingKind::BotJoined),
         sighting("C1", 2, SightingKind::BotLeft),
@@ -43,13 +47,17 @@ async fn nothing_is_missing_before_anybody_wanted_it(fixture: Fixture) {
     fixture.store.beat(at(1_000_000)).await.unwrap();
     let coverage = fixture.store.coverage(&"C1".into(), None).await.unwrap();
     assert_eq!((coverage.since, coverage.messages), (None, None));
-    assert!(coverage.gaps.is_empty() && coverage.media.is_empty(), "{coverage:?}");
+    assert_eq!(told(&coverage.gaps), [("unsubscribed", 1, None)], "silence is no news");
+    assert!(coverage.media.is_empty(), "{coverage:?}");
+    let since = fixture.store.coverage(&"C1".into(), Some(at(7))).await.unwrap();
+    assert_eq!(told(&since.gaps), [("unsubscribed", 7, None)]);
     fixture.subscribe("C1", "U1", 2_000_000).await;
     fixture.keep(&[said("C1", "a", 5, "x"), said("C1", "b", 2_000_001, "y")], 2_000_002).await;
     let coverage = fixture.store.coverage(&"C1".into(), None).await.unwrap();
     assert_eq!(coverage.since, Some(at(2_000_000)));
     assert_eq!(coverage.messages, Some((at(5), at(2_000_001))));
-    assert_eq!(told(&coverage.gaps), [], "nothing of it was wanted");
+    // Nothing else was wanted before that.
+    assert_eq!(told(&coverage.gaps), [("unsubscribed", 1, Some(2_000_000))]);
     let unknown = fixture.store.coverage(&"C9".into(), None).await.unwrap();
     assert!(unknown.since.is_none() && unknown.gaps.is_empty());
 }
@@ -72,7 +80,7 @@ async fn subscribing_again_ends_the_gap(fixture: Fixture) {
     let expected = [("unsubscribed", 40, Some(50)), ("unsubscribed", 80, None)];
     assert_eq!(told(&gaps(&fixture, "C1").await), expected);
     let coverage = fixture.store.coverage(&"C1".into(), None).await.unwrap();
-    assert_eq!((coverage.since, coverage.gaps.len()), (Some(at(10)), 2));
+    assert_eq!((coverage.since, coverage.gaps.len()), (Some(at(10)), 3));
 }
 
 async fn the_bot_comes_and_goes_in_any_order(fixture: Fixture) {
@@ -126,11 +134,12 @@ async fn gaps_are_asked_for_by_time(fixture: Fixture) {
         let gaps = fixture.store.gaps(&"C1".into(), from.map(at), to.map(at)).await.unwrap();
         gaps.iter().map(|gap| gap.from.millis()).collect::<Vec<_>>()
     };
-    assert_eq!(between(None, None).await, [100, 200, 300]);
+    assert_eq!(between(None, None).await, [1, 100, 200, 300]);
     assert_eq!(between(Some(105), Some(205)).await, [100, 200]);
     assert!(between(Some(111), Some(200)).await.is_empty());
     assert_eq!(between(Some(1_000), None).await, [300], "it still lasts");
-    assert!(between(None, Some(100)).await.is_empty());
+    assert_eq!(between(None, Some(100)).await, [1]);
+    assert!(between(Some(11), Some(100)).await.is_empty());
 }
 
 async fn an_outage_is_what_passed_between_two_beats(fixture: Fixture) {

@@ -33,7 +33,7 @@ async fn read(store: &Store, channels: &[&str], after: Place, limit: u32) -> Fee
 
 /// Everything after a place, once as much is there: on PostgreSQL a transaction that is running
 /// holds back what was committed after it began.
-async fn all(store: &Store, channels: &[&str], count: usize) -> Vec<Happening> {
+pub(super) async fn all(store: &Store, channels: &[&str], count: usize) -> Vec<Happening> {
     let mut seen = Vec::new();
     let mut after = Place::default();
     until(&format!("{count} happenings"), DEADLINE, async || {
@@ -47,7 +47,7 @@ async fn all(store: &Store, channels: &[&str], count: usize) -> Vec<Happening> {
 }
 
 /// Kind, time and subject of each.
-fn told(happenings: &[Happening]) -> Vec<(&'static str, i64, &str)> {
+pub(super) fn told(happenings: &[Happening]) -> Vec<(&'static str, i64, &str)> {
     happenings.iter().map(told_one).collect()
 }
 
@@ -116,7 +116,7 @@ async fn quota_crossings_and_pauses_are_told(fixture: Fixture) {
     fixture.keep(&[said("C1", "lost", 70, "x")], 71).await;
     fixture.keep(&[said("C1", "lost too", 72, "x")], 73).await;
     assert!(fixture.store.set_plan(&"U1".into(), Plan::Pro, at(80)).await.unwrap());
-    let all = all(&fixture.store, &["C1"], 8).await;
+    let all = all(&fixture.store, &["C1"], 10).await;
     let mut told = told(&all);
     // Within one transaction the order is nobody's business.
     told.sort_by_key(|(kind, at, _)| (*at, *kind));
@@ -128,6 +128,8 @@ async fn quota_crossings_and_pauses_are_told(fixture: Fixture) {
         ("message.received", 30, "to 100"),
         ("usage.exceeded", 30, "U1"),
         ("backup.paused", 70, ""),
+        ("message.received", 70, "lost"),
+        ("message.received", 72, "lost too"),
         ("backup.resumed", 80, ""),
     ];
     assert_eq!(told, expected);

@@ -12,6 +12,7 @@ on_both!(
     late_events_change_nothing_newer,
     every_order_ends_the_same,
     leaving_and_rejoining_the_channel,
+    a_late_leave_counts_although_somebody_subscribed,
     first_subscriber_becomes_owner,
     names_and_summaries,
     listing_pages_and_filters,
@@ -48,6 +49,7 @@ async fn every_order_ends_the_same(fixture: Fixture) {
     ];
     let mut ends = Vec::new();
     for turn in 0..kinds.len() {
+        let mut created = None;
         let channel = format!("C{turn}");
         let mut events: Vec<_> =
             kinds.iter().map(|(time, kind)| sighting(&channel, *time, kind.clone())).collect();
@@ -57,26 +59,71 @@ async fn every_order_ends_the_same(fixture: Fixture) {
         }
         for event in &events {
             fixture.store.sight(std::slice::from_ref(event), at(101)).await.unwrap();
+            let known = fixture.store.channel(&channel.as_str().into()).await.unwrap().unwrap();
+            assert_eq!(known.created_at, *created.get_or_insert(known.created_at), "it moved");
         }
         let id = channel.as_str().into();
         let member = fixture.store.member(&id, &"U1".into()).await.unwrap().unwrap();
         let channel = fixture.store.channel(&id).await.unwrap().unwrap();
         ends.push((member.status, member.joined_at, member.left_at, channel.status));
-        assert_eq!((channel.created_at, channel.enabled_at), (at(5), at(5)));
+        // Of what came before a late leave only the last is known.
+        let back = if turn == 5 { at(30) } else { at(26) };
+        assert_eq!(channel.enabled_at, back, "{turn}");
     }
     assert!(ends.iter().all(|end| *end == ends[0]), "{ends:?}");
-    assert_eq!(ends[0], (MemberStatus::Active, at(10), None, ChannelStatus::Disabled));
+    assert_eq!(ends[0], (MemberStatus::Active, at(10), None, ChannelStatus::Active));
 }
 
 async fn leaving_and_rejoining_the_channel(fixture: Fixture) {
+    use ChannelStatus::{Active, Disabled};
     let store = &fixture.store;
-    let status = async || store.channel(&"C1".into()).await.unwrap().unwrap().status;
-    store.sight(&[sighting("C1", 10, SightingKind::Channel)], at(11)).await.unwrap();
-    assert_eq!(status().await, ChannelStatus::Active);
-    store.sight(&[sighting("C1", 20, SightingKind::BotLeft)], at(21)).await.unwrap();
-    assert_eq!(status().await, ChannelStatus::Disabled);
-    store.sight(&[sighting("C1", 30, SightingKind::BotJoined)], at(31)).await.unwrap();
-    assert_eq!(status().await, ChannelStatus::Active);
+    let status = async || {
+        let channel = store.channel(&"C1".into()).await.unwrap().unwrap();
+        (channel.status, channel.enabled_at.millis(), channel.created_at.millis())
+    };
+    let show = async |time: i64, kind: SightingKind| {
+        store.sight(&[sighting("C1", time, kind)], at(time + 1)).await.unwrap();
+    };
+    show(10, SightingKind::Channel).await;
+    assert_eq!(status().await, (Active, 10, 10));
+    // An older event comes later.
+    show(5, SightingKind::Channel).await;
+    assert_eq!(status().await, (Active, 10, 10));
+    show(15, SightingKind::Present("U1".into())).await;
+    show(20, SightingKind::BotLeft).await;
+    assert_eq!(status().await, (Disabled, 10, 10));
+    for late in [19, 20] {
+        show(late, SightingKind::Channel).await;
+        assert_eq!(status().await, (Disabled, 10, 10), "of before it left");
+    }
+    fixture.subscribe("C1", "U1", 25).await;
+    assert_eq!(status().await, (Disabled, 10, 10), "a subscription shows nothing");
+    show(30, SightingKind::BotJoined).await;
+    assert_eq!(status().await, (Active, 30, 10));
+    show(40, SightingKind::BotLeft).await;
+    assert_eq!(status().await, (Disabled, 30, 10));
+    for (time, back) in [(50, 50), (60, 50), (45, 45)] {
+        show(time, SightingKind::Channel).await;
+        assert_eq!(status().await, (Active, back, 10), "an event shows it, the first one when");
+    }
+    show(70, SightingKind::BotLeft).await;
+    assert_eq!(status().await, (Disabled, 45, 10));
+    let gaps = fixture.store.gaps(&"C1".into(), Some(at(30)), None).await.unwrap();
+    let gaps: Vec<_> =
+        gaps.iter().map(|gap| (gap.from.millis(), gap.to.map(|at| at.millis()))).collect();
+    assert_eq!(gaps, [(25, Some(30)), (40, Some(45)), (70, None)]);
+    show(80, SightingKind::BotJoined).await;
+    assert_eq!(status().await, (Active, 80, 10));
+}
+
+/// Somebody subscribes before the leave, which happened before that, is known.
+async fn a_late_leave_counts_although_somebody_subscribed(fixture: Fixture) {
+    let store = &fixture.store;
+    store.sight(&[sighting("C1", 10, SightingKind::Present("U1".into()))], at(11)).await.unwrap();
+    fixture.subscribe("C1", "U1", 30).await;
+    store.sight(&[sighting("C1", 20, SightingKind::BotLeft)], at(31)).await.unwrap();
+    let channel = store.channel(&"C1".into()).await.unwrap().unwrap();
+    assert_eq!((channel.status, channel.enabled_at), (ChannelStatus::Disabled, at(10)));
 }
 
 async fn first_subscriber_becomes_owner(fixture: Fixture) {

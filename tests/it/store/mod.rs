@@ -5,6 +5,7 @@ mod change_log;
 mod channel_jobs;
 mod coverage;
 mod doctor;
+mod exchanges;
 mod happenings;
 mod idempotency;
 mod import;
@@ -246,6 +247,15 @@ pub(crate) fn said(channel: &str, message: &str, time: i64, text: &str) -> Chann
         is_bot: false,
     };
     change(channel, message, MessageChange::Received(received))
+}
+
+/// What the bot says.
+pub(crate) fn answered(channel: &str, message: &str, time: i64, text: &str) -> ChannelChange {
+    let mut answer = said(channel, message, time, text);
+    if let MessageChange::Received(received) = &mut answer.change {
+        (received.sender, received.is_bot) = (Some("Ubot".into()), true);
+    }
+    answer
 }
 
 pub(crate) fn edited(channel: &str, message: &str, time: i64, text: &str) -> ChannelChange {

@@ -1,7 +1,7 @@
 //! Replies: claimed once, counted once, recorded with their outcome.
 
 use chatkeep_core::assistant::RuleDraft;
-use chatkeep_core::store::{Claim, ReplyIntent, ReplySource, ReplyStatus, RuleChange};
+use chatkeep_core::store::{Claim, Exchange, ReplyIntent, ReplySource, ReplyStatus, RuleChange};
 
 use super::{Fixture, at, on_both, said};
 
@@ -71,9 +71,11 @@ async fn the_outcome_is_recorded_once(fixture: Fixture) {
     let own = [said("C1", "bot1", 11, "9-18")];
     let event = "E1".into();
     for _ in 0..2 {
-        fixture.store.finish_reply(&event, Ok(()), &own, at(12)).await.unwrap();
+        let exchange = Exchange { own: &own, ..Exchange::default() };
+        fixture.store.finish_reply(&event, Ok(()), exchange, at(12)).await.unwrap();
     }
-    fixture.store.finish_reply(&event, Err("platform_error"), &[], at(13)).await.unwrap();
+    let none = Exchange::default();
+    fixture.store.finish_reply(&event, Err("platform_error"), none, at(13)).await.unwrap();
     let replies = fixture.store.replies(&"C1".into(), 10).await.unwrap();
     assert_eq!((replies.len(), replies[0].status), (1, ReplyStatus::Sent));
     assert_eq!(fixture.counters("C1").await.1, 1);

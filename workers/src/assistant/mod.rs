@@ -7,14 +7,15 @@
 mod cache;
 mod compiled;
 mod decide;
+mod neutral;
 mod reply;
 mod text;
+mod welcome;
 
 use std::time::Duration;
 
 use chatkeep_core::bus::Bus;
 use chatkeep_core::event::{ChannelKind, ChannelRef, Event, EventKind, IncomingMessage};
-use chatkeep_core::id::UserId;
 use chatkeep_core::message::Content;
 use chatkeep_core::platform::{Bots, Directory, PlatformError};
 use chatkeep_core::store::{ReplySource, Store};
@@ -164,50 +165,9 @@ impl Assistant {
         Ok(quoted.is_some_and(|quoted| quoted.is_bot))
     }
 
-    async fn welcome(
-        &self,
-        event: &Event,
-        channel: &ChannelRef,
-        users: &[UserId],
-    ) -> Result<Option<Planned>, Outcome> {
-        let Some(compiled) = self.assistants.of(&channel.id).await? else {
-            return Ok(None);
-        };
-        let Some(template) = compiled.welcome() else {
-            return Ok(None);
-        };
-        let directory = self.bot_of(event)?;
-        let names = names(directory, channel, users).await;
-        let group = self.group_name(directory, channel).await?;
-        let text = text::fill(template, &text::joined(&names), &group);
-        let rule = None;
-        Ok(Some(Planned { source: ReplySource::Welcome, rule, text, cooldown: Duration::ZERO }))
-    }
-
     /// The bot that received an event, which alone may answer it. One that this process does not
     /// know may be known to another one, or to this one after its next start.
     fn bot_of(&self, event: &Event) -> Result<&Directory, Outcome> {
         self.bots.get(&event.bot).map_err(|error: PlatformError| Outcome::Retry(error.to_string()))
     }
-
-    async fn group_name(
-        &self,
-        directory: &Directory,
-        channel: &ChannelRef,
-    ) -> Result<String, Outcome> {
-        if let Ok(Some(summary)) = directory.summary(channel).await
-            && let Some(name) = summary.name
-        {
-            return Ok(name);
-        }
-        let known = self.store.channel(&channel.id).await?;
-        Ok(known.and_then(|channel| channel.name).unwrap_or_default())
-    }
-}
-
-/// The new members' names; whoever the platform does not name is left out.
-async fn names(directory: &Directory, channel: &ChannelRef, users: &[UserId]) -> Vec<String> {
-    let asked = users.iter().map(|user| directory.profile(channel, user));
-    let answers = futures_util::future::join_all(asked).await;
-    answers.into_iter().filter_map(|a| a.ok().flatten()).map(|p| p.display_name).collect()
 }

@@ -6,12 +6,14 @@ use chatkeep_core::event::{ChannelRef, Event, EventKind, ReplyToken};
 use chatkeep_core::id::{EventId, MessageId};
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
 use chatkeep_core::platform::{Directory, PlatformError};
-use chatkeep_core::store::{ChannelChange, Claim, ReplyIntent, ReplySource};
+use chatkeep_core::store::{ChannelChange, Claim, Exchange, Kept, ReplyIntent, ReplySource};
 use metrics::counter;
 use tracing::{info, warn};
 use uuid::Uuid;
 
 use super::{Assistant, Planned, text};
+use crate::backup::{change_of, count};
+use crate::members::sightings_of;
 use crate::outcome::{Outcome, described};
 
 /// First pause before a call that never reached the platform is made again.
@@ -130,7 +132,7 @@ impl Assistant {
         self.clock.now().since(event.at) >= self.policy.deadline
     }
 
-    /// Records the outcome, keeps the bot's own messages, and tells the indexer of them.
+    /// Records the outcome, and keeps the bot's own messages after what they answer.
     async fn record(
         &self,
         event: &Event,
@@ -142,11 +144,22 @@ impl Assistant {
         let ids = match given {
             Ok(ids) => ids,
             Err(reason) => {
-                return Ok(self.store.finish_reply(&key, Err(reason), &[], now).await?);
+                self.store.finish_reply(&key, Err(reason), Exchange::default(), now).await?;
+                return Ok(());
             }
         };
         let own = self.own_messages(event, channel, texts, ids).await?;
-        Ok(self.store.finish_reply(&key, Ok(()), &own, now).await?)
+        let question: Vec<_> = change_of(event).into_iter().collect();
+        let joined = match event.kind {
+            EventKind::MembersJoined(_) => sightings_of(event),
+            _ => Vec::new(),
+        };
+        let exchange = Exchange { question: &question, joined: &joined, own: &own };
+        let mut kept = self.store.finish_reply(&key, Ok(()), exchange, now).await?;
+        // What changed nothing here is counted where it did.
+        kept.retain(|kept| matches!(kept, Kept::Changed | Kept::Skipped));
+        count(&kept);
+        Ok(())
     }
 
     async fn own_messages(
@@ -163,10 +176,12 @@ impl Assistant {
             self.store.add_user(&bot.user_id, name, self.clock.now()).await?;
         }
         let sender = bot.map(|bot| bot.user_id);
+        // The platform's clock may be ahead of ours; nothing is answered before it was asked.
+        let at = self.clock.now().max(event.at.plus(Duration::from_millis(1)));
         let own = |(id, text): (&MessageId, &String)| {
             let content = serde_json::to_string(&Content::text(text.as_str())).ok()?;
             let received = Received {
-                at: self.clock.now(),
+                at,
                 sender: sender.clone(),
                 kind: MessageType::Text,
                 content,

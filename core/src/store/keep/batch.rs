@@ -14,10 +14,11 @@ use crate::store::StoreError;
 use crate::store::change_log::{changes_index, log_messages};
 use crate::store::db::{Tx, exec, run};
 use crate::store::happening_kind::HappeningKind;
-use crate::store::happenings::{NewHappening, log};
+use crate::store::happenings::{NewHappening, NewMessage, log};
 use crate::store::ledger::Ledger;
 use crate::store::media::erase_media;
 use crate::store::messages::{MessageRow, state_of};
+use crate::store::unkept::Unkept;
 use crate::store::webhooks::forget_answers;
 use crate::time::Timestamp;
 
@@ -34,7 +35,39 @@ pub(super) struct Batch {
     pub(super) skips: BTreeMap<ChannelId, Skips>,
     pub(super) resumed: BTreeSet<ChannelId>,
     pub(super) bars: Bars,
-    pub(super) told: Vec<(HappeningKind, MessageKey, Timestamp)>,
+    pub(super) told: Vec<Told>,
+}
+
+/// What is to be told of a change.
+#[derive(Debug)]
+pub(super) struct Told {
+    /// Which of the batch's changes it is: all are told in their order, so that an answer follows
+    /// what it answers.
+    pub(super) nth: usize,
+    pub(super) kind: HappeningKind,
+    pub(super) key: MessageKey,
+    pub(super) at: Timestamp,
+    /// What there is to tell of a message that is not kept.
+    pub(super) unkept: Option<Unkept>,
+}
+
+impl Told {
+    /// Returns whether search replicas learn of the change from its being told.
+    fn changes_index(&self) -> bool {
+        self.unkept.is_none() && changes_index(self.kind.name())
+    }
+
+    fn row(&self) -> Result<NewMessage<'_>, StoreError> {
+        let (channel, message) = &self.key;
+        let happening = NewHappening {
+            kind: self.kind.name(),
+            at: self.at.millis(),
+            c: Some(channel.as_str()),
+            s: Some(message.as_str()),
+        };
+        let unkept = self.unkept.as_ref().map(serde_json::to_string).transpose()?;
+        Ok(NewMessage { happening, unkept })
+    }
 }
 
 impl Batch {
@@ -62,17 +95,30 @@ impl Batch {
         Ok(())
     }
 
-    pub(super) fn apply(&mut self, item: &ChannelChange, now: Timestamp) -> Kept {
-        let channel = &item.channel;
-        let key = (channel.clone(), item.message.clone());
+    /// Applies the `nth` change of the batch.
+    pub(super) fn apply(&mut self, nth: usize, item: &ChannelChange, now: Timestamp) -> Kept {
+        let key = (item.channel.clone(), item.message.clone());
         // What is kept is erased when it is taken back, also when nobody subscribes any more.
         let erases = takes_back(item) && self.states.contains_key(&key);
-        if !self.ledger.subscribed(channel) && !erases {
-            return Kept::NotBackedUp;
-        }
-        if self.bars.refuse(item) {
-            return Kept::Known;
-        }
+        let kept = if self.bars.refuse(item) {
+            Kept::Known
+        } else if self.ledger.subscribed(&item.channel) || erases {
+            self.change(nth, item, &key, now)
+        } else {
+            Kept::NotBackedUp
+        };
+        self.tell_unkept(nth, item, key, kept);
+        kept
+    }
+
+    fn change(
+        &mut self,
+        nth: usize,
+        item: &ChannelChange,
+        key: &MessageKey,
+        now: Timestamp,
+    ) -> Kept {
+        let channel = &item.channel;
         let paused = self.ledger.paused(channel);
         let storing_time = self.ledger.storing_time(channel, now);
         let state = self.states.entry(key.clone()).or_default();
@@ -90,24 +136,36 @@ impl Batch {
             Effect::Skipped => self.skip(item),
         }
         if effect == Effect::Changed {
-            self.tell(&key, &item.change, count);
+            self.tell(nth, key, &item.change, count);
         }
-        self.changed.insert(key);
+        self.changed.insert(key.clone());
         if effect == Effect::Skipped { Kept::Skipped } else { Kept::Changed }
     }
 
     /// Notes what to tell of a change. What nobody could see yet is not told.
-    fn tell(&mut self, key: &MessageKey, change: &MessageChange, count: i64) {
+    fn tell(&mut self, nth: usize, key: &MessageKey, change: &MessageChange, count: i64) {
         let seen = self.states.get(key).is_some_and(|state| state.sent_at.is_some());
         let told = match change {
             MessageChange::Received(message) if count > 0 => {
-                Some((HappeningKind::MessageReceived, message.at))
+                Some((HappeningKind::of_message(message.is_bot), message.at))
             }
             MessageChange::Edited { at, .. } if seen => Some((HappeningKind::MessageEdited, *at)),
             MessageChange::Unsent { at } if seen => Some((HappeningKind::MessageUnsent, *at)),
             _ => None,
         };
-        self.told.extend(told.map(|(kind, at)| (kind, key.clone(), at)));
+        let told = told.map(|(kind, at)| Told { nth, kind, key: key.clone(), at, unkept: None });
+        self.told.extend(told);
+    }
+
+    /// Notes a message that came and is not kept.
+    fn tell_unkept(&mut self, nth: usize, item: &ChannelChange, key: MessageKey, kept: Kept) {
+        let MessageChange::Received(message) = &item.change else {
+            return;
+        };
+        if let Some(unkept) = Unkept::of(message, kept) {
+            let (kind, at) = (HappeningKind::of_message(message.is_bot), message.at);
+            self.told.push(Told { nth, kind, key, at, unkept: Some(unkept) });
+        }
     }
 
     fn skip(&mut self, item: &ChannelChange) {
@@ -131,21 +189,18 @@ impl Batch {
         // What was taken back behind what was skipped may have made room.
         let running = self.skips.keys().filter(|channel| !self.ledger.paused(channel));
         close_gaps(tx, &running.cloned().collect(), now).await?;
-        forget_answers(tx, &self.told).await?;
-        let told = self.told.iter().map(|(kind, (channel, message), at)| NewHappening {
-            kind: kind.name(),
-            at: at.millis(),
-            c: Some(channel.as_str()),
-            s: Some(message.as_str()),
-        });
-        log(tx, &told.collect::<Vec<_>>(), now).await?;
+        let changed = self.told.iter().filter(|told| !told.kind.is_new_message());
+        forget_answers(tx, changed.map(|told| &told.key)).await?;
+        self.told.sort_by_key(|told| told.nth);
+        let told = self.told.iter().map(Told::row).collect::<Result<Vec<_>, _>>()?;
+        log(tx, &told, now).await?;
         self.log_quiet_changes(tx, now).await
     }
 
     /// Logs what changed without anybody being told, for search replicas.
     async fn log_quiet_changes(&self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
-        let told = self.told.iter().filter(|(kind, ..)| changes_index(kind.name()));
-        let told: HashSet<_> = told.map(|(_, key, _)| key).collect();
+        let told = self.told.iter().filter(|told| told.changes_index());
+        let told: HashSet<_> = told.map(|told| &told.key).collect();
         let quiet = self.changed.iter().chain(&self.added).filter(|key| !told.contains(key));
         log_messages(tx, quiet.map(|(channel, message)| (channel, message)), now).await
     }

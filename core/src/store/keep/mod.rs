@@ -151,10 +151,10 @@ pub(super) async fn keep_in(
     let added = batch.add_fresh(tx, changes, now).await?;
     let rest = changes.iter().zip(&added).filter(|(_, added)| !**added);
     batch.load(tx, rest.map(|(change, _)| change)).await?;
-    let keep = |(change, added): (&ChannelChange, bool)| {
-        if added { Kept::Changed } else { batch.apply(change, now) }
+    let keep = |(nth, (change, added)): (usize, (&ChannelChange, bool))| {
+        if added { Kept::Changed } else { batch.apply(nth, change, now) }
     };
-    let kept: Vec<_> = changes.iter().zip(added).map(keep).collect();
+    let kept: Vec<_> = changes.iter().zip(added).enumerate().map(keep).collect();
     batch.save(tx, now).await?;
     note_unsent(tx, changes, &kept).await?;
     Ok(kept)

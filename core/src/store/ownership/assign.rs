@@ -22,7 +22,8 @@ pub struct BotChannels {
 const OF_BOTS: &str = "SELECT bot, COUNT(*) FROM channels GROUP BY bot ORDER BY bot";
 
 const OWNER: Sql = locking!(
-    "SELECT bot, CASE WHEN disabled_at > 0 AND disabled_at >= enabled_at THEN 1 ELSE 0 END
+    "SELECT bot, CASE WHEN disabled_at > 0 AND disabled_at >= enabled_at
+                       AND disabled_at >= resumed_at THEN 1 ELSE 0 END
      FROM channels WHERE channel_id = $1"
 );
 

@@ -1,16 +1,19 @@
 //! Replies: the record that makes an answer be given at most once and a match be counted exactly
 //! once (contract section 6).
 
+mod exchange;
 mod kinds;
 
 use serde::Serialize;
 use sqlx::{query, query_as};
 
 use super::db::{Sql, Tx, exec, locking, read, run};
-use super::keep::{ChannelChange, keep_in};
+use super::keep::Kept;
 use super::{Store, StoreError, parsed};
 use crate::id::{ChannelId, EventId, MessageId, RuleId};
 use crate::time::Timestamp;
+pub use exchange::Exchange;
+use exchange::keep_exchange;
 pub use kinds::{ReplySource, ReplyStatus};
 
 /// What came of claiming the right to answer an event.
@@ -122,25 +125,24 @@ impl Store {
         Ok(claim)
     }
 
-    /// Records what became of a reply, and keeps the bot's own messages with it.
+    /// Records what became of a reply, and keeps the bot's own messages with it, after what they
+    /// answer. Says what became of keeping that.
     ///
     /// # Errors
-    /// When the database fails.
+    /// When the database fails; nothing is recorded then.
     pub async fn finish_reply(
         &self,
         event: &EventId,
         outcome: Result<(), &str>,
-        own_messages: &[ChannelChange],
+        exchange: Exchange<'_>,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Vec<Kept>, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
-        if !own_messages.is_empty() {
-            keep_in(tx_ref, own_messages, now).await?;
-        }
+        let kept = keep_exchange(tx_ref, exchange, now).await?;
         let status = if outcome.is_ok() { ReplyStatus::Sent } else { ReplyStatus::Failed };
         let (status, reason) = (status.name(), outcome.err());
-        let ids: Vec<_> = own_messages.iter().map(|change| change.message.as_str()).collect();
+        let ids: Vec<_> = exchange.own.iter().map(|change| change.message.as_str()).collect();
         let ids = serde_json::to_string(&ids)?;
         exec!(
             tx_ref,
@@ -151,7 +153,8 @@ impl Store {
                 .bind(now.millis())
                 .bind(&ids)
         )?;
-        tx.commit().await
+        tx.commit().await?;
+        Ok(kept)
     }
 
     /// Records as failed what was being sent when its process died before `before`: nobody knows

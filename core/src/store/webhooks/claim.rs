@@ -5,7 +5,7 @@ use serde::Serialize;
 use sqlx::query_as;
 
 use super::super::db::{Sql, Tx, read, run};
-use super::super::{HappeningKind, Store, StoreError};
+use super::super::{HappeningKind, Store, StoreError, Unkept};
 use super::rows::{BoundsColumns, Told};
 use crate::bounds::Bounds;
 use crate::id::{ChannelId, UserId, WebhookId};
@@ -86,22 +86,33 @@ const DUE: &str = "
     WHERE busy < room
     ORDER BY RANDOM() LIMIT $5";
 
-/// The lock is on what nobody else is about to take.
-const TAKE: Sql = Sql {
-    sqlite: "UPDATE webhook_deliveries SET claims = claims + 1, leased = 1, due_at = $3
-             WHERE delivery_no IN (SELECT delivery_no FROM webhook_deliveries
-                 WHERE webhook_id = $1 AND due_at <= $2 ORDER BY due_at, delivery_no LIMIT $4)
-             RETURNING delivery_no",
-    postgres: "UPDATE webhook_deliveries SET claims = claims + 1, leased = 1, due_at = $3
-               WHERE delivery_no IN (SELECT delivery_no FROM webhook_deliveries
-                   WHERE webhook_id = $1 AND due_at <= $2 ORDER BY due_at, delivery_no LIMIT $4
-                   FOR UPDATE SKIP LOCKED)
-               RETURNING delivery_no",
-};
+/// What the bot said is not sent before all that happened in its channel until then was tried
+/// once: an answer never arrives before its question unless the question failed. The lock is on
+/// what nobody else is about to take.
+macro_rules! take {
+    ($lock:literal) => {
+        concat!(
+            "UPDATE webhook_deliveries SET claims = claims + 1, leased = 1, due_at = $3
+             WHERE delivery_no IN (
+                 SELECT d.delivery_no FROM webhook_deliveries d
+                 WHERE d.webhook_id = $1 AND d.due_at <= $2
+                   AND (d.type <> 'message.sent' OR d.attempts > 0 OR NOT EXISTS (
+                       SELECT 1 FROM webhook_deliveries q
+                       WHERE q.webhook_id = d.webhook_id AND q.channel_id = d.channel_id
+                         AND q.delivery_no < d.delivery_no
+                         AND q.attempts = 0 AND q.due_at IS NOT NULL))
+                 ORDER BY d.due_at, d.delivery_no LIMIT $4",
+            $lock,
+            ") RETURNING delivery_no"
+        )
+    };
+}
+
+const TAKE: Sql = Sql { sqlite: take!(""), postgres: take!(" FOR UPDATE OF d SKIP LOCKED") };
 
 const TAKEN: &str = "
     SELECT d.delivery_no, d.claims, d.attempts, d.event_id, d.type, d.at, d.channel_id,
-           d.subject_id, d.detail_id, w.webhook_id, w.user_id, w.url, w.secret, w.not_before,
+           d.subject_id, d.detail_id, d.unkept, w.webhook_id, w.user_id, w.url, w.secret, w.not_before,
            w.scopes, w.bound_channel_ids, w.ends_at,
            CASE WHEN w.old_until > $2 THEN w.old_secret END AS old_secret,
            CAST(CASE WHEN w.failing_since <= $3 THEN 1 ELSE 0 END AS BIGINT) AS failing,
@@ -150,6 +161,7 @@ struct TakenRow {
     channel_id: Option<String>,
     subject_id: Option<String>,
     detail_id: Option<String>,
+    unkept: Option<String>,
     webhook_id: String,
     user_id: String,
     url: String,
@@ -259,6 +271,8 @@ impl TryFrom<TakenRow> for ClaimedDelivery {
             ends_at: row.ends_at,
         };
         let bounds = bounds.read(&row.webhook_id)?;
+        let number = row.delivery_no.to_string();
+        let unkept = Unkept::read(row.unkept.as_deref(), "webhook_deliveries", &number)?;
         Ok(Self {
             number: row.delivery_no,
             claim: row.claims,
@@ -277,6 +291,7 @@ impl TryFrom<TakenRow> for ClaimedDelivery {
                 channel: row.channel_id.map(ChannelId::from),
                 subject: row.subject_id,
                 detail: row.detail_id,
+                unkept,
             },
         })
     }

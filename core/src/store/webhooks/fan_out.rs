@@ -23,13 +23,13 @@ macro_rules! fan_out {
     ($tx:literal, $window:literal) => {
         concat!(
             "INSERT INTO webhook_deliveries
-                 (webhook_id, event_id, type, at, channel_id, subject_id, detail_id, created_at,
-                  due_at)
+                 (webhook_id, event_id, type, at, channel_id, subject_id, detail_id, unkept,
+                  created_at, due_at)
              SELECT webhook_id, 'evt_' || tx || '_' || seq, type, at, channel_id, subject_id,
-                    detail_id, CAST($5 AS BIGINT), CAST($5 AS BIGINT)
+                    detail_id, unkept, CAST($5 AS BIGINT), CAST($5 AS BIGINT)
              FROM (
                  SELECT w.webhook_id, w.events, w.not_before, h.seq, h.type, h.at, h.channel_id,
-                        h.subject_id, h.detail_id, ",
+                        h.subject_id, h.detail_id, h.unkept, ",
             $tx,
             " AS tx
                  FROM happenings h
@@ -48,7 +48,7 @@ macro_rules! fan_out {
                        WHERE t.value ->> 'c' = h.channel_id))
                  UNION ALL
                  SELECT w.webhook_id, w.events, w.not_before, h.seq, h.type, h.at, h.channel_id,
-                        h.subject_id, h.detail_id, ",
+                        h.subject_id, h.detail_id, h.unkept, ",
             $tx,
             " AS tx
                  FROM happenings h

@@ -2,11 +2,10 @@
 
 use sqlx::query;
 
+use super::super::StoreError;
 use super::super::db::{Tx, exec};
 use super::super::keep::Key;
-use super::super::{HappeningKind, StoreError};
 use crate::id::{ChannelId, MessageId};
-use crate::time::Timestamp;
 
 const FORGET: &str = "
     UPDATE webhook_deliveries SET answer = NULL
@@ -17,14 +16,13 @@ const FORGET_IN: &str = "
     WHERE answer IS NOT NULL AND channel_id = $1
       AND subject_id IN (SELECT value ->> 'm' FROM json_each($2))";
 
-/// Forgets answers that may repeat what messages said before they were changed or taken back.
-pub(in crate::store) async fn forget_answers(
+/// Forgets answers that may repeat what these messages said before they were changed or taken
+/// back.
+pub(in crate::store) async fn forget_answers<'a>(
     tx: &mut Tx,
-    told: &[(HappeningKind, (ChannelId, MessageId), Timestamp)],
+    changed: impl Iterator<Item = &'a (ChannelId, MessageId)>,
 ) -> Result<(), StoreError> {
-    let changed = told.iter().filter(|told| told.0 != HappeningKind::MessageReceived);
-    let keys: Vec<_> =
-        changed.map(|(_, (c, m), _)| Key { c: c.as_str(), m: Some(m.as_str()) }).collect();
+    let keys: Vec<_> = changed.map(|(c, m)| Key { c: c.as_str(), m: Some(m.as_str()) }).collect();
     if keys.is_empty() {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use sqlx::{query, query_as};
 
 use super::super::channels::channel_keys;
 use super::super::db::{Sql, exec, read, run};
-use super::super::{HappeningKind, Store, StoreError, parsed};
+use super::super::{HappeningKind, Store, StoreError, Unkept, parsed};
 use super::rows::{Told, event_keys};
 use crate::bounds::Bounds;
 use crate::id::{ChannelId, WebhookId};
@@ -69,6 +69,7 @@ struct DeliveryRow {
     channel_id: Option<String>,
     subject_id: Option<String>,
     detail_id: Option<String>,
+    unkept: Option<String>,
     created_at: i64,
     status: String,
     attempts: i64,
@@ -117,9 +118,9 @@ macro_rules! within {
 macro_rules! deliveries {
     ($rest:literal) => {
         within!(
-            "SELECT delivery_no, event_id, type, at, channel_id, subject_id, detail_id, created_at,
-                    status, attempts, due_at, tried_at, took_ms, http_status, error, answer,
-                    request_bytes FROM webhook_deliveries WHERE",
+            "SELECT delivery_no, event_id, type, at, channel_id, subject_id, detail_id, unkept,
+                    created_at, status, attempts, due_at, tried_at, took_ms, http_status, error,
+                    answer, request_bytes FROM webhook_deliveries WHERE",
             $rest
         )
     };
@@ -311,6 +312,7 @@ impl TryFrom<DeliveryRow> for Delivery {
     fn try_from(row: DeliveryRow) -> Result<Self, StoreError> {
         let status = DeliveryStatus::ALL.into_iter().find(|status| status.name() == row.status);
         let number = row.delivery_no.to_string();
+        let unkept = Unkept::read(row.unkept.as_deref(), "webhook_deliveries", &number)?;
         Ok(Self {
             number: row.delivery_no,
             status: parsed(status, "webhook_deliveries", "status", &number)?,
@@ -321,6 +323,7 @@ impl TryFrom<DeliveryRow> for Delivery {
                 channel: row.channel_id.map(ChannelId::from),
                 subject: row.subject_id,
                 detail: row.detail_id,
+                unkept,
             },
             created_at: Timestamp::from_millis(row.created_at),
             attempts: row.attempts,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::channels::channel_keys;
-use super::super::{HappeningKind, StoreError, parsed};
+use super::super::{HappeningKind, StoreError, Unkept, parsed};
 use super::WebhookChange;
 use crate::bounds::{Bounds, Subject, common};
 use crate::id::{ChannelId, KeyId, UserId, WebhookId};
@@ -72,6 +72,8 @@ pub struct Told {
     pub subject: Option<String>,
     /// What else it is about: a webhook.
     pub detail: Option<String>,
+    /// What there is to tell of a message that is not kept.
+    pub unkept: Option<Unkept>,
 }
 
 impl Webhook {

@@ -13,12 +13,12 @@ use chatkeep_core::plan::Plan;
 use chatkeep_core::signing;
 use chatkeep_core::store::{
     Attempt, ClaimRoom, ClaimedDelivery, Delivery, DeliveryFilter, DeliveryStatus, DisabledReason,
-    HappeningKind, NewWebhook, Next, SightingKind, WEBHOOKS_OF_USER, WebhookChange, WebhookChanged,
-    WebhookMade, WebhookMaker,
+    HappeningKind, NewWebhook, Next, SightingKind, UnkeptReason, WEBHOOKS_OF_USER, WebhookChange,
+    WebhookChanged, WebhookMade, WebhookMaker,
 };
 use secrecy::ExposeSecret as _;
 
-use super::{Fixture, at, edited, on_both, said, sighting, unsent};
+use super::{Fixture, answered, at, edited, on_both, said, sighting, unsent};
 use crate::harness::wait::until;
 
 on_both!(
@@ -30,6 +30,8 @@ on_both!(
     a_lease_ends_and_the_last_claim_decides,
     a_rejoined_owner_is_looked_at_when_it_is_delivered,
     many_takers_never_take_the_same,
+    an_answer_waits_for_the_first_attempt_of_what_it_answers,
+    what_is_not_kept_is_delivered_without_content,
 );
 
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -134,7 +136,7 @@ async fn a_webhook_is_made_changed_rotated_and_deleted(fixture: Fixture) {
     let (store, user, id) = (&fixture.store, UserId::from("U1"), WebhookId::from("wh_1"));
     let webhook = store.webhook(&user, &id).await.unwrap().unwrap();
     assert!(webhook.enabled && webhook.channels.is_none());
-    assert_eq!(webhook.events.len(), 13);
+    assert_eq!(webhook.events.len(), 14);
     assert_eq!((webhook.old_until, webhook.failing_since), (None, None));
     let secret = signing::secret([1; 32]);
     assert!(secret.expose_secret().ends_with(&webhook.mask) && webhook.mask.len() == 4);
@@ -391,4 +393,49 @@ async fn many_takers_never_take_the_same(fixture: Fixture) {
     }
     let distinct: BTreeSet<_> = numbers.iter().collect();
     assert_eq!((numbers.len(), distinct.len()), (COUNT, COUNT));
+}
+
+async fn an_answer_waits_for_the_first_attempt_of_what_it_answers(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.group("C2", &["U1"]).await;
+    fixture.subscribe("C2", "U1", 5).await;
+    let batch = [
+        said("C1", "q1", 10, "?"),
+        answered("C1", "a1", 11, "!"),
+        said("C1", "q2", 12, "?"),
+        answered("C1", "a2", 13, "!"),
+        answered("C2", "elsewhere", 14, "!"),
+    ];
+    fixture.keep(&batch, 20).await;
+    fixture.fanned_out("wh_1", 5, 21).await;
+    let subjects = |taken: &[ClaimedDelivery]| {
+        let mut subjects: Vec<_> =
+            taken.iter().filter_map(|one| one.told.subject.clone()).collect();
+        subjects.sort();
+        subjects
+    };
+    let first = fixture.claim(room(100, 100), 22).await;
+    assert_eq!(subjects(&first), ["elsewhere", "q1", "q2"]);
+    assert!(fixture.claim(room(100, 100), 23).await.is_empty(), "they are under way");
+    let of = |subject: &str| {
+        first.iter().find(|one| one.told.subject.as_deref() == Some(subject)).unwrap()
+    };
+    // The second question arrives before the first, whose attempt then fails.
+    fixture.settle(&[attempt(of("q2"), Next::Delivered, 24)], 0, 24).await;
+    assert!(fixture.claim(room(100, 100), 25).await.is_empty());
+    fixture.settle(&[attempt(of("q1"), Next::Retry(at(5_000)), 26)], 0, 26).await;
+    let next = fixture.claim(room(100, 100), 27).await;
+    assert_eq!(subjects(&next), ["a1"], "one after the other");
+    fixture.settle(&[attempt(&next[0], Next::Delivered, 28)], 0, 28).await;
+    assert_eq!(subjects(&fixture.claim(room(100, 100), 29).await), ["a2"]);
+}
+
+async fn what_is_not_kept_is_delivered_without_content(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.group("C2", &["U1"]).await;
+    fixture.keep(&[said("C2", "a", 10, "x")], 20).await;
+    let all = fixture.fanned_out("wh_1", 1, 21).await;
+    assert_eq!(all[0].told.unkept.as_ref().unwrap().reason, UnkeptReason::NotSubscribed);
+    let taken = fixture.claim(room(10, 10), 22).await;
+    assert_eq!(taken[0].told, all[0].told);
 }

@@ -1,0 +1,111 @@
+//! Whether the bot is in a channel: it came, it left, or an event shows that it is back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sqlx::{query, query_as};
+
+use super::StoreError;
+use super::channels::channel_keys;
+use super::coverage::{Presence, note};
+use super::db::{Tx, exec, run};
+use super::sightings::{Sighting, SightingKind};
+use crate::id::ChannelId;
+use crate::time::Timestamp;
+
+/// Channels that the bot has left and not joined since, with the first event after that, and when
+/// anybody was last seen there.
+const LEFT: &str = "
+    SELECT c.channel_id, c.disabled_at, c.resumed_at,
+           COALESCE((SELECT MAX(m.last_seen_at) FROM members m
+                     WHERE m.channel_id = c.channel_id), 0)
+    FROM channels c
+    WHERE c.disabled_at > 0 AND c.disabled_at >= c.enabled_at
+      AND c.channel_id IN (SELECT value ->> 'c' FROM json_each($1))
+    ORDER BY c.channel_id";
+
+const RESUME: &str = "UPDATE channels SET resumed_at = $2 WHERE channel_id = $1";
+
+/// What a batch shows of the bot in one channel.
+#[derive(Default)]
+struct Shown {
+    /// When events happened that are no leave.
+    events: BTreeSet<i64>,
+    /// Whether a leave came that was not known.
+    left: bool,
+}
+
+/// A channel that the bot has left.
+struct Left {
+    at: i64,
+    resumed: i64,
+    seen: i64,
+}
+
+/// Notes the comings and goings of bots, and events from after they left: whatever its bot signs
+/// shows that the bot is in a channel. The channels' rows are saved, and so locked, before.
+pub(super) async fn note_bots(tx: &mut Tx, sightings: &[Sighting]) -> Result<(), StoreError> {
+    let mut shown: BTreeMap<&ChannelId, Shown> = BTreeMap::new();
+    for sighting in sightings {
+        let (channel, at) = (&sighting.channel.id, sighting.at);
+        let presence = match sighting.kind {
+            SightingKind::BotJoined => Presence::BotJoined,
+            SightingKind::BotLeft => Presence::BotLeft,
+            SightingKind::Channel => {
+                shown.entry(channel).or_default().events.insert(at.millis());
+                continue;
+            }
+            _ => continue,
+        };
+        let is_new = note(tx, channel, at, presence).await?;
+        if presence == Presence::BotLeft {
+            shown.entry(channel).or_default().left |= is_new;
+        }
+    }
+    if shown.is_empty() {
+        return Ok(());
+    }
+    let channels: Vec<_> = shown.keys().map(|channel| (*channel).clone()).collect();
+    let keys = channel_keys(&channels)?;
+    let rows: Vec<(String, i64, i64, i64)> =
+        run!(tx, c => query_as(LEFT).bind(&keys).fetch_all(c))?;
+    for (channel, at, resumed, seen) in rows {
+        let channel = ChannelId::from(channel);
+        let left = Left { at, resumed, seen };
+        let back = shown.get(&channel).and_then(|shown| left.back(shown));
+        if let Some(back) = back.filter(|back| *back != resumed) {
+            exec!(tx, query(RESUME).bind(channel.as_str()).bind(back))?;
+            note(tx, &channel, Timestamp::from_millis(back), Presence::BotJoined).await?;
+        }
+    }
+    Ok(())
+}
+
+impl Left {
+    /// When the bot was back as far as is known: the first event after it left. Of events that came
+    /// before a late leave only the last is known.
+    fn back(&self, shown: &Shown) -> Option<i64> {
+        let event = shown.events.range(self.at + 1..).next().copied();
+        let later = |time: i64| Some(time).filter(|time| *time > self.at);
+        let seen = later(self.seen).filter(|_| shown.left);
+        [event, later(self.resumed), seen].into_iter().flatten().min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_event_after_the_leave_shows_the_bot() {
+        let left = Left { at: 20, resumed: 0, seen: 50 };
+        let events = |times: &[i64], left| Shown { events: times.iter().copied().collect(), left };
+        assert_eq!(left.back(&events(&[10, 20], false)), None);
+        assert_eq!(left.back(&events(&[10, 40, 30], false)), Some(30));
+        assert_eq!(left.back(&events(&[20], true)), Some(50), "the leave came late");
+        let again = Left { at: 20, resumed: 30, seen: 0 };
+        assert_eq!(again.back(&events(&[25], false)), Some(25));
+        assert_eq!(again.back(&events(&[40], false)), Some(30));
+        let left_again = Left { at: 35, resumed: 30, seen: 0 };
+        assert_eq!(left_again.back(&events(&[35], true)), None);
+    }
+}

@@ -1,0 +1,173 @@
+//! Messages that are told and not kept, what the bot says, and that an answer is told after what it
+//! answers, whichever stage stores it first.
+
+use std::collections::HashMap;
+
+use chatkeep_core::id::EventId;
+use chatkeep_core::plan::Plan;
+use chatkeep_core::store::{
+    ChannelChange, Exchange, Happening, Kept, Place, SightingKind, Unkept, UnkeptReason,
+};
+use futures_util::future::join_all;
+
+use super::happenings::{all, told};
+use super::{Fixture, answered, at, edited, on_both, said, sighting, unsent};
+
+on_both!(
+    what_the_bot_says_is_not_received,
+    what_is_not_kept_is_told_once_without_content,
+    an_answer_is_told_after_its_question,
+    a_welcome_is_told_after_who_joined,
+    answers_follow_their_questions_in_the_log_of_many_workers,
+);
+
+async fn prepared(fixture: &Fixture) {
+    fixture.group("C1", &["U1", "U2"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+}
+
+/// Records that an event was answered.
+async fn finish(fixture: &Fixture, event: &str, exchange: Exchange<'_>) -> Vec<Kept> {
+    fixture.store.finish_reply(&EventId::from(event), Ok(()), exchange, at(20)).await.unwrap()
+}
+
+fn unkept(happening: &Happening) -> Option<(UnkeptReason, &str)> {
+    let Unkept { reason, sender, .. } = happening.unkept.as_ref()?;
+    Some((*reason, sender.as_ref()?.as_str()))
+}
+
+async fn what_the_bot_says_is_not_received(fixture: Fixture) {
+    prepared(&fixture).await;
+    // By the quick way, and by the careful one: an edit that came before is known already.
+    fixture.keep(&[answered("C1", "a", 10, "x"), said("C1", "b", 11, "y")], 12).await;
+    fixture.keep(&[edited("C1", "c", 14, "z2")], 15).await;
+    fixture.keep(&[answered("C1", "c", 13, "z"), said("C1", "d", 16, "w")], 17).await;
+    let all = all(&fixture.store, &["C1"], 4).await;
+    let expected = [
+        ("message.sent", 10, "a"),
+        ("message.received", 11, "b"),
+        ("message.sent", 13, "c"),
+        ("message.received", 16, "d"),
+    ];
+    assert_eq!(told(&all), expected);
+    let changes = fixture.store.logged_changes(Place::default(), 100).await.unwrap();
+    assert!(changes.messages.contains(&("C1".into(), "a".into())), "it is found by searches");
+}
+
+async fn what_is_not_kept_is_told_once_without_content(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    let batch = [said("C1", "a", 10, "secret"), answered("C1", "b", 11, "secret")];
+    for _ in 0..2 {
+        let twice: Vec<_> = batch.iter().chain(&batch).cloned().collect();
+        let kept = fixture.keep(&twice, 12).await;
+        assert!(kept.iter().all(|kept| *kept == Kept::NotBackedUp), "{kept:?}");
+    }
+    // Only messages are told.
+    fixture.keep(&[edited("C1", "a", 13, "secret"), unsent("C1", "a", 14)], 15).await;
+    fixture.subscribe("C1", "U1", 20).await;
+    fixture.preload("C1", "U1", Plan::Free.quota()).await;
+    for _ in 0..2 {
+        fixture.keep(&[said("C1", "c", 21, "secret")], 22).await;
+    }
+    let all = all(&fixture.store, &["C1"], 4).await;
+    let mut seen = told(&all);
+    seen.sort_by_key(|(kind, at, _)| (*at, *kind));
+    let expected = [
+        ("message.received", 10, "a"),
+        ("message.sent", 11, "b"),
+        ("backup.paused", 21, ""),
+        ("message.received", 21, "c"),
+    ];
+    assert_eq!(seen, expected);
+    let reasons: Vec<_> = all.iter().filter_map(unkept).collect();
+    let expected = [
+        (UnkeptReason::NotSubscribed, "U1"),
+        (UnkeptReason::NotSubscribed, "Ubot"),
+        (UnkeptReason::Quota, "U1"),
+    ];
+    assert_eq!(reasons, expected);
+    let secret = "SELECT COUNT(*) FROM happenings WHERE unkept LIKE '%secret%'";
+    assert_eq!(fixture.value(secret).await, "0");
+    let changes = fixture.store.logged_changes(Place::default(), 100).await.unwrap();
+    assert!(!changes.messages.contains(&("C1".into(), "a".into())), "there is nothing to find");
+}
+
+async fn an_answer_is_told_after_its_question(fixture: Fixture) {
+    prepared(&fixture).await;
+    let question = |id: &str| [said("C1", id, 10, "hours?")];
+    let answer = |id: &str| [answered("C1", id, 11, "9-18")];
+    let exchange = async |q: &[ChannelChange], a: &[ChannelChange]| {
+        let exchange = Exchange { question: q, joined: &[], own: a };
+        finish(&fixture, "E1", exchange).await
+    };
+    // The answer is recorded first; then the question is kept.
+    assert_eq!(exchange(&question("q1"), &answer("a1")).await, [Kept::Changed]);
+    assert_eq!(fixture.keep(&question("q1"), 21).await, [Kept::Known]);
+    // The other way round.
+    fixture.keep(&question("q2"), 22).await;
+    assert_eq!(exchange(&question("q2"), &answer("a2")).await, [Kept::Known]);
+    // An edit of the question came before it.
+    fixture.keep(&[edited("C1", "q3", 12, "hours??")], 23).await;
+    exchange(&question("q3"), &answer("a3")).await;
+    let all = all(&fixture.store, &["C1"], 6).await;
+    let subjects: Vec<_> = told(&all).into_iter().map(|(kind, _, id)| (kind, id)).collect();
+    let pairs = ["1", "2", "3"].iter().flat_map(|n| [("received", "q", n), ("sent", "a", n)]);
+    let expected: Vec<_> =
+        pairs.map(|(kind, id, n)| (format!("message.{kind}"), format!("{id}{n}"))).collect();
+    let expected: Vec<_> = expected.iter().map(|(kind, id)| (kind.as_str(), id.as_str())).collect();
+    assert_eq!(subjects, expected);
+    assert_eq!(fixture.counters("C1").await.1, 6, "each is counted once");
+}
+
+async fn a_welcome_is_told_after_who_joined(fixture: Fixture) {
+    prepared(&fixture).await;
+    let joined = [sighting("C1", 10, SightingKind::Joined("U3".into()))];
+    let own = [answered("C1", "w", 11, "welcome")];
+    finish(&fixture, "E1", Exchange { question: &[], joined: &joined, own: &own }).await;
+    fixture.store.sight(&joined, at(21)).await.unwrap();
+    let all = all(&fixture.store, &["C1"], 2).await;
+    assert_eq!(told(&all), [("member.joined", 10, "U3"), ("message.sent", 11, "w")]);
+}
+
+/// Backup keeps questions in batches over all channels while others record the answers: every
+/// answer stands behind its question, and nothing is there twice.
+async fn answers_follow_their_questions_in_the_log_of_many_workers(fixture: Fixture) {
+    const CHANNELS: usize = 4;
+    const ROUNDS: usize = 30;
+    let channels: Vec<_> = (0..CHANNELS).map(|n| format!("C{n}")).collect();
+    for channel in &channels {
+        fixture.group(channel, &["U1"]).await;
+        fixture.subscribe(channel, "U1", 5).await;
+    }
+    for round in 0..ROUNDS {
+        let question = |channel: &str| said(channel, &format!("q{round}"), 10, "hours?");
+        let all: Vec<_> = channels.iter().map(|channel| question(channel)).collect();
+        let backup = async {
+            fixture.keep(&all, 20).await;
+        };
+        let answers = channels.iter().rev().map(|channel| {
+            let (fixture, question) = (&fixture, [question(channel)]);
+            let own = [answered(channel, &format!("a{round}"), 11, "9-18")];
+            async move {
+                let exchange = Exchange { question: &question, joined: &[], own: &own };
+                finish(fixture, &format!("E{round}{channel}"), exchange).await;
+            }
+        });
+        tokio::join!(backup, join_all(answers));
+    }
+    fixture.log_settled().await;
+    let names: Vec<_> = channels.iter().map(String::as_str).collect();
+    let count = CHANNELS * ROUNDS * 2;
+    let mut places = HashMap::new();
+    for happening in all(&fixture.store, &names, count).await {
+        let key = (happening.channel.unwrap(), happening.subject.unwrap());
+        assert!(places.insert(key, happening.place).is_none(), "told twice");
+    }
+    assert_eq!(places.len(), count);
+    for channel in &channels {
+        for round in 0..ROUNDS {
+            let place = |id: &str| places[&(channel.as_str().into(), format!("{id}{round}"))];
+            assert!(place("q") < place("a"), "{channel} {round}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Welcoming people: their names and the chat's, or neutral words for those that nobody knows.
+
+use std::time::Duration;
+
+use chatkeep_core::event::{ChannelRef, Event};
+use chatkeep_core::id::UserId;
+use chatkeep_core::message::Content;
+use chatkeep_core::platform::Directory;
+use chatkeep_core::store::{MessageFilter, Order, ReplySource};
+
+use super::neutral::Language;
+use super::{Assistant, Compiled, Planned, text};
+use crate::outcome::Outcome;
+
+/// Messages of a channel that are looked at for its language, where nothing else tells.
+const MESSAGES: u32 = 50;
+
+impl Assistant {
+    /// Plans the welcome of everybody who joined in one event.
+    pub(super) async fn welcome(
+        &self,
+        event: &Event,
+        channel: &ChannelRef,
+        users: &[UserId],
+    ) -> Result<Option<Planned>, Outcome> {
+        let Some(compiled) = self.assistants.of(&channel.id).await? else {
+            return Ok(None);
+        };
+        let Some(template) = compiled.welcome() else {
+            return Ok(None);
+        };
+        let directory = self.bot_of(event)?;
+        let mut names = names(directory, channel, users).await;
+        let group = self.group_name(directory, channel).await?;
+        let unknown = names.is_empty() || names.len() < users.len();
+        let language = if unknown || group.is_none() {
+            self.language(&compiled, template, group.as_deref(), channel).await?
+        } else {
+            Language::English
+        };
+        if unknown {
+            names.push(language.person().to_owned());
+        }
+        let group = group.unwrap_or_else(|| language.chat(channel.kind).to_owned());
+        let text = text::fill(template, &text::joined(&names), &group);
+        let rule = None;
+        Ok(Some(Planned { source: ReplySource::Welcome, rule, text, cooldown: Duration::ZERO }))
+    }
+
+    /// Returns the chat's name; `None` where it has none or nobody knows it.
+    async fn group_name(
+        &self,
+        directory: &Directory,
+        channel: &ChannelRef,
+    ) -> Result<Option<String>, Outcome> {
+        if let Ok(Some(summary)) = directory.summary(channel).await
+            && let Some(name) = summary.name.and_then(told)
+        {
+            return Ok(Some(name));
+        }
+        let known = self.store.channel(&channel.id).await?;
+        Ok(known.and_then(|channel| channel.name).and_then(told))
+    }
+
+    /// Returns the language that people use in a channel; English where nothing tells.
+    async fn language(
+        &self,
+        compiled: &Compiled,
+        template: &str,
+        group: Option<&str>,
+        channel: &ChannelRef,
+    ) -> Result<Language, Outcome> {
+        let plain = text::fill(template, "", "");
+        if let Some(language) = compiled.language(&plain).or_else(|| Language::of(group?)) {
+            return Ok(language);
+        }
+        let newest =
+            MessageFilter { order: Order::Descending, limit: MESSAGES, ..MessageFilter::default() };
+        let page = self.store.messages(&channel.id, &newest).await?;
+        let texts = page.messages.into_iter().filter_map(|message| match message.content {
+            Some(Content::Text { text, .. }) if !message.is_bot => Some(text),
+            _ => None,
+        });
+        let said = texts.collect::<Vec<_>>().join("\n");
+        Ok(Language::of(&said).unwrap_or(Language::English))
+    }
+}
+
+impl Compiled {
+    /// Returns the language of the welcome text, else that of what else is set up.
+    fn language(&self, welcome: &str) -> Option<Language> {
+        let rules = self.rules.iter().take(100).flat_map(|rule| {
+            [rule.answer.as_str(), rule.question.as_str()]
+                .into_iter()
+                .chain(rule.keywords.iter().map(String::as_str))
+        });
+        [welcome, &self.group_rules].into_iter().chain(rules).find_map(Language::of)
+    }
+}
+
+/// Returns a name unless it is blank.
+fn told(name: String) -> Option<String> {
+    (!name.trim().is_empty()).then_some(name)
+}
+
+/// The new members' names; whoever the platform does not name is left out.
+async fn names(directory: &Directory, channel: &ChannelRef, users: &[UserId]) -> Vec<String> {
+    let asked = users.iter().map(|user| directory.profile(channel, user));
+    let answers = futures_util::future::join_all(asked).await;
+    let names = answers.into_iter().filter_map(|answer| answer.ok().flatten());
+    names.filter_map(|profile| told(profile.display_name)).collect()
+}
