@@ -88,7 +88,7 @@ async fn filters_and_days_choose() {
     let within = "?date=2026-01-02&from=2026-01-02T12:08:00Z&order=asc";
     assert_eq!(ids(&rest, within).await, ["m8", "m9", "late"]);
     let wrong = rest.put(&under("/backup/config"), &json!({"timeZone": "Mars/Olympus"}));
-    assert_eq!(send(wrong).await.refused(400, "invalid_request")["field"], "timeZone");
+    assert_eq!(send(wrong).await.refused(400, "invalid_request")["field"], "/timeZone");
     for bad in ["date=2026-02-30", "date=yesterday", "from=noon", "type=song", "order=up"] {
         let path = under(&format!("/backup/messages?{bad}"));
         let refused = send(rest.get(&path)).await.refused(400, "invalid_request");
