@@ -210,8 +210,9 @@ async fn not_found() -> ApiError {
 /// An unknown route, or an unknown version of the API.
 async fn unknown(uri: axum::http::Uri) -> ApiError {
     let first = uri.path().trim_start_matches('/').split('/').next().unwrap_or_default();
-    let version = first.strip_prefix('v').is_some_and(|number| {
-        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-    });
+    let version = first != "v1"
+        && first.strip_prefix('v').is_some_and(|number| {
+            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        });
     if version { ApiError::UnknownVersion } else { ApiError::NotFound }
 }

@@ -11,10 +11,10 @@ use axum::response::{IntoResponse, Response};
 use url::form_urlencoded;
 
 use super::{Describe, Endpoint};
-use crate::api::Api;
 use crate::api::decode::{self, Json};
 use crate::api::error::ApiError;
 use crate::api::field_path::FieldPath;
+use crate::api::{Api, MAX_BODY};
 
 /// Bytes of a body that is not taken that are looked at, at most.
 const LOOK: usize = 4 * 1024;
@@ -64,7 +64,11 @@ impl Takes {
 async fn no_body(body: Body) -> Result<(), ApiError> {
     let refusal =
         || ApiError::invalid_value(FieldPath::BODY, "must be empty: the route takes none");
-    let bytes = to_bytes(body, LOOK).await.map_err(|_| refusal())?;
+    // A body that is left unread breaks the connection, and the caller may never read why.
+    let bytes = to_bytes(body, MAX_BODY).await.map_err(|_| refusal())?;
+    if bytes.len() > LOOK {
+        return Err(refusal());
+    }
     if bytes.trim_ascii().is_empty() {
         return Ok(());
     }

@@ -43,7 +43,7 @@ async fn around_gives_both_sides_and_goes_on() {
     assert_eq!(ids(&rest, "?around=2030-01-01T00:00:00Z&limit=4").await, ["m9", "m8"]);
     let filtered = ids(&rest, &format!("?around=m5&limit=4&senderId={MEMBER}")).await;
     assert_eq!(filtered, ["m9", "m7", "m5", "m3"]);
-    for bad in ["nothing", "2026-13-01", ""] {
+    for bad in ["nothing", "2026-13-01"] {
         let path = under(&format!("/backup/messages?around={bad}"));
         send(rest.get(&path)).await.refused(404, "not_found");
     }
