@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use chatkeep_core::bus::Bus;
@@ -14,6 +13,9 @@ use chatkeep_workers::StageName;
 use chatkeep_workers::replica::Replica;
 use metrics::gauge;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use serde_json::{Map, json};
+
+use crate::api::ApiError;
 
 /// A part that does not answer this fast is not ready.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -47,14 +49,11 @@ async fn readiness(State(ready): State<Ready>) -> Response {
     let (bus, store) = tokio::join!(bus, store);
     let state = |ok: bool| if ok { "ok" } else { "down" };
     let (bus, store) = (matches!(bus, Ok(Ok(()))), matches!(store, Ok(Ok(()))));
-    let status = if bus && store { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let problems = ready.health.problems();
-    let body = serde_json::json!({
-        "bus": state(bus),
-        "store": state(store),
-        "problems": problems,
-    });
-    (status, axum::Json(body)).into_response()
+    let mut parts = Map::new();
+    parts.insert("bus".to_owned(), state(bus).into());
+    parts.insert("store".to_owned(), state(store).into());
+    parts.insert("problems".to_owned(), json!(ready.health.problems()));
+    if bus && store { axum::Json(parts).into_response() } else { ApiError::Unavailable.with(parts) }
 }
 
 /// Starts collecting metrics in this process.

@@ -74,7 +74,9 @@ impl Serialize for Timestamp {
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| D::Error::custom("not an ISO 8601 time"))
+        Self::parse(&text).ok_or_else(|| {
+            D::Error::custom("must be an ISO 8601 time such as 2026-01-31T08:00:00Z")
+        })
     }
 }
 

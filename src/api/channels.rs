@@ -16,6 +16,7 @@ use super::auth::{Admin, Caller, ChannelAccess, Member, ReadMembers, WriteBackup
 use super::cursor::{Page, Window};
 use super::error::ApiError;
 use super::extract::{Body, Query, WholePaging};
+use super::field_path::FieldPath;
 use super::input;
 
 /// A hundred years.
@@ -93,7 +94,6 @@ struct Backup {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct BackupBody {
     /// IANA name of the zone in which the channel's days begin, such as `Asia/Taipei`.
-    #[serde(default, deserialize_with = "input::present")]
     #[schema(max_length = 64, nullable = false)]
     time_zone: Option<String>,
     /// Days after which messages and their files are removed; null keeps them. For the owner.
@@ -111,7 +111,7 @@ enum Retention {
 }
 
 fn days<'de, D: Deserializer<'de>>(value: D) -> Result<Retention, D::Error> {
-    input::whole(value).map(Retention::Days)
+    input::nullable_whole(value).map(Retention::Days)
 }
 
 pub(super) async fn list(
@@ -151,13 +151,13 @@ pub(super) async fn set_backup(
     Body(body): Body<BackupBody>,
 ) -> Result<Json<Detail>, ApiError> {
     if body.time_zone.as_deref().is_some_and(|zone| zone.parse::<chrono_tz::Tz>().is_err()) {
-        let why = "timeZone must be an IANA time zone, such as Asia/Taipei";
-        return Err(ApiError::invalid("timeZone", why));
+        let why = "must be an IANA time zone, such as Asia/Taipei";
+        return Err(ApiError::invalid_value(FieldPath::body("/timeZone"), why));
     }
     if let Retention::Days(days) = body.retention_days {
         if days.is_some_and(|days| !(1..=MOST_DAYS).contains(&days)) {
-            let why = "retentionDays must be null or a whole number from 1 to 36500";
-            return Err(ApiError::invalid("retentionDays", why));
+            let why = format_args!("must be null or a whole number from 1 to {MOST_DAYS}");
+            return Err(ApiError::invalid_value(FieldPath::body("/retentionDays"), why));
         }
         // It deletes, and that is the owner's.
         if access.role != Role::Owner {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::error::ApiError;
+use super::field_path::FieldPath;
 use super::route::{Describe, Output};
 
 /// U+0000 as it stands in JSON.
@@ -33,7 +34,7 @@ pub(super) fn encode<T: Serialize>(binding: &str, key: &T) -> Option<String> {
 
 /// Where a cursor goes on; 400 for one that is broken or was made for another list.
 pub(super) fn decode<T: DeserializeOwned>(binding: &str, text: &str) -> Result<T, ApiError> {
-    let bad = || ApiError::invalid("cursor", "cursor is not one that this list gave");
+    let bad = not_ours;
     let json = URL_SAFE_NO_PAD.decode(text).map_err(|_| bad())?;
     // Its texts are compared in the database, which holds no U+0000 and so gave none.
     if json.windows(NUL.len()).any(|part| part == NUL) {
@@ -41,6 +42,11 @@ pub(super) fn decode<T: DeserializeOwned>(binding: &str, text: &str) -> Result<T
     }
     let cursor: Cursor<T> = serde_json::from_slice(&json).map_err(|_| bad())?;
     if cursor.binding == binding { Ok(cursor.key) } else { Err(bad()) }
+}
+
+/// The refusal of a cursor that this list did not give.
+pub(super) fn not_ours() -> ApiError {
+    ApiError::invalid_value(FieldPath::parameter("cursor"), "is not one that this list gave")
 }
 
 /// The part of a list that a caller asked for: where it starts and how long it is.

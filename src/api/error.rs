@@ -4,28 +4,33 @@
 //! [`ApiError`]; the caller gets a fixed sentence. No error shows SQL, a path, a secret or a stack.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::sync::Arc;
 
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::assistant::limits;
 use chatkeep_core::store::{Fault, StoreError};
 use chatkeep_workers::assistant::CompileError;
 use serde::Serialize;
+use serde_json::{Map, Value};
 use tracing::error;
 use utoipa::ToSchema;
+
+use super::field_path::FieldPath;
 
 /// What went wrong, as the caller may know it.
 #[derive(Clone, Debug)]
 pub(crate) enum ApiError {
-    /// 400: a field, and what is wrong with it.
-    Invalid { field: Option<Cow<'static, str>>, why: String },
+    /// 400: the place of a value, and a sentence that says what is wrong with it. Without a place
+    /// only where it is not known which value it is.
+    Invalid { field: Option<FieldPath>, why: String },
     /// 401.
     InvalidKey,
     /// 403: the key's scopes do not cover the operation.
     InsufficientPermissions,
     /// 403: the same, of something that the request asks for in that field.
-    InsufficientFor { field: &'static str },
+    InsufficientFor { field: FieldPath },
     /// 403: not a member, role too low, no such channel. Which one is not told.
     PermissionDenied,
     /// 404.
@@ -46,6 +51,8 @@ pub(crate) enum ApiError {
     RateLimited { retry_after: u64 },
     /// Whatever one route alone refuses with.
     Refused { status: StatusCode, code: &'static str, error: &'static str },
+    /// The same with a sentence that is made of what there is.
+    Explained { status: StatusCode, code: &'static str, error: String },
     /// 400: the rules of a channel would hold that many bytes.
     RulesTooLarge { bytes: i64 },
     /// 500.
@@ -61,6 +68,8 @@ pub(super) struct ErrorBody {
     pub(super) code: &'static str,
     pub(super) field: Option<Cow<'static, str>>,
     pub(super) retry_after: Option<u64>,
+    /// Members of one answer's own.
+    pub(super) more: Map<String, Value>,
 }
 
 /// Every error's body.
@@ -72,7 +81,9 @@ pub(super) struct ErrorView<'a> {
     pub(super) error: &'a str,
     /// What went wrong, for programs; it does not change.
     pub(super) code: &'a str,
-    /// The field that is wrong.
+    /// The place of the value that is wrong, missing or not known: in a body its JSON Pointer, such
+    /// as `/assistant/qa/mode` or `/keywords/0` (empty for the body as a whole), else the name of
+    /// the parameter or the header.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(super) field: Option<&'a str>,
@@ -87,7 +98,7 @@ pub(super) struct ErrorView<'a> {
 /// What a status means here, for the documentation.
 pub(super) fn sentence(status: StatusCode) -> &'static str {
     match status.as_u16() {
-        400 => "A value is not acceptable: which field, and why",
+        400 => "A value is not acceptable: `field` says which, `error` why",
         401 => "Invalid or missing API key",
         403 => "Insufficient permissions, or permission denied",
         404 => "Not found",
@@ -105,9 +116,15 @@ pub(super) fn sentence(status: StatusCode) -> &'static str {
 }
 
 impl ApiError {
-    /// A value that is not acceptable.
-    pub(crate) fn invalid(field: impl Into<Cow<'static, str>>, why: impl Into<String>) -> Self {
-        Self::Invalid { field: Some(field.into()), why: why.into() }
+    /// A value that is not acceptable, with a whole sentence.
+    pub(crate) fn invalid(field: FieldPath, why: impl Into<String>) -> Self {
+        Self::Invalid { field: Some(field), why: why.into() }
+    }
+
+    /// The same with a sentence about the place: `must be …`, `is longer than …`.
+    pub(crate) fn invalid_value(field: FieldPath, why: impl Display) -> Self {
+        let why = format!("{field} {why}");
+        Self::invalid(field, why)
     }
 
     /// The request is being answered already.
@@ -135,6 +152,9 @@ impl ApiError {
                 return (StatusCode::BAD_REQUEST, "rules_too_large", why.into());
             }
             Self::Refused { status, code, error } => (*status, *code, *error),
+            Self::Explained { status, code, error } => {
+                return (*status, code, error.clone().into());
+            }
             Self::Conflict(why) => (StatusCode::CONFLICT, "conflict", *why),
             other => other.fixed(),
         };
@@ -186,18 +206,52 @@ impl ApiError {
     }
 }
 
-impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
+impl ApiError {
+    /// The status, and what its body says.
+    pub(super) fn into_body(self) -> (StatusCode, ErrorBody) {
         let (status, code, error) = self.parts();
         let (field, retry_after) = match self {
-            Self::Invalid { field, .. } => (field, None),
-            Self::InsufficientFor { field } => (Some(field.into()), None),
+            Self::Invalid { field, .. } => (field.map(|field| field.text()), None),
+            Self::InsufficientFor { field } => (Some(field.text()), None),
+            Self::RulesTooLarge { .. } => (Some(FieldPath::BODY.text()), None),
             Self::RateLimited { retry_after } => (None, Some(retry_after)),
             _ => (None, None),
         };
+        (status, ErrorBody { error, code, field, retry_after, more: Map::new() })
+    }
+
+    /// The answer, whose body has these members, too.
+    pub(crate) fn with(self, more: Map<String, Value>) -> Response {
+        let (status, body) = self.into_body();
         let mut response = status.into_response();
-        response.extensions_mut().insert(ErrorBody { error, code, field, retry_after });
+        if let Some(seconds) = body.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        response.extensions_mut().insert(ErrorBody { more, ..body });
         response
+    }
+
+    /// What stands for a status that something beneath the routes answered: axum, hyper, a library.
+    pub(super) const fn of_status(status: StatusCode) -> Self {
+        match status {
+            StatusCode::NOT_FOUND => Self::NotFound,
+            StatusCode::METHOD_NOT_ALLOWED => Self::MethodNotAllowed,
+            StatusCode::PAYLOAD_TOO_LARGE => Self::TooLarge,
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => Self::UnsupportedMediaType,
+            StatusCode::SERVICE_UNAVAILABLE => Self::Unavailable,
+            status if status.as_u16() >= 500 => {
+                Self::Refused { status, code: "internal", error: "Internal server error" }
+            }
+            status => {
+                Self::Refused { status, code: "invalid_request", error: "The request is not valid" }
+            }
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        self.with(Map::new())
     }
 }
 

@@ -21,6 +21,7 @@ use utoipa::openapi::path::{ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use super::error::ApiError;
+use super::field_path::FieldPath;
 use super::idempotency::ReplayNote;
 use super::large::{self, Turn};
 use super::route::{Describe, Input, Output};
@@ -204,7 +205,10 @@ fn versions(headers: &HeaderMap) -> Result<Option<Vec<i64>>, ApiError> {
         return Ok(None);
     }
     if !given.iter().all(|tag| is_tag(tag)) {
-        return Err(ApiError::invalid("If-Match", "If-Match is neither * nor a list of ETags"));
+        return Err(ApiError::invalid_value(
+            FieldPath::header("If-Match"),
+            "must be * or a list of ETags in their quotes",
+        ));
     }
     Ok(Some(given.into_iter().filter_map(version_of).collect()))
 }

@@ -1,4 +1,5 @@
-//! Extractors that refuse bad input with a clear 400: JSON bodies, query strings, paths.
+//! Extractors that refuse bad input with a clear 400: JSON bodies, query strings, paths. A route
+//! whose handler has none for the body, or the query, takes none: see [`super::route`].
 
 use std::borrow::Cow;
 
@@ -8,13 +9,14 @@ use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
-use url::form_urlencoded;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
+use super::decode;
 use super::error::ApiError;
+use super::field_path::FieldPath;
 use super::route::{Describe, Input};
 use crate::heavy::{CALLERS, LIGHT};
 
@@ -38,42 +40,17 @@ impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for Bo
             .await
             .map_err(|rejection| unread(&rejection))?;
         if bytes.len() <= LIGHT {
-            return Ok(Self(parsed(&bytes)?));
+            return Ok(Self(decode::body(&bytes)?));
         }
-        Ok(Self(CALLERS.run(move || parsed(&bytes)).await?))
+        Ok(Self(CALLERS.run(move || decode::body(&bytes)).await?))
     }
-}
-
-/// Reads a body.
-fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
-    // Every body is an object; a list would be read as one, its values in the fields' order.
-    if bytes.trim_ascii_start().first() == Some(&b'[') {
-        let why = "The body is not valid: it is a list, not an object".to_owned();
-        return Err(ApiError::Invalid { field: None, why });
-    }
-    let mut json = serde_json::Deserializer::from_slice(bytes);
-    let body =
-        serde_path_to_error::deserialize(&mut json).map_err(|error| refusal("The body", &error))?;
-    json.end().map_err(|_| ApiError::Invalid {
-        field: None,
-        why: "The body is not valid: more follows after the JSON value".to_owned(),
-    })?;
-    Ok(body)
 }
 
 fn unread(rejection: &BytesRejection) -> ApiError {
     if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
         return ApiError::TooLarge;
     }
-    ApiError::Invalid { field: None, why: "The body could not be read".to_owned() }
-}
-
-/// Says which field is wrong and why.
-fn refusal<E: std::fmt::Display>(part: &str, error: &serde_path_to_error::Error<E>) -> ApiError {
-    let path = error.path().to_string();
-    let (field, what) =
-        if path == "." { (None, part.to_owned()) } else { (Some(Cow::Owned(path.clone())), path) };
-    ApiError::Invalid { field, why: format!("{what} is not valid: {}", error.inner()) }
+    ApiError::invalid_value(FieldPath::BODY, "could not be read")
 }
 
 impl<T: ToSchema> Input for Body<T> {
@@ -88,38 +65,21 @@ impl<T: ToSchema> Input for Body<T> {
 }
 
 /// A query string of exactly the form `T`.
-pub(super) struct Query<T>(pub(super) T);
+pub(crate) struct Query<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let query = parts.uri.query().unwrap_or_default();
-        if query.contains("%00") {
-            return Err(holds_nul(query));
-        }
-        let pairs = form_urlencoded::parse(query.as_bytes());
-        let pairs = serde_urlencoded::Deserializer::new(pairs);
-        serde_path_to_error::deserialize(pairs)
-            .map(Self)
-            .map_err(|error| refusal("The query", &error))
+        decode::query(parts.uri.query().unwrap_or_default()).map(Self)
     }
-}
-
-/// Says which parameter holds U+0000, which no database keeps.
-fn holds_nul(query: &str) -> ApiError {
-    let mut pairs = form_urlencoded::parse(query.as_bytes());
-    let found = pairs.find(|(_, value)| value.contains('\0')).map(|(name, _)| name.into_owned());
-    let field = found.filter(|name| !name.contains('\0'));
-    let what = field.as_deref().unwrap_or("The query");
-    let why = format!("{what} is not valid: it holds U+0000");
-    ApiError::Invalid { field: field.map(Cow::Owned), why }
 }
 
 impl<T: IntoParams> Input for Query<T> {
     fn describe(route: &mut Describe) {
+        route.query = true;
         let parameters = T::into_params(|| Some(ParameterIn::Query));
-        route.parameters.extend(parameters.into_iter().map(never_null).map(without_nul));
+        route.parameters.extend(parameters.into_iter().map(never_null).map(filled));
         route.refuses(&[StatusCode::BAD_REQUEST]);
     }
 }
@@ -152,13 +112,14 @@ fn never_null(mut parameter: Parameter) -> Parameter {
     parameter
 }
 
-/// No text in a query holds U+0000, which no database keeps.
-fn without_nul(mut parameter: Parameter) -> Parameter {
+/// No text in a query is empty, or holds U+0000, which no database keeps.
+fn filled(mut parameter: Parameter) -> Parameter {
     if let Some(RefOr::T(Schema::Object(object))) = &mut parameter.schema
         && object.schema_type == SchemaType::Type(Type::String)
         && (object.format.is_none() && object.enum_values.is_none() && object.pattern.is_none())
     {
-        object.pattern = Some(r"^[^\u0000]*$".to_owned());
+        object.pattern = Some(r"^[^\u0000]+$".to_owned());
+        object.min_length = object.min_length.or(Some(1));
     }
     parameter
 }
@@ -202,7 +163,7 @@ impl<'de> Deserialize<'de> for Limit {
         let text = Cow::<str>::deserialize(value)?;
         match text.parse() {
             Ok(limit) if (1..=LIMIT.1).contains(&limit) => Ok(Self(limit)),
-            _ => Err(serde::de::Error::custom("limit must be a whole number from 1 to 100")),
+            _ => Err(serde::de::Error::custom("must be a whole number from 1 to 100")),
         }
     }
 }

@@ -29,6 +29,7 @@ use tracing::warn;
 use super::auth::{Caller, Credential, bearer};
 use super::error::ApiError;
 use super::etag;
+use super::field_path::FieldPath;
 use super::route::Input;
 use super::{Api, MAX_BODY, random};
 
@@ -78,8 +79,8 @@ pub(super) async fn layer(State(api): State<Api>, request: Request, next: Next) 
     let key = request.headers().get(&KEY).and_then(valid);
     match (key, caller) {
         (None, _) => {
-            let why = "Idempotency-Key is 1 to 255 printable ASCII characters";
-            ApiError::invalid("Idempotency-Key", why).into_response()
+            let why = "must be 1 to 255 printable ASCII characters";
+            ApiError::invalid_value(FieldPath::header("Idempotency-Key"), why).into_response()
         }
         // Whoever is not known is refused anyway.
         (Some(_), None) => next.run(request).await,

@@ -1,4 +1,4 @@
-//! Checks of what callers write (contract section 1, "Limits").
+//! Checks of what callers write: the limits of texts, keywords and ids.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,9 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
+use super::decode::nullable;
 use super::error::ApiError;
+use super::field_path::FieldPath;
 
 /// Characters of a channel's id that a caller names, at most.
 const CHANNEL: usize = 100;
@@ -26,84 +28,108 @@ pub(super) struct ChannelName(#[expect(dead_code, reason = "only its form is use
 /// Bytes that may become one character in NFC: of four characters before, with four bytes each.
 const MOST_BYTES: usize = 16;
 
-/// Reads a whole number. In JSON, `3.0` is one too, as JSON Schema says.
+/// A whole number. In JSON, `3.0` is one too, as JSON Schema says.
+struct Whole(u32);
+
+impl<'de> Deserialize<'de> for Whole {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        let wrong = |_| D::Error::custom("must be a whole number from 0");
+        let number = serde_json::Number::deserialize(value).map_err(wrong)?;
+        // Written without the fraction of zeros; one that is no zeros stays and is refused.
+        let text = number.to_string();
+        let whole = text.strip_suffix(".0").unwrap_or(&text).parse();
+        whole.map(Self).map_err(|_| D::Error::custom("must be a whole number from 0"))
+    }
+}
+
+/// Reads a [`Whole`] number.
 pub(crate) fn whole<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u32>, D::Error> {
-    let Some(number) = Option::<serde_json::Number>::deserialize(value)? else {
-        return Ok(None);
-    };
-    // Written without the fraction of zeros; one that is no zeros stays and is refused.
-    let text = number.to_string();
-    let whole = text.strip_suffix(".0").unwrap_or(&text).parse();
-    whole.map(Some).map_err(|_| D::Error::custom("not a whole number from 0"))
+    Option::<Whole>::deserialize(value).map(|number| number.map(|Whole(number)| number))
 }
 
-/// Reads what may be absent and must not be null.
-pub(super) fn present<'de, T, D>(value: D) -> Result<Option<T>, D::Error>
-where
-    T: Deserialize<'de>,
-    D: Deserializer<'de>,
-{
-    T::deserialize(value).map(Some)
+/// The same of one that may be null.
+pub(super) fn nullable_whole<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u32>, D::Error> {
+    nullable::<Whole, D>(value).map(|number| number.map(|Whole(number)| number))
 }
 
-/// Checks a text's length in characters (Unicode scalar values after NFC, contract section 1),
-/// after taking U+0000 out, which no database keeps.
+/// Checks a text's length in characters (Unicode scalar values after NFC), after taking U+0000 out,
+/// which no database keeps.
 pub(super) fn text(
-    field: &'static str,
+    field: FieldPath,
     given: String,
     min: usize,
     max: usize,
 ) -> Result<String, ApiError> {
     let given = if given.contains('\0') { given.replace('\0', "") } else { given };
+    let too_long =
+        |field| ApiError::invalid_value(field, format_args!("is longer than {max} characters"));
     // Far too much is not normalized first.
     if given.len() > max.saturating_mul(MOST_BYTES) {
-        return Err(ApiError::invalid(field, format!("{field} is longer than {max} characters")));
+        return Err(too_long(field));
     }
     let length = ComposingNormalizerBorrowed::new_nfc().normalize(&given).chars().count();
     if length > max {
-        return Err(ApiError::invalid(field, format!("{field} is longer than {max} characters")));
+        return Err(too_long(field));
     }
     if length < min || (min > 0 && given.trim().is_empty()) {
-        return Err(ApiError::invalid(field, format!("{field} must not be empty")));
+        return Err(ApiError::invalid_value(field, "must not be empty"));
     }
     Ok(given)
 }
 
-/// Checks a channel's id: at most 100 characters, and such as a platform could give.
-pub(super) fn channel_id(field: &'static str, given: String) -> Result<ChannelId, ApiError> {
+/// Checks the ids of channels that a caller names: at most `max`, each of at most 100 characters and
+/// such as a platform could give.
+pub(super) fn channel_ids(
+    field: &FieldPath,
+    given: Vec<String>,
+    max: usize,
+) -> Result<Vec<ChannelId>, ApiError> {
+    if given.len() > max {
+        let why = format_args!("holds more than {max} channels");
+        return Err(ApiError::invalid_value(field.clone(), why));
+    }
+    let each = given.into_iter().enumerate();
+    each.map(|(index, id)| channel_id(field.clone().item(index), id)).collect()
+}
+
+fn channel_id(field: FieldPath, given: String) -> Result<ChannelId, ApiError> {
     if given.chars().count() > CHANNEL {
-        let why = format!("{field} holds an id that is longer than {CHANNEL} characters");
-        return Err(ApiError::invalid(field, why));
+        let why = format_args!("is longer than {CHANNEL} characters");
+        return Err(ApiError::invalid_value(field, why));
     }
     if given.chars().any(char::is_whitespace) {
-        return Err(ApiError::invalid(field, format!("{field} holds an id with white space")));
+        return Err(ApiError::invalid_value(field, "holds white space, which no id has"));
     }
     let id = UntrustedId::new(given).checked();
-    id.map_err(|why| ApiError::invalid(field, format!("{field} holds what is no id: {why}")))
+    id.map_err(|why| ApiError::invalid_value(field, format_args!("is no id: {why}")))
 }
 
 /// Checks keywords: how many, how long, none empty; duplicates collapse. However many are given, no
 /// more work is done than for as many as may be.
 pub(super) fn keywords(
-    field: &'static str,
+    field: FieldPath,
     given: Vec<String>,
     min: usize,
     max: usize,
 ) -> Result<Vec<String>, ApiError> {
     if given.len() > max {
-        return Err(ApiError::invalid(field, format!("{field} holds at most {max} keywords")));
+        return Err(ApiError::invalid_value(field, format_args!("holds more than {max} keywords")));
     }
     let mut seen = HashSet::with_capacity(given.len());
     let mut kept: Vec<String> = Vec::with_capacity(given.len());
-    for keyword in given {
-        let keyword = text(field, keyword, 1, chatkeep_core::assistant::limits::KEYWORD)?;
+    for (index, keyword) in given.into_iter().enumerate() {
+        let most = chatkeep_core::assistant::limits::KEYWORD;
+        let keyword = text(field.clone().item(index), keyword, 1, most)?;
         let keyword = keyword.trim();
         if seen.insert(keyword.to_owned()) {
             kept.push(keyword.to_owned());
         }
     }
     if kept.len() < min {
-        return Err(ApiError::invalid(field, format!("{field} needs at least {min} keyword")));
+        return Err(ApiError::invalid_value(
+            field,
+            format_args!("must hold at least {min} keyword"),
+        ));
     }
     Ok(kept)
 }
@@ -112,6 +138,9 @@ pub(super) fn keywords(
 mod tests {
     use super::*;
 
+    const KEYWORDS: FieldPath = FieldPath::body("/keywords");
+    const TEXT: FieldPath = FieldPath::body("/text");
+
     fn many(count: usize) -> Vec<String> {
         (0..count).map(|n| format!("word {n}")).collect()
     }
@@ -119,10 +148,16 @@ mod tests {
     #[test]
     fn duplicates_collapse_and_limits_hold() {
         let given = ["a", "b ", "a", " b"].map(str::to_owned).to_vec();
-        assert_eq!(keywords("keywords", given, 1, 50).unwrap(), ["a", "b"]);
-        assert_eq!(keywords("keywords", many(50), 1, 50).unwrap().len(), 50);
-        assert!(keywords("keywords", many(51), 1, 50).is_err());
-        assert!(keywords("keywords", Vec::new(), 1, 50).is_err());
+        assert_eq!(keywords(KEYWORDS, given, 1, 50).unwrap(), ["a", "b"]);
+        assert_eq!(keywords(KEYWORDS, many(50), 1, 50).unwrap().len(), 50);
+        assert!(keywords(KEYWORDS, many(51), 1, 50).is_err());
+        assert!(keywords(KEYWORDS, Vec::new(), 1, 50).is_err());
+        let given = ["a", " "].map(str::to_owned).to_vec();
+        let ApiError::Invalid { field, why } = keywords(KEYWORDS, given, 1, 50).unwrap_err() else {
+            panic!("refused otherwise");
+        };
+        assert_eq!(field, Some(KEYWORDS.item(1)));
+        assert_eq!(why, "keywords[1] must not be empty");
     }
 
     #[test]
@@ -130,20 +165,20 @@ mod tests {
         // The first one alone would be refused, too, and for another reason.
         let mut given = many(100_000);
         given[0] = "x".repeat(101);
-        let ApiError::Invalid { why, .. } = keywords("keywords", given, 1, 50).unwrap_err() else {
+        let ApiError::Invalid { why, .. } = keywords(KEYWORDS, given, 1, 50).unwrap_err() else {
             panic!("refused otherwise");
         };
-        assert_eq!(why, "keywords holds at most 50 keywords");
+        assert_eq!(why, "keywords holds more than 50 keywords");
     }
 
     #[test]
     fn characters_count_as_they_are_composed() {
         // Four characters become one.
         let composed = "\u{3b1}\u{313}\u{300}\u{345}";
-        assert!(text("text", composed.repeat(10), 1, 10).is_ok());
-        assert!(text("text", composed.repeat(11), 1, 10).is_err());
-        assert!(text("text", "\u{1f600}".repeat(10), 1, 10).is_ok());
-        assert!(text("text", "x".repeat(1_000_000), 1, 10).is_err());
-        assert_eq!(text("text", "\0".repeat(1_000) + "x", 1, 1).unwrap(), "x");
+        assert!(text(TEXT, composed.repeat(10), 1, 10).is_ok());
+        assert!(text(TEXT, composed.repeat(11), 1, 10).is_err());
+        assert!(text(TEXT, "\u{1f600}".repeat(10), 1, 10).is_ok());
+        assert!(text(TEXT, "x".repeat(1_000_000), 1, 10).is_err());
+        assert_eq!(text(TEXT, "\0".repeat(1_000) + "x", 1, 1).unwrap(), "x");
     }
 }

@@ -16,8 +16,10 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::auth::{Caller, ManageKeys, Scoped};
 use super::cursor::{Page, Window};
+use super::decode::nullable;
 use super::error::ApiError;
 use super::extract::{Body, Paging, Path, Query};
+use super::field_path::FieldPath;
 use super::route::{Describe, Output};
 use super::subscriptions::Success;
 use super::{Api, input, random};
@@ -28,6 +30,8 @@ const NAME: usize = 100;
 const PAGE: u32 = 500;
 /// Channels that one key may be bound to, at most.
 const CHANNELS: usize = 1_000;
+/// Where they stand in a body.
+const CHANNEL_IDS: FieldPath = FieldPath::body("/channelIds");
 /// A rotated key works this long unless the caller says otherwise.
 const OVERLAP: Duration = Duration::from_hours(24);
 /// And at most this long, in seconds: 30 days.
@@ -98,11 +102,14 @@ pub(super) struct KeyBody {
     #[schema(min_items = 1, max_items = 8)]
     scopes: Vec<Scope>,
     /// Only these channels; all when absent or null.
+    #[serde(default, deserialize_with = "nullable")]
     #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
     channel_ids: Option<Vec<String>>,
-    /// Nothing sent before this can be read with it.
+    /// Nothing sent before this can be read with it; everything when absent or null.
+    #[serde(default, deserialize_with = "nullable")]
     not_before: Option<Timestamp>,
     /// In the future; never when absent or null.
+    #[serde(default, deserialize_with = "nullable")]
     expires_at: Option<Timestamp>,
 }
 
@@ -112,7 +119,7 @@ pub(super) struct KeyBody {
 pub(super) struct RotateBody {
     /// Seconds for which the old key works on; a day when absent.
     #[serde(default, deserialize_with = "input::whole")]
-    #[schema(minimum = 0, maximum = 2_592_000)]
+    #[schema(minimum = 0, maximum = 2_592_000, nullable = false)]
     overlap_seconds: Option<u32>,
 }
 
@@ -172,8 +179,8 @@ pub(super) async fn rotate(
 ) -> Result<Made, ApiError> {
     let seconds = body.overlap_seconds.map_or(OVERLAP.as_secs(), u64::from);
     if seconds > MAX_OVERLAP {
-        let why = format!("overlapSeconds is at most {MAX_OVERLAP}");
-        return Err(ApiError::invalid("overlapSeconds", why));
+        let why = format_args!("must be at most {MAX_OVERLAP}");
+        return Err(ApiError::invalid_value(FieldPath::body("/overlapSeconds"), why));
     }
     let known = api.key_of(&access.caller, &path.key).await?;
     // A bounded caller does not learn which keys there are beyond its bounds.
@@ -247,12 +254,10 @@ struct Wanted {
 impl KeyBody {
     /// A key never reaches further than the caller who makes it.
     fn checked(self, caller: &Caller, now: Timestamp) -> Result<Wanted, ApiError> {
-        let name = input::text("name", self.name, 1, NAME)?;
+        let name = input::text(FieldPath::body("/name"), self.name, 1, NAME)?;
         if !(1..=Scope::ALL.len()).contains(&self.scopes.len()) {
-            return Err(ApiError::invalid(
-                "scopes",
-                "scopes holds at least one scope, and each once",
-            ));
+            let why = "must hold at least one scope, and each once";
+            return Err(ApiError::invalid_value(FieldPath::body("/scopes"), why));
         }
         let mut scopes = Vec::new();
         for scope in self.scopes {
@@ -263,27 +268,24 @@ impl KeyBody {
         if !scopes.iter().all(|scope| caller.bounds.has(*scope)) {
             return Err(ApiError::InsufficientPermissions);
         }
-        let channels = self.channel_ids.map(channels_of).transpose()?;
+        let ids = self.channel_ids;
+        let channels =
+            ids.map(|ids| input::channel_ids(&CHANNEL_IDS, ids, CHANNELS)).transpose()?;
         let channels = match (channels, caller.channels()) {
             (None, own) => own.map(<[_]>::to_vec),
             (Some(asked), _) if caller.sees_all(&asked) => Some(asked),
             (Some(_), _) => return Err(ApiError::InsufficientPermissions),
         };
         if self.expires_at.is_some_and(|at| at <= now) {
-            return Err(ApiError::invalid("expiresAt", "expiresAt must be in the future"));
+            return Err(ApiError::invalid_value(
+                FieldPath::body("/expiresAt"),
+                "must be in the future",
+            ));
         }
         let not_before = self.not_before.max(caller.not_before());
         let ends = self.expires_at.into_iter().chain(caller.bounds.expires_at).min();
         Ok(Wanted { name, scopes, channels, not_before, expires_at: ends })
     }
-}
-
-fn channels_of(ids: Vec<String>) -> Result<Vec<ChannelId>, ApiError> {
-    if ids.len() > CHANNELS {
-        let why = format!("channelIds holds at most {CHANNELS} channels");
-        return Err(ApiError::invalid("channelIds", why));
-    }
-    ids.into_iter().map(|id| input::channel_id("channelIds", id)).collect()
 }
 
 impl MadeKey {

@@ -10,13 +10,15 @@ use chatkeep_core::message::MessageType;
 use chatkeep_core::store::{Gap, MessageFilter, Order, StoredMessage};
 use chatkeep_core::time::Timestamp;
 use chrono::{Days, NaiveDate, TimeZone as _};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::auth::{ChannelAccess, Member, ReadMessages};
 use super::cursor::Page;
 use super::error::ApiError;
 use super::extract::{Limit, Path, Query};
+use super::field_path::FieldPath;
 use super::route::{Describe, Output};
 use super::{Api, cursor};
 use crate::view::{GapView, MessageView};
@@ -53,6 +55,7 @@ pub(crate) struct ListQuery {
     #[param(inline)]
     pub(crate) order: OrderParam,
     /// Only messages of that day in the channel's time zone.
+    #[serde(default, deserialize_with = "day")]
     #[param(value_type = Option<String>, format = Date)]
     pub(crate) date: Option<NaiveDate>,
     /// Not sent before this.
@@ -159,7 +162,7 @@ impl Api {
     ) -> Result<(Timestamp, Timestamp), ApiError> {
         let channel = self.store.channel(channel).await?.ok_or(ApiError::PermissionDenied)?;
         let zone: chrono_tz::Tz = channel.time_zone.parse().unwrap_or(chrono_tz::UTC);
-        let wrong = || ApiError::invalid("date", "date is out of range");
+        let wrong = || ApiError::invalid_value(FieldPath::parameter("date"), "is out of range");
         let next = date.checked_add_days(Days::new(1)).ok_or_else(wrong)?;
         Ok((midnight(zone, date).ok_or_else(wrong)?, midnight(zone, next).ok_or_else(wrong)?))
     }
@@ -233,6 +236,13 @@ impl Output for Found {
         Page::<MessageList>::describe(route);
         route.refuses(&[StatusCode::NOT_FOUND]);
     }
+}
+
+/// Reads a day of the calendar.
+fn day<'de, D: Deserializer<'de>>(value: D) -> Result<Option<NaiveDate>, D::Error> {
+    let text = Option::<String>::deserialize(value)?;
+    let day = text.map(|text| text.parse()).transpose();
+    day.map_err(|_| D::Error::custom("must be a day such as 2026-01-31"))
 }
 
 /// The first moment of a day; where clocks skip midnight, the first one there is.

@@ -11,6 +11,7 @@ mod backup;
 pub(crate) mod channels;
 mod complete;
 mod cursor;
+pub(crate) mod decode;
 mod deprecation;
 mod docs;
 mod error;
@@ -18,6 +19,7 @@ mod etag;
 mod events;
 mod export;
 pub(crate) mod extract;
+mod field_path;
 mod idempotency;
 pub(crate) mod input;
 mod jobs;
@@ -54,8 +56,10 @@ use tower_http::compression::predicate::{NotForContentType, Predicate as _, Size
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 pub(crate) use error::ApiError;
+pub(crate) use field_path::FieldPath;
 pub(crate) use large::LargeAnswers;
 pub use random::{api_key, key_id};
+pub(crate) use respond::{RequestId, takes_json, whole};
 pub use route::{Need, RouteInfo, Tag};
 
 use crate::finder::Finder;
@@ -132,9 +136,7 @@ pub(crate) fn router(api: Api, origins: &[String]) -> Router {
         .merge(docs)
         .layer(from_fn(etag::layer))
         .layer(from_fn_with_state(large, large::layer))
-        .layer(compression())
-        .layer(from_fn(respond::catch_panics))
-        .layer(from_fn(respond::finish));
+        .layer(compression());
     match cors(origins) {
         Some(cors) => whole.layer(cors),
         None => whole,
@@ -208,8 +210,9 @@ async fn not_found() -> ApiError {
 /// An unknown route, or an unknown version of the API.
 async fn unknown(uri: axum::http::Uri) -> ApiError {
     let first = uri.path().trim_start_matches('/').split('/').next().unwrap_or_default();
-    let version = first.strip_prefix('v').is_some_and(|number| {
-        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-    });
+    let version = first != "v1"
+        && first.strip_prefix('v').is_some_and(|number| {
+            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        });
     if version { ApiError::UnknownVersion } else { ApiError::NotFound }
 }

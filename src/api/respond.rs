@@ -3,11 +3,14 @@
 
 use std::panic::AssertUnwindSafe;
 
+use axum::Router;
 use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
-use axum::middleware::Next;
+use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt as _;
+use serde::Serialize;
+use serde_json::{Map, Value};
 use tracing::{Instrument as _, error, info_span};
 use url::form_urlencoded;
 
@@ -31,9 +34,29 @@ const SAFETY: [(&str, &str); 5] = [
     ("cache-control", "private, no-cache"),
 ];
 
+/// The body of an error with the members that it alone has.
+#[derive(Serialize)]
+struct WholeError<'a> {
+    #[serde(flatten)]
+    view: ErrorView<'a>,
+    #[serde(flatten)]
+    more: &'a Map<String, Value>,
+}
+
+/// The id of a request, for whoever writes errors in a form of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestId(pub(crate) String);
+
+/// Has every answer of `router` carry the headers, and every error be in the one form: of routes,
+/// of unknown paths, of wrong methods, of whatever refuses beneath them. It goes around everything
+/// that a listener serves, so that no surface can be without it.
+pub(crate) fn whole(router: Router) -> Router {
+    router.layer(from_fn(catch_panics)).layer(from_fn(finish))
+}
+
 /// Adds the headers and writes the body of errors. HEAD is answered as GET; the server tells the
 /// length of the body and leaves it out, so that both tell the same.
-pub(super) async fn finish(mut request: Request, next: Next) -> Response {
+async fn finish(mut request: Request, next: Next) -> Response {
     let id = request_id(request.headers());
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let span = info_span!("request", id = %id, %method, path = uri.path());
@@ -42,8 +65,10 @@ pub(super) async fn finish(mut request: Request, next: Next) -> Response {
         // Only GET has ranges.
         request.headers_mut().remove(header::RANGE);
     }
+    request.extensions_mut().insert(RequestId(id.clone()));
     let mut response = next.run(request).instrument(span).await;
-    if let Some(body) = response.extensions_mut().remove::<ErrorBody>() {
+    let body = response.extensions_mut().remove::<ErrorBody>();
+    if let Some(body) = body.or_else(|| bare_error(&response)) {
         response = error_response(&response, &body, &id);
     }
     if let Some(cursor::Next(cursor)) = response.extensions_mut().remove::<cursor::Next>() {
@@ -88,16 +113,21 @@ pub(super) async fn negotiate(request: Request, next: Next) -> Response {
     .into_response()
 }
 
-fn takes_json(headers: &HeaderMap) -> bool {
-    let mut given = headers
-        .get_all(header::ACCEPT)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .map(|range| range.split(';').next().unwrap_or_default().trim())
-        .peekable();
+/// Whether a caller takes JSON: they say so, or do not say what they take. A type with the weight 0
+/// is one that they do not take.
+pub(crate) fn takes_json(headers: &HeaderMap) -> bool {
+    let given = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut given = given.flat_map(|value| value.split(',')).map(str::trim).peekable();
     given.peek().is_none()
-        || given.any(|kind| matches!(kind, "*/*" | "application/*" | "application/json" | ""))
+        || given.any(|range| {
+            let mut parts = range.split(';').map(|part| part.trim().to_ascii_lowercase());
+            let kind = parts.next().unwrap_or_default();
+            let refused = parts.any(|part| {
+                let weight = part.strip_prefix("q=").and_then(|weight| weight.parse::<f32>().ok());
+                weight.is_some_and(|weight| weight <= 0.0)
+            });
+            !refused && matches!(&*kind, "*/*" | "application/*" | "application/json" | "")
+        })
 }
 
 /// A handler that panics is a bug of ours: the caller gets a plain 500, the process lives on.
@@ -120,6 +150,17 @@ fn request_id(headers: &HeaderMap) -> String {
     }
 }
 
+/// The body of an error that says nothing in a form of its own: what axum, hyper or a library
+/// refused. JSON has its form already, by a protocol that says which, and so has a page for people.
+fn bare_error(response: &Response) -> Option<ErrorBody> {
+    let status = response.status();
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let has_form = ["application/json", "text/html"].iter().any(|form| kind.starts_with(form));
+    let is_error = status.is_client_error() || status.is_server_error();
+    (is_error && !has_form).then(|| ApiError::of_status(status).into_body().1)
+}
+
 fn error_response(bare: &Response, body: &ErrorBody, request_id: &str) -> Response {
     let (status, mut headers) = (bare.status(), bare.headers().clone());
     let view = ErrorView {
@@ -139,11 +180,11 @@ fn error_response(bare: &Response, body: &ErrorBody, request_id: &str) -> Respon
         }
         _ => {}
     }
-    if let Some(seconds) = body.retry_after {
-        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    for name in [header::CONTENT_LENGTH, header::CONTENT_TYPE, header::CONTENT_ENCODING] {
+        headers.remove(name);
     }
-    headers.remove(header::CONTENT_LENGTH);
-    let mut response = (status, axum::Json(view)).into_response();
+    let body = WholeError { view, more: &body.more };
+    let mut response = (status, axum::Json(body)).into_response();
     response.headers_mut().extend(headers);
     response
 }

@@ -14,6 +14,7 @@ use super::auth::{Caller, ChannelAccess, Member, ReadMessages, Scoped};
 use super::cursor::Page;
 use super::error::ApiError;
 use super::extract::{Limit, Query};
+use super::field_path::FieldPath;
 use super::{Api, cursor};
 use crate::finder::{Asked, Find, FindError, FoundMessage, Highlight, Sort};
 use crate::view::MessageView;
@@ -205,7 +206,10 @@ impl SearchQuery {
     fn checked(&self) -> Result<(), ApiError> {
         let length = self.q.chars().count();
         if self.q.trim().is_empty() || length > MAX_QUERY {
-            return Err(ApiError::invalid("q", format!("q is 1 to {MAX_QUERY} characters")));
+            return Err(ApiError::invalid_value(
+                FieldPath::parameter("q"),
+                format_args!("must be 1 to {MAX_QUERY} characters long"),
+            ));
         }
         Ok(())
     }
@@ -281,8 +285,8 @@ impl From<FoundMessage> for HitView {
 impl From<FindError> for ApiError {
     fn from(cause: FindError) -> Self {
         match cause {
-            FindError::Query(why) => Self::invalid("q", why),
-            FindError::Cursor => Self::invalid("cursor", "cursor is not one that this list gave"),
+            FindError::Query(why) => Self::invalid(FieldPath::parameter("q"), why),
+            FindError::Cursor => cursor::not_ours(),
             FindError::Unavailable(why) => {
                 error!(error = why, "search is unavailable");
                 Self::Unavailable

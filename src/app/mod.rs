@@ -160,7 +160,7 @@ impl App {
         self.look_after_consumers(&tasks, &stop).await?;
         self.start_search(&tasks, &stop).await?;
         tasks.spawn(self.assistants.listen(&self.bus, stop.clone()).await?);
-        let router = finish(self.router(&tasks, &stop)?);
+        let router = api::whole(finish(self.router(&tasks, &stop)?));
         self.keep_up(&tasks, &stop);
         let address = listener.local_addr()?;
         info!(%address, roles = ?self.duties.roles, "chatkeep is ready");
@@ -174,6 +174,7 @@ impl App {
         if let Some((listener, handle)) = metrics {
             let lease = config.workers.lease;
             let router = ops::metrics_router(handle, bus.clone(), lease, replica.clone());
+            let router = api::whole(router);
             tasks.spawn(Server::new(router, http, true).run(listener, stop.clone(), drain));
         }
         let server = Server::new(router, http, config.api.proxies > 0);

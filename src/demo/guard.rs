@@ -13,6 +13,20 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 
+use crate::api::ApiError;
+
+const ELSEWHERE: ApiError = ApiError::Refused {
+    status: StatusCode::MISDIRECTED_REQUEST,
+    code: "host_not_allowed",
+    error: "The demo answers to localhost only",
+};
+
+const FOREIGN: ApiError = ApiError::Refused {
+    status: StatusCode::FORBIDDEN,
+    code: "origin_not_allowed",
+    error: "The demo answers to its own page only",
+};
+
 /// Has `router` answer only what this machine's own pages and programs ask.
 pub(super) fn only_local(router: Router) -> Router {
     router.layer(from_fn(check))
@@ -21,13 +35,12 @@ pub(super) fn only_local(router: Router) -> Router {
 async fn check(request: Request, next: Next) -> Response {
     let (headers, uri) = (request.headers(), request.uri());
     let Some(host) = local_host(headers, uri) else {
-        let why = "the demo answers to localhost only";
-        return (StatusCode::MISDIRECTED_REQUEST, why).into_response();
+        return ELSEWHERE.into_response();
     };
     // A link may lead to the page, which then asks for everything else itself.
     let visit = request.method() == Method::GET && matches!(uri.path(), "/" | "/demo");
     if !visit && is_foreign(headers, &host) {
-        return (StatusCode::FORBIDDEN, "the demo answers to its own page only").into_response();
+        return FOREIGN.into_response();
     }
     next.run(request).await
 }

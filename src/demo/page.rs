@@ -18,6 +18,7 @@ use tokio_stream::wrappers::BroadcastStream;
 
 use super::emulator::{ActError, Change, Told};
 use super::sample::{Sample, picture_post};
+use crate::api::ApiError;
 
 /// What a page may load: only what comes from here.
 const POLICY: &str = "default-src 'self'; frame-ancestors 'none'";
@@ -88,7 +89,10 @@ async fn state(State(page): State<Page>) -> Json<PageState> {
 async fn act(State(page): State<Page>, Json(act): Json<Act>) -> Response {
     match perform(&page.sample, act).await {
         Ok(says) => Json(json!({ "says": says })).into_response(),
-        Err(error) => (StatusCode::CONFLICT, error.to_string()).into_response(),
+        Err(error) => {
+            let (status, code, error) = (StatusCode::CONFLICT, "conflict", error.to_string());
+            ApiError::Explained { status, code, error }.into_response()
+        }
     }
 }
 

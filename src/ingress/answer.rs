@@ -1,7 +1,11 @@
 //! What a webhook is answered.
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::Json;
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use crate::api::ApiError;
 
 /// What a webhook is answered.
 #[derive(Clone, Debug)]
@@ -36,47 +40,26 @@ impl Answer {
 
 impl IntoResponse for Answer {
     fn into_response(self) -> Response {
-        let retry_after = match self {
-            Self::Limited(seconds) => Some(seconds),
-            Self::Unavailable => Some(5),
-            _ => None,
-        };
-        let (status, body) = match self {
-            Self::Accepted => (StatusCode::OK, "{}".to_owned()),
-            Self::BadSignature => {
-                (StatusCode::UNAUTHORIZED, refusal("Invalid signature", "invalid_signature"))
+        let (status, code, error) = match self {
+            Self::Accepted => return Json(json!({})).into_response(),
+            Self::Limited(seconds) => {
+                return ApiError::RateLimited { retry_after: seconds.into() }.into_response();
             }
-            Self::Limited(seconds) => (
-                StatusCode::TOO_MANY_REQUESTS,
-                format!(
-                    r#"{{"error":"Rate limit exceeded","code":"rate_limited","retryAfter":{seconds}}}"#
-                ),
-            ),
-            Self::NotAWebhook => (
-                StatusCode::BAD_REQUEST,
-                refusal("The body is not a webhook of LINE", "invalid_body"),
-            ),
-            Self::TooLarge => {
-                (StatusCode::PAYLOAD_TOO_LARGE, refusal("The body is too large", "body_too_large"))
-            }
-            Self::Unavailable => {
-                (StatusCode::SERVICE_UNAVAILABLE, refusal("Service unavailable", "unavailable"))
-            }
-            Self::NotFound => (StatusCode::NOT_FOUND, refusal("Not found", "not_found")),
+            Self::TooLarge => return ApiError::TooLarge.into_response(),
+            Self::Unavailable => return ApiError::Unavailable.into_response(),
+            Self::NotFound => return ApiError::NotFound.into_response(),
             Self::Several(paths) => {
-                let sentence = format!("Several bots are configured, each with its path: {paths}");
-                (StatusCode::NOT_FOUND, refusal(&sentence, "not_found"))
+                let error = format!("Several bots are configured, each with its path: {paths}");
+                let (status, code) = (StatusCode::NOT_FOUND, "not_found");
+                return ApiError::Explained { status, code, error }.into_response();
+            }
+            Self::BadSignature => {
+                (StatusCode::UNAUTHORIZED, "invalid_signature", "Invalid signature")
+            }
+            Self::NotAWebhook => {
+                (StatusCode::BAD_REQUEST, "invalid_body", "The body is not a webhook of LINE")
             }
         };
-        let json = HeaderValue::from_static("application/json");
-        let mut response = (status, [(header::CONTENT_TYPE, json)], body).into_response();
-        if let Some(seconds) = retry_after {
-            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
-        }
-        response
+        ApiError::Refused { status, code, error }.into_response()
     }
-}
-
-fn refusal(sentence: &str, code: &str) -> String {
-    format!(r#"{{"error":"{sentence}","code":"{code}"}}"#)
 }

@@ -4,7 +4,7 @@
 use axum::http::StatusCode;
 use chatkeep_core::store::StoreError;
 
-use crate::api::ApiError;
+use crate::api::{ApiError, FieldPath};
 
 /// Why a login is refused.
 #[derive(Debug, thiserror::Error)]
@@ -48,8 +48,8 @@ impl From<LoginError> for ApiError {
             LoginError::Unavailable => return Self::Unavailable,
             LoginError::Store(error) => return error.into(),
             LoginError::BadReturn => {
-                let why = "returnTo must be a path of this service that begins with /";
-                return Self::Invalid { field: Some("returnTo".into()), why: why.to_owned() };
+                let why = "must be a path of this service that begins with /";
+                return Self::invalid_value(FieldPath::parameter("returnTo"), why);
             }
             LoginError::Malformed => {
                 (StatusCode::BAD_REQUEST, "invalid_request", "The login request is not valid")

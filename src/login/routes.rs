@@ -17,6 +17,7 @@ use super::address::is_local;
 use super::error::LoginError;
 use super::provider::Provider;
 use super::{Inner, Login, csrf_allows};
+use crate::api::extract::Query as Strict;
 use crate::api::{ApiError, random};
 
 /// Letters of a secret that nobody may guess.
@@ -73,11 +74,11 @@ struct SessionView {
 async fn start(
     State(login): State<Login>,
     headers: HeaderMap,
-    query: Result<Query<StartQuery>, QueryRejection>,
+    query: Result<Strict<StartQuery>, ApiError>,
 ) -> Result<Response, ApiError> {
     let login = &*login.0;
     let provider = login.provider()?;
-    let Query(query) = query.map_err(|_| LoginError::Malformed)?;
+    let Strict(query) = query?;
     let return_to = query.return_to.unwrap_or_else(|| "/".to_owned());
     if !is_local(&return_to) {
         return Err(LoginError::BadReturn.into());

@@ -5,9 +5,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::error::ToolError;
-use super::input::read;
 use super::{lists, read as reading};
 use crate::api::auth::Caller;
+use crate::api::decode::arguments as read;
 use crate::api::{Api, ApiError};
 
 /// A tool.

@@ -4,7 +4,7 @@ use chatkeep_core::role::Scope;
 use serde_json::Value;
 
 use super::clean;
-use crate::api::ApiError;
+use crate::api::{ApiError, FieldPath};
 
 /// Characters of an id that is told back, at most.
 const ECHO: usize = 80;
@@ -24,7 +24,7 @@ impl ToolError {
         let (text, result) = match error {
             ApiError::PermissionDenied => (unknown_channel(arguments), "denied"),
             ApiError::InsufficientPermissions => (lacks(scope), "denied"),
-            ApiError::Invalid { field, why } => (invalid(field.as_deref(), why), "invalid"),
+            ApiError::Invalid { field, why } => (invalid(field.as_ref(), why), "invalid"),
             ApiError::Unavailable => (
                 "Part of the service is down for the moment. Try the same call again in a few \
                  seconds; if that fails, tell the person."
@@ -52,14 +52,19 @@ fn lacks(scope: Option<Scope>) -> String {
     format!("This key lacks {scope}: ask the person for a key that has it. Do not try again.")
 }
 
-fn invalid(field: Option<&str>, why: &str) -> String {
-    match field {
-        Some("cursor") => "This cursor belongs to another query: call again without cursor, or \
+fn invalid(field: Option<&FieldPath>, why: &str) -> String {
+    match field.map(FieldPath::text).as_deref() {
+        Some("cursor" | "/cursor") => {
+            "This cursor belongs to another query: call again without cursor, or \
                            with exactly the arguments of the call that gave it."
-            .to_owned(),
+                .to_owned()
+        }
         // What REST calls it.
-        Some("q") => format!("query: {why}. Correct it and call again."),
-        Some(field) => format!("{field}: {why}. Correct it and call again."),
+        Some("q") => {
+            let why = why.strip_prefix("q ").map_or(format!(": {why}"), |why| format!(" {why}"));
+            format!("query{why}. Correct it and call again.")
+        }
+        Some(_) => format!("{why}. Correct it and call again."),
         None => format!("{why}. Correct the arguments and call again."),
     }
 }

@@ -6,13 +6,12 @@ use chatkeep_core::store::MemberStatus;
 use chatkeep_core::time::Timestamp;
 use chrono::NaiveDate;
 use rmcp::schemars::{self, JsonSchema};
-use serde::de::{DeserializeOwned, Error as _};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 
 use crate::api::extract::LIMIT;
 use crate::api::input::whole;
-use crate::api::{Api, ApiError};
+use crate::api::{Api, ApiError, FieldPath};
 
 /// Rows when the model does not say.
 const ROWS: u32 = 20;
@@ -114,21 +113,11 @@ const fn rows() -> u32 {
     ROWS
 }
 
-/// Reads the arguments of a call; what is wrong names the argument.
-pub(super) fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, ApiError> {
-    serde_path_to_error::deserialize(arguments).map_err(|error| {
-        let path = error.path().to_string();
-        let why = error.inner().to_string();
-        let field = (path != ".").then(|| path.into());
-        ApiError::Invalid { field, why }
-    })
-}
-
 /// An argument that was left empty was not given.
 fn filled<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
     let text = Option::<String>::deserialize(value)?;
     if text.as_ref().is_some_and(|text| text.contains('\0')) {
-        return Err(D::Error::custom("it holds U+0000"));
+        return Err(D::Error::custom("holds U+0000"));
     }
     Ok(text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))
 }
@@ -137,7 +126,7 @@ fn limit<'de, D: Deserializer<'de>>(value: D) -> Result<u32, D::Error> {
     match whole(value) {
         Ok(None) => Ok(ROWS),
         Ok(Some(limit)) if (1..=LIMIT.1).contains(&limit) => Ok(limit),
-        _ => Err(D::Error::custom("it must be a whole number from 1 to 100")),
+        _ => Err(D::Error::custom("must be a whole number from 1 to 100")),
     }
 }
 
@@ -151,15 +140,15 @@ pub(super) fn channel(text: &str) -> Result<ChannelId, ApiError> {
 }
 
 /// A day.
-pub(super) fn day(field: &'static str, text: &str) -> Result<NaiveDate, ApiError> {
-    text.parse().map_err(|_| ApiError::invalid(field, "it must be a day such as 2026-01-31"))
+pub(super) fn day(field: FieldPath, text: &str) -> Result<NaiveDate, ApiError> {
+    text.parse().map_err(|_| ApiError::invalid_value(field, "must be a day such as 2026-01-31"))
 }
 
 /// A time, or the start of a day: in the channel's zone where there is one channel, else in UTC.
 pub(super) async fn moment(
     api: &Api,
     channel: Option<&ChannelId>,
-    field: &'static str,
+    field: FieldPath,
     text: Option<&str>,
 ) -> Result<Option<Timestamp>, ApiError> {
     let Some(text) = text else {
@@ -168,8 +157,8 @@ pub(super) async fn moment(
     if let Some(time) = Timestamp::parse(text) {
         return Ok(Some(time));
     }
-    let why = "it must be a time such as 2026-01-31T08:00:00Z, or a day such as 2026-01-31";
-    let wrong = || ApiError::invalid(field, why);
+    let why = "must be a time such as 2026-01-31T08:00:00Z, or a day such as 2026-01-31";
+    let wrong = || ApiError::invalid_value(field.clone(), why);
     let date: NaiveDate = text.parse().map_err(|_| wrong())?;
     if let Some(channel) = channel {
         return Ok(Some(api.day(channel, date).await?.0));
@@ -180,26 +169,27 @@ pub(super) async fn moment(
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::api::decode::arguments as read;
 
     fn why(arguments: Value) -> String {
         match read::<GetMessages>(arguments) {
-            Err(ApiError::Invalid { field, why }) => format!("{field:?} {why}"),
+            Err(ApiError::Invalid { field: Some(field), why }) => format!("{} {why}", field.text()),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn what_is_left_empty_is_not_given() {
-        let read = read::<GetMessages>(json!({
+        let given = read::<GetMessages>(json!({
             "channelId": "C1", "date": "", "from": null, "to": " ", "limit": 3.0
         }));
-        let read = read.unwrap();
-        assert!(read.date.is_none() && read.from.is_none() && read.to.is_none());
-        assert_eq!(read.limit, 3);
-        let bare = super::read::<GetMessages>(json!({"channelId": "C1", "limit": null}));
+        let given = given.unwrap();
+        assert!(given.date.is_none() && given.from.is_none() && given.to.is_none());
+        assert_eq!(given.limit, 3);
+        let bare = read::<GetMessages>(json!({"channelId": "C1", "limit": null}));
         assert_eq!(bare.unwrap().limit, ROWS);
     }
 
@@ -207,11 +197,14 @@ mod tests {
     fn what_is_wrong_is_named() {
         for limit in [json!(0), json!(101), json!("20"), json!(-1), json!(1.5)] {
             let why = why(json!({"channelId": "C1", "limit": limit}));
-            assert_eq!(why, "Some(\"limit\") it must be a whole number from 1 to 100");
+            assert_eq!(why, "/limit limit must be a whole number from 1 to 100");
         }
-        assert!(why(json!({})).contains("missing field `channelId`"));
+        assert_eq!(why(json!({})), "/channelId channelId is missing");
         let unknown = why(json!({"channelId": "C1", "channel": "C1"}));
-        assert!(unknown.contains("unknown field `channel`"), "{unknown}");
+        assert!(
+            unknown.contains("channel is not known here: known are channelId, date"),
+            "{unknown}"
+        );
         let nul = why(json!({"channelId": "C1", "senderId": "a\0b"}));
         assert!(nul.contains("senderId") && nul.contains("U+0000"), "{nul}");
     }

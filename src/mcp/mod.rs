@@ -20,13 +20,14 @@ mod read;
 mod server;
 mod sheet;
 mod tools;
+mod wire;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -53,6 +54,7 @@ pub(crate) fn router(api: &Api, origins: &[String]) -> Router {
     let doors = Arc::new(Doors::new(api.login.base_url(), origins));
     Router::new()
         .route_service(PATH, service(api.clone()))
+        .layer(from_fn(wire::layer))
         .layer(from_fn_with_state(Arc::clone(&resource), admit))
         .merge(metadata::router(resource))
         .layer(from_fn_with_state(doors, guard::layer))

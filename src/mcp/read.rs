@@ -12,7 +12,7 @@ use crate::api::auth::{Caller, ChannelAccess, Member, ReadMessages, Scoped};
 use crate::api::extract::Limit;
 use crate::api::messages::{self, ListQuery, MessagePage};
 use crate::api::search::{self, EverywhereQuery, FoundPage};
-use crate::api::{Api, ApiError};
+use crate::api::{Api, ApiError, FieldPath};
 
 /// Characters of a message that was found, at most, around what was found.
 const SNIPPET: usize = 240;
@@ -28,9 +28,13 @@ pub(super) async fn messages(
     let place = Some(&access.channel);
     let query = ListQuery {
         limit: Limit(asked.limit),
-        date: asked.date.as_deref().map(|day| input::day("date", day)).transpose()?,
-        from: input::moment(api, place, "from", asked.from.as_deref()).await?,
-        to: input::moment(api, place, "to", asked.to.as_deref()).await?,
+        date: asked
+            .date
+            .as_deref()
+            .map(|day| input::day(FieldPath::body("/date"), day))
+            .transpose()?,
+        from: input::moment(api, place, FieldPath::body("/from"), asked.from.as_deref()).await?,
+        to: input::moment(api, place, FieldPath::body("/to"), asked.to.as_deref()).await?,
         sender_id: asked.sender_id.map(UserId::from),
         cursor: asked.cursor,
         ..ListQuery::default()
@@ -77,14 +81,14 @@ pub(super) async fn hits(
 ) -> Result<Answer, ApiError> {
     let access = Scoped::<ReadMessages>::of(api, caller)?;
     if asked.query.contains('\0') {
-        return Err(ApiError::invalid("query", "it holds U+0000"));
+        return Err(ApiError::invalid_value(FieldPath::body("/query"), "holds U+0000"));
     }
     let channel = asked.channel_id.as_deref().map(input::channel).transpose()?;
     let place = channel.as_ref();
     let query = EverywhereQuery {
         q: asked.query,
-        from: input::moment(api, place, "from", asked.from.as_deref()).await?,
-        to: input::moment(api, place, "to", asked.to.as_deref()).await?,
+        from: input::moment(api, place, FieldPath::body("/from"), asked.from.as_deref()).await?,
+        to: input::moment(api, place, FieldPath::body("/to"), asked.to.as_deref()).await?,
         sender_id: asked.sender_id.map(UserId::from),
         limit: Limit(asked.limit),
         cursor: asked.cursor,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::ConnectInfo;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
+use axum::http::{HeaderMap, Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -20,15 +20,11 @@ use tracing::debug;
 use super::body::{AnswerBody, RequestBody};
 use super::connections::Admitted;
 use super::entry::End;
+use super::refusal::{NO_ROOM, SLOW_BODY, SLOW_HEAD};
 use super::socket::Socket;
 
 /// Bytes of a request's head, at most.
 const MAX_HEAD: usize = 64 * 1024;
-
-/// What is said to whoever did not send the head of a request in time.
-const SLOW_HEAD: &[u8] = b"HTTP/1.1 408 Request Timeout\r\n\
-    content-type: application/json\r\nconnection: close\r\ncontent-length: 73\r\n\r\n\
-    {\"error\":\"The request did not come in time\",\"code\":\"request_timeout\"}    ";
 
 /// A connection and what serves it.
 #[derive(Debug)]
@@ -72,19 +68,14 @@ impl Connection {
         };
         debug!(?end, "a connection is ended");
         if end == End::SlowHead && entry.is_heard() {
-            serving.into_parts().io.inner().say(SLOW_HEAD);
+            serving.into_parts().io.inner().say(&SLOW_HEAD.bytes());
         }
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Response<AnswerBody> {
         let reserved = is_reserved(request.uri().path());
         let Some(under_way) = self.admitted.begin(reserved) else {
-            return refusal(
-                StatusCode::SERVICE_UNAVAILABLE,
-                &HeaderMap::new(),
-                r#"{"error":"Service unavailable","code":"unavailable""#,
-            )
-            .map(|body| AnswerBody::new(body, None));
+            return NO_ROOM.answer(&HeaderMap::new()).map(|body| AnswerBody::new(body, None));
         };
         let entry = &self.admitted.entry;
         let mut request = request.map(|body| {
@@ -96,15 +87,8 @@ impl Connection {
         });
         request.extensions_mut().insert(ConnectInfo(self.peer));
         let Ok(answer) = self.router.clone().call(request).await;
-        let answer = if entry.has_slow_body() {
-            refusal(
-                StatusCode::REQUEST_TIMEOUT,
-                answer.headers(),
-                r#"{"error":"The request body came too slowly","code":"request_timeout""#,
-            )
-        } else {
-            answer
-        };
+        let answer =
+            if entry.has_slow_body() { SLOW_BODY.answer(answer.headers()) } else { answer };
         answer.map(|body| AnswerBody::new(body, Some(under_way)))
     }
 }
@@ -113,29 +97,4 @@ impl Connection {
 /// not be lost to a flood, and whoever watches over the process must not take it for dead.
 fn is_reserved(path: &str) -> bool {
     path.starts_with("/webhook/") || matches!(path, "/healthz" | "/readyz")
-}
-
-/// An answer in the form of all errors that ends the connection. `begun` is the beginning of its
-/// body; what `headers` say of request and version stays.
-fn refusal(status: StatusCode, headers: &HeaderMap, begun: &str) -> Response<Body> {
-    const KEPT: [HeaderName; 2] =
-        [HeaderName::from_static("x-request-id"), HeaderName::from_static("x-api-version")];
-    let id = headers.get(&KEPT[0]).and_then(|id| serde_json::to_string(id.to_str().ok()?).ok());
-    let id = id.map(|id| format!(",\"requestId\":{id}")).unwrap_or_default();
-    let mut answer = Response::new(Body::from(format!("{begun}{id}}}")));
-    *answer.status_mut() = status;
-    for name in KEPT {
-        if let Some(value) = headers.get(&name) {
-            answer.headers_mut().insert(name, value.clone());
-        }
-    }
-    let fixed = [
-        (header::CONTENT_TYPE, "application/json"),
-        (header::CONNECTION, "close"),
-        (header::RETRY_AFTER, "5"),
-    ];
-    for (name, value) in fixed {
-        answer.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    answer
 }

@@ -13,6 +13,7 @@ mod connection;
 mod connections;
 mod entry;
 mod open_files;
+mod refusal;
 mod socket;
 #[cfg(test)]
 mod tests;

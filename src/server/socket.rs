@@ -3,12 +3,15 @@
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
+use axum::body::Bytes;
+use bytes::Buf as _;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::entry::Entry;
+use super::refusal::Refusal;
 
 /// A socket with the entry of its connection.
 #[derive(Debug)]
@@ -17,17 +20,39 @@ pub(super) struct Socket {
     entry: Arc<Entry>,
     /// The client has to take something first.
     blocked: bool,
+    /// What is sent in place of a bare refusal.
+    refusal: Bytes,
 }
 
 impl Socket {
     pub(super) fn new(stream: TcpStream, entry: Arc<Entry>) -> Self {
-        Self { stream, entry, blocked: false }
+        Self { stream, entry, blocked: false, refusal: Bytes::new() }
     }
 
     /// Sends a last word as far as that is possible without waiting.
     pub(super) fn say(&self, text: &[u8]) {
         // Whoever does not take it has no use for it.
         let _ = self.stream.try_write(text);
+    }
+
+    /// Sends what is left of a refusal.
+    fn poll_refusal(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.refusal.is_empty() {
+            let written = Pin::new(&mut self.stream).poll_write(context, &self.refusal);
+            self.note(&written);
+            self.refusal.advance(ready!(written)?);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Takes what hyper refuses by itself, which says nothing, and has it said in the one form of
+    /// all errors. Whether that was so.
+    fn takes_refusal(&mut self, bytes: &[u8]) -> bool {
+        let refusal = Refusal::of_hyper(bytes);
+        if let Some(refusal) = refusal {
+            self.refusal = refusal.bytes().into();
+        }
+        refusal.is_some()
     }
 
     fn note(&mut self, written: &Poll<io::Result<usize>>) {
@@ -66,6 +91,10 @@ impl AsyncWrite for Socket {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_refusal(context))?;
+        if self.takes_refusal(bytes) {
+            return Poll::Ready(Ok(bytes.len()));
+        }
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.note(&written);
         written
@@ -76,6 +105,13 @@ impl AsyncWrite for Socket {
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_refusal(context))?;
+        let mut filled = parts.iter().filter(|part| !part.is_empty());
+        if let (Some(only), None) = (filled.next(), filled.next())
+            && self.takes_refusal(only)
+        {
+            return Poll::Ready(Ok(only.len()));
+        }
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
         self.note(&written);
         written
@@ -86,10 +122,12 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_refusal(context))?;
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_refusal(context))?;
         Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }

@@ -274,3 +274,28 @@ fn an_address_has_a_bound_and_private_ones_have_none() {
         (0..5).filter_map(|_| proxied.admit("198.51.99.1".parse().unwrap())).collect();
     assert_eq!(held.len(), 5);
 }
+
+#[tokio::test]
+async fn what_hyper_refuses_has_the_form_of_all_errors() {
+    let server = start(config(), LONG).await;
+    let long = "x".repeat(70_000);
+    for (request, status, code) in [
+        ("nonsense\r\n\r\n".to_owned(), "400", "invalid_request"),
+        (
+            format!("GET / HTTP/1.1\r\nhost: x\r\nx-long: {long}\r\n\r\n"),
+            "431",
+            "headers_too_large",
+        ),
+        (format!("GET /{long} HTTP/1.1\r\nhost: x\r\n\r\n"), "414", "uri_too_long"),
+    ] {
+        let answer = rest(&mut server.send(&request).await).await;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{status}: {answer}");
+        let body: serde_json::Value = serde_json::from_str(body).unwrap();
+        assert_eq!(body["code"], code, "{answer}");
+        let id = body["requestId"].as_str().unwrap();
+        assert!(head.contains(&format!("x-request-id: {id}")), "{answer}");
+        assert!(head.contains("content-type: application/json"), "{answer}");
+    }
+    server.end().await;
+}

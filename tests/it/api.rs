@@ -112,20 +112,20 @@ async fn bad_input_is_refused_with_its_field_and_changes_nothing() {
     let rule = |keywords: Value, answer: &str| json!({"keywords": keywords, "answer": answer});
     let long = "長".repeat(5_001);
     let cases = [
-        (Method::POST, "/qa", rule(json!([]), "a"), "keywords"),
-        (Method::POST, "/qa", rule(json!(["k"]), ""), "answer"),
-        (Method::POST, "/qa", rule(json!(["k"]), &long), "answer"),
-        (Method::POST, "/qa", rule(json!(["k".repeat(101)]), "a"), "keywords"),
-        (Method::POST, "/qa", rule(json!(["  "]), "a"), "keywords"),
-        (Method::POST, "/qa", rule(json!("k"), "a"), "keywords"),
+        (Method::POST, "/qa", rule(json!([]), "a"), "/keywords"),
+        (Method::POST, "/qa", rule(json!(["k"]), ""), "/answer"),
+        (Method::POST, "/qa", rule(json!(["k"]), &long), "/answer"),
+        (Method::POST, "/qa", rule(json!(["k".repeat(101)]), "a"), "/keywords/0"),
+        (Method::POST, "/qa", rule(json!(["  "]), "a"), "/keywords/0"),
+        (Method::POST, "/qa", rule(json!("k"), "a"), "/keywords"),
         (
             Method::PUT,
             "/config",
             json!({"assistant": {"qa": {"mode": "magic"}}}),
-            "assistant.qa.mode",
+            "/assistant/qa/mode",
         ),
-        (Method::PUT, "/config", json!({"assistant": {"cheese": true}}), "assistant.cheese"),
-        (Method::PUT, "/rules", json!({"content": long}), "content"),
+        (Method::PUT, "/config", json!({"assistant": {"cheese": true}}), "/assistant/cheese"),
+        (Method::PUT, "/rules", json!({"content": long}), "/content"),
     ];
     for (method, route, body, field) in cases {
         let path = format!("{assistant}{route}");

@@ -11,9 +11,11 @@ use utoipa::ToSchema;
 
 use super::Settings;
 use crate::api::Api;
+use crate::api::decode::nullable;
 use crate::api::error::ApiError;
 use crate::api::etag::{IfMatch, Versioned};
 use crate::api::extract::Body;
+use crate::api::field_path::FieldPath;
 use crate::api::input::{Keyword, keywords, text, whole};
 
 /// A day: a longer cooldown would be a switched-off rule.
@@ -36,40 +38,50 @@ pub(in crate::api) struct ConfigPatch {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct AssistantPatch {
+    #[schema(nullable = false)]
     enabled: Option<bool>,
+    #[schema(nullable = false)]
     qa: Option<QaPatch>,
+    #[schema(nullable = false)]
     welcome: Option<WelcomePatch>,
+    #[schema(nullable = false)]
     rules: Option<RulesPatch>,
 }
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct QaPatch {
+    #[schema(nullable = false)]
     enabled: Option<bool>,
+    #[schema(nullable = false)]
     mode: Option<QaMode>,
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 5000)]
     no_match_reply: Nullable,
+    #[schema(nullable = false)]
     no_match_scope: Option<NoMatchScope>,
+    #[schema(nullable = false)]
     keyword_match: Option<KeywordMatch>,
     #[serde(default, deserialize_with = "whole")]
-    #[schema(minimum = 0, maximum = 86400)]
+    #[schema(minimum = 0, maximum = 86400, nullable = false)]
     cooldown_seconds: Option<u32>,
 }
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct WelcomePatch {
+    #[schema(nullable = false)]
     enabled: Option<bool>,
-    #[schema(max_length = 5000)]
+    #[schema(max_length = 5000, nullable = false)]
     message: Option<String>,
 }
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RulesPatch {
+    #[schema(nullable = false)]
     enabled: Option<bool>,
-    #[schema(value_type = Option<Vec<Keyword>>, max_items = 50)]
+    #[schema(value_type = Option<Vec<Keyword>>, max_items = 50, nullable = false)]
     trigger_keywords: Option<Vec<String>>,
 }
 
@@ -83,7 +95,7 @@ enum Nullable {
 
 impl<'de> Deserialize<'de> for Nullable {
     fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
-        Option::deserialize(value).map(Self::To)
+        nullable(value).map(Self::To)
     }
 }
 
@@ -154,12 +166,15 @@ impl QaPatch {
     fn apply(self, config: &mut AssistantConfig) -> Result<(), ApiError> {
         let qa = &mut config.qa;
         if self.cooldown_seconds.is_some_and(|seconds| seconds > MAX_COOLDOWN) {
-            let why = format!("cooldownSeconds is at most {MAX_COOLDOWN}");
-            return Err(ApiError::invalid("assistant.qa.cooldownSeconds", why));
+            let why = format_args!("must be at most {MAX_COOLDOWN}");
+            return Err(ApiError::invalid_value(
+                FieldPath::body("/assistant/qa/cooldownSeconds"),
+                why,
+            ));
         }
         if let Nullable::To(reply) = self.no_match_reply {
-            let checked =
-                reply.map(|reply| text("assistant.qa.noMatchReply", reply, 0, limits::ANSWER));
+            let field = FieldPath::body("/assistant/qa/noMatchReply");
+            let checked = reply.map(|reply| text(field, reply, 0, limits::ANSWER));
             qa.no_match_reply = checked.transpose()?;
         }
         set(&mut qa.enabled, self.enabled);
@@ -175,7 +190,8 @@ impl WelcomePatch {
     fn apply(self, welcome: &mut WelcomeConfig) -> Result<(), ApiError> {
         set(&mut welcome.enabled, self.enabled);
         if let Some(message) = self.message {
-            welcome.message = text("assistant.welcome.message", message, 0, limits::TEXT)?;
+            let field = FieldPath::body("/assistant/welcome/message");
+            welcome.message = text(field, message, 0, limits::TEXT)?;
         }
         Ok(())
     }
@@ -185,7 +201,7 @@ impl RulesPatch {
     fn apply(self, rules: &mut RulesConfig) -> Result<(), ApiError> {
         set(&mut rules.enabled, self.enabled);
         if let Some(words) = self.trigger_keywords {
-            let field = "assistant.rules.triggerKeywords";
+            let field = FieldPath::body("/assistant/rules/triggerKeywords");
             rules.trigger_keywords = keywords(field, words, 0, limits::TRIGGERS)?;
         }
         Ok(())

@@ -16,6 +16,7 @@ use super::Settings;
 use crate::api::error::ApiError;
 use crate::api::etag::{Digest, IfMatch, Prepared};
 use crate::api::extract::{Body, Path};
+use crate::api::field_path::FieldPath;
 use crate::api::idempotency::{ReplayNote, Replayed};
 use crate::api::input::{Keyword, keywords, text};
 use crate::api::large::{self, LARGE, Turn};
@@ -229,9 +230,9 @@ fn warnings(rules: &[Rule], triggers: &[String], rule: &RuleId) -> Vec<RuleWarni
 impl RuleBody {
     fn checked(self) -> Result<RuleDraft, ApiError> {
         Ok(RuleDraft {
-            keywords: keywords("keywords", self.keywords, 1, limits::KEYWORDS)?,
-            question: text("question", self.question, 0, limits::QUESTION)?,
-            answer: text("answer", self.answer, 1, limits::ANSWER)?,
+            keywords: keywords(FieldPath::body("/keywords"), self.keywords, 1, limits::KEYWORDS)?,
+            question: text(FieldPath::body("/question"), self.question, 0, limits::QUESTION)?,
+            answer: text(FieldPath::body("/answer"), self.answer, 1, limits::ANSWER)?,
         })
     }
 }

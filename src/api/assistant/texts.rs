@@ -11,6 +11,7 @@ use crate::api::Api;
 use crate::api::error::ApiError;
 use crate::api::etag::{IfMatch, Versioned};
 use crate::api::extract::Body;
+use crate::api::field_path::FieldPath;
 use crate::api::input::text;
 
 /// The welcome message (interface specification, "Welcome message").
@@ -66,7 +67,7 @@ pub(in crate::api) async fn set_welcome(
     IfMatch(if_match): IfMatch,
     Body(body): Body<WelcomeBody>,
 ) -> Result<Versioned<WelcomeView>, ApiError> {
-    let message = text("message", body.message, 0, limits::TEXT)?;
+    let message = text(FieldPath::body("/message"), body.message, 0, limits::TEXT)?;
     let change = |mut config: AssistantConfig, versions: SettingVersions| {
         if if_match.is_some_and(|wanted| !wanted.contains(&versions.welcome)) {
             return Err(ApiError::Stale);
@@ -93,7 +94,7 @@ pub(in crate::api) async fn set_rules(
     IfMatch(if_match): IfMatch,
     Body(body): Body<RulesBody>,
 ) -> Result<Versioned<RulesView>, ApiError> {
-    let content = text("content", body.content, 0, limits::TEXT)?;
+    let content = text(FieldPath::body("/content"), body.content, 0, limits::TEXT)?;
     let now = api.clock.now();
     let (channel, if_match) = (&access.channel, if_match.as_deref());
     if !api.store.set_group_rules(channel, &content, if_match, access.user(), now).await? {

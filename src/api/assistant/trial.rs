@@ -14,6 +14,7 @@ use super::Settings;
 use crate::api::Api;
 use crate::api::error::ApiError;
 use crate::api::extract::Body;
+use crate::api::field_path::FieldPath;
 use crate::api::input::text;
 use crate::heavy::CALLERS;
 
@@ -76,7 +77,7 @@ pub(in crate::api) async fn attempt(
     access: Settings,
     Body(body): Body<TryBody>,
 ) -> Result<Json<TrialView>, ApiError> {
-    let text = text("text", body.text, 1, MAX_TEXT)?;
+    let text = text(FieldPath::body("/text"), body.text, 1, MAX_TEXT)?;
     let compiled = api.assistant(&access.channel).await?;
     let channel = api.store.channel(&access.channel).await?;
     let alone = channel.is_some_and(|channel| channel.kind == ChannelKind::User);

@@ -18,7 +18,7 @@ use super::{AtLeast, Caller, HasScope};
 use crate::api::Api;
 use crate::api::error::ApiError;
 use crate::api::extract::Path;
-use crate::api::route::{Describe, Input, Need};
+use crate::api::route::{Describe, Input, Need, admitted};
 
 /// A caller whose key has the scope `S`.
 #[derive(Clone, Debug)]
@@ -125,6 +125,10 @@ impl<S: HasScope> FromRequestParts<Api> for Scoped<S> {
 }
 
 impl<S: HasScope> Input for Scoped<S> {
+    async fn admit(parts: &mut Parts, api: &Api) -> Result<(), ApiError> {
+        admitted::<Self>(parts, api).await
+    }
+
     fn describe(route: &mut Describe) {
         route.need = Need::Scope(S::SCOPE);
     }
@@ -141,6 +145,10 @@ impl<R: AtLeast, S: HasScope> FromRequestParts<Api> for ChannelAccess<R, S> {
 }
 
 impl<R: AtLeast, S: HasScope> Input for ChannelAccess<R, S> {
+    async fn admit(parts: &mut Parts, api: &Api) -> Result<(), ApiError> {
+        admitted::<Self>(parts, api).await
+    }
+
     fn describe(route: &mut Describe) {
         route.need = Need::Channel { role: R::ROLE, scope: S::SCOPE };
         route.parameters.extend(ChannelPath::into_params(|| Some(ParameterIn::Path)));
@@ -165,6 +173,10 @@ impl<S: HasScope> FromRequestParts<Api> for Reaches<S> {
 }
 
 impl<S: HasScope> Input for Reaches<S> {
+    async fn admit(parts: &mut Parts, api: &Api) -> Result<(), ApiError> {
+        admitted::<Self>(parts, api).await
+    }
+
     fn describe(route: &mut Describe) {
         route.need = Need::Channel { role: Role::Guest, scope: S::SCOPE };
         route.parameters.extend(ChannelPath::into_params(|| Some(ParameterIn::Path)));

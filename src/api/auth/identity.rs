@@ -17,7 +17,7 @@ use chatkeep_core::time::Timestamp;
 use crate::api::Api;
 use crate::api::error::ApiError;
 use crate::api::random::is_api_key;
-use crate::api::route::{Describe, Input, Need};
+use crate::api::route::{Describe, Input, Need, admitted};
 use crate::limit::{Address, Lookup, Verdict};
 use crate::login::{LoginError, csrf_allows};
 use crate::oauth::is_access_token;
@@ -259,6 +259,10 @@ impl FromRequestParts<Api> for Caller {
 }
 
 impl Input for Caller {
+    async fn admit(parts: &mut Parts, api: &Api) -> Result<(), ApiError> {
+        admitted::<Self>(parts, api).await
+    }
+
     fn describe(route: &mut Describe) {
         if route.need == Need::Nothing {
             route.need = Need::Key;

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use chatkeep_core::blobs::BlobError;
 use tracing::error;
 
-use crate::api::error::{ApiError, ErrorBody};
+use crate::api::error::ApiError;
 
 /// When a file that is being downloaded may be asked for again, in seconds.
 const SOON: HeaderValue = HeaderValue::from_static("5");
@@ -55,14 +55,8 @@ impl IntoResponse for Refused {
                 (StatusCode::RANGE_NOT_SATISFIABLE, error, "range_not_satisfiable", range)
             }
         };
-        let mut response = status.into_response();
+        let mut response = ApiError::Refused { status, code, error }.into_response();
         response.headers_mut().extend(header);
-        response.extensions_mut().insert(ErrorBody {
-            error: error.into(),
-            code,
-            field: None,
-            retry_after: None,
-        });
         response
     }
 }

@@ -7,6 +7,7 @@ use std::future::Future;
 use axum::Json;
 use axum::extract::State;
 use axum::handler::Handler;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use chatkeep_core::role::{Role, Scope};
@@ -36,6 +37,8 @@ pub enum Need {
 pub(in crate::api) struct Describe {
     pub(in crate::api) need: Need,
     pub(in crate::api) parameters: Vec<Parameter>,
+    /// Whether a query is read.
+    pub(in crate::api) query: bool,
     pub(in crate::api) body: Option<RefOr<Schema>>,
     pub(in crate::api) answers: Vec<Answer>,
     pub(in crate::api) errors: BTreeSet<u16>,
@@ -58,6 +61,11 @@ pub(in crate::api) struct Answer {
 pub(in crate::api) trait Input {
     /// Adds what it means for the route.
     fn describe(_route: &mut Describe) {}
+
+    /// Refuses a caller who may not call the route, for inputs that decide that.
+    fn admit(_parts: &mut Parts, _api: &Api) -> impl Future<Output = Result<(), ApiError>> + Send {
+        std::future::ready(Ok(()))
+    }
 }
 
 /// What a handler answers when all went well.
@@ -70,6 +78,9 @@ pub(in crate::api) trait Output: IntoResponse {
 pub(in crate::api) trait Endpoint<T>: Handler<T, Api> {
     /// Adds everything that the signature says.
     fn describe(route: &mut Describe);
+
+    /// Refuses a caller who may not call the route.
+    fn admit(parts: &mut Parts, api: &Api) -> impl Future<Output = Result<(), ApiError>> + Send;
 }
 
 macro_rules! endpoints {
@@ -84,6 +95,11 @@ macro_rules! endpoints {
             fn describe(route: &mut Describe) {
                 $($input::describe(route);)*
                 Out::describe(route);
+            }
+
+            async fn admit(parts: &mut Parts, api: &Api) -> Result<(), ApiError> {
+                $(<$input as Input>::admit(parts, api).await?;)*
+                Ok(())
             }
         }
     };

@@ -6,11 +6,13 @@
 mod describe;
 mod headers;
 mod openapi;
+mod strict;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
@@ -18,6 +20,8 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 pub use describe::Need;
 pub(super) use describe::{Answer, Describe, Endpoint, Input, Output};
 pub(super) use openapi::document;
+use strict::Takes;
+pub(super) use strict::admitted;
 
 use super::Api;
 use super::error::ApiError;
@@ -163,6 +167,9 @@ impl Routes {
     ) -> Self {
         let mut describe = Describe::default();
         H::describe(&mut describe);
+        let takes = Takes::of(&describe);
+        let handler =
+            move |state: State<Api>, request: Request| takes.call(handler.clone(), state, request);
         self.routes.push(Route { method, path, text, describe });
         let known = self.handlers.remove(path).unwrap_or_default();
         self.handlers.insert(path, known.on(filter, handler));

@@ -25,7 +25,9 @@ use crate::api::webhooks;
 
 const ABOUT: &str = "Backed-up messages of chat groups, usage, members and the assistant.\n\n\
     `/api/v1/…` is the same as `/api/…`. Every answer carries `X-API-Version`, `X-Request-Id` and \
-    the rate limit's headers; errors have one form. Lists take `limit` and `cursor` and answer \
+    the rate limit's headers; errors have one form. A parameter or member that a route does not know \
+    is refused, and so is a `null` where it means nothing; `field` says which value it is: in a body \
+    by its JSON Pointer, else by the name of the parameter or header. Lists take `limit` and `cursor` and answer \
     `nextCursor` and a `Link` header. Every POST takes an `Idempotency-Key`.";
 
 /// The document of all routes.
@@ -194,12 +196,13 @@ fn success(route: &Route, answer: &Answer) -> utoipa::openapi::Response {
 fn errors(route: &Route) -> Vec<StatusCode> {
     let describe: &Describe = &route.describe;
     let mut errors = describe.errors.clone();
-    errors.extend([406, 429, 500, 503]);
+    // Any route may be called with something that it does not take.
+    errors.extend([400, 406, 429, 500, 503]);
     if describe.need != Need::Nothing {
         errors.extend([401, 403]);
     }
     if route.method == Method::POST {
-        errors.extend([400, 409, 422]);
+        errors.extend([409, 422]);
     }
     errors.into_iter().filter_map(|status| StatusCode::from_u16(status).ok()).collect()
 }

@@ -7,7 +7,9 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::api::auth::Caller;
+use crate::api::decode::nullable;
 use crate::api::error::ApiError;
+use crate::api::field_path::FieldPath;
 use crate::api::input;
 
 /// Characters of an address, of a description; channels, at most.
@@ -15,8 +17,12 @@ const URL: usize = 2_048;
 const DESCRIPTION: usize = 500;
 const CHANNELS: usize = 1_000;
 
+/// Where they stand in a body.
+const EVENTS: FieldPath = FieldPath::body("/events");
+const CHANNEL_IDS: FieldPath = FieldPath::body("/channelIds");
+
 /// It asks for events beyond what its maker, or who made it first, may know.
-pub(super) const BEYOND: ApiError = ApiError::InsufficientFor { field: "events" };
+pub(super) const BEYOND: ApiError = ApiError::InsufficientFor { field: EVENTS };
 
 /// What a webhook shall be. What is left out gets its default, also when it is replaced.
 #[derive(Deserialize, ToSchema)]
@@ -31,9 +37,11 @@ pub(in crate::api) struct WebhookBody {
     #[schema(min_items = 1, max_items = 14)]
     events: Vec<HappeningKind>,
     /// Only these channels; all that the caller may read when absent or null.
+    #[serde(default, deserialize_with = "nullable")]
     #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
     channel_ids: Option<Vec<String>>,
     /// True when absent.
+    #[schema(nullable = false)]
     enabled: Option<bool>,
     #[serde(default)]
     #[schema(max_length = 500)]
@@ -52,7 +60,7 @@ pub(super) struct Wanted {
 impl WebhookBody {
     /// A webhook never reaches further than the caller who makes it.
     pub(super) fn checked(self, caller: &Caller, allow_private: bool) -> Result<Wanted, ApiError> {
-        let url = input::text("url", self.url, 1, URL)?;
+        let url = input::text(FieldPath::body("/url"), self.url, 1, URL)?;
         let url = guard::check(url.trim(), allow_private).map_err(refused)?.to_string();
         let mut events = Vec::new();
         for kind in self.events {
@@ -61,7 +69,7 @@ impl WebhookBody {
             }
         }
         if events.is_empty() {
-            return Err(ApiError::invalid("events", "events holds at least one event"));
+            return Err(ApiError::invalid_value(EVENTS, "must hold at least one event"));
         }
         let covered = |kind: &HappeningKind| {
             let account = !kind.is_about_account() || caller.channels().is_none();
@@ -70,12 +78,16 @@ impl WebhookBody {
         if !events.iter().all(covered) {
             return Err(BEYOND);
         }
-        let channels = match (self.channel_ids.map(channels_of).transpose()?, caller.channels()) {
+        let ids = self.channel_ids;
+        let channels =
+            ids.map(|ids| input::channel_ids(&CHANNEL_IDS, ids, CHANNELS)).transpose()?;
+        let channels = match (channels, caller.channels()) {
             (None, own) => own.map(<[_]>::to_vec),
             (Some(asked), _) if caller.sees_all(&asked) => Some(asked),
-            (Some(_), _) => return Err(ApiError::InsufficientFor { field: "channelIds" }),
+            (Some(_), _) => return Err(ApiError::InsufficientFor { field: CHANNEL_IDS }),
         };
-        let description = input::text("description", self.description, 0, DESCRIPTION)?;
+        let description =
+            input::text(FieldPath::body("/description"), self.description, 0, DESCRIPTION)?;
         Ok(Wanted { url, events, channels, enabled: self.enabled.unwrap_or(true), description })
     }
 }
@@ -93,13 +105,5 @@ impl Wanted {
 }
 
 fn refused(why: Forbidden) -> ApiError {
-    ApiError::invalid("url", format!("url cannot be used: {why}"))
-}
-
-fn channels_of(ids: Vec<String>) -> Result<Vec<ChannelId>, ApiError> {
-    if ids.len() > CHANNELS {
-        let why = format!("channelIds holds at most {CHANNELS} channels");
-        return Err(ApiError::invalid("channelIds", why));
-    }
-    ids.into_iter().map(|id| input::channel_id("channelIds", id)).collect()
+    ApiError::invalid_value(FieldPath::body("/url"), format_args!("cannot be used: {why}"))
 }

@@ -27,6 +27,7 @@ use super::auth::{Caller, ManageWebhooks, Scoped};
 use super::cursor::{Page, Window};
 use super::error::ApiError;
 use super::extract::{Body, Paging, Path, Query};
+use super::field_path::FieldPath;
 use super::route::{Describe, Output};
 use super::subscriptions::Success;
 use super::{Api, input, random};
@@ -87,7 +88,7 @@ pub(super) struct MadeWebhook {
 pub(super) struct RotateSecretBody {
     /// Seconds for which the old secret signs, too; a day when absent.
     #[serde(default, deserialize_with = "input::whole")]
-    #[schema(minimum = 0, maximum = 2_592_000)]
+    #[schema(minimum = 0, maximum = 2_592_000, nullable = false)]
     overlap_seconds: Option<u32>,
 }
 
@@ -189,8 +190,8 @@ pub(super) async fn rotate(
 ) -> Result<Made, ApiError> {
     let seconds = body.overlap_seconds.map_or(OVERLAP.as_secs(), u64::from);
     if seconds > MAX_OVERLAP {
-        let why = format!("overlapSeconds is at most {MAX_OVERLAP}");
-        return Err(ApiError::invalid("overlapSeconds", why));
+        let why = format_args!("must be at most {MAX_OVERLAP}");
+        return Err(ApiError::invalid_value(FieldPath::body("/overlapSeconds"), why));
     }
     let (caller, now) = (&access.caller, api.clock.now());
     let known = api.webhook_of(caller, &path.webhook).await?;

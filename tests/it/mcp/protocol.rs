@@ -109,14 +109,83 @@ async fn only_calls_are_taken() {
         let answer = send(answer.header("accept", "text/event-stream")).await;
         assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED, "{method}");
         assert_eq!(answer.header("allow"), "POST");
+        assert_eq!(answer.body["error"]["code"], -32600, "{}", answer.body);
     }
-    let plain = models.http.post(models.url()).bearer_auth("ck_ann");
-    let refused = send(plain.header("accept", "text/html").json(&json!({}))).await;
-    assert_eq!(refused.status, StatusCode::NOT_ACCEPTABLE);
     let long = "x".repeat(300_000);
     let large = models.call("search_messages", json!({"query": long})).await;
     assert_eq!(large.status, StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(large.body["error"]["code"], -32600, "{}", large.body);
     let unknown = models.call("delete_everything", json!({})).await;
     assert_eq!(unknown.body["error"]["code"], -32602, "{}", unknown.body);
     assert_eq!(unknown.body["error"]["message"], "Unknown tool: delete_everything");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_takes_json_is_answered() {
+    let models = Models::start(&[]).await;
+    let list = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {}});
+    let ask = async |accept: Option<&str>| {
+        let mut headers = reqwest::header::HeaderMap::new();
+        if let Some(accept) = accept {
+            headers.insert("accept", accept.parse().unwrap());
+        }
+        // A client that says nothing: the usual one writes */* by itself.
+        let mut request = models.http.post(models.url()).bearer_auth("ck_ann").json(&list).build();
+        let request = request.as_mut().unwrap();
+        request.headers_mut().remove("accept");
+        request.headers_mut().extend(headers);
+        let answer = models.http.execute(request.try_clone().unwrap()).await.unwrap();
+        (answer.status().as_u16(), answer.json::<serde_json::Value>().await.unwrap())
+    };
+    for accept in [
+        None,
+        Some("*/*"),
+        Some("application/*"),
+        Some("application/json"),
+        Some("application/json, text/event-stream"),
+        Some("text/event-stream, */*;q=0.1"),
+    ] {
+        let (status, body) = ask(accept).await;
+        assert_eq!((status, body["id"].as_i64()), (200, Some(7)), "{accept:?}: {body}");
+        assert_eq!(body["result"]["tools"].as_array().unwrap().len(), 4);
+    }
+    for accept in ["text/html", "text/event-stream", "application/json;q=0"] {
+        let (status, body) = ask(Some(accept)).await;
+        assert_eq!((status, body["error"]["code"].as_i64()), (406, Some(-32600)), "{accept}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_no_request_is_an_error_of_the_protocol() {
+    let models = Models::start(&[]).await;
+    let ask = async |kind: &str, body: &str| {
+        let request = models.http.post(models.url()).bearer_auth("ck_ann");
+        let answer = send(request.header("content-type", kind).body(body.to_owned())).await;
+        assert_eq!(answer.header("content-type"), "application/json", "{body}");
+        assert_eq!(answer.body["jsonrpc"], "2.0", "{body}: {}", answer.body);
+        let error = &answer.body["error"];
+        assert!(error["message"].as_str().is_some_and(|why| !why.is_empty()), "{}", answer.body);
+        assert_eq!(error["data"]["requestId"], answer.header("x-request-id"));
+        let id = answer.body["id"].clone();
+        (answer.status.as_u16(), error["code"].as_i64().unwrap(), id)
+    };
+    let (none, json) = (serde_json::Value::Null, "application/json");
+    for (body, code, id) in [
+        ("", -32700, none.clone()),
+        ("{\"jsonrpc\":", -32700, none.clone()),
+        ("hello", -32700, none.clone()),
+        ("[]", -32600, none.clone()),
+        ("{}", -32600, none.clone()),
+        (r#"{"jsonrpc":"2.0","id":3}"#, -32600, json!(3)),
+        (r#"{"jsonrpc":"1.0","id":3,"method":"ping"}"#, -32600, json!(3)),
+        (r#"{"jsonrpc":"2.0","id":"a","method":"ping","params":[]}"#, -32600, json!("a")),
+    ] {
+        assert_eq!(ask(json, body).await, (400, code, id), "{body}");
+    }
+    let ping = r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#;
+    assert_eq!(ask("text/plain", ping).await, (415, -32600, none.clone()));
+    let old = models.http.post(models.url()).bearer_auth("ck_ann").header("content-type", json);
+    let old = send(old.header("mcp-protocol-version", "1999-01-01").body(ping)).await;
+    assert_eq!((old.status.as_u16(), &old.body["id"]), (400, &json!(3)), "{}", old.body);
+    assert_eq!(old.body["error"]["code"], -32600, "{}", old.body);
 }

@@ -317,7 +317,7 @@ async fn webhooks_are_told_no_more_than_the_key_that_made_them() {
             let body = json!({"url": world.sink.url("/never"), "events": ["backup.paused", kind]});
             let refused = world.call(name, Method::POST, "/webhooks", Some(&body)).await;
             let refused = refused.refused(403, "insufficient_permissions");
-            assert_eq!(refused["field"], "events", "{name} {}", kind.name());
+            assert_eq!(refused["field"], "/events", "{name} {}", kind.name());
         }
         // A user has at most twenty.
         hooked.push((name, bounds, world.hook(name, &may).await));
@@ -358,7 +358,7 @@ async fn a_webhook_is_over_with_its_key() {
     // A wider key cannot have it tell more than the key that made it.
     let wider = json!({"url": world.sink.url("/here"), "events": ["usage.warning"]});
     let refused = world.call(full, Method::PUT, &path, Some(&wider)).await;
-    assert_eq!(refused.refused(403, "insufficient_permissions")["field"], "events");
+    assert_eq!(refused.refused(403, "insufficient_permissions")["field"], "/events");
     world.call(full, Method::DELETE, &next, None).await.ok();
     let ended = world.call(full, get, &path, None).await.ok();
     assert_eq!((&ended["enabled"], &ended["disabledReason"]), (&json!(false), &json!("key_ended")));

@@ -30,7 +30,8 @@ async fn a_repeated_request_gives_the_first_answer() {
     // Another key, another route, another caller: nothing to do with it.
     assert_eq!(send(ask("/keys", "k2")).await.header("idempotent-replayed"), "");
     let subscribe = under("/backup/subscribe");
-    send(ask(&subscribe, "k1")).await.ok();
+    let elsewhere = rest.post(&subscribe, &json!({})).header("idempotency-key", "k1");
+    send(elsewhere).await.ok();
     rest.key("ck_second", OWNER, |_| {}).await;
     let second = send(ask("/keys", "k1").bearer_auth("ck_second")).await;
     // Two `Authorization` headers are nobody's.

@@ -90,15 +90,15 @@ async fn bad_keys_are_refused_with_their_field() {
     let rest = Rest::start(&[]).await;
     let scopes = json!(["read:messages"]);
     let cases = [
-        (json!({"name": " ", "scopes": scopes}), "name"),
-        (json!({"name": "n".repeat(101), "scopes": scopes}), "name"),
-        (json!({"name": "n", "scopes": []}), "scopes"),
-        (json!({"name": "n", "scopes": ["read:everything"]}), "scopes[0]"),
-        (json!({"name": "n", "scopes": scopes, "expiresAt": "2020-01-01T00:00:00Z"}), "expiresAt"),
-        (json!({"name": "n", "scopes": scopes, "expiresAt": "tomorrow"}), "expiresAt"),
-        (json!({"name": "n", "scopes": scopes, "channelIds": [""]}), "channelIds"),
-        (json!({"name": "n", "scopes": scopes, "channelIds": vec!["C"; 1_001]}), "channelIds"),
-        (json!({"name": "n", "scopes": scopes, "cheese": 1}), "cheese"),
+        (json!({"name": " ", "scopes": scopes}), "/name"),
+        (json!({"name": "n".repeat(101), "scopes": scopes}), "/name"),
+        (json!({"name": "n", "scopes": []}), "/scopes"),
+        (json!({"name": "n", "scopes": ["read:everything"]}), "/scopes/0"),
+        (json!({"name": "n", "scopes": scopes, "expiresAt": "2020-01-01T00:00:00Z"}), "/expiresAt"),
+        (json!({"name": "n", "scopes": scopes, "expiresAt": "tomorrow"}), "/expiresAt"),
+        (json!({"name": "n", "scopes": scopes, "channelIds": [""]}), "/channelIds/0"),
+        (json!({"name": "n", "scopes": scopes, "channelIds": vec!["C"; 1_001]}), "/channelIds"),
+        (json!({"name": "n", "scopes": scopes, "cheese": 1}), "/cheese"),
     ];
     for (body, field) in cases {
         let refused = send(rest.post("/keys", &body)).await.refused(400, "invalid_request");
@@ -108,7 +108,7 @@ async fn bad_keys_are_refused_with_their_field() {
     for seconds in [json!(2_592_001), json!(-1), json!("soon")] {
         let body = json!({"overlapSeconds": seconds});
         let refused = send(rest.post(rotate, &body)).await.refused(400, "invalid_request");
-        assert_eq!(refused["field"], "overlapSeconds");
+        assert_eq!(refused["field"], "/overlapSeconds");
     }
     let listed = send(rest.get("/keys")).await.ok();
     assert_eq!(listed["keys"].as_array().unwrap().len(), 1);

@@ -44,7 +44,7 @@ async fn around_gives_both_sides_and_goes_on() {
     assert_eq!(ids(&rest, "?around=2030-01-01T00:00:00Z&limit=4").await, ["m9", "m8"]);
     let filtered = ids(&rest, &format!("?around=m5&limit=4&senderId={MEMBER}")).await;
     assert_eq!(filtered, ["m9", "m7", "m5", "m3"]);
-    for bad in ["nothing", "2026-13-01", ""] {
+    for bad in ["nothing", "2026-13-01"] {
         let path = under(&format!("/backup/messages?around={bad}"));
         send(rest.get(&path)).await.refused(404, "not_found");
     }
@@ -89,7 +89,7 @@ async fn filters_and_days_choose() {
     let within = "?date=2026-01-02&from=2026-01-02T12:08:00Z&order=asc";
     assert_eq!(ids(&rest, within).await, ["m8", "m9", "late"]);
     let wrong = rest.put(&under("/backup/config"), &json!({"timeZone": "Mars/Olympus"}));
-    assert_eq!(send(wrong).await.refused(400, "invalid_request")["field"], "timeZone");
+    assert_eq!(send(wrong).await.refused(400, "invalid_request")["field"], "/timeZone");
     for bad in ["date=2026-02-30", "date=yesterday", "from=noon", "type=song", "order=up"] {
         let path = under(&format!("/backup/messages?{bad}"));
         let refused = send(rest.get(&path)).await.refused(400, "invalid_request");

@@ -16,6 +16,8 @@ mod messages;
 mod people;
 mod retention;
 mod settings;
+mod strict;
+mod surfaces;
 mod webhooks;
 
 use std::path::Path;

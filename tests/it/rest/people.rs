@@ -38,7 +38,7 @@ async fn roles_are_set_by_whom_they_may_be() {
         assert_eq!(answer.status.as_u16(), status, "{key} {user} {role}: {}", answer.json());
         match status {
             200 => assert_eq!(answer.json(), json!({"success": true})),
-            400 => assert_eq!(answer.refused(400, "invalid_request")["field"], "role"),
+            400 => assert_eq!(answer.refused(400, "invalid_request")["field"], "/role"),
             403 => assert_eq!(answer.json()["error"], "Permission denied"),
             _ => assert_eq!(answer.json()["error"], "Not found"),
         }

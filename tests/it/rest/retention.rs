@@ -25,7 +25,7 @@ async fn the_owner_says_how_long() {
     for bad in [json!(0), json!(36_501), json!(-1), json!(1.5), json!("7"), json!(true)] {
         let refused = send(rest.put(&path, &config(&bad))).await;
         let refused = refused.refused(400, "invalid_request");
-        assert_eq!(refused["field"], "retentionDays", "{bad}");
+        assert_eq!(refused["field"], "/retentionDays", "{bad}");
     }
     // Each setting alone leaves the other one.
     send(rest.put(&path, &json!({"timeZone": "Asia/Taipei"}))).await.ok();

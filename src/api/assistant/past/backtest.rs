@@ -19,12 +19,15 @@ use crate::api::Api;
 use crate::api::assistant::trial::SourceView;
 use crate::api::error::ApiError;
 use crate::api::extract::Body;
+use crate::api::field_path::FieldPath;
 use crate::api::input::{Keyword, keywords, text, whole};
 use crate::heavy::CALLERS;
 use crate::view::MessageView;
 
 /// Characters of a draft's id, at most.
 const MAX_ID: usize = 100;
+/// Where drafts stand in a body.
+const RULES: FieldPath = FieldPath::body("/rules");
 /// Different answers that are listed, at most.
 const CHANGES: usize = 100;
 
@@ -33,13 +36,14 @@ const CHANGES: usize = 100;
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct BacktestBody {
     /// Instead of the channel's rules.
-    #[schema(max_items = 10000)]
+    #[schema(max_items = 10000, nullable = false)]
     rules: Option<Vec<DraftRule>>,
     /// Instead of the channel's mode.
+    #[schema(nullable = false)]
     mode: Option<QaMode>,
     /// How far to look back; 30 when absent.
     #[serde(default, deserialize_with = "whole")]
-    #[schema(minimum = 1, maximum = 365)]
+    #[schema(minimum = 1, maximum = 365, nullable = false)]
     days: Option<u32>,
 }
 
@@ -48,7 +52,13 @@ pub(in crate::api) struct BacktestBody {
 #[serde(deny_unknown_fields)]
 struct DraftRule {
     /// To find it again in the answer; `draft_1`, `draft_2`, … when absent.
-    #[schema(value_type = Option<String>, min_length = 1, max_length = 100, pattern = r"[^\s\u0000\u0085]")]
+    #[schema(
+        value_type = Option<String>,
+        min_length = 1,
+        max_length = 100,
+        pattern = r"[^\s\u0000\u0085]",
+        nullable = false
+    )]
     id: Option<String>,
     #[schema(value_type = Vec<Keyword>, min_items = 1, max_items = 50)]
     keywords: Vec<String>,
@@ -104,7 +114,7 @@ pub(in crate::api) async fn backtest(
     access: History,
     Body(body): Body<BacktestBody>,
 ) -> Result<Json<BacktestView>, ApiError> {
-    let from = since(&api, &access, body.days.unwrap_or(DAYS))?;
+    let from = since(&api, &access, (FieldPath::body("/days"), body.days.unwrap_or(DAYS)))?;
     let mut source = api.assistants.source(&access.channel).await?;
     if body.mode == Some(QaMode::Semantic) && source.plan != Some(Plan::Pro) {
         return Err(ApiError::SEMANTIC_NEEDS_PRO);
@@ -198,16 +208,17 @@ impl ReplyView {
 
 fn drafts(rules: Vec<DraftRule>, now: Timestamp, by: &UserId) -> Result<Vec<Rule>, ApiError> {
     if rules.len() > limits::RULES {
-        let why = format!("rules holds at most {} rules", limits::RULES);
-        return Err(ApiError::invalid("rules", why));
+        let why = format_args!("holds more than {} rules", limits::RULES);
+        return Err(ApiError::invalid_value(RULES, why));
     }
     let rule = |(draft, number): (DraftRule, usize)| {
-        let id = draft.id.map(|id| text("rules.id", id, 1, MAX_ID)).transpose()?;
+        let at = |name| RULES.item(number - 1).member(name);
+        let id = draft.id.map(|id| text(at("id"), id, 1, MAX_ID)).transpose()?;
         Ok(Rule {
             id: RuleId::new(id.unwrap_or_else(|| format!("draft_{number}"))),
-            keywords: keywords("rules.keywords", draft.keywords, 1, limits::KEYWORDS)?,
-            question: text("rules.question", draft.question, 0, limits::QUESTION)?,
-            answer: text("rules.answer", draft.answer, 1, limits::ANSWER)?,
+            keywords: keywords(at("keywords"), draft.keywords, 1, limits::KEYWORDS)?,
+            question: text(at("question"), draft.question, 0, limits::QUESTION)?,
+            answer: text(at("answer"), draft.answer, 1, limits::ANSWER)?,
             created_at: now,
             created_by: by.clone(),
             hit_count: 0,

@@ -26,6 +26,7 @@ pub(in crate::api) use unanswered::unanswered;
 use crate::api::Api;
 use crate::api::auth::{Admin, ChannelAccess, ReadMessages};
 use crate::api::error::ApiError;
+use crate::api::field_path::FieldPath;
 
 /// Whoever may change the rules may see what people asked, with a key that may read messages.
 type History = ChannelAccess<Admin, ReadMessages>;
@@ -58,7 +59,7 @@ impl Default for Days {
 impl<'de> Deserialize<'de> for Days {
     fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
         let text = Cow::<str>::deserialize(value)?;
-        text.parse().map(Self).map_err(|_| D::Error::custom("days must be a whole number"))
+        text.parse().map(Self).map_err(|_| D::Error::custom("must be a whole number"))
     }
 }
 
@@ -76,9 +77,13 @@ impl PartialSchema for Days {
 impl ToSchema for Days {}
 
 /// From when on the caller may and wants to look.
-fn since(api: &Api, access: &History, days: u32) -> Result<Timestamp, ApiError> {
+fn since(
+    api: &Api,
+    access: &History,
+    (field, days): (FieldPath, u32),
+) -> Result<Timestamp, ApiError> {
     if !(1..=MAX_DAYS).contains(&days) {
-        return Err(ApiError::invalid("days", format!("days is from 1 to {MAX_DAYS}")));
+        return Err(ApiError::invalid_value(field, format_args!("must be from 1 to {MAX_DAYS}")));
     }
     let from = Timestamp::from_millis(api.clock.now().millis() - i64::from(days) * DAY);
     Ok(access.not_before().map_or(from, |earliest| earliest.max(from)))

@@ -15,6 +15,7 @@ use super::{Days, History, Look, Said, since};
 use crate::api::Api;
 use crate::api::error::ApiError;
 use crate::api::extract::{Limit, Query};
+use crate::api::field_path::FieldPath;
 
 /// Messages named as examples of a question, at most.
 const EXAMPLES: usize = 5;
@@ -64,7 +65,7 @@ pub(in crate::api) async fn unanswered(
     access: History,
     Query(query): Query<UnansweredQuery>,
 ) -> Result<Json<UnansweredView>, ApiError> {
-    let from = since(&api, &access, query.days.0)?;
+    let from = since(&api, &access, (FieldPath::parameter("days"), query.days.0))?;
     let compiled = api.assistant(&access.channel).await?;
     let mut open = Vec::new();
     let mut look = Look::back(&api, &access.channel, from);

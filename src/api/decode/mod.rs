@@ -1,0 +1,106 @@
+//! Reads what callers write: JSON bodies, queries, arguments of tools.
+//!
+//! Beyond what serde's own readers do, every error says where the value stands and what it should
+//! be in words for people, and two rules hold for every type without its doing: a member or
+//! parameter that the type does not have is refused, and so is a `null`, except where the type says
+//! with [`nullable`] that it means something.
+
+mod error;
+mod json;
+mod reader;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use url::form_urlencoded;
+
+use super::error::ApiError;
+use super::field_path::FieldPath;
+pub(super) use json::Json;
+use reader::{NULLABLE, Reader, Rules};
+
+/// Reads a JSON body.
+///
+/// # Errors
+/// [`ApiError::Invalid`] with the JSON Pointer of what is wrong.
+pub(super) fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    let json = parse(bytes)?;
+    T::deserialize(Reader::new(json, Rules::Body)).map_err(|error| error.in_body().into())
+}
+
+/// Reads the text of a body as JSON of any form.
+pub(super) fn parse(bytes: &[u8]) -> Result<Json, ApiError> {
+    if bytes.trim_ascii().is_empty() {
+        return Err(ApiError::invalid_value(FieldPath::BODY, "is missing"));
+    }
+    serde_json::from_slice(bytes).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        let why = if error.is_eof() {
+            "ends before its JSON does".to_owned()
+        } else {
+            format!("is not JSON: look at line {line}, column {column}")
+        };
+        ApiError::invalid_value(FieldPath::BODY, why)
+    })
+}
+
+/// Reads a query; its values are texts, and none is empty.
+///
+/// # Errors
+/// [`ApiError::Invalid`] with the parameter's name.
+pub(super) fn query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
+    let mut pairs = Vec::new();
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        let wrong = |why: &str| Err(ApiError::invalid_value(FieldPath::named(&name), why));
+        if name.contains('\0') || value.contains('\0') {
+            return wrong("holds U+0000");
+        }
+        pairs.push((name.into_owned(), Json::Text(value.into_owned())));
+    }
+    let reader = Reader::new(Json::Object(pairs), Rules::Query);
+    T::deserialize(reader).map_err(|error| error.in_query().into())
+}
+
+/// Reads the arguments of a tool. Models write null for what they leave out.
+///
+/// # Errors
+/// [`ApiError::Invalid`] with the JSON Pointer of the argument.
+pub(crate) fn arguments<T: DeserializeOwned>(arguments: Value) -> Result<T, ApiError> {
+    let reader = Reader::new(arguments.into(), Rules::Arguments);
+    T::deserialize(reader).map_err(|error| error.in_body().into())
+}
+
+/// Reads what may be null: for `deserialize_with`, together with `default`.
+pub(super) fn nullable<'de, T, D>(value: D) -> Result<Option<T>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    struct Visitor<T>(std::marker::PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> serde::de::Visitor<'de> for Visitor<T> {
+        type Value = Option<T>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a value or null")
+        }
+
+        fn visit_newtype_struct<D: Deserializer<'de>>(
+            self,
+            value: D,
+        ) -> Result<Option<T>, D::Error> {
+            Option::deserialize(value)
+        }
+    }
+
+    value.deserialize_newtype_struct(NULLABLE, Visitor(std::marker::PhantomData))
+}
+
+impl From<(FieldPath, String)> for ApiError {
+    fn from((field, why): (FieldPath, String)) -> Self {
+        Self::invalid_value(field, why)
+    }
+}
+
+#[cfg(test)]
+mod tests;

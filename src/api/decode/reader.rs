@@ -1,0 +1,335 @@
+//! Hands JSON to serde, and says what is wrong with it in words.
+
+use serde::de::value::StrDeserializer;
+use serde::de::{
+    DeserializeSeed, Deserializer, IntoDeserializer as _, MapAccess, SeqAccess, Visitor,
+};
+
+use super::error::{DecodeError, list};
+use super::json::Json;
+
+/// Names the type that lets a null through, see [`super::nullable`].
+pub(super) const NULLABLE: &str = "chatkeep nullable";
+
+/// Rules of the part of a request that a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rules {
+    /// A null is refused.
+    Body,
+    /// A null is as good as nothing.
+    Arguments,
+    /// Every value is a text, and stands for what it says; an empty one says nothing.
+    Query,
+}
+
+/// A value and the rules that it is read by.
+#[derive(Debug)]
+pub(super) struct Reader {
+    value: Json,
+    rules: Rules,
+    nullable: bool,
+}
+
+impl Reader {
+    pub(super) const fn new(value: Json, rules: Rules) -> Self {
+        Self { value, rules, nullable: false }
+    }
+
+    /// The refusal of a value that is none of what it should be.
+    fn must_be(&self, what: &str) -> DecodeError {
+        match self.value {
+            Json::Null => DecodeError::new("must not be null"),
+            _ => DecodeError::new(format!("must be {what}")),
+        }
+    }
+
+    /// A number, in a query the one that the text says.
+    fn number(&self) -> Option<serde_json::Number> {
+        match &self.value {
+            Json::Number(number) => Some(number.clone()),
+            Json::Text(text) if self.rules == Rules::Query => {
+                let whole = text
+                    .parse::<u64>()
+                    .map(Into::into)
+                    .or_else(|_| text.parse::<i64>().map(Into::into));
+                whole.ok()
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads a whole number that has to be from `least` to `most`.
+    fn whole<'de, V: Visitor<'de>>(
+        self,
+        visitor: V,
+        least: i64,
+        most: u64,
+    ) -> Result<V::Value, DecodeError> {
+        let number = self.number();
+        let wrong = || self.must_be(&format!("a whole number from {least} to {most}"));
+        let read = match number {
+            Some(number) if number.is_u64() => visitor.visit_u64(number.as_u64().unwrap_or(0)),
+            Some(number) if number.is_i64() => visitor.visit_i64(number.as_i64().unwrap_or(0)),
+            _ => return Err(wrong()),
+        };
+        read.map_err(|_: DecodeError| wrong())
+    }
+
+    /// The members of an object.
+    fn members(self) -> Result<Members, DecodeError> {
+        match self.value {
+            Json::Object(members) => {
+                Ok(Members { rest: members.into_iter(), value: None, rules: self.rules })
+            }
+            _ => Err(self.must_be("an object")),
+        }
+    }
+}
+
+macro_rules! whole_numbers {
+    ($($method:ident $least:expr, $most:expr;)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+            self.whole(visitor, $least, $most)
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for Reader {
+    type Error = DecodeError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value {
+            Json::Null => visitor.visit_unit(),
+            Json::Bool(value) => visitor.visit_bool(value),
+            Json::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
+                (Some(number), ..) => visitor.visit_u64(number),
+                (None, Some(number), _) => visitor.visit_i64(number),
+                (None, None, number) => visitor.visit_f64(number.unwrap_or(f64::NAN)),
+            },
+            Json::Text(text) => visitor.visit_string(text),
+            Json::List(items) => visitor.visit_seq(Items::new(items, self.rules)),
+            Json::Object(_) => visitor.visit_map(self.members()?),
+        }
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match (&self.value, self.rules) {
+            (Json::Bool(value), _) => visitor.visit_bool(*value),
+            (Json::Text(text), Rules::Query) if text == "true" => visitor.visit_bool(true),
+            (Json::Text(text), Rules::Query) if text == "false" => visitor.visit_bool(false),
+            _ => Err(self.must_be("true or false")),
+        }
+    }
+
+    whole_numbers! {
+        deserialize_i8 i8::MIN.into(), 0x7f;
+        deserialize_i16 i16::MIN.into(), 0x7fff;
+        deserialize_i32 i32::MIN.into(), 0x7fff_ffff;
+        deserialize_i64 i64::MIN, i64::MAX.unsigned_abs();
+        deserialize_u8 0, u8::MAX.into();
+        deserialize_u16 0, u16::MAX.into();
+        deserialize_u32 0, u32::MAX.into();
+        deserialize_u64 0, u64::MAX;
+    }
+
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_f64(visitor)
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match &self.value {
+            Json::Number(number) => visitor.visit_f64(number.as_f64().unwrap_or(f64::NAN)),
+            _ => Err(self.must_be("a number")),
+        }
+    }
+
+    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_string(visitor)
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_string(visitor)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value {
+            Json::Text(text) if self.rules == Rules::Query && text.is_empty() => {
+                Err(DecodeError::new("must not be empty"))
+            }
+            Json::Text(text) => visitor.visit_string(text),
+            _ => Err(self.must_be("a text")),
+        }
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_string(visitor)
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_string(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value {
+            Json::Null if self.nullable || self.rules != Rules::Body => visitor.visit_none(),
+            Json::Null => Err(self.must_be("given or left out")),
+            _ => visitor.visit_some(Self { nullable: false, ..self }),
+        }
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value {
+            Json::Null => visitor.visit_unit(),
+            _ => Err(DecodeError::new("must be null")),
+        }
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        self.deserialize_unit(visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        let nullable = self.nullable || name == NULLABLE;
+        visitor.visit_newtype_struct(Self { nullable, ..self })
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value {
+            Json::List(items) => visitor.visit_seq(Items::new(items, self.rules)),
+            _ => Err(self.must_be("a list")),
+        }
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_map(self.members()?)
+    }
+
+    /// Refuses what the type does not have, whether the type asks for that or not.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        let members = self.members()?;
+        let mut given = members.rest.as_slice().iter().map(|(name, _)| name.as_str());
+        match given.find(|name| !fields.contains(name)) {
+            Some(name) => Err(DecodeError::unknown(name, fields)),
+            None => visitor.visit_map(members),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        match self.value {
+            Json::Text(text) if variants.contains(&text.as_str()) => {
+                let text: StrDeserializer<'_, DecodeError> = text.as_str().into_deserializer();
+                visitor.visit_enum(text)
+            }
+            _ => Err(self.must_be(&format!("one of {}", list(variants)))),
+        }
+    }
+
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_string(visitor)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_unit()
+    }
+}
+
+/// The elements of a list.
+struct Items {
+    rest: std::iter::Enumerate<std::vec::IntoIter<Json>>,
+    rules: Rules,
+}
+
+impl Items {
+    fn new(items: Vec<Json>, rules: Rules) -> Self {
+        Self { rest: items.into_iter().enumerate(), rules }
+    }
+}
+
+impl<'de> SeqAccess<'de> for Items {
+    type Error = DecodeError;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, DecodeError> {
+        let Some((index, item)) = self.rest.next() else {
+            return Ok(None);
+        };
+        let read = seed.deserialize(Reader::new(item, self.rules));
+        read.map(Some).map_err(|error| error.at(index))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.rest.len())
+    }
+}
+
+/// The members of an object.
+struct Members {
+    rest: std::vec::IntoIter<(String, Json)>,
+    /// The member whose name was read last.
+    value: Option<(String, Json)>,
+    rules: Rules,
+}
+
+impl<'de> MapAccess<'de> for Members {
+    type Error = DecodeError;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, DecodeError> {
+        let Some((name, value)) = self.rest.next() else {
+            return Ok(None);
+        };
+        let key: StrDeserializer<'_, DecodeError> = name.as_str().into_deserializer();
+        let key = seed.deserialize(key)?;
+        self.value = Some((name, value));
+        Ok(Some(key))
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<S::Value, DecodeError> {
+        let Some((name, value)) = self.value.take() else {
+            return Err(DecodeError::new("is missing"));
+        };
+        seed.deserialize(Reader::new(value, self.rules)).map_err(|error| error.inside(&name))
+    }
+}

@@ -1,0 +1,119 @@
+//! Places in a request, as errors name them in `field`.
+//!
+//! One form for each part of a request: in a body a JSON Pointer (RFC 6901, such as
+//! `/assistant/qa/mode` or `/keywords/0`; empty for the body as a whole), of parameters in query and
+//! path their name, of headers their name. A place cannot be made from a bare text, so whoever
+//! refuses a value says in which part of the request it stands.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// Characters of a name that a caller made up, at most, when it is told back.
+const ECHO: usize = 100;
+
+/// A place in a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FieldPath {
+    part: Part,
+    field: Cow<'static, str>,
+}
+
+/// A part of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Body,
+    Parameter,
+    Header,
+}
+
+impl FieldPath {
+    /// The body as a whole.
+    pub(crate) const BODY: Self = Self::body("");
+
+    /// A value in the body, by its JSON Pointer.
+    pub(crate) const fn body(pointer: &'static str) -> Self {
+        Self { part: Part::Body, field: Cow::Borrowed(pointer) }
+    }
+
+    /// A parameter of the query or the path.
+    pub(crate) const fn parameter(name: &'static str) -> Self {
+        Self { part: Part::Parameter, field: Cow::Borrowed(name) }
+    }
+
+    /// A parameter whose name is the caller's own.
+    pub(crate) fn named(name: &str) -> Self {
+        Self { part: Part::Parameter, field: Cow::Owned(cut(name)) }
+    }
+
+    /// A header.
+    pub(crate) const fn header(name: &'static str) -> Self {
+        Self { part: Part::Header, field: Cow::Borrowed(name) }
+    }
+
+    /// The member of that name in the object here.
+    #[must_use]
+    pub(crate) fn member(self, name: &str) -> Self {
+        let name = cut(name).replace('~', "~0").replace('/', "~1");
+        Self { part: self.part, field: format!("{}/{name}", self.field).into() }
+    }
+
+    /// The element at that index of the list here.
+    #[must_use]
+    pub(crate) fn item(self, index: usize) -> Self {
+        Self { part: self.part, field: format!("{}/{index}", self.field).into() }
+    }
+
+    /// The form that errors carry as `field`.
+    pub(crate) fn text(&self) -> Cow<'static, str> {
+        self.field.clone()
+    }
+}
+
+/// For sentences: `assistant.qa.mode`, `keywords[0]`, `The body`.
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.part != Part::Body {
+            return f.write_str(&self.field);
+        }
+        let Some(steps) = self.field.strip_prefix('/') else {
+            return f.write_str("The body");
+        };
+        for (nth, step) in steps.split('/').enumerate() {
+            let step = step.replace("~1", "/").replace("~0", "~");
+            let is_index = !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
+            match (nth, is_index) {
+                (0, _) => f.write_str(&step)?,
+                (_, true) => write!(f, "[{step}]")?,
+                (_, false) => write!(f, ".{step}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A name that is told back: not longer than names are.
+fn cut(name: &str) -> String {
+    match name.char_indices().nth(ECHO) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_has_a_form_for_programs_and_one_for_people() {
+        let path = FieldPath::body("/rules").item(3).member("keywords").item(0);
+        assert_eq!(
+            (&*path.text(), &*path.to_string()),
+            ("/rules/3/keywords/0", "rules[3].keywords[0]")
+        );
+        let path = FieldPath::BODY.member("a/b~c");
+        assert_eq!((&*path.text(), &*path.to_string()), ("/a~1b~0c", "a/b~c"));
+        assert_eq!((&*FieldPath::BODY.text(), &*FieldPath::BODY.to_string()), ("", "The body"));
+        assert_eq!(&*FieldPath::parameter("from").text(), "from");
+        assert_eq!(FieldPath::named(&"x".repeat(200)).text().chars().count(), ECHO + 1);
+    }
+}

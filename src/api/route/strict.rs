@@ -1,0 +1,93 @@
+//! What a route does not take is refused: one rule for all of them, from what their handlers say.
+//!
+//! A handler without an extractor for the query takes no parameters, and one without an extractor
+//! for the body takes no body (an empty object is as good as none). The extractors refuse what their
+//! types do not have. Who may not call the route learns that first, as everywhere.
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use url::form_urlencoded;
+
+use super::{Describe, Endpoint};
+use crate::api::decode::{self, Json};
+use crate::api::error::ApiError;
+use crate::api::field_path::FieldPath;
+use crate::api::{Api, MAX_BODY};
+
+/// Bytes of a body that is not taken that are looked at, at most.
+const LOOK: usize = 4 * 1024;
+
+/// What a route takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Takes {
+    query: bool,
+    body: bool,
+}
+
+impl Takes {
+    pub(super) const fn of(describe: &Describe) -> Self {
+        Self { query: describe.query, body: describe.body.is_some() }
+    }
+
+    /// Calls the handler unless the request holds what the route does not take.
+    pub(super) async fn call<T: 'static, H: Endpoint<T>>(
+        self,
+        handler: H,
+        State(api): State<Api>,
+        request: Request,
+    ) -> Response {
+        let (mut parts, mut body) = request.into_parts();
+        let Err(unexpected) = self.check(&parts, &mut body).await else {
+            return handler.call(Request::from_parts(parts, body), api).await;
+        };
+        match H::admit(&mut parts, &api).await {
+            Ok(()) => unexpected.into_response(),
+            Err(refusal) => refusal.into_response(),
+        }
+    }
+
+    async fn check(self, parts: &Parts, body: &mut Body) -> Result<(), ApiError> {
+        let query = parts.uri.query().unwrap_or_default();
+        if !self.query
+            && let Some((name, _)) = form_urlencoded::parse(query.as_bytes()).next()
+        {
+            let why = "is not known here: the route takes no parameters";
+            return Err(ApiError::invalid_value(FieldPath::named(&name), why));
+        }
+        if self.body { Ok(()) } else { no_body(std::mem::take(body)).await }
+    }
+}
+
+/// Refuses a body that says anything.
+async fn no_body(body: Body) -> Result<(), ApiError> {
+    let refusal =
+        || ApiError::invalid_value(FieldPath::BODY, "must be empty: the route takes none");
+    // A body that is left unread breaks the connection, and the caller may never read why.
+    let bytes = to_bytes(body, MAX_BODY).await.map_err(|_| refusal())?;
+    if bytes.len() > LOOK {
+        return Err(refusal());
+    }
+    if bytes.trim_ascii().is_empty() {
+        return Ok(());
+    }
+    match decode::parse(&bytes) {
+        Ok(Json::Object(members)) => match members.first() {
+            None => Ok(()),
+            Some((name, _)) => {
+                let why = "is not known here: the route takes no body";
+                Err(ApiError::invalid_value(FieldPath::BODY.member(name), why))
+            }
+        },
+        _ => Err(refusal()),
+    }
+}
+
+/// Runs an extractor that decides who may call a route.
+pub(in crate::api) async fn admitted<E>(parts: &mut Parts, api: &Api) -> Result<(), ApiError>
+where
+    E: FromRequestParts<Api, Rejection = ApiError>,
+{
+    E::from_request_parts(parts, api).await.map(drop)
+}

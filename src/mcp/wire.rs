@@ -1,0 +1,218 @@
+//! What HTTP refuses at `/mcp`, said in the protocol: errors of JSON-RPC, also where the library
+//! beneath would answer in plain text.
+//!
+//! Programs ask in many ways, so what they take is read generously: `*/*`, nothing said, or JSON
+//! alone. Every answer is JSON, whatever else would be taken.
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::Request;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use rmcp::model::{
+    CallToolRequestMethod, ClientJsonRpcMessage, ClientRequest, ConstString as _,
+    DiscoverRequestMethod, ErrorCode, InitializeResultMethod, JsonRpcRequest,
+    ListToolsRequestMethod,
+};
+use serde_json::{Value, json};
+
+use super::{MAX_BODY, clean};
+use crate::api::{RequestId, takes_json};
+
+/// What the library wants to see before it answers at all.
+const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+/// Bytes of a refusal of the library's that are read, at most.
+const MAX_REFUSAL: usize = 4 * 1024;
+/// Characters of it that are told.
+const MAX_WHY: usize = 200;
+
+/// Why a request is none.
+struct Refusal {
+    status: StatusCode,
+    code: ErrorCode,
+    why: String,
+    /// The id of the request, as far as it could be read.
+    id: Value,
+}
+
+impl Refusal {
+    fn new(status: StatusCode, code: ErrorCode, why: impl Into<String>) -> Self {
+        Self { status, code, why: why.into(), id: Value::Null }
+    }
+
+    fn of_request(status: StatusCode, why: impl Into<String>) -> Self {
+        Self::new(status, ErrorCode::INVALID_REQUEST, why)
+    }
+
+    fn about(self, id: Value) -> Self {
+        Self { id, ..self }
+    }
+
+    fn response(self, request_id: Option<RequestId>) -> Response {
+        let request_id = request_id.map(|RequestId(id)| id);
+        let body = json!({
+            "jsonrpc": "2.0",
+            "id": self.id,
+            "error": {
+                "code": self.code.0,
+                "message": self.why,
+                "data": {"requestId": request_id},
+            },
+        });
+        let mut response = (self.status, axum::Json(body)).into_response();
+        if self.status == StatusCode::METHOD_NOT_ALLOWED {
+            response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+        }
+        response
+    }
+}
+
+/// Refuses what is no request, and turns refusals of the library's into errors of the protocol.
+pub(super) async fn layer(request: Request, next: Next) -> Response {
+    let request_id = request.extensions().get().cloned();
+    match pass(request, next).await {
+        Ok(response) => response,
+        Err(refusal) => refusal.response(request_id),
+    }
+}
+
+async fn pass(request: Request, next: Next) -> Result<Response, Refusal> {
+    let (mut parts, body) = request.into_parts();
+    if parts.method != Method::POST {
+        let why = "Send requests with POST: there is no stream to open and no session to end";
+        return Err(Refusal::of_request(StatusCode::METHOD_NOT_ALLOWED, why));
+    }
+    if !takes_json(&parts.headers) {
+        let why = "Answers are application/json: Accept must take it";
+        return Err(Refusal::of_request(StatusCode::NOT_ACCEPTABLE, why));
+    }
+    parts.headers.insert(header::ACCEPT, BOTH);
+    let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case("application/json") {
+        let why = "Content-Type must be application/json";
+        return Err(Refusal::of_request(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
+    }
+    let bytes = to_bytes(body, MAX_BODY).await.map_err(|_| {
+        let why = format!("The request is longer than {MAX_BODY} bytes");
+        Refusal::of_request(StatusCode::PAYLOAD_TOO_LARGE, why)
+    })?;
+    let id = check(&bytes)?;
+    let response = next.run(Request::from_parts(parts, Body::from(bytes))).await;
+    match plain_refusal(response).await {
+        Ok(response) => Ok(response),
+        Err(refusal) => Err(refusal.about(id)),
+    }
+}
+
+/// Checks that the body is one message of JSON-RPC; its id.
+fn check(bytes: &Bytes) -> Result<Value, Refusal> {
+    let bad = StatusCode::BAD_REQUEST;
+    let message: Value = serde_json::from_slice(bytes).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        let why = format!("Parse error: not JSON at line {line}, column {column}");
+        Refusal::new(bad, ErrorCode::PARSE_ERROR, why)
+    })?;
+    let Value::Object(members) = &message else {
+        let why = "The body must be one JSON-RPC message, an object; batches are not taken";
+        return Err(Refusal::of_request(bad, why));
+    };
+    let id = members.get("id").cloned().unwrap_or_default();
+    let id = if id.is_string() || id.is_number() { id } else { Value::Null };
+    let wrong = |why: &str| Err(Refusal::of_request(bad, why).about(id.clone()));
+    if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return wrong("jsonrpc must be \"2.0\"");
+    }
+    if members.contains_key("id") && id.is_null() {
+        return wrong("id must be a text or a whole number");
+    }
+    let answers = members.contains_key("result") || members.contains_key("error");
+    if !answers && !members.get("method").is_some_and(Value::is_string) {
+        return wrong("method is missing or not a text");
+    }
+    if members.get("params").is_some_and(|params| !params.is_object()) {
+        return wrong("params must be an object");
+    }
+    match serde_json::from_slice::<ClientJsonRpcMessage>(bytes) {
+        Ok(message) if is_understood(&message) => Ok(id),
+        _ => {
+            let why = "The params are not what the method takes; tools/call takes the tool's name \
+                       and its arguments, an object";
+            Err(Refusal::new(StatusCode::OK, ErrorCode::INVALID_PARAMS, why).about(id))
+        }
+    }
+}
+
+/// Whether a request of a method that there is has the params of that method. To the library one
+/// that has not is a request of an unknown method.
+fn is_understood(message: &ClientJsonRpcMessage) -> bool {
+    const METHODS: [&str; 4] = [
+        InitializeResultMethod::VALUE,
+        DiscoverRequestMethod::VALUE,
+        ListToolsRequestMethod::VALUE,
+        CallToolRequestMethod::VALUE,
+    ];
+    match message {
+        ClientJsonRpcMessage::Request(JsonRpcRequest {
+            request: ClientRequest::CustomRequest(custom),
+            ..
+        }) => !METHODS.contains(&custom.method.as_str()),
+        _ => true,
+    }
+}
+
+/// What the library refuses in plain text.
+async fn plain_refusal(response: Response) -> Result<Response, Refusal> {
+    let status = response.status();
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+    if is_json || !(status.is_client_error() || status.is_server_error()) {
+        return Ok(response);
+    }
+    if status.is_server_error() {
+        let why = "The service failed on its side";
+        return Err(Refusal::new(status, ErrorCode::INTERNAL_ERROR, why));
+    }
+    let text = to_bytes(response.into_body(), MAX_REFUSAL).await.unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let why = clean::cut(text.trim_start_matches("Bad Request: "), MAX_WHY).0;
+    Err(Refusal::of_request(status, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn refused(body: &'static str) -> (i32, Value) {
+        let refusal = check(&Bytes::from_static(body.as_bytes())).err().unwrap();
+        assert!(!refusal.why.is_empty());
+        (refusal.code.0, refusal.id)
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused_as_the_protocol_says() {
+        for body in ["", "{", "{\"jsonrpc\":", "nonsense", "{} {}"] {
+            assert_eq!(refused(body), (-32700, Value::Null), "{body}");
+        }
+        for body in ["[]", "3", "null", "{}", "{\"jsonrpc\":\"1.0\",\"method\":\"ping\"}"] {
+            assert_eq!(refused(body), (-32600, Value::Null), "{body}");
+        }
+        for body in [
+            r#"{"jsonrpc":"2.0","id":7}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":3}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}"#,
+        ] {
+            assert_eq!(refused(body), (-32600, json!(7)), "{body}");
+        }
+        let odd = r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#;
+        assert_eq!(refused(odd), (-32600, Value::Null));
+        for params in ["{}", "{\"name\":3}", "{\"name\":\"list_channels\",\"arguments\":[]}"] {
+            let call =
+                format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}"#);
+            assert_eq!(refused(call.leak()), (-32602, json!(7)), "{params}");
+        }
+        let ping = Bytes::from_static(br#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#);
+        assert_eq!(check(&ping).ok(), Some(json!("a")));
+    }
+}
