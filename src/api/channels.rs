@@ -33,7 +33,8 @@ pub(super) struct Channels {
 #[serde(rename_all = "camelCase")]
 pub(super) struct ChannelItem {
     channel_id: ChannelId,
-    name: String,
+    /// Null for a channel without a name, and until the platform told it.
+    name: Option<String>,
     #[serde(rename = "type")]
     kind: ChannelKind,
     enabled_at: Timestamp,
@@ -56,11 +57,11 @@ struct Meta {
     channel_id: ChannelId,
     #[serde(rename = "type")]
     kind: ChannelKind,
-    /// The bot that is in the channel, by its name in the settings; empty before any was.
-    bot: String,
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    /// The bot that is in the channel, by its name in the settings; null before any was.
+    bot: Option<String>,
+    /// Null for a channel without a name, and until the platform told it.
+    name: Option<String>,
+    /// Null until the platform told it, and for a channel without a picture.
     picture: Option<String>,
     created_at: Timestamp,
     created_by: String,
@@ -178,8 +179,8 @@ async fn detail_of(api: &Api, id: &ChannelId, role: Role) -> Result<Detail, ApiE
     let meta = Meta {
         channel_id: channel.id,
         kind: channel.kind,
-        bot: channel.bot,
-        name: channel.name.unwrap_or_default(),
+        bot: Some(channel.bot).filter(|bot| !bot.is_empty()),
+        name: channel.name,
         picture: channel.picture_url,
         created_at: channel.created_at,
         created_by: channel.created_by,
@@ -198,7 +199,7 @@ impl From<Channel> for ChannelItem {
     fn from(channel: Channel) -> Self {
         Self {
             channel_id: channel.id,
-            name: channel.name.unwrap_or_default(),
+            name: channel.name,
             kind: channel.kind,
             enabled_at: channel.enabled_at,
             status: channel.status,

@@ -25,12 +25,11 @@ pub(super) async fn messages(
 ) -> Result<Answer, ApiError> {
     let channel = input::channel(&asked.channel_id)?;
     let access = ChannelAccess::<Member, ReadMessages>::of(api, caller, channel).await?;
-    let place = Some(&access.channel);
     let query = ListQuery {
         limit: Limit(asked.limit),
         date: asked.date.as_deref().map(|day| input::day("date", day)).transpose()?,
-        from: input::moment(api, place, "from", asked.from.as_deref()).await?,
-        to: input::moment(api, place, "to", asked.to.as_deref()).await?,
+        from: input::when("from", asked.from.as_deref())?,
+        to: input::when("to", asked.to.as_deref())?,
         sender_id: asked.sender_id.map(UserId::from),
         cursor: asked.cursor,
         ..ListQuery::default()
@@ -80,11 +79,10 @@ pub(super) async fn hits(
         return Err(ApiError::invalid("query", "it holds U+0000"));
     }
     let channel = asked.channel_id.as_deref().map(input::channel).transpose()?;
-    let place = channel.as_ref();
     let query = EverywhereQuery {
         q: asked.query,
-        from: input::moment(api, place, "from", asked.from.as_deref()).await?,
-        to: input::moment(api, place, "to", asked.to.as_deref()).await?,
+        from: input::when("from", asked.from.as_deref())?,
+        to: input::when("to", asked.to.as_deref())?,
         sender_id: asked.sender_id.map(UserId::from),
         limit: Limit(asked.limit),
         cursor: asked.cursor,
@@ -102,7 +100,11 @@ pub(super) async fn hits(
         page
     };
     let gaps = match &query.channel_id {
-        Some(channel) => api.gaps(&access.caller.bounds, channel, query.from, query.to).await?,
+        Some(channel) => {
+            let from = api.moment(Some(channel), "from", query.from).await?;
+            let to = api.moment(Some(channel), "to", query.to).await?;
+            api.gaps(&access.caller.bounds, channel, from, to).await?
+        }
         None => Vec::new(),
     };
     Answer::new(sheet_of_hits(sheet, page, &gaps))

@@ -46,7 +46,8 @@ pub(super) struct MediaList {
 #[schema(as = Media)]
 #[serde(rename_all = "camelCase")]
 struct MediaView {
-    message_id: MessageId,
+    /// The message's id.
+    id: MessageId,
     timestamp: Timestamp,
     #[serde(rename = "type")]
     kind: MessageType,
@@ -272,7 +273,7 @@ impl From<MediaItem> for MediaView {
     fn from(item: MediaItem) -> Self {
         let MediaRecord { status, bytes, blob, content_type, reason, .. } = item.record;
         Self {
-            message_id: item.message,
+            id: item.message,
             timestamp: item.sent_at,
             kind: item.kind,
             media_status: status.name(),
