@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::extract::State;
-use chatkeep_core::assistant::AssistantConfig;
 use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
@@ -12,8 +11,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use super::Api;
+use super::assistant::config::AssistantView;
 use super::auth::{Admin, Caller, ChannelAccess, Member, ReadMembers, WriteBackup};
 use super::cursor::{Page, Window};
+use super::editable::{Editable, Shown};
 use super::error::ApiError;
 use super::extract::{Body, Paging, Query};
 use super::input;
@@ -71,7 +72,7 @@ struct Meta {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ChannelConfig)]
 struct Config {
-    assistant: AssistantConfig,
+    assistant: AssistantView,
     backup: Backup,
 }
 
@@ -101,6 +102,11 @@ pub(super) struct BackupBody {
     #[serde(default, deserialize_with = "days")]
     #[schema(value_type = Option<u32>, minimum = 1, maximum = 36500)]
     retention_days: Retention,
+}
+
+/// What the channel's `config.backup` has beside them.
+impl Shown for BackupBody {
+    const READ_ONLY: &'static [&'static str] = &["enabled", "paused"];
 }
 
 /// What is there and null is not what is absent.
@@ -149,7 +155,7 @@ pub(super) async fn detail(
 pub(super) async fn set_backup(
     State(api): State<Api>,
     access: ChannelAccess<Admin, WriteBackup>,
-    Body(body): Body<BackupBody>,
+    Body(Editable(body)): Body<Editable<BackupBody>>,
 ) -> Result<Json<Detail>, ApiError> {
     if body.time_zone.as_deref().is_some_and(|zone| zone.parse::<chrono_tz::Tz>().is_err()) {
         let why = "timeZone must be an IANA time zone, such as Asia/Taipei";
@@ -160,11 +166,14 @@ pub(super) async fn set_backup(
             let why = "retentionDays must be null or a whole number from 1 to 36500";
             return Err(ApiError::invalid("retentionDays", why));
         }
-        // It deletes, and that is the owner's.
-        if access.role != Role::Owner {
-            return Err(ApiError::PermissionDenied);
+        let (present, _) = api.store.retention(&access.channel).await?;
+        if days.map(i64::from) != present {
+            // It deletes, and that is the owner's.
+            if access.role != Role::Owner {
+                return Err(ApiError::PermissionDenied);
+            }
+            api.store.set_retention(&access.channel, days).await?;
         }
-        api.store.set_retention(&access.channel, days).await?;
     }
     if let Some(zone) = &body.time_zone {
         api.store.set_time_zone(&access.channel, zone).await?;
@@ -174,7 +183,8 @@ pub(super) async fn set_backup(
 
 async fn detail_of(api: &Api, id: &ChannelId, role: Role) -> Result<Detail, ApiError> {
     let channel = api.store.channel(id).await?.ok_or(ApiError::PermissionDenied)?;
-    let assistant = api.store.assistant_config(id).await?;
+    let plan = api.store.owner_plan(id).await?;
+    let assistant = AssistantView::new(api.store.assistant_config(id).await?, plan);
     let (enabled, paused) = api.store.backup_state(id).await?;
     let meta = Meta {
         channel_id: channel.id,

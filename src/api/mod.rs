@@ -13,6 +13,7 @@ mod complete;
 mod cursor;
 mod deprecation;
 mod docs;
+mod editable;
 mod error;
 mod etag;
 mod events;
