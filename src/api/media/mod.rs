@@ -246,10 +246,14 @@ impl Output for FileAnswer {
             (StatusCode::PARTIAL_CONTENT, "The part of the file that `Range` names"),
         ];
         for (status, description) in answers {
-            let bytes = ObjectBuilder::new()
-                .schema_type(Type::String)
-                .format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary)));
-            let content = vec![("*/*", Some(bytes.into()))];
+            let bytes = || {
+                ObjectBuilder::new()
+                    .schema_type(Type::String)
+                    .format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary)))
+            };
+            // By name, too, for generated clients that do not know `*/*`.
+            let kinds = ["application/octet-stream", "*/*"];
+            let content = kinds.map(|kind| (kind, Some(bytes().into()))).to_vec();
             let headers = vec!["Accept-Ranges", "Content-Disposition", "Content-Range"];
             let links = Vec::new();
             route.answers.push(Answer { status, description, content, headers, links });

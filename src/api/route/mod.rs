@@ -3,7 +3,9 @@
 //! [`Routes`] is filled by the one table in `table.rs`. From it come the router, the OpenAPI
 //! document and the list that tests walk.
 
+mod complete;
 mod describe;
+mod examples;
 mod headers;
 mod openapi;
 
@@ -17,6 +19,7 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 
 pub use describe::Need;
 pub(super) use describe::{Answer, Describe, Endpoint, Input, Output};
+pub(super) use complete::complete;
 pub(super) use openapi::document;
 
 use super::Api;

@@ -17,6 +17,7 @@ use utoipa::{PartialSchema as _, ToSchema};
 
 use crate::api::auth::{ManageWebhooks, Scoped};
 use crate::api::error::ApiError;
+use crate::api::route::complete;
 use crate::view::EventData;
 
 /// `GET /api/webhooks/events`.
@@ -113,7 +114,10 @@ fn definitions() -> Value {
     EventData::schemas(&mut schemas);
     let schemas: Map<String, Value> = schemas
         .into_iter()
-        .map(|(name, schema)| (name, serde_json::to_value(schema).unwrap_or_default()))
+        .map(|(name, mut schema)| {
+            complete(&name, &mut schema);
+            (name, serde_json::to_value(schema).unwrap_or_default())
+        })
         .collect();
     moved(Value::Object(schemas))
 }
