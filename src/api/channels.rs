@@ -24,6 +24,7 @@ const MOST_DAYS: u32 = 36_500;
 
 /// `GET /api/channels`.
 #[derive(Serialize, ToSchema)]
+#[schema(as = ChannelList)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Channels {
     channels: Vec<ChannelItem>,

@@ -42,6 +42,7 @@ const TOO_MANY: ApiError = ApiError::Refused {
 
 /// `GET /api/keys`.
 #[derive(Serialize, ToSchema)]
+#[schema(as = KeyList)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Keys {
     keys: Vec<KeyView>,

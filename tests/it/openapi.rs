@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[test]
 fn the_document_is_the_committed_one() {
@@ -30,4 +30,86 @@ fn every_route_is_documented_and_named_once() {
     let operations: usize =
         document["paths"].as_object().unwrap().values().map(|p| p.as_object().unwrap().len()).sum();
     assert_eq!(operations, routes.len());
+}
+
+/// A schema of the document with everything that it refers to.
+fn standalone(document: &Value, schema: &Value) -> Value {
+    let mut whole = schema.clone();
+    whole["components"] = json!({"schemas": document["components"]["schemas"]});
+    whole
+}
+
+#[track_caller]
+fn fits(document: &Value, of: &Value, place: &str) {
+    let example = of.get("example").unwrap_or_else(|| panic!("{place} has no example"));
+    let schema = standalone(document, &of["schema"]);
+    let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
+    let wrong: Vec<_> =
+        validator.iter_errors(example).map(|e| format!("{} {e}", e.instance_path())).collect();
+    assert!(wrong.is_empty(), "{place}: {wrong:#?}\n{example:#}");
+}
+
+#[test]
+fn every_operation_has_examples_of_what_it_takes_answers_and_refuses() {
+    let document = serde_json::to_value(chatkeep::api::openapi()).unwrap();
+    let (mut bodies, mut refusals) = (0, 0);
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let place = format!("{method} {path}");
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                let needed = parameter["required"] == true || parameter.get("example").is_some();
+                if needed {
+                    fits(&document, parameter, &format!("{place} {}", parameter["name"]));
+                }
+            }
+            if let Some(body) = operation.get("requestBody") {
+                fits(&document, &body["content"]["application/json"], &place);
+            }
+            for (status, answer) in operation["responses"].as_object().unwrap() {
+                for (kind, content) in answer["content"].as_object().into_iter().flatten() {
+                    if ["*/*", "application/octet-stream"].contains(&kind.as_str()) {
+                        continue;
+                    }
+                    fits(&document, content, &format!("{place} {status} {kind}"));
+                    bodies += 1;
+                    refusals += usize::from(status.as_str() >= "400");
+                }
+            }
+            assert!(operation["responses"]["429"]["content"].is_object(), "{place}");
+        }
+    }
+    assert!(refusals > 100 && bodies - refusals >= 40, "{bodies} {refusals}");
+}
+
+#[test]
+fn what_is_not_known_is_null_and_there() {
+    let document = serde_json::to_value(chatkeep::api::openapi()).unwrap();
+    let schemas = &document["components"]["schemas"];
+    for (form, field) in [
+        ("Me", "pictureUrl"),
+        ("Member", "displayName"),
+        ("ChannelMeta", "picture"),
+        ("ChannelItem", "name"),
+        ("Message", "fileSize"),
+        ("Sender", "pictureUrl"),
+        ("QaConfig", "noMatchReply"),
+    ] {
+        let known = &schemas[form];
+        assert!(known["required"].as_array().unwrap().contains(&json!(field)), "{form}.{field}");
+        let types = known["properties"][field]["type"].as_array();
+        assert!(types.is_some_and(|types| types.contains(&json!("null"))), "{form}.{field}");
+    }
+    // What a request may leave out stays so.
+    assert_eq!(schemas["QaPatch"]["required"], Value::Null);
+    assert!(schemas["QaPatch"]["properties"]["effectiveMode"].is_object());
+}
+
+#[test]
+fn no_form_is_named_like_a_list_in_it() {
+    // Generators name the variable that holds it like the list.
+    let document = serde_json::to_value(chatkeep::api::openapi()).unwrap();
+    for (name, form) in document["components"]["schemas"].as_object().unwrap() {
+        let field = &form["properties"][name.to_lowercase()];
+        assert_ne!(field["type"], "array", "{name}");
+    }
 }

@@ -41,6 +41,7 @@ const TOO_MANY: ApiError = ApiError::Conflict("A user has at most 20 webhooks");
 
 /// `GET /api/webhooks`.
 #[derive(Serialize, ToSchema)]
+#[schema(as = WebhookList)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Webhooks {
     webhooks: Vec<WebhookView>,

@@ -15,7 +15,9 @@ mod lists;
 mod messages;
 mod people;
 mod retention;
+mod round_trips;
 mod settings;
+mod times;
 mod webhooks;
 
 use std::path::Path;
