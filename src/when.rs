@@ -78,10 +78,7 @@ impl PartialSchema for When {
                 .schema_type(SchemaType::Type(Type::String))
                 .format(Some(SchemaFormat::KnownFormat(format)))
         };
-        AnyOfBuilder::new()
-            .item(text(KnownFormat::DateTime))
-            .item(text(KnownFormat::Date))
-            .into()
+        AnyOfBuilder::new().item(text(KnownFormat::DateTime)).item(text(KnownFormat::Date)).into()
     }
 }
 

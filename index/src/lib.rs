@@ -25,5 +25,5 @@ pub mod search;
 pub mod semantic;
 
 pub use fold::{fold, fold_phrase};
-pub use moment::Moment;
 pub use keyword::{KeywordError, KeywordHit, KeywordMatcher, SharedKeyword, duplicates};
+pub use moment::Moment;

@@ -72,8 +72,7 @@ pub(super) async fn delete(
     let before = query.before.within(api.zone(&access.channel).await?);
     let before = before.ok_or_else(|| ApiError::invalid("before", "before is out of range"))?;
     if query.dry_run {
-        let (deleted_count, freed_bytes) =
-            api.store.count_before(&access.channel, before).await?;
+        let (deleted_count, freed_bytes) = api.store.count_before(&access.channel, before).await?;
         return Ok(Removal::Done(DeletedView { deleted_count, freed_bytes }));
     }
     let what = (JobKind::Deletion, before);

@@ -56,12 +56,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
     done
 }
 
-async fn find(
-    store: &Store,
-    finder: &Finder,
-    args: &Args,
-    now: Timestamp,
-) -> anyhow::Result<()> {
+async fn find(store: &Store, finder: &Finder, args: &Args, now: Timestamp) -> anyhow::Result<()> {
     let (channels, zone) = match &args.channel {
         Some(channel) => {
             let channel = known(store, ChannelId::from(channel.as_str())).await?;

@@ -9,9 +9,9 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use crate::api::ApiError;
 use crate::api::extract::LIMIT;
 use crate::api::input::whole;
-use crate::api::ApiError;
 use crate::when::When;
 
 /// Rows when the model does not say.

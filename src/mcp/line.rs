@@ -46,9 +46,9 @@ fn push(line: &mut String, part: &str) {
 pub(super) fn head(first: &str, people: &BTreeMap<String, Person>) -> String {
     let mut head = format!("{first} Times are UTC. {NOTE}");
     if !people.is_empty() {
-        let people = people
-            .iter()
-            .map(|(key, person)| format!("{key} = {} ({})", name(person.name.as_deref()), person.user_id));
+        let people = people.iter().map(|(key, person)| {
+            format!("{key} = {} ({})", name(person.name.as_deref()), person.user_id)
+        });
         head.push_str("\nPeople: ");
         head.push_str(&people.collect::<Vec<_>>().join(", "));
     }

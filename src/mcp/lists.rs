@@ -29,7 +29,13 @@ pub(super) async fn channels(
         count => format!("{count} channels. {NOTE}"),
     }];
     lines.extend(rows.iter().map(|row| {
-        format!("{} {} {}, {}", row.channel_id, line::name(row.name.as_deref()), row.kind, row.status)
+        format!(
+            "{} {} {}, {}",
+            row.channel_id,
+            line::name(row.name.as_deref()),
+            row.kind,
+            row.status
+        )
     }));
     let text = lines.join("\n") + &line::tail(&[], 0, next.as_deref());
     let answer = Channels { note: NOTE, channels: rows, next_cursor: next, truncated: false };

@@ -97,7 +97,10 @@ async fn run(program: Program, folder: &Path) -> String {
     let (said, complaints) = (run.stdout().join("\n"), run.stderr().join("\n"));
     assert!(status.success(), "{status}; tests/run installs what is missing\n{said}\n{complaints}");
     // A generator that leaves something out of the client says so.
-    assert!(!(said.clone() + &complaints).to_lowercase().contains("warning"), "{said}\n{complaints}");
+    assert!(
+        !(said.clone() + &complaints).to_lowercase().contains("warning"),
+        "{said}\n{complaints}"
+    );
     said
 }
 
@@ -117,10 +120,10 @@ async fn a_typescript_client_holds_a_conversation() {
     scene.document(folder).await;
     let tool = |path: &str| format!("{FOLDER}/node_modules/{path}");
     let generator = tool("openapi-typescript/bin/cli.js");
-    let generate = [&generator, "openapi.json", "--output", "api.ts"];
+    let generate = [generator.as_str(), "openapi.json", "--output", "api.ts"];
     run(Program::new(NODE).args(generate), folder).await;
     let compiler = tool("typescript/bin/tsc");
-    run(Program::new(NODE).args([&compiler, "--project", "tsconfig.json"]), folder).await;
+    run(Program::new(NODE).args([compiler.as_str(), "--project", "tsconfig.json"]), folder).await;
     let [address, key, channel] = scene.arguments();
     let conversation = ["built/conversation.js", &address, &key, &channel];
     scene.check(&run(Program::new(NODE).args(conversation), folder).await).await;
@@ -133,9 +136,16 @@ async fn a_python_client_holds_a_conversation() {
     copy(folder, &["conversation.py"]);
     scene.document(folder).await;
     let tool = |name: &str| Program::new(&format!("{FOLDER}/.venv/bin/{name}"));
-    let path = format!("{FOLDER}/.venv/bin:{}", std::env::var("PATH").unwrap_or_default());
-    let generate =
-        ["generate", "--path", "openapi.json", "--meta", "none", "--output-path", "chatkeep_client"];
+    let path = format!("{FOLDER}/.venv/bin:/usr/bin:/bin");
+    let generate = [
+        "generate",
+        "--path",
+        "openapi.json",
+        "--meta",
+        "none",
+        "--output-path",
+        "chatkeep_client",
+    ];
     run(tool("openapi-python-client").args(generate).env("PATH", path), folder).await;
     run(tool("mypy").args(["--strict", "conversation.py", "chatkeep_client"]), folder).await;
     let [address, key, channel] = scene.arguments();

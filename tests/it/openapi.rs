@@ -78,6 +78,9 @@ fn every_operation_has_examples_of_what_it_takes_answers_and_refuses() {
             assert!(operation["responses"]["429"]["content"].is_object(), "{place}");
         }
     }
+    for (kind, sent) in document["webhooks"].as_object().unwrap() {
+        fits(&document, &sent["post"]["requestBody"]["content"]["application/json"], kind);
+    }
     assert!(refusals > 100 && bodies - refusals >= 40, "{bodies} {refusals}");
 }
 

@@ -327,7 +327,8 @@ mod tests {
 
     #[test]
     fn times_are_read_as_everywhere() {
-        let query = Query::parse_at("after:2026-01-02T08:00 before:2026-01-02T08:00Z", 480).unwrap();
+        let query =
+            Query::parse_at("after:2026-01-02T08:00 before:2026-01-02T08:00Z", 480).unwrap();
         assert_eq!(query.after, Some(1_767_312_000_000));
         assert_eq!(query.before, Some(1_767_312_000_000 + 8 * 3_600_000));
     }

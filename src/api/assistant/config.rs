@@ -2,7 +2,8 @@
 
 use axum::extract::State;
 use chatkeep_core::assistant::{
-    AssistantConfig, KeywordMatch, NoMatchScope, QaConfig, QaMode, RulesConfig, WelcomeConfig, limits,
+    AssistantConfig, KeywordMatch, NoMatchScope, QaConfig, QaMode, RulesConfig, WelcomeConfig,
+    limits,
 };
 use chatkeep_core::plan::Plan;
 use chatkeep_core::store::{Setting, SettingVersions};

@@ -57,7 +57,9 @@ impl Api {
     ) -> Result<RevisionView, ApiError> {
         let updated_at = match known.updated_at {
             Some(at) => at,
-            None => self.store.channel(channel).await?.ok_or(ApiError::PermissionDenied)?.created_at,
+            None => {
+                self.store.channel(channel).await?.ok_or(ApiError::PermissionDenied)?.created_at
+            }
         };
         let updated_by = known.updated_by.unwrap_or_else(|| SYSTEM.into());
         Ok(RevisionView { updated_at, updated_by })

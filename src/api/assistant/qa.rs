@@ -98,10 +98,7 @@ pub(in crate::api) async fn list(
     access: Settings,
 ) -> Result<Prepared<RuleListView>, ApiError> {
     let (turn, version, list) = full_list(&api, &access.channel).await?;
-    prepared(turn, move || {
-        (version, Digest::of(&list), serde_json::to_vec(&list))
-    })
-    .await
+    prepared(turn, move || (version, Digest::of(&list), serde_json::to_vec(&list))).await
 }
 
 pub(in crate::api) async fn add(

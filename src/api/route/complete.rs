@@ -43,7 +43,8 @@ pub(super) fn of_answers(
     schemas: &BTreeMap<String, RefOr<Schema>>,
 ) -> BTreeSet<String> {
     let answers = routes.all().iter().flat_map(|route| &route.describe.answers);
-    let roots = answers.flat_map(|answer| &answer.content).filter_map(|(_, schema)| schema.as_ref());
+    let roots =
+        answers.flat_map(|answer| &answer.content).filter_map(|(_, schema)| schema.as_ref());
     let mut open: Vec<String> = roots.flat_map(references).collect();
     open.push("Error".to_owned());
     let mut found = BTreeSet::new();

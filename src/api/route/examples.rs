@@ -21,7 +21,7 @@ const DEPTH: usize = 12;
 const WITHOUT: [&str; 4] = ["cursor", "Idempotency-Key", "If-None-Match", "If-Match"];
 
 /// Makes examples.
-pub(super) struct Examples {
+pub(in crate::api) struct Examples {
     values: Map<String, Value>,
     schemas: Map<String, Value>,
 }
@@ -35,7 +35,7 @@ impl Examples {
     }
 
     /// An example of a body of that media type; none of a file.
-    pub(super) fn body(&self, kind: &str, schema: &RefOr<Schema>) -> Option<Value> {
+    pub(in crate::api) fn body(&self, kind: &str, schema: &RefOr<Schema>) -> Option<Value> {
         let kind = kind.split(';').next().unwrap_or_default();
         if kind == "application/json" {
             let schema = serde_json::to_value(schema).unwrap_or_default();
@@ -63,7 +63,9 @@ impl Examples {
             404 => ("not_found", "Not found", None),
             406 => ("not_acceptable", "Answers are application/json", None),
             409 => ("conflict", "A request with this Idempotency-Key is running", None),
-            412 => ("precondition_failed", "If-Match names another version than the present one", None),
+            412 => {
+                ("precondition_failed", "If-Match names another version than the present one", None)
+            }
             413 => ("body_too_large", "The request body is too large", None),
             415 => ("unsupported_media_type", "The request body must be application/json", None),
             416 => ("range_not_satisfiable", "The range is behind the end of the file", None),
@@ -91,9 +93,7 @@ impl Examples {
         } else if parameters.iter().any(|parameter| named(&parameter)) {
             ("limit".to_owned(), "limit must be a whole number from 1 to 100".to_owned())
         } else {
-            let given = parameters.iter().find(|p| {
-                !matches!(p.parameter_in, ParameterIn::Path)
-            });
+            let given = parameters.iter().find(|p| !matches!(p.parameter_in, ParameterIn::Path));
             let field = given.map_or("Idempotency-Key", |p| p.name.as_str()).to_owned();
             (field.clone(), format!("{field} is not valid"))
         };
@@ -180,7 +180,11 @@ impl Examples {
                 _ => "text".into(),
             },
             Some("integer" | "number") => {
-                if schema["minimum"].is_null() { json!(0) } else { schema["minimum"].clone() }
+                if schema["minimum"].is_null() {
+                    json!(0)
+                } else {
+                    schema["minimum"].clone()
+                }
             }
             Some("boolean") => true.into(),
             _ => Value::Null,
@@ -192,7 +196,9 @@ impl Examples {
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {
             // Without a type it is only taken because an answer has it.
             let ignored = field.as_object().is_none_or(|form| {
-                !["type", "$ref", "oneOf", "anyOf", "allOf"].iter().any(|key| form.contains_key(*key))
+                !["type", "$ref", "oneOf", "anyOf", "allOf"]
+                    .iter()
+                    .any(|key| form.contains_key(*key))
             });
             if !ignored {
                 object.insert(name.clone(), self.of(owner, name, field, depth + 1));

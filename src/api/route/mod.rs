@@ -17,9 +17,10 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
 
+pub(super) use complete::complete;
 pub use describe::Need;
 pub(super) use describe::{Answer, Describe, Endpoint, Input, Output};
-pub(super) use complete::complete;
+pub(super) use examples::Examples;
 pub(super) use openapi::document;
 
 use super::Api;

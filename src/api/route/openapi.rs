@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use axum::http::{Method, StatusCode};
 use chatkeep_core::role::{Role, Scope};
-use utoipa::{PartialSchema as _, ToSchema};
 use utoipa::openapi::link::LinkBuilder;
 use utoipa::openapi::path::{
     HttpMethod, Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem,
@@ -20,6 +19,7 @@ use utoipa::openapi::{
     ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Required, ResponseBuilder,
     ResponsesBuilder, Schema, ServerBuilder,
 };
+use utoipa::{PartialSchema as _, ToSchema};
 
 use super::examples::Examples;
 use super::{Answer, Describe, Need, Route, Routes, Tag, complete, headers};
@@ -53,7 +53,7 @@ pub(in crate::api) fn document(routes: &Routes) -> OpenApi {
         .servers(Some([ServerBuilder::new().url("/").build()]))
         .tags(Some(tags))
         .paths(paths.build())
-        .webhooks(Some(webhooks::events::document()))
+        .webhooks(Some(webhooks::events::document(&examples)))
         .components(Some(components))
         .build()
 }
@@ -63,7 +63,8 @@ fn components(routes: &Routes) -> Components {
     let mut schemas: BTreeMap<String, RefOr<Schema>> = BTreeMap::new();
     schemas.insert(ErrorView::name().into_owned(), ErrorView::schema());
     for route in routes.all() {
-        schemas.extend(route.describe.schemas.iter().map(|(name, form)| (name.clone(), form.clone())));
+        schemas
+            .extend(route.describe.schemas.iter().map(|(name, form)| (name.clone(), form.clone())));
     }
     for name in complete::of_answers(routes, &schemas) {
         if let Some(schema) = schemas.get_mut(&name) {

@@ -96,7 +96,10 @@ async fn items_of_lists_can_be_sent_back() {
     for item in list.ok()["items"].as_array().unwrap() {
         let path = format!("{qa}/{}", item["id"].as_str().unwrap());
         let put = send(rest.put(&path, item)).await.ok();
-        assert_eq!((&put["items"], &put["updatedAt"]), (&list.json()["items"], &list.json()["updatedAt"]));
+        assert_eq!(
+            (&put["items"], &put["updatedAt"]),
+            (&list.json()["items"], &list.json()["updatedAt"])
+        );
     }
     assert_eq!(send(rest.get(&qa)).await.header("etag"), list.header("etag"));
     // A copy is a rule of its own.
@@ -130,13 +133,18 @@ async fn a_welcome_is_written_in_both_forms() {
     assert_eq!(put(both).await.ok()["messages"], text("c"), "what the specification writes wins");
     assert_eq!(put(json!({"messages": []})).await.ok()["messages"], json!([]));
     for (wrong, field) in [
-        (json!({"messages": [{"type": "text", "content": "a"}, {"type": "text", "content": "b"}]}), "messages"),
+        (
+            json!({"messages": [{"type": "text", "content": "a"}, {"type": "text", "content": "b"}]}),
+            "messages",
+        ),
         (json!({"messages": text(&"x".repeat(5_001))}), "messages[0].content"),
         (json!({}), "message"),
     ] {
         assert_eq!(put(wrong).await.refused(400, "invalid_request")["field"], field);
     }
-    put(json!({"messages": [{"type": "image", "content": "a"}]})).await.refused(400, "invalid_request");
+    put(json!({"messages": [{"type": "image", "content": "a"}]}))
+        .await
+        .refused(400, "invalid_request");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -177,7 +185,11 @@ async fn before_the_first_edit_the_channel_made_it() {
     for (path, edit) in objects {
         let path = under(path);
         let fresh = send(rest.get(&path)).await.ok();
-        assert_eq!((&fresh["updatedAt"], &fresh["updatedBy"]), (&created, &json!("system")), "{path}");
+        assert_eq!(
+            (&fresh["updatedAt"], &fresh["updatedBy"]),
+            (&created, &json!("system")),
+            "{path}"
+        );
         let method = if path.ends_with("qa") { Method::POST } else { Method::PUT };
         let edited = send(rest.request(method, &path).json(&edit)).await.ok();
         assert_eq!(edited["updatedBy"], OWNER, "{path}");
@@ -197,11 +209,14 @@ async fn what_is_not_known_is_null() {
     let message = &messages["messages"][0];
     for (object, fields) in [
         (&me, &["displayName", "pictureUrl"][..]),
-        (&channels["channels"][0], &["name"]),
-        (&detail["meta"], &["name", "picture"]),
-        (&members["members"][0], &["displayName", "pictureUrl", "leftAt"]),
-        (&message["sender"], &["displayName", "pictureUrl"]),
-        (message, &["fileName", "fileSize", "mediaKey", "latitude", "quotedMessageId", "editedAt"]),
+        (&channels["channels"][0], &["name"][..]),
+        (&detail["meta"], &["name", "picture"][..]),
+        (&members["members"][0], &["displayName", "pictureUrl", "leftAt"][..]),
+        (&message["sender"], &["displayName", "pictureUrl"][..]),
+        (
+            message,
+            &["fileName", "fileSize", "mediaKey", "latitude", "quotedMessageId", "editedAt"][..],
+        ),
     ] {
         for field in fields {
             assert_eq!(object.get(field), Some(&Value::Null), "{field} in {object}");

@@ -24,7 +24,8 @@ const MIDNIGHTS: [&str; 7] = [
 
 async fn filled() -> Rest {
     let rest = Rest::start(&[]).await;
-    rest.keep(&[message("early", OWNER, BEFORE, "word"), message("late", OWNER, AFTER, "word")]).await;
+    rest.keep(&[message("early", OWNER, BEFORE, "word"), message("late", OWNER, AFTER, "word")])
+        .await;
     send(rest.put(&under("/backup/config"), &json!({"timeZone": "Asia/Taipei"}))).await.ok();
     rest
 }
@@ -43,7 +44,9 @@ async fn a_time_is_read_alike_everywhere() {
     .await;
     for midnight in MIDNIGHTS {
         let list = async |query: String| {
-            ids(&send(rest.get(&under(&format!("/backup/messages?{query}")))).await.ok()["messages"])
+            ids(
+                &send(rest.get(&under(&format!("/backup/messages?{query}")))).await.ok()["messages"],
+            )
         };
         assert_eq!(list(format!("from={midnight}")).await, ["late"], "{midnight}");
         assert_eq!(list(format!("to={midnight}")).await, ["early"], "{midnight}");
@@ -59,7 +62,8 @@ async fn a_time_is_read_alike_everywhere() {
             let found: Vec<_> = hits.iter().map(|hit| &hit["message"]["id"]).collect();
             assert_eq!(found, ["late"], "{path}");
         }
-        let export = send(rest.get(&under(&format!("/backup/export?format=jsonl&to={midnight}")))).await;
+        let export =
+            send(rest.get(&under(&format!("/backup/export?format=jsonl&to={midnight}")))).await;
         let lines = String::from_utf8_lossy(&export.body).into_owned();
         assert!(lines.contains("\"early\"") && !lines.contains("\"late\""), "{midnight} {lines}");
         let path = under(&format!("/backup/messages?before={midnight}&dryRun=true"));

@@ -38,8 +38,7 @@ async fn a_webhook_lives_and_its_secret_is_shown_once() {
     assert_eq!(texts(&list.ok()["webhooks"], "webhookId"), [id]);
     assert!(!String::from_utf8_lossy(&list.body).contains(secret));
 
-    let change =
-        json!({"events": ["usage.warning"], "enabled": false, "channelIds": null});
+    let change = json!({"events": ["usage.warning"], "enabled": false, "channelIds": null});
     let changed = send(rest.put(&one, &change)).await.ok();
     assert_eq!((&changed["enabled"], &changed["channelIds"]), (&json!(false), &Value::Null));
     assert_eq!((&changed["url"], &changed["description"]), (&body["url"], &body["description"]));
