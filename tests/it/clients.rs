@@ -133,7 +133,7 @@ async fn a_typescript_client_holds_a_conversation() {
 async fn a_python_client_holds_a_conversation() {
     let (scene, folder) = (Scene::start().await, scratch::folder("client-"));
     let folder = folder.path();
-    copy(folder, &["conversation.py"]);
+    copy(folder, &["conversation.py", "mypy.ini"]);
     scene.document(folder).await;
     let tool = |name: &str| Program::new(&format!("{FOLDER}/.venv/bin/{name}"));
     let path = format!("{FOLDER}/.venv/bin:/usr/bin:/bin");
@@ -147,8 +147,23 @@ async fn a_python_client_holds_a_conversation() {
         "chatkeep_client",
     ];
     run(tool("openapi-python-client").args(generate).env("PATH", path), folder).await;
-    run(tool("mypy").args(["--strict", "conversation.py", "chatkeep_client"]), folder).await;
+    run(tool("mypy").args(["conversation.py", "chatkeep_client"]), folder).await;
     let [address, key, channel] = scene.arguments();
     let conversation = ["conversation.py", &address, &key, &channel];
     scene.check(&run(tool("python").args(conversation), folder).await).await;
+}
+
+#[tokio::test]
+async fn every_operation_has_examples_of_what_it_takes_answers_and_refuses() {
+    let folder = scratch::folder("examples-");
+    let document = chatkeep::api::openapi().to_json().unwrap();
+    fs::write(folder.path().join("openapi.json"), document).unwrap();
+    copy(folder.path(), &["examples.py"]);
+    let python = Program::new(&format!("{FOLDER}/.venv/bin/python"));
+    let said = run(python.args(["examples.py", "openapi.json"]), folder.path()).await;
+    let fitting: Value = serde_json::from_str(&said).unwrap();
+    let operations = chatkeep::api::catalogue().len();
+    let count = |of: &str| usize::try_from(fitting[of].as_u64().unwrap()).unwrap();
+    assert!(count("answers") >= operations - 1, "{fitting}: only a file has none");
+    assert!(count("refusals") >= 5 * operations && count("requests") >= 15, "{fitting}");
 }
