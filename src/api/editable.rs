@@ -22,6 +22,20 @@ pub(super) trait Shown {
 #[derive(Debug)]
 pub(super) struct Editable<T>(pub(super) T);
 
+/// A field of a change that may be absent (unchanged), `null` (none) or given.
+#[derive(Debug, Default)]
+pub(super) enum Nullable<T> {
+    #[default]
+    Unchanged,
+    To(Option<T>),
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Nullable<T> {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        Option::deserialize(value).map(Self::To)
+    }
+}
+
 impl<'de, T: Deserialize<'de> + Shown> Deserialize<'de> for Editable<T> {
     fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
         value.deserialize_map(Object(PhantomData))

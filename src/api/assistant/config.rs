@@ -7,12 +7,12 @@ use chatkeep_core::assistant::{
 };
 use chatkeep_core::plan::Plan;
 use chatkeep_core::store::{Setting, SettingVersions};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Settings;
 use crate::api::Api;
-use crate::api::editable::{Editable, Shown};
+use crate::api::editable::{Editable, Nullable, Shown};
 use crate::api::error::ApiError;
 use crate::api::etag::{IfMatch, Versioned};
 use crate::api::extract::Body;
@@ -80,7 +80,7 @@ struct QaPatch {
     mode: Option<QaMode>,
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 5000)]
-    no_match_reply: Nullable,
+    no_match_reply: Nullable<String>,
     no_match_scope: Option<NoMatchScope>,
     keyword_match: Option<KeywordMatch>,
     #[serde(default, deserialize_with = "whole")]
@@ -109,20 +109,6 @@ type QaEdit = Editable<QaPatch>;
 
 impl Shown for QaPatch {
     const READ_ONLY: &'static [&'static str] = &["effectiveMode"];
-}
-
-/// A text that may be absent (unchanged), `null` (none) or given.
-#[derive(Default)]
-enum Nullable {
-    #[default]
-    Unchanged,
-    To(Option<String>),
-}
-
-impl<'de> Deserialize<'de> for Nullable {
-    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
-        Option::deserialize(value).map(Self::To)
-    }
 }
 
 pub(in crate::api) async fn read(

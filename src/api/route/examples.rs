@@ -122,16 +122,32 @@ impl Examples {
         }
         let choices = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array());
         let reference = choices.and_then(|all| all.iter().find_map(|one| one["$ref"].as_str()));
-        if let Some(to) = schema["$ref"].as_str().or(reference) {
-            return self.form(to.rsplit('/').next().unwrap_or_default(), depth);
-        }
-        if let Some(value) = self.values.get(name) {
-            return value.clone();
+        let form = schema["$ref"].as_str().or(reference).and_then(|to| to.rsplit('/').next());
+        let value = self.values.get(name);
+        match (form, value) {
+            // An id has a form of its own, and values by where it stands.
+            (Some(form), Some(value)) if self.is_text(form) => return value.clone(),
+            // A time or an id that may be null is not there in most cases.
+            (Some(form), _) if reference.is_some() && !self.is_object(form) => return Value::Null,
+            (Some(form), _) => return self.form(form, depth),
+            (None, Some(value)) => return value.clone(),
+            (None, None) => {}
         }
         if let Some(first) = choices.and_then(|all| all.iter().find(|one| one["type"] != "null")) {
             return self.of(owner, name, first, depth + 1);
         }
         self.plain(owner, schema, depth)
+    }
+
+    /// Whether a form is a text of any kind.
+    fn is_text(&self, form: &str) -> bool {
+        let text = |form: &Value| form["type"] == "string" && form["enum"].is_null();
+        self.schemas.get(form).is_some_and(text)
+    }
+
+    fn is_object(&self, form: &str) -> bool {
+        let object = |form: &Value| form["type"] == "object" || form["allOf"].is_array();
+        self.schemas.get(form).is_some_and(object)
     }
 
     /// An example of a form of the document.
@@ -171,7 +187,10 @@ impl Examples {
         if let Some(values) = schema["enum"].as_array() {
             return values.first().cloned().unwrap_or_default();
         }
-        match schema["type"].as_str() {
+        // Of what may be null it is null, but for switches, which a request may only leave out.
+        let switch =
+            schema["type"].as_array().is_some_and(|types| types.contains(&"boolean".into()));
+        match schema["type"].as_str().or(switch.then_some("boolean")) {
             Some("object") => self.object(owner, schema, depth),
             Some("array") => json!([self.of(owner, "", &schema["items"], depth + 1)]),
             Some("string") => match schema["format"].as_str() {

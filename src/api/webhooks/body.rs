@@ -7,7 +7,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::api::auth::Caller;
-use crate::api::editable::Shown;
+use crate::api::editable::{Nullable, Shown};
 use crate::api::error::ApiError;
 use crate::api::input;
 
@@ -54,9 +54,9 @@ pub(in crate::api) struct WebhookPatch {
     #[schema(min_items = 1, max_items = 13, nullable = false)]
     events: Option<Vec<HappeningKind>>,
     /// Only these channels; null for all that the caller may read.
-    #[serde(default, deserialize_with = "input::present")]
+    #[serde(default)]
     #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
-    channel_ids: Option<Option<Vec<String>>>,
+    channel_ids: Nullable<Vec<String>>,
     #[serde(default, deserialize_with = "input::present")]
     #[schema(nullable = false)]
     enabled: Option<bool>,
@@ -81,14 +81,17 @@ impl Shown for WebhookPatch {
 impl WebhookPatch {
     /// The webhook with these changes.
     pub(super) fn over(self, known: &Webhook) -> WebhookBody {
-        let channels = || {
-            let ids = known.channels.as_ref()?;
-            Some(ids.iter().map(ToString::to_string).collect())
+        let channel_ids = match self.channel_ids {
+            Nullable::To(ids) => ids,
+            Nullable::Unchanged => {
+                let ids = known.channels.as_ref();
+                ids.map(|ids| ids.iter().map(ToString::to_string).collect())
+            }
         };
         WebhookBody {
             url: self.url.unwrap_or_else(|| known.url.clone()),
             events: self.events.unwrap_or_else(|| known.events.clone()),
-            channel_ids: self.channel_ids.unwrap_or_else(channels),
+            channel_ids,
             enabled: Some(self.enabled.unwrap_or(known.enabled)),
             description: self.description.unwrap_or_else(|| known.description.clone()),
         }

@@ -79,7 +79,11 @@ async fn rules_are_added_replaced_and_removed(fixture: Fixture) {
     let list = store.rules(&channel).await.unwrap().value;
     let keywords: Vec<_> = list.items.iter().map(|rule| rule.keywords[0].as_str()).collect();
     assert_eq!(keywords, ["one", "zwei"]);
-    assert_eq!(list.revision.updated_at, Some(at(12)), "neither what is refused nor what is so already counts");
+    assert_eq!(
+        list.revision.updated_at,
+        Some(at(12)),
+        "neither what is refused nor what is so already counts"
+    );
     assert_eq!(apply(RuleChange::Remove(&a), 14).await, RuleChanged::Done);
     assert_eq!(store.rules(&channel).await.unwrap().value.items.len(), 1);
     assert_eq!(store.assistant_state(&channel).await.unwrap().map_or(0, |state| state.version), 4);
