@@ -170,7 +170,7 @@ async fn errors_say_what_to_do_next() {
         ("get_messages", json!({}), "missing field `channelId`"),
         ("get_messages", json!({"channelId": CHANNEL, "limit": 500}), "limit: it must be a whole"),
         ("get_messages", json!({"channelId": CHANNEL, "date": "today"}), "date: it must be a day"),
-        ("get_messages", json!({"channelId": CHANNEL, "from": "soon"}), "from: it must be a time"),
+        ("get_messages", json!({"channelId": CHANNEL, "from": "soon"}), "from: it must be a day"),
         ("get_messages", json!({"channelId": CHANNEL, "order": "asc"}), "unknown field `order`"),
         ("get_messages", json!({"channelId": CHANNEL, "cursor": "x"}), "call again without cursor"),
         (
