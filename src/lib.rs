@@ -5,7 +5,7 @@
 //! in for their programs, [`limit`] how much a caller may ask, [`server`] HTTP connections
 //! and their bounds, `heavy` work apart from the runtime,
 //! `private` what keeps files from other users of the machine, [`finder`] search, [`doctor`] what
-//! checks that records are true, `view` the form in which things are shown, `teller` what is told
+//! checks that records are true, `view` the form in which things are shown, `when` times that callers name, `teller` what is told
 //! of what happened, `upkeep` what runs on the side,
 //! `removals` what works on erasures and deletions, [`ops`] health and metrics, [`cli`] the command
 //! line, [`demo`] the demonstration with its LINE emulator.
@@ -34,3 +34,4 @@ mod teller;
 mod transfer;
 mod upkeep;
 mod view;
+mod when;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::id::{RuleId, UserId};
+use crate::plan::Plan;
 use crate::time::Timestamp;
 
 /// How rules are matched (interface specification, "Mode meanings").
@@ -18,6 +19,18 @@ pub enum QaMode {
     Fuzzy,
     /// Finds what means the same; for owners on plan `pro`.
     Semantic,
+}
+
+impl QaMode {
+    /// The mode that holds under the plan of the channel's owner: semantic needs `pro`, and is fuzzy
+    /// without it.
+    #[must_use]
+    pub fn under(self, plan: Option<Plan>) -> Self {
+        match self {
+            Self::Semantic if plan != Some(Plan::Pro) => Self::Fuzzy,
+            mode => mode,
+        }
+    }
 }
 
 /// How a keyword is looked for in a message (contract section 6).
@@ -154,12 +167,11 @@ pub struct Rule {
 }
 
 /// Who changed a settings object last, and when.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Revision {
     /// When; `None` while it was never changed.
     pub updated_at: Option<Timestamp>,
-    /// By whom.
+    /// By whom; `None` while it was never changed.
     pub updated_by: Option<UserId>,
 }
 

@@ -9,7 +9,8 @@
 //! - [`answer`]: what rules are made of, and when the best one answers;
 //! - [`embed`]: texts as vectors;
 //! - [`semantic`]: which rule means the same as a message;
-//! - [`search`]: the message index, its query language, highlights.
+//! - [`search`]: the message index, its query language, highlights;
+//! - [`Moment`]: times and days as people write them.
 
 pub mod answer;
 pub mod embed;
@@ -18,9 +19,11 @@ pub mod fuzzy;
 pub mod keyword;
 mod language;
 mod matrix;
+mod moment;
 pub mod script;
 pub mod search;
 pub mod semantic;
 
 pub use fold::{fold, fold_phrase};
 pub use keyword::{KeywordError, KeywordHit, KeywordMatcher, SharedKeyword, duplicates};
+pub use moment::Moment;

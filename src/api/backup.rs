@@ -12,15 +12,17 @@ use super::Api;
 use super::auth::{ChannelAccess, Member, Owner, ReadMessages, WriteBackup};
 use super::error::ApiError;
 use super::extract::Query;
+use super::field_path::FieldPath;
 use super::jobs::Removal;
 use crate::view::GapView;
+use crate::when::When;
 
 #[derive(Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct DeleteQuery {
-    /// Messages sent before this time go.
+    /// Messages sent before this time go; a day is its first moment, in the channel's time zone.
     #[param(inline)]
-    before: Timestamp,
+    before: When,
     /// Only count.
     #[serde(default)]
     dry_run: bool,
@@ -68,12 +70,15 @@ pub(super) async fn delete(
     access: ChannelAccess<Owner, WriteBackup>,
     Query(query): Query<DeleteQuery>,
 ) -> Result<Removal<DeletedView>, ApiError> {
+    let before = query.before.within(api.zone(&access.channel).await?);
+    let before = before.ok_or_else(|| {
+        ApiError::invalid_value(FieldPath::parameter("before"), "is out of range")
+    })?;
     if query.dry_run {
-        let (deleted_count, freed_bytes) =
-            api.store.count_before(&access.channel, query.before).await?;
+        let (deleted_count, freed_bytes) = api.store.count_before(&access.channel, before).await?;
         return Ok(Removal::Done(DeletedView { deleted_count, freed_bytes }));
     }
-    let what = (JobKind::Deletion, query.before);
+    let what = (JobKind::Deletion, before);
     let done =
         |job: &ChannelJob| DeletedView { deleted_count: job.done, freed_bytes: job.freed_bytes };
     api.remove(&access.channel, access.user(), what, done).await

@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::extract::State;
-use chatkeep_core::assistant::AssistantConfig;
 use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
@@ -12,8 +11,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use super::Api;
+use super::assistant::config::AssistantView;
 use super::auth::{Admin, Caller, ChannelAccess, Member, ReadMembers, WriteBackup};
 use super::cursor::{Page, Window};
+use super::editable::{Editable, Shown};
 use super::error::ApiError;
 use super::extract::{Body, Query, WholePaging};
 use super::field_path::FieldPath;
@@ -24,6 +25,7 @@ const MOST_DAYS: u32 = 36_500;
 
 /// `GET /api/channels`.
 #[derive(Serialize, ToSchema)]
+#[schema(as = ChannelList)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Channels {
     channels: Vec<ChannelItem>,
@@ -34,7 +36,8 @@ pub(super) struct Channels {
 #[serde(rename_all = "camelCase")]
 pub(super) struct ChannelItem {
     channel_id: ChannelId,
-    name: String,
+    /// Null for a channel without a name, and until the platform told it.
+    name: Option<String>,
     #[serde(rename = "type")]
     kind: ChannelKind,
     enabled_at: Timestamp,
@@ -57,11 +60,11 @@ struct Meta {
     channel_id: ChannelId,
     #[serde(rename = "type")]
     kind: ChannelKind,
-    /// The bot that is in the channel, by its name in the settings; empty before any was.
-    bot: String,
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    /// The bot that is in the channel, by its name in the settings; null before any was.
+    bot: Option<String>,
+    /// Null for a channel without a name, and until the platform told it.
+    name: Option<String>,
+    /// Null until the platform told it, and for a channel without a picture.
     picture: Option<String>,
     created_at: Timestamp,
     created_by: String,
@@ -71,7 +74,7 @@ struct Meta {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ChannelConfig)]
 struct Config {
-    assistant: AssistantConfig,
+    assistant: AssistantView,
     backup: Backup,
 }
 
@@ -100,6 +103,11 @@ pub(super) struct BackupBody {
     #[serde(default, deserialize_with = "days")]
     #[schema(value_type = Option<u32>, minimum = 1, maximum = 36500)]
     retention_days: Retention,
+}
+
+/// What the channel's `config.backup` has beside them.
+impl Shown for BackupBody {
+    const READ_ONLY: &'static [&'static str] = &["enabled", "paused"];
 }
 
 /// What is there and null is not what is absent.
@@ -148,7 +156,7 @@ pub(super) async fn detail(
 pub(super) async fn set_backup(
     State(api): State<Api>,
     access: ChannelAccess<Admin, WriteBackup>,
-    Body(body): Body<BackupBody>,
+    Body(Editable(body)): Body<Editable<BackupBody>>,
 ) -> Result<Json<Detail>, ApiError> {
     if body.time_zone.as_deref().is_some_and(|zone| zone.parse::<chrono_tz::Tz>().is_err()) {
         let why = "must be an IANA time zone, such as Asia/Taipei";
@@ -159,11 +167,14 @@ pub(super) async fn set_backup(
             let why = format_args!("must be null or a whole number from 1 to {MOST_DAYS}");
             return Err(ApiError::invalid_value(FieldPath::body("/retentionDays"), why));
         }
-        // It deletes, and that is the owner's.
-        if access.role != Role::Owner {
-            return Err(ApiError::PermissionDenied);
+        let (present, _) = api.store.retention(&access.channel).await?;
+        if days.map(i64::from) != present {
+            // It deletes, and that is the owner's.
+            if access.role != Role::Owner {
+                return Err(ApiError::PermissionDenied);
+            }
+            api.store.set_retention(&access.channel, days).await?;
         }
-        api.store.set_retention(&access.channel, days).await?;
     }
     if let Some(zone) = &body.time_zone {
         api.store.set_time_zone(&access.channel, zone).await?;
@@ -173,13 +184,14 @@ pub(super) async fn set_backup(
 
 async fn detail_of(api: &Api, id: &ChannelId, role: Role) -> Result<Detail, ApiError> {
     let channel = api.store.channel(id).await?.ok_or(ApiError::PermissionDenied)?;
-    let assistant = api.store.assistant_config(id).await?;
+    let plan = api.store.owner_plan(id).await?;
+    let assistant = AssistantView::new(api.store.assistant_config(id).await?, plan);
     let (enabled, paused) = api.store.backup_state(id).await?;
     let meta = Meta {
         channel_id: channel.id,
         kind: channel.kind,
-        bot: channel.bot,
-        name: channel.name.unwrap_or_default(),
+        bot: Some(channel.bot).filter(|bot| !bot.is_empty()),
+        name: channel.name,
         picture: channel.picture_url,
         created_at: channel.created_at,
         created_by: channel.created_by,
@@ -198,7 +210,7 @@ impl From<Channel> for ChannelItem {
     fn from(channel: Channel) -> Self {
         Self {
             channel_id: channel.id,
-            name: channel.name.unwrap_or_default(),
+            name: channel.name,
             kind: channel.kind,
             enabled_at: channel.enabled_at,
             status: channel.status,

@@ -4,8 +4,6 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use chatkeep_core::time::Timestamp;
-use chrono_tz::Tz;
 use futures_util::TryStreamExt as _;
 use serde::Deserialize;
 use tracing::error;
@@ -16,8 +14,11 @@ use super::Api;
 use super::auth::{ChannelAccess, Member, ReadMessages};
 use super::error::ApiError;
 use super::extract::Query;
+use super::field_path::FieldPath;
+use super::messages::point_in_time;
 use super::route::{Answer, Describe, Output};
 use crate::transfer::{Export, Format, MediaLinks, export};
+use crate::when::{When, zone};
 
 /// The page is read from a disk later on, too; here it gets what it says itself.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
@@ -36,12 +37,12 @@ pub(super) struct ExportQuery {
     /// `jsonl` can be imported again, `csv` is for spreadsheets, `html` opens in a browser.
     #[param(inline)]
     format: FormatParam,
-    /// Not sent before this.
+    /// Not sent before this: a time, or a day for its first moment, in the channel's time zone.
     #[param(inline)]
-    from: Option<Timestamp>,
-    /// Sent before this.
+    from: Option<When>,
+    /// Sent before this: a time, or a day for its first moment, in the channel's time zone.
     #[param(inline)]
-    to: Option<Timestamp>,
+    to: Option<When>,
 }
 
 /// A document that is still being written.
@@ -53,13 +54,13 @@ pub(super) async fn messages(
     Query(query): Query<ExportQuery>,
 ) -> Result<Document, ApiError> {
     let channel = api.store.channel(&access.channel).await?.ok_or(ApiError::PermissionDenied)?;
-    let format = Format::from(query.format);
+    let (format, zone) = (Format::from(query.format), zone(&channel.time_zone));
     let wanted = Export {
         format,
-        from: query.from.max(access.not_before()),
-        to: query.to,
+        from: point_in_time(FieldPath::FROM, query.from, zone)?.max(access.not_before()),
+        to: point_in_time(FieldPath::TO, query.to, zone)?,
         not_before: access.not_before(),
-        zone: channel.time_zone.parse().unwrap_or(Tz::UTC),
+        zone,
         media: MediaLinks::None,
     };
     // The status is out already: all that is left is to break the connection off and to say so.

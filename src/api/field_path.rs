@@ -40,6 +40,10 @@ impl FieldPath {
         Self { part: Part::Parameter, field: Cow::Borrowed(name) }
     }
 
+    /// The parameters that name a span of time.
+    pub(crate) const FROM: Self = Self::parameter("from");
+    pub(crate) const TO: Self = Self::parameter("to");
+
     /// A parameter whose name is the caller's own.
     pub(crate) fn named(name: &str) -> Self {
         Self { part: Part::Parameter, field: Cow::Owned(cut(name)) }

@@ -46,6 +46,7 @@ const TOO_MANY: ApiError = ApiError::Refused {
 
 /// `GET /api/keys`.
 #[derive(Serialize, ToSchema)]
+#[schema(as = KeyList)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Keys {
     keys: Vec<KeyView>,
@@ -86,9 +87,7 @@ pub(super) struct MadeKey {
     not_before: Option<Timestamp>,
     created_at: Timestamp,
     expires_at: Option<Timestamp>,
-    /// After rotation: until when the key before it works.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    /// After rotation: until when the key before it works; null for a key that replaces none.
     previous_until: Option<Timestamp>,
 }
 

@@ -22,9 +22,9 @@ use super::extract::Body;
 #[serde(rename_all = "camelCase")]
 pub(super) struct Me {
     user_id: UserId,
-    display_name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    /// Null until the platform told it.
+    display_name: Option<String>,
+    /// Null until the platform told it, and for people without a picture.
     picture_url: Option<String>,
     plan: Plan,
     quota: i64,
@@ -58,7 +58,7 @@ pub(super) struct ChannelUsageView {
 pub(super) async fn me(State(api): State<Api>, caller: Caller) -> Result<Json<Me>, ApiError> {
     let user = user(&api, &caller).await?;
     Ok(Json(Me {
-        display_name: user.display_name.unwrap_or_default(),
+        display_name: user.display_name,
         user_id: user.id,
         picture_url: user.picture_url,
         plan: user.plan,

@@ -19,6 +19,7 @@ use crate::view::MemberView;
 
 /// `GET /api/channels/:channelId/members`.
 #[derive(Serialize, ToSchema)]
+#[schema(as = MemberList)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Members {
     members: Vec<MemberView>,

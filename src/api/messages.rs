@@ -9,7 +9,8 @@ use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::store::{Gap, MessageFilter, Order, StoredMessage};
 use chatkeep_core::time::Timestamp;
-use chrono::{Days, NaiveDate, TimeZone as _};
+use chrono::{Days, NaiveDate, NaiveTime};
+use chrono_tz::Tz;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -22,6 +23,7 @@ use super::field_path::FieldPath;
 use super::route::{Describe, Output};
 use super::{Api, cursor};
 use crate::view::{GapView, MessageView};
+use crate::when::{When, first, zone};
 
 /// `GET …/backup/messages`.
 #[derive(Serialize, ToSchema)]
@@ -58,12 +60,12 @@ pub(crate) struct ListQuery {
     #[serde(default, deserialize_with = "day")]
     #[param(value_type = Option<String>, format = Date)]
     pub(crate) date: Option<NaiveDate>,
-    /// Not sent before this.
+    /// Not sent before this: a time, or a day for its first moment, in the channel's time zone.
     #[param(inline)]
-    pub(crate) from: Option<Timestamp>,
-    /// Sent before this.
+    pub(crate) from: Option<When>,
+    /// Sent before this: a time, or a day for its first moment, in the channel's time zone.
     #[param(inline)]
-    pub(crate) to: Option<Timestamp>,
+    pub(crate) to: Option<When>,
     /// A message's id or a time: the page is the messages on both sides of it.
     #[param(max_length = 200)]
     pub(crate) around: Option<String>,
@@ -121,7 +123,9 @@ pub(crate) async fn page(
 ) -> Result<MessagePage, ApiError> {
     let binding = query.binding(&access.channel);
     let mut filter = query.filter(&binding)?;
-    filter.from = filter.from.max(access.not_before());
+    let place = Some(&access.channel);
+    filter.from = api.moment(place, FieldPath::FROM, query.from).await?.max(access.not_before());
+    filter.to = api.moment(place, FieldPath::TO, query.to).await?;
     if let Some(date) = query.date {
         let (from, to) = api.day(&access.channel, date).await?;
         filter.from = filter.from.max(Some(from));
@@ -160,11 +164,35 @@ impl Api {
         channel: &ChannelId,
         date: NaiveDate,
     ) -> Result<(Timestamp, Timestamp), ApiError> {
-        let channel = self.store.channel(channel).await?.ok_or(ApiError::PermissionDenied)?;
-        let zone: chrono_tz::Tz = channel.time_zone.parse().unwrap_or(chrono_tz::UTC);
+        let zone = self.zone(channel).await?;
         let wrong = || ApiError::invalid_value(FieldPath::parameter("date"), "is out of range");
         let next = date.checked_add_days(Days::new(1)).ok_or_else(wrong)?;
-        Ok((midnight(zone, date).ok_or_else(wrong)?, midnight(zone, next).ok_or_else(wrong)?))
+        let midnight = |day: NaiveDate| first(zone, day.and_time(NaiveTime::MIN));
+        Ok((midnight(date).ok_or_else(wrong)?, midnight(next).ok_or_else(wrong)?))
+    }
+
+    /// The zone in which the channel's days begin.
+    pub(crate) async fn zone(&self, channel: &ChannelId) -> Result<Tz, ApiError> {
+        let channel = self.store.channel(channel).await?.ok_or(ApiError::PermissionDenied)?;
+        Ok(zone(&channel.time_zone))
+    }
+
+    /// The point in time that a parameter names: in the channel's zone where there is one channel,
+    /// else in UTC.
+    pub(crate) async fn moment(
+        &self,
+        channel: Option<&ChannelId>,
+        field: FieldPath,
+        when: Option<When>,
+    ) -> Result<Option<Timestamp>, ApiError> {
+        let Some(when) = when else {
+            return Ok(None);
+        };
+        let zone = match channel {
+            Some(channel) if when.is_local() => self.zone(channel).await?,
+            _ => Tz::UTC,
+        };
+        point_in_time(field, Some(when), zone)
     }
 
     /// The gaps of a channel that touch the given time, as far as the bounds go back.
@@ -187,7 +215,9 @@ impl Api {
         around: &str,
         bounds: &Bounds,
     ) -> Result<Place, ApiError> {
-        if let Some(time) = Timestamp::parse(around) {
+        let when = When::parse(around);
+        if let Some(time) = self.moment(Some(channel), FieldPath::parameter("around"), when).await?
+        {
             return Ok((time, MessageId::new("")));
         }
         let message = self.store.message(channel, &MessageId::from(around)).await?;
@@ -245,14 +275,14 @@ fn day<'de, D: Deserializer<'de>>(value: D) -> Result<Option<NaiveDate>, D::Erro
     day.map_err(|_| D::Error::custom("must be a day such as 2026-01-31"))
 }
 
-/// The first moment of a day; where clocks skip midnight, the first one there is.
-fn midnight(zone: chrono_tz::Tz, date: NaiveDate) -> Option<Timestamp> {
-    let start = date.and_hms_opt(0, 0, 0)?;
-    let first = (0..8).find_map(|quarters| {
-        let local = start.checked_add_signed(chrono::TimeDelta::minutes(15 * quarters))?;
-        zone.from_local_datetime(&local).earliest()
-    })?;
-    Some(Timestamp::from_millis(first.timestamp_millis()))
+/// The point in time that a value names.
+pub(super) fn point_in_time(
+    field: FieldPath,
+    when: Option<When>,
+    zone: Tz,
+) -> Result<Option<Timestamp>, ApiError> {
+    let wrong = || ApiError::invalid_value(field.clone(), "is out of range");
+    when.map(|when| when.within(zone).ok_or_else(wrong)).transpose()
 }
 
 impl ListQuery {
@@ -269,12 +299,13 @@ impl ListQuery {
         )
     }
 
+    /// What is asked for but the times, whose zone is not known here.
     fn filter(&self, binding: &str) -> Result<MessageFilter, ApiError> {
         let after: Option<(i64, MessageId)> =
             self.cursor.as_deref().map(|text| cursor::decode(binding, text)).transpose()?;
         Ok(MessageFilter {
-            from: self.from,
-            to: self.to,
+            from: None,
+            to: None,
             sender: self.sender_id.clone(),
             kind: self.kind,
             order: match self.order {
@@ -284,21 +315,5 @@ impl ListQuery {
             after: after.map(|(at, id)| (Timestamp::from_millis(at), id)),
             limit: self.limit.0,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_day_begins_where_the_zone_says() {
-        let day = |zone: &str, date: &str| {
-            midnight(zone.parse().unwrap(), date.parse().unwrap()).unwrap().to_string()
-        };
-        assert_eq!(day("UTC", "2026-01-02"), "2026-01-02T00:00:00.000Z");
-        assert_eq!(day("Asia/Taipei", "2026-01-02"), "2026-01-01T16:00:00.000Z");
-        // Clocks in Beirut went from 00:00 to 01:00 that day.
-        assert_eq!(day("Asia/Beirut", "2025-03-30"), "2025-03-29T22:00:00.000Z");
     }
 }

@@ -14,6 +14,7 @@ mod cursor;
 pub(crate) mod decode;
 mod deprecation;
 mod docs;
+mod editable;
 mod error;
 mod etag;
 mod events;

@@ -4,8 +4,7 @@
 use axum::extract::State;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageType;
-use chatkeep_core::time::Timestamp;
-use chrono::{Offset as _, TimeZone as _};
+use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 use tracing::error;
 use utoipa::{IntoParams, ToSchema};
@@ -15,9 +14,11 @@ use super::cursor::Page;
 use super::error::ApiError;
 use super::extract::{Limit, Query};
 use super::field_path::FieldPath;
+use super::messages::point_in_time;
 use super::{Api, cursor};
 use crate::finder::{Asked, Find, FindError, FoundMessage, Highlight, Sort};
 use crate::view::MessageView;
+use crate::when::{When, utc_offset};
 
 /// Characters of a query, at most.
 const MAX_QUERY: usize = 200;
@@ -88,12 +89,12 @@ pub(super) struct SearchQuery {
         pattern = r"^[^\u0000]*[^\s\u0000\u0085][^\u0000]*$"
     )]
     q: String,
-    /// Not sent before this.
+    /// Not sent before this: a time, or a day for its first moment, in the channel's time zone.
     #[param(inline)]
-    from: Option<Timestamp>,
-    /// Sent before this.
+    from: Option<When>,
+    /// Sent before this: a time, or a day for its first moment, in the channel's time zone.
     #[param(inline)]
-    to: Option<Timestamp>,
+    to: Option<When>,
     /// Only messages of that person.
     #[param(value_type = Option<String>)]
     sender_id: Option<UserId>,
@@ -126,12 +127,13 @@ pub(crate) struct EverywhereQuery {
     /// Only in that channel.
     #[param(value_type = Option<String>)]
     pub(crate) channel_id: Option<ChannelId>,
-    /// Not sent before this.
+    /// Not sent before this: a time, or a day for its first moment, in the time zone of the channel
+    /// that is named, else in UTC.
     #[param(inline)]
-    pub(crate) from: Option<Timestamp>,
-    /// Sent before this.
+    pub(crate) from: Option<When>,
+    /// Sent before this; read like `from`.
     #[param(inline)]
-    pub(crate) to: Option<Timestamp>,
+    pub(crate) to: Option<When>,
     /// Only messages of that person.
     #[param(value_type = Option<String>)]
     pub(crate) sender_id: Option<UserId>,
@@ -155,9 +157,9 @@ pub(super) async fn in_channel(
     access: ChannelAccess<Member, ReadMessages>,
     Query(query): Query<SearchQuery>,
 ) -> Result<Page<FoundView>, ApiError> {
-    let offset = api.utc_offset(&access.channel).await?;
+    let zone = api.zone(&access.channel).await?;
     let channels = vec![access.channel];
-    Ok(api.search(&access.caller, channels, offset, query, SNIPPET).await?.into())
+    Ok(api.search(&access.caller, channels, zone, query, SNIPPET).await?.into())
 }
 
 pub(super) async fn everywhere(
@@ -180,12 +182,12 @@ pub(crate) async fn find(
     let (only, query) = query.split();
     if let Some(channel) = only {
         api.access(&caller, &channel).await?;
-        let offset = api.utc_offset(&channel).await?;
-        return api.search(&caller, vec![channel], offset, query, snippet).await;
+        let zone = api.zone(&channel).await?;
+        return api.search(&caller, vec![channel], zone, query, snippet).await;
     }
     let channels = api.store.channels_of(&caller.user, caller.channels(), None, CHANNELS).await?;
     let channels = channels.into_iter().map(|channel| channel.id).collect();
-    api.search(&caller, channels, 0, query, snippet).await
+    api.search(&caller, channels, Tz::UTC, query, snippet).await
 }
 
 impl EverywhereQuery {
@@ -220,12 +222,13 @@ impl Api {
         &self,
         caller: &Caller,
         channels: Vec<ChannelId>,
-        utc_offset: i32,
+        zone: Tz,
         query: SearchQuery,
         snippet: usize,
     ) -> Result<FoundPage, ApiError> {
         query.checked()?;
         let binding = query.binding(&channels);
+        let utc_offset = utc_offset(zone, self.clock.now());
         let asked = Asked::parse(&query.q, utc_offset)?;
         let people = asked.people(&self.store, &channels).await?;
         let cursor: Option<String> =
@@ -235,8 +238,8 @@ impl Api {
             utc_offset,
             channels,
             people,
-            from: query.from.max(caller.not_before()),
-            to: query.to,
+            from: point_in_time(FieldPath::FROM, query.from, zone)?.max(caller.not_before()),
+            to: point_in_time(FieldPath::TO, query.to, zone)?,
             sender: query.sender_id,
             kind: query.kind,
             sort: match query.sort {
@@ -250,15 +253,6 @@ impl Api {
         let hits = asked.look_up(&self.store, found.hits, snippet).await?;
         let next = found.next.and_then(|next| cursor::encode(&binding, &next));
         Ok(FoundPage { hits, total: found.total, next })
-    }
-
-    /// Minutes east of UTC in the channel's zone now.
-    async fn utc_offset(&self, channel: &ChannelId) -> Result<i32, ApiError> {
-        let channel = self.store.channel(channel).await?.ok_or(ApiError::PermissionDenied)?;
-        let zone: chrono_tz::Tz = channel.time_zone.parse().unwrap_or(chrono_tz::UTC);
-        let now = chrono::DateTime::from_timestamp_millis(self.clock.now().millis());
-        let now = now.unwrap_or_default().naive_utc();
-        Ok(zone.offset_from_utc_datetime(&now).fix().local_minus_utc() / 60)
     }
 }
 

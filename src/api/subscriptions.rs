@@ -34,6 +34,7 @@ pub(super) struct MaybeNew(bool);
 
 /// `GET /api/subscriptions`.
 #[derive(Serialize, ToSchema)]
+#[schema(as = SubscriptionList)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Subscriptions {
     subscriptions: Vec<SubscriptionView>,

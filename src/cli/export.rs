@@ -7,7 +7,6 @@ use anyhow::{Context as _, bail};
 use chatkeep_core::blobs::Blobs;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::store::Store;
-use chatkeep_core::time::Timestamp;
 use chrono_tz::Tz;
 use indicatif::HumanBytes;
 
@@ -16,6 +15,7 @@ use super::{Context, on_signal};
 use crate::app::Unfit;
 use crate::transfer::pack::{Done, Target, pack};
 use crate::transfer::{Export, Format, MediaLinks, MediaSource, StoredMedia};
+use crate::when::{When, zone};
 
 const BAR: &str = "{bar:30} {percent}% {msg}";
 const SPINNER: &str = "{spinner} {msg}";
@@ -28,29 +28,30 @@ pub(super) struct Args {
     /// jsonl (what `import` takes), csv (for spreadsheets) or html (for reading).
     #[arg(long, default_value = "jsonl")]
     format: String,
-    /// Nothing sent before this (RFC 3339, such as 2026-01-02T03:04:05Z).
+    /// Nothing sent before this: a time such as 2026-01-02T03:04:05Z, or a day such as 2026-01-02
+    /// for its first moment. What names no zone is in --time-zone.
     #[arg(long, value_name = "TIME")]
     from: Option<String>,
-    /// Only what was sent before this.
+    /// Only what was sent before this; written like --from.
     #[arg(long, value_name = "TIME")]
     to: Option<String>,
     /// A folder or a `.zip`, with media; or a file ending in the format's name. Standard output
     /// when it is left out.
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
-    /// Where days begin on an html page, by IANA name [default: UTC].
+    /// Where days begin, by IANA name [default: the channel's].
     #[arg(long, value_name = "ZONE")]
     time_zone: Option<String>,
 }
 
 pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
-    let export = args.export()?;
-    let target = Target::of(args.out.as_deref(), export.format);
+    let wanted = args.wanted()?;
+    let target = Target::of(args.out.as_deref(), wanted.format);
     let channel = ChannelId::from(args.channel.as_str());
     let store = context.frugal_store().await?;
     let blobs = Blobs::open(&context.config.blobs, &context.config.s3)
         .context("cannot open the place of media files (CHATKEEP_BLOBS)")?;
-    let done = write(&store, &channel, export, Arc::new(StoredMedia(blobs)), &target).await;
+    let done = write(&store, &channel, wanted, Arc::new(StoredMedia(blobs)), &target).await;
     store.close().await;
     let Done { messages, files, bytes } = done?;
     eprintln!("chatkeep: {messages} messages and {files} files, {}", HumanBytes(bytes));
@@ -60,13 +61,14 @@ pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
 async fn write(
     store: &Store,
     channel: &ChannelId,
-    export: Export,
+    wanted: Wanted,
     media: Arc<dyn MediaSource>,
     target: &Target,
 ) -> anyhow::Result<Done> {
     let Some(known) = store.channel(channel).await? else {
         bail!("there is no channel {channel}");
     };
+    let export = wanted.of(zone(&known.time_zone))?;
     let whole = export.from.is_none() && export.to.is_none();
     let total = whole.then(|| u64::try_from(known.message_count).unwrap_or_default());
     let mut progress = Progress::new(total, if whole { BAR } else { SPINNER });
@@ -84,23 +86,48 @@ async fn write(
     done.context("interrupted: nothing is written")?.map_err(anyhow::Error::from)
 }
 
+/// What the arguments ask for, before the channel's time zone is known.
+struct Wanted {
+    format: Format,
+    from: Option<When>,
+    to: Option<When>,
+    zone: Option<Tz>,
+}
+
 impl Args {
-    fn export(&self) -> Result<Export, Unfit> {
+    fn wanted(&self) -> Result<Wanted, Unfit> {
         let time = |flag: &str, text: &Option<String>| {
-            let wrong = |text: &String| Unfit(format!("{flag}: {text:?} is not an RFC 3339 time"));
-            text.as_ref().map(|text| Timestamp::parse(text).ok_or_else(|| wrong(text))).transpose()
+            let wrong = |text: &String| Unfit(format!("{flag}: {text:?}: {}", When::refusal()));
+            text.as_ref().map(|text| When::parse(text).ok_or_else(|| wrong(text))).transpose()
+        };
+        let zone = |name: &String| {
+            let wrong = || Unfit(format!("--time-zone: {name:?} is not the IANA name of a zone"));
+            name.parse().map_err(|_| wrong())
         };
         let format = Format::parse(&self.format).ok_or_else(|| {
             Unfit(format!("there is no format {:?}; allowed: jsonl, csv, html", self.format))
         })?;
-        let zone = self.time_zone.as_deref().unwrap_or("UTC");
-        let zone: Tz = zone
-            .parse()
-            .map_err(|_| Unfit(format!("--time-zone: {zone:?} is not the IANA name of a zone")))?;
-        Ok(Export {
+        Ok(Wanted {
             format,
             from: time("--from", &self.from)?,
             to: time("--to", &self.to)?,
+            zone: self.time_zone.as_ref().map(zone).transpose()?,
+        })
+    }
+}
+
+impl Wanted {
+    /// The export of a channel whose days begin in `zone` unless the arguments say otherwise.
+    fn of(self, zone: Tz) -> Result<Export, Unfit> {
+        let zone = self.zone.unwrap_or(zone);
+        let time = |flag: &str, when: Option<When>| {
+            let wrong = || Unfit(format!("{flag} is out of range"));
+            when.map(|when| when.within(zone).ok_or_else(wrong)).transpose()
+        };
+        Ok(Export {
+            format: self.format,
+            from: time("--from", self.from)?,
+            to: time("--to", self.to)?,
             not_before: None,
             zone,
             media: MediaLinks::None,

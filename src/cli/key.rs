@@ -5,10 +5,12 @@ use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::role::Scope;
 use chatkeep_core::store::{KEYS_OF_USER, Key, NewKey};
 use chatkeep_core::time::Timestamp;
+use chrono_tz::Tz;
 
 use super::{Context, table};
 use crate::api;
 use crate::app::Unfit;
+use crate::when::When;
 
 /// Keys read at a time.
 const PAGE: u32 = 500;
@@ -47,10 +49,10 @@ pub(super) struct Create {
     /// A channel that it may see; repeat for more [default: all].
     #[arg(long = "channel", value_name = "CHANNEL")]
     channels: Vec<String>,
-    /// Nothing sent before this can be read with it (ISO 8601) [default: everything].
+    /// Nothing sent before this time or day can be read with it [default: everything].
     #[arg(long, value_name = "TIME")]
     not_before: Option<String>,
-    /// When it stops working (ISO 8601) [default: never].
+    /// The time or day at which it stops working [default: never].
     #[arg(long, value_name = "TIME")]
     expires: Option<String>,
 }
@@ -75,8 +77,10 @@ fn scopes_of(names: &[String]) -> Result<Vec<Scope>, Unfit> {
 }
 
 fn time(flag: &str, given: Option<&str>) -> Result<Option<Timestamp>, Unfit> {
-    let wrong = |text: &str| Unfit(format!("{flag} {text:?} is not an ISO 8601 time"));
-    given.map(|text| Timestamp::parse(text).ok_or_else(|| wrong(text))).transpose()
+    let wrong = |text: &str| Unfit(format!("{flag} {text:?}: {}", When::refusal()));
+    // A key belongs to no channel, so no zone but UTC.
+    let read = |text| When::parse(text).and_then(|when| when.within(Tz::UTC));
+    given.map(|text| read(text).ok_or_else(|| wrong(text))).transpose()
 }
 
 async fn create(context: &Context, wanted: &Create) -> anyhow::Result<()> {

@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
-use anyhow::bail;
+use anyhow::Context as _;
 use chatkeep_core::bus::Bus;
 use chatkeep_core::config::BusKind;
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::Store;
+use chatkeep_core::store::{Channel, Store};
+use chatkeep_core::time::Timestamp;
+use chrono_tz::Tz;
 
 use super::{Context, table};
 use crate::app::{self, Unfit};
 use crate::finder::{Asked, Elsewhere, Find, FindError, Finder, FoundMessage};
 use crate::view::MessageView;
+use crate::when::{utc_offset, zone};
 
 /// Characters of a message that are shown.
 const SNIPPET: usize = 100;
@@ -45,7 +48,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
         None => Elsewhere::Folder(app::index_folder(&context.config)),
     };
     let finder = Finder::new(None, elsewhere);
-    let done = find(&store, &finder, args).await;
+    let done = find(&store, &finder, args, context.clock.now()).await;
     store.close().await;
     if let Some(bus) = &bus {
         Bus::close(bus).await;
@@ -53,16 +56,20 @@ pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
     done
 }
 
-async fn find(store: &Store, finder: &Finder, args: &Args) -> anyhow::Result<()> {
-    let channels = match &args.channel {
-        Some(channel) => vec![known(store, ChannelId::from(channel.as_str())).await?],
-        None => store.channel_ids().await?,
+async fn find(store: &Store, finder: &Finder, args: &Args, now: Timestamp) -> anyhow::Result<()> {
+    let (channels, zone) = match &args.channel {
+        Some(channel) => {
+            let channel = known(store, ChannelId::from(channel.as_str())).await?;
+            (vec![channel.id], zone(&channel.time_zone))
+        }
+        None => (store.channel_ids().await?, Tz::UTC),
     };
-    let asked = Asked::parse(&args.query, 0).map_err(|error| Unfit(error.to_string()))?;
+    let utc_offset = utc_offset(zone, now);
+    let asked = Asked::parse(&args.query, utc_offset).map_err(|error| Unfit(error.to_string()))?;
     let people = asked.people(store, &channels).await?;
     let limit = usize::from(args.limit);
     let query = args.query.clone();
-    let find = Find { query, channels, people, limit, ..Find::default() };
+    let find = Find { query, utc_offset, channels, people, limit, ..Find::default() };
     let found = finder.find(find).await.map_err(|error| match error {
         FindError::Query(why) => anyhow::Error::from(Unfit(why)),
         other => other.into(),
@@ -73,11 +80,9 @@ async fn find(store: &Store, finder: &Finder, args: &Args) -> anyhow::Result<()>
     Ok(())
 }
 
-async fn known(store: &Store, channel: ChannelId) -> anyhow::Result<ChannelId> {
-    if store.channel(&channel).await?.is_none() {
-        bail!("there is no channel {channel}");
-    }
-    Ok(channel)
+async fn known(store: &Store, channel: ChannelId) -> anyhow::Result<Channel> {
+    let found = store.channel(&channel).await?;
+    found.with_context(|| format!("there is no channel {channel}"))
 }
 
 fn show(hits: Vec<FoundMessage>, json: bool) -> anyhow::Result<()> {

@@ -64,8 +64,7 @@ struct CallbackQuery {
 #[serde(rename_all = "camelCase")]
 struct SessionView {
     user_id: UserId,
-    display_name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    display_name: Option<String>,
     picture_url: Option<String>,
     csrf_token: String,
     expires_at: Timestamp,
@@ -126,7 +125,7 @@ async fn show(
     let user = login.0.store.user(&session.user).await?.ok_or(LoginError::SignedOut)?;
     Ok(Json(SessionView {
         user_id: user.id,
-        display_name: user.display_name.unwrap_or_default(),
+        display_name: user.display_name,
         picture_url: user.picture_url,
         csrf_token: session.csrf,
         expires_at: session.seen_at.plus(login.0.idle),

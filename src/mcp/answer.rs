@@ -36,7 +36,8 @@ pub(super) struct Channels {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Channel {
     pub(super) channel_id: String,
-    pub(super) name: String,
+    /// Null where it is not known.
+    pub(super) name: Option<String>,
     /// group, room (a chat of several without a name) or user (a chat with one person).
     #[serde(rename = "type")]
     pub(super) kind: String,
@@ -106,8 +107,8 @@ pub(super) struct Members {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Person {
     pub(super) user_id: String,
-    /// Empty where it is not known.
-    pub(super) name: String,
+    /// Null where it is not known.
+    pub(super) name: Option<String>,
 }
 
 /// A message.
@@ -178,8 +179,8 @@ pub(super) struct MissingTime {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Member {
     pub(super) user_id: String,
-    /// Empty where it is not known.
-    pub(super) name: String,
+    /// Null where it is not known.
+    pub(super) name: Option<String>,
     /// owner, admin or member.
     pub(super) role: String,
     /// active or left.
@@ -209,8 +210,8 @@ pub(super) fn time(at: Timestamp) -> String {
 }
 
 /// A name, short and clean.
-pub(super) fn name(name: Option<&str>) -> String {
-    clean::cut(&name.unwrap_or_default().replace('\n', " "), NAME).0
+pub(super) fn name(name: Option<&str>) -> Option<String> {
+    name.map(|name| clean::cut(&name.replace('\n', " "), NAME).0)
 }
 
 pub(super) const fn status(status: MemberStatus) -> &'static str {

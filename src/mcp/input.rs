@@ -3,15 +3,16 @@
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::store::MemberStatus;
-use chatkeep_core::time::Timestamp;
 use chrono::NaiveDate;
 use rmcp::schemars::{self, JsonSchema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use crate::api::ApiError;
+use crate::api::FieldPath;
 use crate::api::extract::LIMIT;
 use crate::api::input::whole;
-use crate::api::{Api, ApiError, FieldPath};
+use crate::when::When;
 
 /// Rows when the model does not say.
 const ROWS: u32 = 20;
@@ -144,27 +145,10 @@ pub(super) fn day(field: FieldPath, text: &str) -> Result<NaiveDate, ApiError> {
     text.parse().map_err(|_| ApiError::invalid_value(field, "must be a day such as 2026-01-31"))
 }
 
-/// A time, or the start of a day: in the channel's zone where there is one channel, else in UTC.
-pub(super) async fn moment(
-    api: &Api,
-    channel: Option<&ChannelId>,
-    field: FieldPath,
-    text: Option<&str>,
-) -> Result<Option<Timestamp>, ApiError> {
-    let Some(text) = text else {
-        return Ok(None);
-    };
-    if let Some(time) = Timestamp::parse(text) {
-        return Ok(Some(time));
-    }
-    let why = "must be a time such as 2026-01-31T08:00:00Z, or a day such as 2026-01-31";
-    let wrong = || ApiError::invalid_value(field.clone(), why);
-    let date: NaiveDate = text.parse().map_err(|_| wrong())?;
-    if let Some(channel) = channel {
-        return Ok(Some(api.day(channel, date).await?.0));
-    }
-    let start = date.and_hms_opt(0, 0, 0).ok_or_else(wrong)?;
-    Ok(Some(Timestamp::from_millis(start.and_utc().timestamp_millis())))
+/// A time, or a day.
+pub(super) fn when(field: FieldPath, text: Option<&str>) -> Result<Option<When>, ApiError> {
+    let wrong = || ApiError::invalid_value(field.clone(), When::refusal());
+    text.map(|text| When::parse(text).ok_or_else(wrong)).transpose()
 }
 
 #[cfg(test)]

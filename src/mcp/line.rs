@@ -46,9 +46,9 @@ fn push(line: &mut String, part: &str) {
 pub(super) fn head(first: &str, people: &BTreeMap<String, Person>) -> String {
     let mut head = format!("{first} Times are UTC. {NOTE}");
     if !people.is_empty() {
-        let people = people
-            .iter()
-            .map(|(key, person)| format!("{key} = {} ({})", quoted(&person.name), person.user_id));
+        let people = people.iter().map(|(key, person)| {
+            format!("{key} = {} ({})", name(person.name.as_deref()), person.user_id)
+        });
         head.push_str("\nPeople: ");
         head.push_str(&people.collect::<Vec<_>>().join(", "));
     }
@@ -76,6 +76,12 @@ pub(super) fn tail(gaps: &[MissingTime], omitted: usize, next: Option<&str>) -> 
 /// A person in a channel on one line.
 pub(super) fn member(row: &Member) -> String {
     let left = row.left_at.as_deref().map_or_else(String::new, |at| format!(", left {at}"));
-    let Member { user_id, name, role, joined_at, .. } = row;
-    format!("{user_id} {} {role}, joined {joined_at}{left}", quoted(name))
+    let Member { user_id, role, joined_at, .. } = row;
+    let name = name(row.name.as_deref());
+    format!("{user_id} {name} {role}, joined {joined_at}{left}")
+}
+
+/// A name in its quotation marks; nothing between them where it is not known.
+pub(super) fn name(name: Option<&str>) -> String {
+    quoted(name.unwrap_or_default())
 }

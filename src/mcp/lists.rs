@@ -4,7 +4,6 @@ use chatkeep_core::store::{Channel as StoredChannel, ChannelStatus, Member as St
 
 use super::answer::{self, Channel, Channels, Member, Members, NOTE};
 use super::call::Answer;
-use super::clean::quoted;
 use super::input::{self, GetMembers, ListChannels};
 use super::line;
 use crate::api::auth::{self, Caller, ChannelAccess, ReadMembers};
@@ -30,7 +29,13 @@ pub(super) async fn channels(
         count => format!("{count} channels. {NOTE}"),
     }];
     lines.extend(rows.iter().map(|row| {
-        format!("{} {} {}, {}", row.channel_id, quoted(&row.name), row.kind, row.status)
+        format!(
+            "{} {} {}, {}",
+            row.channel_id,
+            line::name(row.name.as_deref()),
+            row.kind,
+            row.status
+        )
     }));
     let text = lines.join("\n") + &line::tail(&[], 0, next.as_deref());
     let answer = Channels { note: NOTE, channels: rows, next_cursor: next, truncated: false };

@@ -25,7 +25,6 @@ pub(super) async fn messages(
 ) -> Result<Answer, ApiError> {
     let channel = input::channel(&asked.channel_id)?;
     let access = ChannelAccess::<Member, ReadMessages>::of(api, caller, channel).await?;
-    let place = Some(&access.channel);
     let query = ListQuery {
         limit: Limit(asked.limit),
         date: asked
@@ -33,8 +32,8 @@ pub(super) async fn messages(
             .as_deref()
             .map(|day| input::day(FieldPath::body("/date"), day))
             .transpose()?,
-        from: input::moment(api, place, FieldPath::body("/from"), asked.from.as_deref()).await?,
-        to: input::moment(api, place, FieldPath::body("/to"), asked.to.as_deref()).await?,
+        from: input::when(FieldPath::body("/from"), asked.from.as_deref())?,
+        to: input::when(FieldPath::body("/to"), asked.to.as_deref())?,
         sender_id: asked.sender_id.map(UserId::from),
         cursor: asked.cursor,
         ..ListQuery::default()
@@ -84,11 +83,10 @@ pub(super) async fn hits(
         return Err(ApiError::invalid_value(FieldPath::body("/query"), "holds U+0000"));
     }
     let channel = asked.channel_id.as_deref().map(input::channel).transpose()?;
-    let place = channel.as_ref();
     let query = EverywhereQuery {
         q: asked.query,
-        from: input::moment(api, place, FieldPath::body("/from"), asked.from.as_deref()).await?,
-        to: input::moment(api, place, FieldPath::body("/to"), asked.to.as_deref()).await?,
+        from: input::when(FieldPath::body("/from"), asked.from.as_deref())?,
+        to: input::when(FieldPath::body("/to"), asked.to.as_deref())?,
         sender_id: asked.sender_id.map(UserId::from),
         limit: Limit(asked.limit),
         cursor: asked.cursor,
@@ -106,7 +104,11 @@ pub(super) async fn hits(
         page
     };
     let gaps = match &query.channel_id {
-        Some(channel) => api.gaps(&access.caller.bounds, channel, query.from, query.to).await?,
+        Some(channel) => {
+            let from = api.moment(Some(channel), FieldPath::body("/from"), query.from).await?;
+            let to = api.moment(Some(channel), FieldPath::body("/to"), query.to).await?;
+            api.gaps(&access.caller.bounds, channel, from, to).await?
+        }
         None => Vec::new(),
     };
     Answer::new(sheet_of_hits(sheet, page, &gaps))

@@ -156,7 +156,7 @@ fn rebuilt(view: &MessageView) -> Option<Content> {
         duration: view.duration,
         file_name: view.file_name.clone(),
         file_size: view.file_size,
-        image_set: view.image_set.clone(),
+        image_set: view.image_set.clone().map(Into::into),
         ..MediaInfo::default()
     };
     Some(match view.kind {

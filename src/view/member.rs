@@ -13,10 +13,9 @@ use utoipa::ToSchema;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MemberView {
     user_id: UserId,
-    /// Empty until the platform told it.
-    display_name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    /// Null until the platform told it.
+    display_name: Option<String>,
+    /// Null until the platform told it, and for people without a picture.
     picture_url: Option<String>,
     role: Role,
     joined_at: Timestamp,
@@ -30,7 +29,7 @@ impl From<Member> for MemberView {
     fn from(member: Member) -> Self {
         Self {
             user_id: member.user,
-            display_name: member.display_name.unwrap_or_default(),
+            display_name: member.display_name,
             picture_url: member.picture_url,
             role: member.role,
             joined_at: member.joined_at,

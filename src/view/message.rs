@@ -7,7 +7,7 @@ use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A kept message. What its type does not have is left out.
+/// A kept message. What its type does not have, and what is not known, is null.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = Message)]
 #[serde(rename_all = "camelCase")]
@@ -28,6 +28,7 @@ pub(crate) struct MessageView {
     pub(crate) bytes: i64,
     pub(crate) quoted_message_id: Option<MessageId>,
     #[serde(default)]
+    #[schema(required)]
     pub(crate) mentions: Vec<Mention>,
     /// When its present text was written, if it was edited.
     pub(crate) edited_at: Option<Timestamp>,
@@ -35,52 +36,39 @@ pub(crate) struct MessageView {
     pub(crate) unsent_at: Option<Timestamp>,
     /// Whether the bot sent it.
     #[serde(default)]
+    #[schema(required)]
     pub(crate) is_bot: bool,
     /// Names the media file at `…/backup/media/:messageId`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[serde(default)]
     pub(crate) media_key: Option<MessageId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[serde(default)]
     pub(crate) media_status: Option<String>,
     /// As found in the file itself, once it is stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[serde(default)]
     pub(crate) content_type: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[serde(default)]
     pub(crate) sha256: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[serde(default)]
     pub(crate) file_name: Option<String>,
     /// In bytes, as the platform told it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[serde(default)]
     pub(crate) file_size: Option<i64>,
     /// In milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[serde(default)]
     pub(crate) duration: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub(crate) image_set: Option<ImageSet>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[serde(default)]
+    pub(crate) image_set: Option<ImageSetView>,
+    #[serde(default)]
     pub(crate) latitude: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[serde(default)]
     pub(crate) longitude: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[serde(default)]
     pub(crate) title: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[serde(default)]
     pub(crate) address: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[serde(default)]
     pub(crate) package_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[serde(default)]
     pub(crate) sticker_id: Option<String>,
 }
 
@@ -92,6 +80,19 @@ pub(crate) struct SenderView {
     pub(crate) user_id: UserId,
     pub(crate) display_name: Option<String>,
     pub(crate) picture_url: Option<String>,
+}
+
+/// Pictures that were sent together.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = ImageSet)]
+pub(crate) struct ImageSetView {
+    id: String,
+    /// The picture's place among them, from 1.
+    #[serde(default)]
+    index: Option<u32>,
+    /// Pictures that were sent.
+    #[serde(default)]
+    total: Option<u32>,
 }
 
 /// A time in which the channel was not kept.
@@ -120,6 +121,18 @@ impl From<Sender> for SenderView {
             display_name: sender.display_name,
             picture_url: sender.picture_url,
         }
+    }
+}
+
+impl From<ImageSet> for ImageSetView {
+    fn from(set: ImageSet) -> Self {
+        Self { id: set.id, index: set.index, total: set.total }
+    }
+}
+
+impl From<ImageSetView> for ImageSet {
+    fn from(set: ImageSetView) -> Self {
+        Self { id: set.id, index: set.index, total: set.total }
     }
 }
 
@@ -212,7 +225,7 @@ impl MessageView {
             file_name: media.file_name,
             file_size: media.file_size,
             duration: media.duration,
-            image_set: media.image_set,
+            image_set: media.image_set.map(ImageSetView::from),
             ..self
         }
     }

@@ -9,6 +9,7 @@ mod assistants;
 mod blobs;
 mod bots;
 mod bots_apart;
+mod clients;
 mod demo;
 mod doctor;
 mod erasure;

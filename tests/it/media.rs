@@ -284,7 +284,7 @@ async fn media_are_listed_for_those_who_may() {
     assert!(second["nextCursor"].is_null());
     let media: Vec<_> =
         [&first, &second].iter().flat_map(|p| p["media"].as_array().unwrap()).collect();
-    let ids: Vec<_> = media.iter().map(|item| item["messageId"].as_str().unwrap()).collect();
+    let ids: Vec<_> = media.iter().map(|item| item["id"].as_str().unwrap()).collect();
     assert_eq!(ids, [&*sent[2], &*sent[1], &*sent[0]]);
     assert_eq!((&media[0]["mediaStatus"], &media[0]["sha256"]), (&json!("pending"), &Value::Null));
     let stored = media[1];

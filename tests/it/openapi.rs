@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[test]
 fn the_document_is_the_committed_one() {
@@ -30,4 +30,37 @@ fn every_route_is_documented_and_named_once() {
     let operations: usize =
         document["paths"].as_object().unwrap().values().map(|p| p.as_object().unwrap().len()).sum();
     assert_eq!(operations, routes.len());
+}
+
+#[test]
+fn what_is_not_known_is_null_and_there() {
+    let document = serde_json::to_value(chatkeep::api::openapi()).unwrap();
+    let schemas = &document["components"]["schemas"];
+    for (form, field) in [
+        ("Me", "pictureUrl"),
+        ("Member", "displayName"),
+        ("ChannelMeta", "picture"),
+        ("ChannelItem", "name"),
+        ("Message", "fileSize"),
+        ("Sender", "pictureUrl"),
+        ("QaConfig", "noMatchReply"),
+    ] {
+        let known = &schemas[form];
+        assert!(known["required"].as_array().unwrap().contains(&json!(field)), "{form}.{field}");
+        let types = known["properties"][field]["type"].as_array();
+        assert!(types.is_some_and(|types| types.contains(&json!("null"))), "{form}.{field}");
+    }
+    // What a request may leave out stays so.
+    assert_eq!(schemas["QaPatch"]["required"], Value::Null);
+    assert!(schemas["QaPatch"]["properties"]["effectiveMode"].is_object());
+}
+
+#[test]
+fn no_form_is_named_like_a_list_in_it() {
+    // Generators name the variable that holds it like the list.
+    let document = serde_json::to_value(chatkeep::api::openapi()).unwrap();
+    for (name, form) in document["components"]["schemas"].as_object().unwrap() {
+        let field = &form["properties"][name.to_lowercase()];
+        assert_ne!(field["type"], "array", "{name}");
+    }
 }

@@ -100,7 +100,7 @@ async fn prepare(stack: &Stack, folder: &Path, channel: &str, spare: &str) {
     people.as_array_mut().unwrap().retain(|person| person["userId"] != me);
     write(folder, "channel", "channelId", &json!([{"channelId": channel}]));
     write(folder, "message", "id", &json!(messages));
-    write(folder, "file", "messageId", &files);
+    write(folder, "file", "id", &files);
     write(folder, "person", "userId", &people);
     write(folder, "rule", "id", &rules(stack, channel).await);
     write(folder, "spare-rule", "id", &rules(stack, spare).await);

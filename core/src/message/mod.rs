@@ -81,6 +81,7 @@ pub struct Mention {
     pub length: u32,
     /// Whether it is the bot.
     #[serde(default)]
+    #[schema(required)]
     pub is_self: bool,
 }
 
@@ -109,7 +110,7 @@ pub struct MediaInfo {
 }
 
 /// Pictures that were sent together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageSet {
     /// The set.
     pub id: String,

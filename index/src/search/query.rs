@@ -9,8 +9,7 @@
 //! - Where nothing holds every unquoted word, messages that hold some of what was asked take their
 //!   place (see [`SearchPage`](super::SearchPage)); the rest of a query is always strict.
 
-use chrono::{DateTime, NaiveDate, NaiveTime};
-
+use crate::Moment;
 use crate::fold::search::fold_for_search;
 use crate::fold::strip_marks;
 
@@ -264,22 +263,12 @@ fn property(value: &str) -> Result<Has, QueryError> {
 
 /// Milliseconds since 1970 of a day's first moment, or of a time.
 fn moment(field: &'static str, value: &str, utc_offset: i32) -> Result<i64, QueryError> {
-    if let Ok(time) = DateTime::parse_from_rfc3339(value) {
-        return Ok(time.timestamp_millis());
-    }
-    let day = NaiveDate::parse_from_str(value, "%Y-%m-%d")
-        .or_else(|_| NaiveDate::parse_from_str(value, "%Y/%m/%d"));
-    match day {
-        Ok(day) => {
-            let midnight = day.and_time(NaiveTime::MIN).and_utc().timestamp_millis();
-            Ok(midnight - i64::from(utc_offset) * 60_000)
-        }
-        Err(_) => Err(QueryError::BadValue {
-            field,
-            value: value.to_owned(),
-            allowed: "a day such as 2026-01-31 or a time such as 2026-01-31T09:30:00Z",
-        }),
-    }
+    let moment = Moment::parse(value).ok_or_else(|| QueryError::BadValue {
+        field,
+        value: value.to_owned(),
+        allowed: Moment::FORMS,
+    })?;
+    Ok(moment.at_offset(utc_offset))
 }
 
 #[cfg(test)]
@@ -334,6 +323,14 @@ mod tests {
         assert_eq!(taipei.after, Some(1_767_312_000_000 - 8 * 3_600_000), "the later one counts");
         let before = Query::parse("before:2026-01-02 before:2027-01-02").unwrap();
         assert_eq!(before.before, Some(1_767_312_000_000), "the earlier one counts");
+    }
+
+    #[test]
+    fn times_are_read_as_everywhere() {
+        let query =
+            Query::parse_at("after:2026-01-02T08:00 before:2026-01-02T08:00Z", 480).unwrap();
+        assert_eq!(query.after, Some(1_767_312_000_000));
+        assert_eq!(query.before, Some(1_767_312_000_000 + 8 * 3_600_000));
     }
 
     #[test]

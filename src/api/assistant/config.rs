@@ -2,16 +2,17 @@
 
 use axum::extract::State;
 use chatkeep_core::assistant::{
-    AssistantConfig, KeywordMatch, NoMatchScope, QaMode, RulesConfig, WelcomeConfig, limits,
+    AssistantConfig, KeywordMatch, NoMatchScope, QaConfig, QaMode, RulesConfig, WelcomeConfig,
+    limits,
 };
 use chatkeep_core::plan::Plan;
 use chatkeep_core::store::{Setting, SettingVersions};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Settings;
 use crate::api::Api;
-use crate::api::decode::nullable;
+use crate::api::editable::{Editable, Nullable, Shown};
 use crate::api::error::ApiError;
 use crate::api::etag::{IfMatch, Versioned};
 use crate::api::extract::Body;
@@ -25,7 +26,36 @@ const MAX_COOLDOWN: u32 = 86_400;
 #[derive(Serialize, ToSchema)]
 #[schema(as = AssistantSettings)]
 pub(in crate::api) struct ConfigView {
-    assistant: AssistantConfig,
+    assistant: AssistantView,
+}
+
+/// The assistant's switches.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AssistantConfig)]
+pub(in crate::api) struct AssistantView {
+    enabled: bool,
+    qa: QaView,
+    welcome: WelcomeConfig,
+    rules: RulesConfig,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = AssistantQa)]
+#[serde(rename_all = "camelCase")]
+struct QaView {
+    #[serde(flatten)]
+    config: QaConfig,
+    /// How rules are matched now: `semantic` is `fuzzy` while the owner's plan has no semantic mode.
+    effective_mode: QaMode,
+}
+
+impl AssistantView {
+    /// The switches under the plan of the channel's owner.
+    pub(in crate::api) fn new(config: AssistantConfig, plan: Option<Plan>) -> Self {
+        let AssistantConfig { enabled, qa, welcome, rules } = config;
+        let effective_mode = qa.mode.under(plan);
+        Self { enabled, qa: QaView { config: qa, effective_mode }, welcome, rules }
+    }
 }
 
 /// A change: what is absent stays as it is.
@@ -41,7 +71,7 @@ struct AssistantPatch {
     #[schema(nullable = false)]
     enabled: Option<bool>,
     #[schema(nullable = false)]
-    qa: Option<QaPatch>,
+    qa: Option<QaEdit>,
     #[schema(nullable = false)]
     welcome: Option<WelcomePatch>,
     #[schema(nullable = false)]
@@ -57,7 +87,7 @@ struct QaPatch {
     mode: Option<QaMode>,
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 5000)]
-    no_match_reply: Nullable,
+    no_match_reply: Nullable<String>,
     #[schema(nullable = false)]
     no_match_scope: Option<NoMatchScope>,
     #[schema(nullable = false)]
@@ -85,25 +115,19 @@ struct RulesPatch {
     trigger_keywords: Option<Vec<String>>,
 }
 
-/// A text that may be absent (unchanged), `null` (none) or given.
-#[derive(Default)]
-enum Nullable {
-    #[default]
-    Unchanged,
-    To(Option<String>),
-}
+/// A name without parameters, which the documentation needs.
+type QaEdit = Editable<QaPatch>;
 
-impl<'de> Deserialize<'de> for Nullable {
-    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
-        nullable(value).map(Self::To)
-    }
+impl Shown for QaPatch {
+    const READ_ONLY: &'static [&'static str] = &["effectiveMode"];
 }
 
 pub(in crate::api) async fn read(
     State(api): State<Api>,
     access: Settings,
 ) -> Result<Versioned<ConfigView>, ApiError> {
-    Ok(api.store.assistant_setting(&access.channel).await?.into())
+    let plan = api.store.owner_plan(&access.channel).await?;
+    Ok(versioned(api.store.assistant_setting(&access.channel).await?, plan))
 }
 
 pub(in crate::api) async fn change(
@@ -113,16 +137,16 @@ pub(in crate::api) async fn change(
     Body(patch): Body<ConfigPatch>,
 ) -> Result<Versioned<ConfigView>, ApiError> {
     let patch = patch.assistant;
-    if patch.qa.as_ref().and_then(|qa| qa.mode) == Some(QaMode::Semantic) {
-        let plan = api.store.owner_plan(&access.channel).await?;
-        if plan != Some(Plan::Pro) {
-            return Err(ApiError::SEMANTIC_NEEDS_PRO);
-        }
-    }
+    let plan = api.store.owner_plan(&access.channel).await?;
     let now = api.clock.now();
-    let change = |config, versions: SettingVersions| {
+    let change = |config: AssistantConfig, versions: SettingVersions| {
+        let mode = config.qa.mode;
         // What is wrong in any version is said first.
         let changed = patch.applied_to(config)?;
+        // A mode from before a downgrade may stay: it runs as another one.
+        if changed.qa.mode != mode && changed.qa.mode.under(plan) != changed.qa.mode {
+            return Err(ApiError::SEMANTIC_NEEDS_PRO);
+        }
         if if_match.is_some_and(|wanted| !wanted.contains(&versions.config)) {
             return Err(ApiError::Stale);
         }
@@ -131,19 +155,18 @@ pub(in crate::api) async fn change(
     let changed =
         api.store.change_assistant_config(&access.channel, access.user(), now, change).await?;
     api.assistant_changed(&access.channel).await;
-    Ok(changed?.into())
+    Ok(versioned(changed?, plan))
 }
 
-impl From<Setting<AssistantConfig>> for Versioned<ConfigView> {
-    fn from(setting: Setting<AssistantConfig>) -> Self {
-        Self { version: setting.version, body: ConfigView { assistant: setting.value } }
-    }
+fn versioned(setting: Setting<AssistantConfig>, plan: Option<Plan>) -> Versioned<ConfigView> {
+    let assistant = AssistantView::new(setting.value, plan);
+    Versioned { version: setting.version, body: ConfigView { assistant } }
 }
 
 impl AssistantPatch {
     fn applied_to(self, mut config: AssistantConfig) -> Result<AssistantConfig, ApiError> {
         set(&mut config.enabled, self.enabled);
-        if let Some(qa) = self.qa {
+        if let Some(Editable(qa)) = self.qa {
             qa.apply(&mut config)?;
         }
         if let Some(welcome) = self.welcome {

@@ -8,12 +8,33 @@ pub(super) mod trial;
 
 use std::sync::Arc;
 
-use chatkeep_core::id::ChannelId;
+use chatkeep_core::assistant::Revision;
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::time::Timestamp;
 use chatkeep_workers::assistant::Compiled;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::Api;
 use super::auth::{Admin, ChannelAccess, WriteAssistant};
 use super::error::ApiError;
+
+/// The fields of [`RevisionView`].
+const REVISION: [&str; 2] = ["updatedAt", "updatedBy"];
+
+/// Who edits a settings object that nobody edited yet.
+const SYSTEM: &str = "system";
+
+/// Who changed a settings object last, and when.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Revision)]
+#[serde(rename_all = "camelCase")]
+struct RevisionView {
+    /// The last edit; before the first one, when the channel appeared.
+    updated_at: Timestamp,
+    /// Who made it: a user's id; `system` before the first one.
+    updated_by: UserId,
+}
 
 /// Settings are for admins and owners, reading included.
 type Settings = ChannelAccess<Admin, WriteAssistant>;
@@ -26,6 +47,22 @@ impl Api {
         }
         let source = self.assistants.source(channel).await?;
         Ok(self.assistants.compile_source(source, None).await?)
+    }
+
+    /// The last edit of a settings object of the channel; its appearance before the first one.
+    async fn revision(
+        &self,
+        channel: &ChannelId,
+        known: Revision,
+    ) -> Result<RevisionView, ApiError> {
+        let updated_at = match known.updated_at {
+            Some(at) => at,
+            None => {
+                self.store.channel(channel).await?.ok_or(ApiError::PermissionDenied)?.created_at
+            }
+        };
+        let updated_by = known.updated_by.unwrap_or_else(|| SYSTEM.into());
+        Ok(RevisionView { updated_at, updated_by })
     }
 
     /// Has the channel's settings compiled anew, in every process.

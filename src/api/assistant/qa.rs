@@ -5,14 +5,15 @@ use std::marker::PhantomData;
 
 use axum::Json;
 use axum::extract::State;
-use chatkeep_core::assistant::{Revision, Rule, RuleDraft, RuleList, limits};
+use chatkeep_core::assistant::{Rule, RuleDraft, RuleList, limits};
 use chatkeep_core::id::{ChannelId, RuleId};
 use chatkeep_core::store::{RuleChange, RuleChanged, Setting};
 use chatkeep_index::{duplicates, fold_phrase};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Settings;
+use super::{RevisionView, Settings};
+use crate::api::editable::{Editable, Shown};
 use crate::api::error::ApiError;
 use crate::api::etag::{Digest, IfMatch, Prepared};
 use crate::api::extract::{Body, Path};
@@ -31,7 +32,7 @@ const AROUND: i64 = 200;
 #[schema(as = RuleList)]
 pub(in crate::api) struct RuleListView {
     #[serde(flatten)]
-    revision: Revision,
+    revision: RevisionView,
     items: Vec<Rule>,
 }
 
@@ -79,6 +80,12 @@ pub(in crate::api) struct RuleBody {
     answer: String,
 }
 
+/// What the item of the list has beside them.
+impl Shown for RuleBody {
+    const READ_ONLY: &'static [&'static str] =
+        &["id", "createdAt", "createdBy", "hitCount", "suppressedCount"];
+}
+
 #[derive(Deserialize, IntoParams)]
 pub(in crate::api) struct RulePath {
     /// The rule.
@@ -91,12 +98,8 @@ pub(in crate::api) async fn list(
     State(api): State<Api>,
     access: Settings,
 ) -> Result<Prepared<RuleListView>, ApiError> {
-    let (turn, list) = full_list(&api, &access.channel).await?;
-    prepared(turn, move || {
-        let (version, list) = view(list);
-        (version, Digest::of(&list), serde_json::to_vec(&list))
-    })
-    .await
+    let (turn, version, list) = full_list(&api, &access.channel).await?;
+    prepared(turn, move || (version, Digest::of(&list), serde_json::to_vec(&list))).await
 }
 
 pub(in crate::api) async fn add(
@@ -104,7 +107,7 @@ pub(in crate::api) async fn add(
     access: Settings,
     IfMatch(if_match): IfMatch,
     Replayed(note): Replayed,
-    Body(body): Body<RuleBody>,
+    Body(Editable(body)): Body<Editable<RuleBody>>,
 ) -> Result<Prepared<SavedView>, ApiError> {
     if let Some(ReplayNote(rule)) = note {
         return saved(&api, &access.channel, rule.into()).await;
@@ -120,7 +123,7 @@ pub(in crate::api) async fn replace(
     access: Settings,
     IfMatch(if_match): IfMatch,
     Path(path): Path<RulePath>,
-    Body(body): Body<RuleBody>,
+    Body(Editable(body)): Body<Editable<RuleBody>>,
 ) -> Result<Prepared<SavedView>, ApiError> {
     let draft = body.checked()?;
     change(&api, &access, RuleChange::Replace(&path.rule, &draft), if_match).await?;
@@ -149,6 +152,7 @@ async fn change(
             api.assistant_changed(&access.channel).await;
             Ok(())
         }
+        RuleChanged::Unchanged => Ok(()),
         RuleChanged::Stale => Err(ApiError::Stale),
         RuleChanged::NoRule => Err(ApiError::NotFound),
         RuleChanged::TooLarge(bytes) => Err(ApiError::RulesTooLarge { bytes }),
@@ -156,20 +160,17 @@ async fn change(
     }
 }
 
-/// The rules as they are stored; a list that may make a large answer with its turn.
+/// The rules with their version; a list that may make a large answer with its turn.
 async fn full_list(
     api: &Api,
     channel: &ChannelId,
-) -> Result<(Option<Turn>, Setting<RuleList>), ApiError> {
+) -> Result<(Option<Turn>, i64, RuleListView), ApiError> {
     let (count, bytes) = api.store.rule_sizes(channel).await?;
     let json = usize::try_from(bytes + count * AROUND).unwrap_or(usize::MAX);
     let turn = if json < LARGE { None } else { Some(api.large.turn().await?) };
-    Ok((turn, api.store.rules(channel).await?))
-}
-
-fn view(list: Setting<RuleList>) -> (i64, RuleListView) {
-    let (revision, items) = (list.value.revision, list.value.items);
-    (list.version, RuleListView { revision, items })
+    let Setting { version, value: RuleList { revision, items } } = api.store.rules(channel).await?;
+    let revision = api.revision(channel, revision).await?;
+    Ok((turn, version, RuleListView { revision, items }))
 }
 
 /// The list after `rule` was saved, and what its editor should know.
@@ -178,11 +179,10 @@ async fn saved(
     channel: &ChannelId,
     rule: RuleId,
 ) -> Result<Prepared<SavedView>, ApiError> {
-    let (turn, list) = full_list(api, channel).await?;
+    let (turn, version, list) = full_list(api, channel).await?;
     let triggers = api.store.assistant_config(channel).await?.rules.trigger_keywords;
     let note = ReplayNote(rule.to_string());
     let work = move || {
-        let (version, list) = view(list);
         let digest = Digest::of(&list);
         let warnings = warnings(&list.items, &triggers, &rule);
         (version, digest, serde_json::to_vec(&SavedView { list, warnings }))

@@ -1,13 +1,15 @@
 //! `…/assistant/welcome` and `…/assistant/rules`.
 
 use axum::extract::State;
-use chatkeep_core::assistant::{AssistantConfig, Revision, SettingText, limits};
+use chatkeep_core::assistant::{AssistantConfig, SettingText, limits};
+use chatkeep_core::id::ChannelId;
 use chatkeep_core::store::{Setting, SettingVersions};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Settings;
+use super::{REVISION, RevisionView, Settings};
 use crate::api::Api;
+use crate::api::editable::{Editable, Shown};
 use crate::api::error::ApiError;
 use crate::api::etag::{IfMatch, Versioned};
 use crate::api::extract::Body;
@@ -19,15 +21,24 @@ use crate::api::input::text;
 #[schema(as = Welcome)]
 pub(in crate::api) struct WelcomeView {
     #[serde(flatten)]
-    revision: Revision,
+    revision: RevisionView,
     messages: Vec<WelcomeText>,
 }
 
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct WelcomeText {
     #[serde(rename = "type")]
-    kind: &'static str,
+    kind: WelcomeKind,
+    /// May hold `{displayName}` and `{groupName}`.
+    #[schema(max_length = 5000)]
     content: String,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum WelcomeKind {
+    Text,
 }
 
 /// The group rules (interface specification, "Group rules").
@@ -35,16 +46,44 @@ struct WelcomeText {
 #[schema(as = GroupRules)]
 pub(in crate::api) struct RulesView {
     #[serde(flatten)]
-    revision: Revision,
+    revision: RevisionView,
     content: String,
 }
 
+/// A welcome text: `message`, or `messages` as an answer has them. `message` wins.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct WelcomeBody {
     /// May hold `{displayName}` and `{groupName}`.
-    #[schema(max_length = 5000)]
-    message: String,
+    #[schema(max_length = 5000, nullable = false)]
+    message: Option<String>,
+    /// The text, or nothing for none.
+    #[schema(max_items = 1, nullable = false)]
+    messages: Option<Vec<WelcomeText>>,
+}
+
+impl Shown for WelcomeBody {
+    const READ_ONLY: &'static [&'static str] = &REVISION;
+}
+
+impl WelcomeBody {
+    fn text(self) -> Result<String, ApiError> {
+        let (field, given) = match (self.message, self.messages) {
+            (Some(message), _) => (FieldPath::body("/message"), message),
+            (None, Some(mut messages)) => {
+                if messages.len() > 1 {
+                    let field = FieldPath::body("/messages");
+                    return Err(ApiError::invalid_value(field, "must hold at most one text"));
+                }
+                let content = messages.pop().map(|one| one.content).unwrap_or_default();
+                (FieldPath::body("/messages/0/content"), content)
+            }
+            (None, None) => {
+                return Err(ApiError::invalid_value(FieldPath::body("/message"), "is missing"));
+            }
+        };
+        text(field, given, 0, limits::TEXT)
+    }
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -54,20 +93,24 @@ pub(in crate::api) struct RulesBody {
     content: String,
 }
 
+impl Shown for RulesBody {
+    const READ_ONLY: &'static [&'static str] = &REVISION;
+}
+
 pub(in crate::api) async fn welcome(
     State(api): State<Api>,
     access: Settings,
 ) -> Result<Versioned<WelcomeView>, ApiError> {
-    Ok(versioned(api.store.welcome(&access.channel).await?))
+    api.setting_text(&access.channel, api.store.welcome(&access.channel).await?).await
 }
 
 pub(in crate::api) async fn set_welcome(
     State(api): State<Api>,
     access: Settings,
     IfMatch(if_match): IfMatch,
-    Body(body): Body<WelcomeBody>,
+    Body(Editable(body)): Body<Editable<WelcomeBody>>,
 ) -> Result<Versioned<WelcomeView>, ApiError> {
-    let message = text(FieldPath::body("/message"), body.message, 0, limits::TEXT)?;
+    let message = body.text()?;
     let change = |mut config: AssistantConfig, versions: SettingVersions| {
         if if_match.is_some_and(|wanted| !wanted.contains(&versions.welcome)) {
             return Err(ApiError::Stale);
@@ -78,21 +121,21 @@ pub(in crate::api) async fn set_welcome(
     let now = api.clock.now();
     api.store.change_assistant_config(&access.channel, access.user(), now, change).await??;
     api.assistant_changed(&access.channel).await;
-    Ok(versioned(api.store.welcome(&access.channel).await?))
+    api.setting_text(&access.channel, api.store.welcome(&access.channel).await?).await
 }
 
 pub(in crate::api) async fn rules(
     State(api): State<Api>,
     access: Settings,
 ) -> Result<Versioned<RulesView>, ApiError> {
-    Ok(versioned(api.store.group_rules(&access.channel).await?))
+    api.setting_text(&access.channel, api.store.group_rules(&access.channel).await?).await
 }
 
 pub(in crate::api) async fn set_rules(
     State(api): State<Api>,
     access: Settings,
     IfMatch(if_match): IfMatch,
-    Body(body): Body<RulesBody>,
+    Body(Editable(body)): Body<Editable<RulesBody>>,
 ) -> Result<Versioned<RulesView>, ApiError> {
     let content = text(FieldPath::body("/content"), body.content, 0, limits::TEXT)?;
     let now = api.clock.now();
@@ -101,23 +144,32 @@ pub(in crate::api) async fn set_rules(
         return Err(ApiError::Stale);
     }
     api.assistant_changed(&access.channel).await;
-    Ok(versioned(api.store.group_rules(&access.channel).await?))
+    api.setting_text(&access.channel, api.store.group_rules(&access.channel).await?).await
 }
 
-fn versioned<T: From<SettingText>>(setting: Setting<SettingText>) -> Versioned<T> {
-    Versioned { version: setting.version, body: setting.value.into() }
-}
-
-impl From<SettingText> for WelcomeView {
-    fn from(text: SettingText) -> Self {
-        let one = WelcomeText { kind: "text", content: text.text };
-        let messages = if one.content.is_empty() { Vec::new() } else { vec![one] };
-        Self { revision: text.revision, messages }
+impl Api {
+    /// A text with its version, as its GET and its PUT answer it.
+    async fn setting_text<T: From<(RevisionView, String)>>(
+        &self,
+        channel: &ChannelId,
+        setting: Setting<SettingText>,
+    ) -> Result<Versioned<T>, ApiError> {
+        let SettingText { revision, text } = setting.value;
+        let revision = self.revision(channel, revision).await?;
+        Ok(Versioned { version: setting.version, body: (revision, text).into() })
     }
 }
 
-impl From<SettingText> for RulesView {
-    fn from(text: SettingText) -> Self {
-        Self { revision: text.revision, content: text.text }
+impl From<(RevisionView, String)> for WelcomeView {
+    fn from((revision, content): (RevisionView, String)) -> Self {
+        let one = WelcomeText { kind: WelcomeKind::Text, content };
+        let messages = if one.content.is_empty() { Vec::new() } else { vec![one] };
+        Self { revision, messages }
+    }
+}
+
+impl From<(RevisionView, String)> for RulesView {
+    fn from((revision, content): (RevisionView, String)) -> Self {
+        Self { revision, content }
     }
 }

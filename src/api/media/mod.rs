@@ -46,7 +46,8 @@ pub(super) struct MediaList {
 #[schema(as = Media)]
 #[serde(rename_all = "camelCase")]
 struct MediaView {
-    message_id: MessageId,
+    /// The message's id.
+    id: MessageId,
     timestamp: Timestamp,
     #[serde(rename = "type")]
     kind: MessageType,
@@ -245,10 +246,14 @@ impl Output for FileAnswer {
             (StatusCode::PARTIAL_CONTENT, "The part of the file that `Range` names"),
         ];
         for (status, description) in answers {
-            let bytes = ObjectBuilder::new()
-                .schema_type(Type::String)
-                .format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary)));
-            let content = vec![("*/*", Some(bytes.into()))];
+            let bytes = || {
+                ObjectBuilder::new()
+                    .schema_type(Type::String)
+                    .format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary)))
+            };
+            // By name, too, for generated clients that do not know `*/*`.
+            let kinds = ["application/octet-stream", "*/*"];
+            let content = kinds.map(|kind| (kind, Some(bytes().into()))).to_vec();
             let headers = vec!["Accept-Ranges", "Content-Disposition", "Content-Range"];
             let links = Vec::new();
             route.answers.push(Answer { status, description, content, headers, links });
@@ -272,7 +277,7 @@ impl From<MediaItem> for MediaView {
     fn from(item: MediaItem) -> Self {
         let MediaRecord { status, bytes, blob, content_type, reason, .. } = item.record;
         Self {
-            message_id: item.message,
+            id: item.message,
             timestamp: item.sent_at,
             kind: item.kind,
             media_status: status.name(),

@@ -3,7 +3,9 @@
 //! [`Routes`] is filled by the one table in `table.rs`. From it come the router, the OpenAPI
 //! document and the list that tests walk.
 
+mod complete;
 mod describe;
+mod examples;
 mod headers;
 mod openapi;
 mod strict;
@@ -17,8 +19,10 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
 
+pub(super) use complete::complete;
 pub use describe::Need;
 pub(super) use describe::{Answer, Describe, Endpoint, Input, Output};
+pub(super) use examples::Examples;
 pub(super) use openapi::document;
 use strict::Takes;
 pub(super) use strict::admitted;

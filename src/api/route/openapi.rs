@@ -1,25 +1,28 @@
 //! The OpenAPI 3.1 document, put together from the routes.
 
+use std::collections::BTreeMap;
+
 use axum::http::{Method, StatusCode};
 use chatkeep_core::role::{Role, Scope};
-use utoipa::ToSchema;
 use utoipa::openapi::link::LinkBuilder;
 use utoipa::openapi::path::{
     HttpMethod, Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem,
     PathsBuilder,
 };
 use utoipa::openapi::request_body::RequestBodyBuilder;
-use utoipa::openapi::schema::{ComponentsBuilder, ObjectBuilder, Type};
+use utoipa::openapi::schema::{Components, ComponentsBuilder, ObjectBuilder, Type};
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
 };
 use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{
-    ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, Required, ResponseBuilder,
-    ResponsesBuilder, ServerBuilder,
+    ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Required, ResponseBuilder,
+    ResponsesBuilder, Schema, ServerBuilder,
 };
+use utoipa::{PartialSchema as _, ToSchema};
 
-use super::{Answer, Describe, Need, Route, Routes, Tag, headers};
+use super::examples::Examples;
+use super::{Answer, Describe, Need, Route, Routes, Tag, complete, headers};
 use crate::api::error::{ErrorView, sentence};
 use crate::api::webhooks;
 
@@ -32,33 +35,45 @@ const ABOUT: &str = "Backed-up messages of chat groups, usage, members and the a
 
 /// The document of all routes.
 pub(in crate::api) fn document(routes: &Routes) -> OpenApi {
+    let mut components = components(routes);
+    let examples = Examples::new(&components);
     let mut paths = PathsBuilder::new();
-    let components = ComponentsBuilder::new().schema_from::<ErrorView>();
-    let mut components = headers::described(components);
     for route in routes.all() {
-        let item = PathItem::new(http_method(&route.method), operation(route));
+        let item = PathItem::new(http_method(&route.method), operation(route, &examples));
         paths = paths.path(format!("/api{}", route.path), item);
-        let schemas = route.describe.schemas.iter();
-        components =
-            components.schemas_from_iter(schemas.map(|(name, schema)| (name, schema.clone())));
     }
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("ck_…");
     let session = ApiKeyValue::with_description(
         "__Host-chatkeep",
         "The session of a person who signed in; changes need a matching X-CSRF-Token, too.",
     );
-    let components = components
-        .security_scheme("key", SecurityScheme::Http(bearer.build()))
-        .security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(session)));
+    components.add_security_scheme("key", SecurityScheme::Http(bearer.build()));
+    components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(session)));
     let tags = Tag::ALL.map(|tag| TagBuilder::new().name(tag.name()).build());
     OpenApiBuilder::new()
         .info(InfoBuilder::new().title("chatkeep").version("v1").description(Some(ABOUT)).build())
         .servers(Some([ServerBuilder::new().url("/").build()]))
         .tags(Some(tags))
         .paths(paths.build())
-        .webhooks(Some(webhooks::events::document()))
-        .components(Some(components.build()))
+        .webhooks(Some(webhooks::events::document(&examples)))
+        .components(Some(components))
         .build()
+}
+
+/// The forms of requests and answers, and the headers.
+fn components(routes: &Routes) -> Components {
+    let mut schemas: BTreeMap<String, RefOr<Schema>> = BTreeMap::new();
+    schemas.insert(ErrorView::name().into_owned(), ErrorView::schema());
+    for route in routes.all() {
+        schemas
+            .extend(route.describe.schemas.iter().map(|(name, form)| (name.clone(), form.clone())));
+    }
+    for name in complete::of_answers(routes, &schemas) {
+        if let Some(schema) = schemas.get_mut(&name) {
+            complete(&name, schema);
+        }
+    }
+    headers::described(ComponentsBuilder::new().schemas_from_iter(schemas)).build()
 }
 
 fn http_method(method: &Method) -> HttpMethod {
@@ -70,7 +85,7 @@ fn http_method(method: &Method) -> HttpMethod {
     }
 }
 
-fn operation(route: &Route) -> Operation {
+fn operation(route: &Route, examples: &Examples) -> Operation {
     let describe = &route.describe;
     let mut operation = OperationBuilder::new()
         .operation_id(Some(route.text.id))
@@ -78,7 +93,7 @@ fn operation(route: &Route) -> Operation {
         .summary(Some(route.text.summary))
         .description(Some(description(route)));
     for parameter in &describe.parameters {
-        operation = operation.parameter(parameter.clone());
+        operation = operation.parameter(examples.parameter(parameter.clone()));
     }
     if route.method == Method::POST {
         operation = operation.parameter(idempotency_key());
@@ -87,7 +102,8 @@ fn operation(route: &Route) -> Operation {
         operation = operation.parameter(if_none_match());
     }
     if let Some(body) = &describe.body {
-        let content = ContentBuilder::new().schema(Some(body.clone())).build();
+        let example = examples.body("application/json", body);
+        let content = ContentBuilder::new().schema(Some(body.clone())).example(example).build();
         let body = RequestBodyBuilder::new()
             .content("application/json", content)
             .required(Some(Required::True));
@@ -99,7 +115,7 @@ fn operation(route: &Route) -> Operation {
             [SecurityRequirement::new("key", scopes), SecurityRequirement::new("session", [""; 0])];
         operation = operation.securities(Some(requirements));
     }
-    operation.responses(responses(route).build()).build()
+    operation.responses(responses(route, examples).build()).build()
 }
 
 /// The route's own words, and what it needs.
@@ -155,10 +171,10 @@ fn if_none_match() -> Parameter {
         .build()
 }
 
-fn responses(route: &Route) -> ResponsesBuilder {
+fn responses(route: &Route, examples: &Examples) -> ResponsesBuilder {
     let mut responses = ResponsesBuilder::new();
     for answer in &route.describe.answers {
-        responses = responses.response(answer.status.as_str(), success(route, answer));
+        responses = responses.response(answer.status.as_str(), success(route, answer, examples));
     }
     if route.method == Method::GET {
         let unchanged = ResponseBuilder::new().description("The caller has it already");
@@ -166,8 +182,10 @@ fn responses(route: &Route) -> ResponsesBuilder {
         responses = responses.response(StatusCode::NOT_MODIFIED.as_str(), unchanged);
     }
     for status in errors(route) {
-        let content =
-            ContentBuilder::new().schema(Some(Ref::from_schema_name(ErrorView::name()))).build();
+        let content = ContentBuilder::new()
+            .schema(Some(Ref::from_schema_name(ErrorView::name())))
+            .example(Some(examples.refusal(route, status)))
+            .build();
         let response = ResponseBuilder::new()
             .description(sentence(status))
             .content("application/json", content);
@@ -177,10 +195,11 @@ fn responses(route: &Route) -> ResponsesBuilder {
     responses
 }
 
-fn success(route: &Route, answer: &Answer) -> utoipa::openapi::Response {
+fn success(route: &Route, answer: &Answer, examples: &Examples) -> utoipa::openapi::Response {
     let mut response = ResponseBuilder::new().description(answer.description);
     for (kind, schema) in &answer.content {
-        let content = ContentBuilder::new().schema(schema.clone()).build();
+        let example = schema.as_ref().and_then(|schema| examples.body(kind, schema));
+        let content = ContentBuilder::new().schema(schema.clone()).example(example).build();
         response = response.content(*kind, content);
     }
     for (operation, parameter, place) in &answer.links {

@@ -2,12 +2,13 @@
 
 use chatkeep_core::http::guard::{self, Forbidden};
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::{HappeningKind, WebhookChange};
+use chatkeep_core::store::{HappeningKind, Webhook, WebhookChange};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::api::auth::Caller;
 use crate::api::decode::nullable;
+use crate::api::editable::{Nullable, Shown};
 use crate::api::error::ApiError;
 use crate::api::field_path::FieldPath;
 use crate::api::input;
@@ -24,7 +25,7 @@ const CHANNEL_IDS: FieldPath = FieldPath::body("/channelIds");
 /// It asks for events beyond what its maker, or who made it first, may know.
 pub(super) const BEYOND: ApiError = ApiError::InsufficientFor { field: EVENTS };
 
-/// What a webhook shall be. What is left out gets its default, also when it is replaced.
+/// What a webhook shall be.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(in crate::api) struct WebhookBody {
@@ -46,6 +47,59 @@ pub(in crate::api) struct WebhookBody {
     #[serde(default)]
     #[schema(max_length = 500)]
     description: String,
+}
+
+/// A change of a webhook: what is absent stays as it is.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(in crate::api) struct WebhookPatch {
+    /// An `https` address of the public internet.
+    #[schema(min_length = 1, max_length = 2048, format = "uri", nullable = false)]
+    url: Option<String>,
+    /// At least one, and only events that the caller's scopes cover.
+    #[schema(min_items = 1, max_items = 14, nullable = false)]
+    events: Option<Vec<HappeningKind>>,
+    /// Only these channels; null for all that the caller may read.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
+    channel_ids: Nullable<Vec<String>>,
+    #[schema(nullable = false)]
+    enabled: Option<bool>,
+    #[schema(max_length = 500, nullable = false)]
+    description: Option<String>,
+}
+
+impl Shown for WebhookPatch {
+    const READ_ONLY: &'static [&'static str] = &[
+        "webhookId",
+        "mask",
+        "previousUntil",
+        "failingSince",
+        "disabledReason",
+        "disabledAt",
+        "createdAt",
+        "updatedAt",
+    ];
+}
+
+impl WebhookPatch {
+    /// The webhook with these changes.
+    pub(super) fn over(self, known: &Webhook) -> WebhookBody {
+        let channel_ids = match self.channel_ids {
+            Nullable::To(ids) => ids,
+            Nullable::Unchanged => {
+                let ids = known.channels.as_ref();
+                ids.map(|ids| ids.iter().map(ToString::to_string).collect())
+            }
+        };
+        WebhookBody {
+            url: self.url.unwrap_or_else(|| known.url.clone()),
+            events: self.events.unwrap_or_else(|| known.events.clone()),
+            channel_ids,
+            enabled: Some(self.enabled.unwrap_or(known.enabled)),
+            description: self.description.unwrap_or_else(|| known.description.clone()),
+        }
+    }
 }
 
 /// A checked [`WebhookBody`].
@@ -93,6 +147,15 @@ impl WebhookBody {
 }
 
 impl Wanted {
+    /// Whether it is what the webhook is already.
+    pub(super) fn is(&self, known: &Webhook) -> bool {
+        self.url == known.url
+            && self.events == known.events
+            && self.channels == known.channels
+            && self.enabled == known.enabled
+            && self.description == known.description
+    }
+
     pub(super) fn change(&self) -> WebhookChange<'_> {
         WebhookChange {
             url: &self.url,

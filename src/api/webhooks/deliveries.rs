@@ -25,6 +25,7 @@ const DISABLED: ApiError = ApiError::Conflict("The webhook is disabled");
 
 /// `GET /api/webhooks/:webhookId/deliveries`.
 #[derive(Serialize, ToSchema)]
+#[schema(as = DeliveryList)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::api) struct Deliveries {
     /// Newest first.

@@ -17,6 +17,7 @@ use utoipa::{PartialSchema as _, ToSchema};
 
 use crate::api::auth::{ManageWebhooks, Scoped};
 use crate::api::error::ApiError;
+use crate::api::route::{Examples, complete};
 use crate::view::EventData;
 
 /// `GET /api/webhooks/events`.
@@ -117,7 +118,10 @@ fn definitions() -> Value {
     EventData::schemas(&mut schemas);
     let schemas: Map<String, Value> = schemas
         .into_iter()
-        .map(|(name, schema)| (name, serde_json::to_value(schema).unwrap_or_default()))
+        .map(|(name, mut schema)| {
+            complete(&name, &mut schema);
+            (name, serde_json::to_value(schema).unwrap_or_default())
+        })
         .collect();
     moved(Value::Object(schemas))
 }
@@ -153,19 +157,22 @@ fn moved(value: Value) -> Value {
 }
 
 /// What is sent, for the OpenAPI document.
-pub(in crate::api) fn document() -> Paths {
+pub(in crate::api) fn document(examples: &Examples) -> Paths {
     let mut paths = PathsBuilder::new();
     for kind in HappeningKind::ALL {
         let (members, always) = members(kind);
         let form = form(kind.name(), members, always);
-        paths = paths.path(kind.name(), sent(kind.name(), description(kind), form));
+        paths = paths.path(kind.name(), sent(kind.name(), description(kind), form, examples));
     }
     let test = form(TEST_EVENT, &["webhookId"], 1);
-    paths.path(TEST_EVENT, sent(TEST_EVENT, "A test that somebody asked for", test)).build()
+    let about = "A test that somebody asked for";
+    paths.path(TEST_EVENT, sent(TEST_EVENT, about, test, examples)).build()
 }
 
-fn sent(kind: &str, summary: &str, form: Schema) -> PathItem {
-    let content = ContentBuilder::new().schema(Some(form)).build();
+fn sent(kind: &str, summary: &str, form: Schema, examples: &Examples) -> PathItem {
+    let form = RefOr::T(form);
+    let example = examples.body("application/json", &form);
+    let content = ContentBuilder::new().schema(Some(form)).example(example).build();
     let body = RequestBodyBuilder::new()
         .content("application/json", content)
         .required(Some(Required::True))

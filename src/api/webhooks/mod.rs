@@ -21,10 +21,11 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use self::body::{BEYOND, WebhookBody};
+use self::body::{BEYOND, WebhookBody, WebhookPatch};
 pub(super) use self::table::routes;
 use super::auth::{Caller, ManageWebhooks, Scoped};
 use super::cursor::{Page, Window};
+use super::editable::Editable;
 use super::error::ApiError;
 use super::extract::{Body, Paging, Path, Query};
 use super::field_path::FieldPath;
@@ -41,6 +42,7 @@ const TOO_MANY: ApiError = ApiError::Conflict("A user has at most 20 webhooks");
 
 /// `GET /api/webhooks`.
 #[derive(Serialize, ToSchema)]
+#[schema(as = WebhookList)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Webhooks {
     webhooks: Vec<WebhookView>,
@@ -154,12 +156,16 @@ pub(super) async fn replace(
     State(api): State<Api>,
     access: Scoped<ManageWebhooks>,
     Path(path): Path<WebhookPath>,
-    Body(body): Body<WebhookBody>,
+    Body(Editable(patch)): Body<Editable<WebhookPatch>>,
 ) -> Result<Json<WebhookView>, ApiError> {
     let caller = &access.caller;
     let known = api.webhook_of(caller, &path.webhook).await?;
-    let wanted = body.checked(caller, api.webhooks_private)?;
+    let wanted = patch.over(&known).checked(caller, api.webhooks_private)?;
     let now = api.clock.now();
+    let own = caller.key().is_none_or(|key| known.key.as_ref() == Some(key));
+    if own && wanted.is(&known) {
+        return Ok(Json(known.into()));
+    }
     let (change, maker) = (wanted.change(), caller.maker());
     match api.store.change_webhook(&caller.user, &known.id, change, maker, now).await? {
         WebhookChanged::Done => {}

@@ -26,7 +26,7 @@ pub(in crate::api) fn routes(routes: Routes) -> Routes {
         .put(
             "/webhooks/{webhookId}",
             super::replace,
-            text("replace_webhook", Webhooks, "Sets what a webhook is").more(
+            text("replace_webhook", Webhooks, "Changes a webhook; what is absent stays").more(
                 "What happened while it was disabled is not told. It keeps the bounds of the \
                      key that made it, and is the caller's key's from now on; enabled again after \
                      `key_ended` it ends with the caller's key.",

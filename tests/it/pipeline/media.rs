@@ -232,7 +232,7 @@ async fn a_file_that_cannot_be_had_says_why(parts: Parts) {
     let list = scene.stack.get(&format!("/channels/{}/backup/media", scene.group.chat_id)).await;
     let listed = list["media"].as_array().unwrap();
     for (id, status, reason) in &expected {
-        let item = listed.iter().find(|item| item["messageId"] == json!(id)).unwrap();
+        let item = listed.iter().find(|item| item["id"] == json!(id)).unwrap();
         assert_eq!((&item["mediaStatus"], &item["reason"]), (&json!(status), &json!(reason)));
     }
     assert_eq!(scene.told("media.failed").await.len(), expected.len());
@@ -329,7 +329,7 @@ async fn dripping_files_from_elsewhere_hold_nobody_up(parts: Parts) {
     assert_eq!(scene.becomes(&dripping[0], "failed").await["mediaStatus"], "failed");
     let list = scene.stack.get(&format!("/channels/{}/backup/media", scene.group.chat_id)).await;
     let listed = list["media"].as_array().unwrap();
-    let failed = listed.iter().find(|item| item["messageId"] == json!(dripping[0])).unwrap();
+    let failed = listed.iter().find(|item| item["id"] == json!(dripping[0])).unwrap();
     assert_eq!(failed["reason"], "too_slow");
     // Two of eight at once; one that was given up is seen to be closed a little later.
     let most = dripped.most.load(Ordering::SeqCst);

@@ -15,9 +15,11 @@ mod lists;
 mod messages;
 mod people;
 mod retention;
+mod round_trips;
 mod settings;
 mod strict;
 mod surfaces;
+mod times;
 mod webhooks;
 
 use std::path::Path;

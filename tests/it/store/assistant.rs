@@ -46,7 +46,16 @@ async fn welcome_is_one_value_in_two_places(fixture: Fixture) {
     let welcome = store.welcome(&"C1".into()).await.unwrap().value;
     assert_eq!(welcome.text, "歡迎 {displayName}");
     assert_eq!(welcome.revision.updated_at, Some(at(9)));
-    store.set_group_rules(&"C1".into(), "be kind\n別吵", None, &"U1".into(), at(10)).await.unwrap();
+    let again = store.change_assistant_config(&"C1".into(), &"U2".into(), at(10), change).await;
+    assert_eq!(again.unwrap().unwrap().version, 1);
+    let welcome = store.welcome(&"C1".into()).await.unwrap().value;
+    assert_eq!(welcome.revision.updated_at, Some(at(9)), "the same text is no edit");
+    for time in [10, 11] {
+        let (text, user) = ("be kind\n別吵", "U1".into());
+        store.set_group_rules(&"C1".into(), text, None, &user, at(time)).await.unwrap();
+    }
+    let rules = store.group_rules(&"C1".into()).await.unwrap().value;
+    assert_eq!(rules.revision.updated_at, Some(at(10)));
     assert_eq!(store.group_rules(&"C1".into()).await.unwrap().value.text, "be kind\n別吵");
     assert_eq!(
         store.assistant_state(&"C1".into()).await.unwrap().map_or(0, |state| state.version),
@@ -64,12 +73,17 @@ async fn rules_are_added_replaced_and_removed(fixture: Fixture) {
     assert_eq!(apply(RuleChange::Add(&a, &draft("one")), 10).await, RuleChanged::Done);
     assert_eq!(apply(RuleChange::Add(&b, &draft("two")), 11).await, RuleChanged::Done);
     assert_eq!(apply(RuleChange::Replace(&b, &draft("zwei")), 12).await, RuleChanged::Done);
+    assert_eq!(apply(RuleChange::Replace(&b, &draft("zwei")), 13).await, RuleChanged::Unchanged);
     assert_eq!(apply(RuleChange::Replace(&gone, &draft("no")), 13).await, RuleChanged::NoRule);
     assert_eq!(apply(RuleChange::Remove(&gone), 13).await, RuleChanged::NoRule);
     let list = store.rules(&channel).await.unwrap().value;
     let keywords: Vec<_> = list.items.iter().map(|rule| rule.keywords[0].as_str()).collect();
     assert_eq!(keywords, ["one", "zwei"]);
-    assert_eq!(list.revision.updated_at, Some(at(12)), "refused changes do not count");
+    assert_eq!(
+        list.revision.updated_at,
+        Some(at(12)),
+        "neither what is refused nor what is so already counts"
+    );
     assert_eq!(apply(RuleChange::Remove(&a), 14).await, RuleChanged::Done);
     assert_eq!(store.rules(&channel).await.unwrap().value.items.len(), 1);
     assert_eq!(store.assistant_state(&channel).await.unwrap().map_or(0, |state| state.version), 4);

@@ -37,10 +37,7 @@ pub struct Source {
 impl Source {
     /// The mode that holds: semantic needs the plan, and is fuzzy without it (contract section 6).
     pub fn mode(&self) -> QaMode {
-        match self.config.qa.mode {
-            QaMode::Semantic if self.plan != Some(Plan::Pro) => QaMode::Fuzzy,
-            mode => mode,
-        }
+        self.config.qa.mode.under(self.plan)
     }
 }
 

@@ -138,7 +138,7 @@ impl Store {
     }
 
     /// Changes a channel's switches by `change`, which sees the present ones with the versions of
-    /// the switches and of the welcome text, and may refuse.
+    /// the switches and of the welcome text, and may refuse. What changes nothing is no edit.
     ///
     /// # Errors
     /// When the database fails.
@@ -157,6 +157,9 @@ impl Store {
             Ok(config) => config,
             Err(refusal) => return Ok(Err(refusal)),
         };
+        if value == before {
+            return Ok(Ok(Setting { version: row.config_v, value }));
+        }
         save_config(&mut tx, channel, by, now, &before, &value).await?;
         tx.commit().await?;
         Ok(Ok(Setting { version: row.config_v + 1, value }))
@@ -191,7 +194,8 @@ impl Store {
         Ok(Setting { version: row.rules_v, value })
     }
 
-    /// Sets the group-rules text. `false` when it is of another version than `if_match` says.
+    /// Sets the group-rules text. `false` when it is of another version than `if_match` says. The
+    /// text that it has already is no edit.
     ///
     /// # Errors
     /// When the database fails.
@@ -207,6 +211,9 @@ impl Store {
         let row = locked(&mut tx, channel).await?;
         if !fits(row.rules_v, if_match) {
             return Ok(false);
+        }
+        if row.rules_text == text {
+            return Ok(true);
         }
         let (c, at, by) = (channel.as_str(), now.millis(), by.as_str());
         let tx_ref = &mut tx;

@@ -46,6 +46,9 @@ const ADD_RULE: &str = "
 const SET_RULE: &str = "
     UPDATE qa_rules SET keywords = $3, question = $4, answer = $5
     WHERE channel_id = $1 AND rule_id = $2";
+const SAME_RULE: &str = "
+    SELECT COUNT(*) FROM qa_rules
+    WHERE channel_id = $1 AND rule_id = $2 AND keywords = $3 AND question = $4 AND answer = $5";
 const DROP_RULE: &str = "DELETE FROM qa_rules WHERE channel_id = $1 AND rule_id = $2";
 
 /// A change to a channel's rules.
@@ -64,6 +67,8 @@ pub enum RuleChange<'a> {
 pub enum RuleChanged {
     /// It is done.
     Done,
+    /// The rule is so already, which is no edit.
+    Unchanged,
     /// There is no such rule.
     NoRule,
     /// The channel has as many rules as it may.
@@ -152,6 +157,11 @@ async fn change_rule_in(
     };
     let keywords = serde_json::to_string(&draft.keywords)?;
     let (question, answer) = (&draft.question, &draft.answer);
+    let same: (i64,) = run!(tx, conn => query_as(SAME_RULE).bind(c).bind(id.as_str())
+        .bind(&keywords).bind(question).bind(&draft.answer).fetch_one(conn))?;
+    if !is_new && same.0 > 0 {
+        return Ok(RuleChanged::Unchanged);
+    }
     let size = keywords.len() + question.len() + answer.len();
     if let Some(refusal) = check_bounds(tx, channel, id, (is_new, size)).await? {
         return Ok(refusal);

@@ -7,7 +7,6 @@ use axum::Json;
 use axum::extract::State;
 use chatkeep_core::assistant::{QaMode, Rule, limits};
 use chatkeep_core::id::{RuleId, UserId};
-use chatkeep_core::plan::Plan;
 use chatkeep_core::store::{ReplyRecord, ReplyStatus};
 use chatkeep_core::time::Timestamp;
 use chatkeep_workers::assistant::{Answer, Compiled, Considered, Decision};
@@ -17,6 +16,7 @@ use utoipa::ToSchema;
 use super::{DAYS, History, Look, Said, since};
 use crate::api::Api;
 use crate::api::assistant::trial::SourceView;
+use crate::api::editable::{Editable, Shown};
 use crate::api::error::ApiError;
 use crate::api::extract::Body;
 use crate::api::field_path::FieldPath;
@@ -37,7 +37,7 @@ const CHANGES: usize = 100;
 pub(in crate::api) struct BacktestBody {
     /// Instead of the channel's rules.
     #[schema(max_items = 10000, nullable = false)]
-    rules: Option<Vec<DraftRule>>,
+    rules: Option<Vec<DraftItem>>,
     /// Instead of the channel's mode.
     #[schema(nullable = false)]
     mode: Option<QaMode>,
@@ -67,6 +67,15 @@ struct DraftRule {
     question: String,
     #[schema(min_length = 1, max_length = 5000, pattern = r"[^\s\u0000\u0085]")]
     answer: String,
+}
+
+/// A name without parameters, which the documentation needs.
+type DraftItem = Editable<DraftRule>;
+
+/// What an item of the rule list has beside them.
+impl Shown for DraftRule {
+    const READ_ONLY: &'static [&'static str] =
+        &["createdAt", "createdBy", "hitCount", "suppressedCount"];
 }
 
 /// What a draft would have answered.
@@ -116,7 +125,8 @@ pub(in crate::api) async fn backtest(
 ) -> Result<Json<BacktestView>, ApiError> {
     let from = since(&api, &access, (FieldPath::body("/days"), body.days.unwrap_or(DAYS)))?;
     let mut source = api.assistants.source(&access.channel).await?;
-    if body.mode == Some(QaMode::Semantic) && source.plan != Some(Plan::Pro) {
+    let other = body.mode.filter(|mode| *mode != source.config.qa.mode);
+    if other.is_some_and(|mode| mode.under(source.plan) != mode) {
         return Err(ApiError::SEMANTIC_NEEDS_PRO);
     }
     source.config.enabled = true;
@@ -206,12 +216,12 @@ impl ReplyView {
     }
 }
 
-fn drafts(rules: Vec<DraftRule>, now: Timestamp, by: &UserId) -> Result<Vec<Rule>, ApiError> {
+fn drafts(rules: Vec<DraftItem>, now: Timestamp, by: &UserId) -> Result<Vec<Rule>, ApiError> {
     if rules.len() > limits::RULES {
         let why = format_args!("holds more than {} rules", limits::RULES);
         return Err(ApiError::invalid_value(RULES, why));
     }
-    let rule = |(draft, number): (DraftRule, usize)| {
+    let rule = |(Editable(draft), number): (DraftItem, usize)| {
         let at = |name| RULES.item(number - 1).member(name);
         let id = draft.id.map(|id| text(at("id"), id, 1, MAX_ID)).transpose()?;
         Ok(Rule {

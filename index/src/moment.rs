@@ -1,0 +1,130 @@
+//! Times and days as people write them: the one reader for the search language, the REST interface,
+//! MCP and the command line.
+
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
+
+/// A time as it was written. What has no offset from UTC is a time of the place that is meant, and
+/// becomes a point in time once its zone is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Moment {
+    /// A point in time, in milliseconds since 1970.
+    At(i64),
+    /// A time on the wall; of a day alone, its midnight.
+    Local(NaiveDateTime),
+}
+
+impl Moment {
+    /// What can be written, for whoever wrote something else.
+    pub const FORMS: &str = "a day such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z";
+
+    /// Reads a day (`2026-01-31`, `2026/01/31`), a time of the place (`2026-01-31T09:30`, seconds
+    /// and their fraction may follow), or a point in time (the same with `Z` or an offset such as
+    /// `+08:00`). A blank may stand for the `T`, and for the `+` that a query string takes away.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+            return Some(Self::At(time.timestamp_millis()));
+        }
+        let day = |text| {
+            let dashed = NaiveDate::parse_from_str(text, "%Y-%m-%d");
+            dashed.or_else(|_| NaiveDate::parse_from_str(text, "%Y/%m/%d")).ok()
+        };
+        let Some((date, time)) = text.split_once(['T', 't', ' ']) else {
+            return day(text).map(|day| Self::Local(day.and_time(NaiveTime::MIN)));
+        };
+        let (clock, offset) = match time.find(['Z', 'z', '+', '-', ' ']) {
+            Some(at) => time.split_at(at),
+            None => (time, ""),
+        };
+        let clock = ["%H:%M:%S%.f", "%H:%M"]
+            .iter()
+            .find_map(|form| NaiveTime::parse_from_str(clock, form).ok())?;
+        let local = day(date)?.and_time(clock);
+        if offset.is_empty() {
+            return Some(Self::Local(local));
+        }
+        let east = minutes_east(offset)?;
+        Some(Self::At(local.and_utc().timestamp_millis().checked_sub(east * 60_000)?))
+    }
+
+    /// The point in time, in milliseconds since 1970, at a place that many minutes east of UTC.
+    pub(crate) fn at_offset(self, minutes_east: i32) -> i64 {
+        match self {
+            Self::At(millis) => millis,
+            Self::Local(local) => {
+                local.and_utc().timestamp_millis() - i64::from(minutes_east) * 60_000
+            }
+        }
+    }
+}
+
+/// Minutes east of UTC that `Z` or an offset such as `+08:00`, `+0800` or `+08` says.
+fn minutes_east(text: &str) -> Option<i64> {
+    if text.eq_ignore_ascii_case("z") {
+        return Some(0);
+    }
+    let sign = if text.starts_with('-') { -1 } else { 1 };
+    let digits = text[1..].replace(':', "");
+    if !matches!(digits.len(), 2 | 4) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let (hours, minutes) = digits.split_at(2);
+    let hours: i64 = hours.parse().ok().filter(|hours| *hours < 24)?;
+    let minutes: i64 = if minutes.is_empty() { 0 } else { minutes.parse().ok()? };
+    (minutes < 60).then_some(sign * (hours * 60 + minutes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2026-01-31T09:30:00Z.
+    const TIME: i64 = 1_769_851_800_000;
+
+    #[test]
+    fn points_in_time_have_an_offset() {
+        for text in [
+            "2026-01-31T09:30:00Z",
+            "2026-01-31T09:30Z",
+            "2026-01-31t09:30z",
+            "2026-01-31 09:30:00.000Z",
+            "2026-01-31T17:30:00+08:00",
+            "2026-01-31T17:30 08:00",
+            "2026/01/31T17:30+0800",
+            "2026-01-31T17:30+08",
+            "2026-01-31T04:00-05:30",
+        ] {
+            assert_eq!(Moment::parse(text), Some(Moment::At(TIME)), "{text}");
+        }
+    }
+
+    #[test]
+    fn others_are_times_of_a_place() {
+        for text in ["2026-01-31T09:30", "2026-01-31 09:30:00", "2026/01/31T09:30:00.000"] {
+            let moment = Moment::parse(text).unwrap();
+            assert!(matches!(moment, Moment::Local(_)), "{text}");
+            assert_eq!(moment.at_offset(0), TIME, "{text}");
+            assert_eq!(moment.at_offset(8 * 60), TIME - 8 * 3_600_000, "{text}");
+        }
+        let day = Moment::parse(" 2026-01-31 ").unwrap();
+        assert_eq!(day.at_offset(0), TIME - 34_200_000);
+    }
+
+    #[test]
+    fn what_is_no_time_is_none() {
+        for text in [
+            "",
+            "yesterday",
+            "2026-02-30",
+            "2026-01-31T",
+            "2026-01-31T25:00",
+            "2026-01-31T09:30+",
+            "2026-01-31T09:30+8",
+            "2026-01-31T09:30+24:00",
+            "2026-01-31T09:30+08:0é",
+            "31.01.2026",
+        ] {
+            assert_eq!(Moment::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Examples in the document: made from the forms, with values by the names of fields from one table,
+//! so that a new field or route has its example by itself.
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value, json};
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::Components;
+use utoipa::openapi::{RefOr, Schema};
+
+use super::Route;
+use crate::api::error::sentence;
+
+/// Values by `field`, by `Form.field` where the name alone does not say enough, by `Form`, and by
+/// media type.
+const VALUES: &str = include_str!("examples.json");
+/// The time of everything that the table does not name.
+const TIME: &str = "2026-01-31T09:30:00.000Z";
+/// Forms within forms, at most.
+const DEPTH: usize = 12;
+/// Parameters without an example: a made-up cursor is none, and a key is used once.
+const WITHOUT: [&str; 4] = ["cursor", "Idempotency-Key", "If-None-Match", "If-Match"];
+
+/// Makes examples.
+pub(in crate::api) struct Examples {
+    values: Map<String, Value>,
+    schemas: Map<String, Value>,
+}
+
+impl Examples {
+    /// For a document with these forms.
+    pub(super) fn new(components: &Components) -> Self {
+        let schemas = serde_json::to_value(&components.schemas).unwrap_or_default();
+        let schemas = if let Value::Object(schemas) = schemas { schemas } else { Map::new() };
+        Self { values: serde_json::from_str(VALUES).unwrap_or_default(), schemas }
+    }
+
+    /// An example of a body of that media type; none of a file.
+    pub(in crate::api) fn body(&self, kind: &str, schema: &RefOr<Schema>) -> Option<Value> {
+        let kind = kind.split(';').next().unwrap_or_default();
+        if kind == "application/json" {
+            let schema = serde_json::to_value(schema).unwrap_or_default();
+            return Some(self.of("", "", &schema, 0));
+        }
+        self.values.get(kind).cloned()
+    }
+
+    /// A parameter with its example.
+    pub(super) fn parameter(&self, parameter: Parameter) -> Parameter {
+        let schema = parameter.schema.as_ref().and_then(|schema| serde_json::to_value(schema).ok());
+        let Some(schema) = schema.filter(|_| !WITHOUT.contains(&parameter.name.as_str())) else {
+            return parameter;
+        };
+        let example = self.of("", &parameter.name, &schema, 0);
+        ParameterBuilder::from(parameter).example(Some(example)).build()
+    }
+
+    /// An example of a refusal with that status.
+    pub(super) fn refusal(&self, route: &Route, status: StatusCode) -> Value {
+        let (code, error, field) = match status.as_u16() {
+            400 => return self.invalid(route),
+            401 => ("invalid_api_key", "Invalid or missing API key", None),
+            403 => ("permission_denied", "Permission denied", None),
+            404 => ("not_found", "Not found", None),
+            406 => ("not_acceptable", "Answers are application/json", None),
+            409 => ("conflict", "A request with this Idempotency-Key is running", None),
+            412 => {
+                ("precondition_failed", "If-Match names another version than the present one", None)
+            }
+            413 => ("body_too_large", "The request body is too large", None),
+            415 => ("unsupported_media_type", "The request body must be application/json", None),
+            416 => ("range_not_satisfiable", "The range is behind the end of the file", None),
+            422 => ("idempotency_key_reused", sentence(status), None),
+            429 => ("rate_limited", "Rate limit exceeded", Some(("retryAfter", json!(12)))),
+            503 => ("unavailable", "Service unavailable", None),
+            _ => ("internal", sentence(status), None),
+        };
+        let mut example = json!({
+            "error": error, "code": code, "requestId": self.values.get("requestId"),
+        });
+        if let Some((name, value)) = field {
+            example[name] = value;
+        }
+        example
+    }
+
+    /// An example of what a route refuses because of a value: of a field that it takes.
+    fn invalid(&self, route: &Route) -> Value {
+        let named = |parameter: &&Parameter| parameter.name == "limit";
+        let body = route.describe.body.as_ref().and_then(|body| self.first_field(body));
+        let parameters = &route.describe.parameters;
+        let (field, error) = if let Some(field) = body {
+            (field.clone(), format!("{field} must not be null"))
+        } else if parameters.iter().any(|parameter| named(&parameter)) {
+            ("limit".to_owned(), "limit must be a whole number from 1 to 100".to_owned())
+        } else {
+            let given = parameters.iter().find(|p| !matches!(p.parameter_in, ParameterIn::Path));
+            let field = given.map_or("Idempotency-Key", |p| p.name.as_str()).to_owned();
+            (field.clone(), format!("{field} is not valid"))
+        };
+        json!({
+            "error": error, "code": "invalid_request", "field": field,
+            "requestId": self.values.get("requestId"),
+        })
+    }
+
+    fn first_field(&self, body: &RefOr<Schema>) -> Option<String> {
+        let schema = serde_json::to_value(body).ok()?;
+        let name = schema["$ref"].as_str()?.rsplit('/').next()?;
+        let form = self.schemas.get(name)?;
+        let required = form["required"].as_array().and_then(|names| names.first()?.as_str());
+        let first = form["properties"].as_object().and_then(|fields| fields.keys().next());
+        required.map(str::to_owned).or_else(|| first.cloned())
+    }
+
+    /// An example of the field `name` of the form `owner`.
+    fn of(&self, owner: &str, name: &str, schema: &Value, depth: usize) -> Value {
+        if let Some(value) = self.values.get(&format!("{owner}.{name}")) {
+            return value.clone();
+        }
+        if depth > DEPTH {
+            return Value::Null;
+        }
+        let choices = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array());
+        let reference = choices.and_then(|all| all.iter().find_map(|one| one["$ref"].as_str()));
+        let form = schema["$ref"].as_str().or(reference).and_then(|to| to.rsplit('/').next());
+        let value = self.values.get(name);
+        match (form, value) {
+            // An id has a form of its own, and values by where it stands.
+            (Some(form), Some(value)) if self.is_text(form) => return value.clone(),
+            // A time or an id that may be null is not there in most cases.
+            (Some(form), _) if reference.is_some() && !self.is_object(form) => return Value::Null,
+            (Some(form), _) => return self.form(form, depth),
+            (None, Some(value)) => return value.clone(),
+            (None, None) => {}
+        }
+        if let Some(first) = choices.and_then(|all| all.iter().find(|one| one["type"] != "null")) {
+            return self.of(owner, name, first, depth + 1);
+        }
+        self.plain(owner, schema, depth)
+    }
+
+    /// Whether a form is a text of any kind.
+    fn is_text(&self, form: &str) -> bool {
+        let text = |form: &Value| form["type"] == "string" && form["enum"].is_null();
+        self.schemas.get(form).is_some_and(text)
+    }
+
+    fn is_object(&self, form: &str) -> bool {
+        let object = |form: &Value| form["type"] == "object" || form["allOf"].is_array();
+        self.schemas.get(form).is_some_and(object)
+    }
+
+    /// An example of a form of the document.
+    fn form(&self, name: &str, depth: usize) -> Value {
+        if let Some(value) = self.values.get(name) {
+            return value.clone();
+        }
+        let Some(schema) = self.schemas.get(name) else {
+            return Value::Null;
+        };
+        match schema["allOf"].as_array() {
+            Some(parts) => {
+                let mut whole = Map::new();
+                for part in parts {
+                    if let Value::Object(part) = self.part(name, part, depth) {
+                        whole.extend(part);
+                    }
+                }
+                whole.into()
+            }
+            None => self.plain(name, schema, depth),
+        }
+    }
+
+    fn part(&self, owner: &str, schema: &Value, depth: usize) -> Value {
+        match schema["$ref"].as_str() {
+            Some(to) => self.form(to.rsplit('/').next().unwrap_or_default(), depth + 1),
+            None => self.plain(owner, schema, depth + 1),
+        }
+    }
+
+    /// An example of what no table names.
+    fn plain(&self, owner: &str, schema: &Value, depth: usize) -> Value {
+        if let Some(choices) = schema["oneOf"].as_array() {
+            return choices.first().map_or(Value::Null, |first| self.part(owner, first, depth));
+        }
+        if let Some(values) = schema["enum"].as_array() {
+            return values.first().cloned().unwrap_or_default();
+        }
+        // Of what may be null it is null, but for switches, which a request may only leave out.
+        let switch =
+            schema["type"].as_array().is_some_and(|types| types.contains(&"boolean".into()));
+        match schema["type"].as_str().or(switch.then_some("boolean")) {
+            Some("object") => self.object(owner, schema, depth),
+            Some("array") => json!([self.of(owner, "", &schema["items"], depth + 1)]),
+            Some("string") => match schema["format"].as_str() {
+                Some("date-time") => TIME.into(),
+                Some("date") => TIME[..10].into(),
+                _ => "text".into(),
+            },
+            Some("integer" | "number") => {
+                if schema["minimum"].is_null() {
+                    json!(0)
+                } else {
+                    schema["minimum"].clone()
+                }
+            }
+            Some("boolean") => true.into(),
+            _ => Value::Null,
+        }
+    }
+
+    fn object(&self, owner: &str, schema: &Value, depth: usize) -> Value {
+        let mut object = Map::new();
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            // Without a type it is only taken because an answer has it.
+            let ignored = field.as_object().is_none_or(|form| {
+                !["type", "$ref", "oneOf", "anyOf", "allOf"]
+                    .iter()
+                    .any(|key| form.contains_key(*key))
+            });
+            if !ignored {
+                object.insert(name.clone(), self.of(owner, name, field, depth + 1));
+            }
+        }
+        if schema["additionalProperties"].is_object() {
+            let id = self.values.get("channelId").and_then(Value::as_str).unwrap_or_default();
+            let value = self.of(owner, "", &schema["additionalProperties"], depth + 1);
+            object.insert(id.to_owned(), value);
+        }
+        object.into()
+    }
+}

@@ -1,0 +1,104 @@
+//! Times that callers name: one form and one reader for REST, MCP and the command line.
+
+use std::borrow::Cow;
+
+use chatkeep_core::time::Timestamp;
+use chatkeep_index::Moment;
+use chrono::{DateTime, NaiveDateTime, Offset as _, TimeDelta, TimeZone as _};
+use chrono_tz::Tz;
+use serde::{Deserialize, Deserializer};
+use utoipa::openapi::schema::{
+    AnyOfBuilder, KnownFormat, ObjectBuilder, SchemaFormat, SchemaType, Type,
+};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+/// A time as a caller wrote it. What has no offset from UTC is read in the zone of the channel that
+/// is asked about, and in UTC where many are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct When(Moment);
+
+impl When {
+    /// Reads a time or a day; `None` when it is neither.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        Moment::parse(text).map(Self)
+    }
+
+    /// The end of the sentence for whoever wrote neither a time nor a day.
+    pub(crate) fn refusal() -> String {
+        format!("must be {}", Moment::FORMS)
+    }
+
+    /// Whether a zone decides which point in time it is.
+    pub(crate) const fn is_local(self) -> bool {
+        matches!(self.0, Moment::Local(_))
+    }
+
+    /// The point in time in that zone; `None` beyond what a calendar holds.
+    pub(crate) fn within(self, zone: Tz) -> Option<Timestamp> {
+        match self.0 {
+            Moment::At(millis) => Some(Timestamp::from_millis(millis)),
+            Moment::Local(local) => first(zone, local),
+        }
+    }
+}
+
+/// The first point in time at which clocks of that zone show `local`; where they skip it, the next
+/// one that they show.
+pub(crate) fn first(zone: Tz, local: NaiveDateTime) -> Option<Timestamp> {
+    let found = (0..8).find_map(|quarters| {
+        let local = local.checked_add_signed(TimeDelta::minutes(15 * quarters))?;
+        zone.from_local_datetime(&local).earliest()
+    })?;
+    Some(Timestamp::from_millis(found.timestamp_millis()))
+}
+
+/// A zone by its IANA name; UTC for what is none.
+pub(crate) fn zone(name: &str) -> Tz {
+    name.parse().unwrap_or(Tz::UTC)
+}
+
+/// Minutes by which clocks of that zone are east of UTC at that time.
+pub(crate) fn utc_offset(zone: Tz, now: Timestamp) -> i32 {
+    let now = DateTime::from_timestamp_millis(now.millis()).unwrap_or_default().naive_utc();
+    zone.offset_from_utc_datetime(&now).fix().local_minus_utc() / 60
+}
+
+impl<'de> Deserialize<'de> for When {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(value)?;
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom(Self::refusal()))
+    }
+}
+
+impl PartialSchema for When {
+    fn schema() -> RefOr<Schema> {
+        let text = |format| {
+            ObjectBuilder::new()
+                .schema_type(SchemaType::Type(Type::String))
+                .format(Some(SchemaFormat::KnownFormat(format)))
+        };
+        AnyOfBuilder::new().item(text(KnownFormat::DateTime)).item(text(KnownFormat::Date)).into()
+    }
+}
+
+impl ToSchema for When {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_begins_where_the_zone_says() {
+        let day = |name: &str, date: &str| {
+            When::parse(date).unwrap().within(zone(name)).unwrap().to_string()
+        };
+        assert_eq!(day("UTC", "2026-01-02"), "2026-01-02T00:00:00.000Z");
+        assert_eq!(day("Asia/Taipei", "2026-01-02"), "2026-01-01T16:00:00.000Z");
+        assert_eq!(day("Asia/Taipei", "2026-01-02T08:00"), "2026-01-02T00:00:00.000Z");
+        assert_eq!(day("Asia/Taipei", "2026-01-02T08:00Z"), "2026-01-02T08:00:00.000Z");
+        assert_eq!(day("no zone", "2026-01-02"), "2026-01-02T00:00:00.000Z");
+        // Clocks in Beirut went from 00:00 to 01:00 that day.
+        assert_eq!(day("Asia/Beirut", "2025-03-30"), "2025-03-29T22:00:00.000Z");
+    }
+}
