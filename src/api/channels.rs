@@ -7,7 +7,7 @@ use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
 use chatkeep_core::store::{Channel, ChannelStatus};
-use chatkeep_core::time::Timestamp;
+use chatkeep_core::time::{Timestamp, zone_hint};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
@@ -82,8 +82,10 @@ struct Backup {
     enabled: bool,
     /// Every subscriber's quota is exceeded: nothing new is kept.
     paused: bool,
-    /// IANA name of the zone in which the channel's days begin.
-    time_zone: String,
+    /// IANA name of the zone in which the channel's days begin; null for the service's.
+    time_zone: Option<String>,
+    /// The zone in which they do begin: the channel's, else the service's.
+    effective_time_zone: String,
     /// Days after which messages and their files are removed; null keeps them.
     retention_days: Option<i64>,
 }
@@ -92,10 +94,11 @@ struct Backup {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct BackupBody {
-    /// IANA name of the zone in which the channel's days begin, such as `Asia/Taipei`.
-    #[serde(default, deserialize_with = "input::present")]
-    #[schema(max_length = 64, nullable = false)]
-    time_zone: Option<String>,
+    /// IANA name of the zone in which the channel's days begin, such as `Asia/Taipei`; null for the
+    /// service's.
+    #[serde(default, deserialize_with = "zone")]
+    #[schema(value_type = Option<String>, max_length = 64)]
+    time_zone: Zone,
     /// Days after which messages and their files are removed; null keeps them. For the owner.
     #[serde(default, deserialize_with = "days")]
     #[schema(value_type = Option<u32>, minimum = 1, maximum = 36500)]
@@ -108,6 +111,18 @@ enum Retention {
     #[default]
     AsItIs,
     Days(Option<u32>),
+}
+
+/// The zone of a channel; what is there and null is not what is absent.
+#[derive(Clone, Default)]
+enum Zone {
+    #[default]
+    AsItIs,
+    Set(Option<String>),
+}
+
+fn zone<'de, D: Deserializer<'de>>(value: D) -> Result<Zone, D::Error> {
+    input::present(value).map(|zone: Option<Option<String>>| Zone::Set(zone.flatten()))
 }
 
 fn days<'de, D: Deserializer<'de>>(value: D) -> Result<Retention, D::Error> {
@@ -150,8 +165,11 @@ pub(super) async fn set_backup(
     access: ChannelAccess<Admin, WriteBackup>,
     Body(body): Body<BackupBody>,
 ) -> Result<Json<Detail>, ApiError> {
-    if body.time_zone.as_deref().is_some_and(|zone| zone.parse::<chrono_tz::Tz>().is_err()) {
-        let why = "timeZone must be an IANA time zone, such as Asia/Taipei";
+    if let Zone::Set(Some(zone)) = &body.time_zone
+        && zone.parse::<chrono_tz::Tz>().is_err()
+    {
+        let hint = zone_hint(zone);
+        let why = format!("timeZone must be an IANA time zone, such as Asia/Taipei{hint}");
         return Err(ApiError::invalid("timeZone", why));
     }
     if let Retention::Days(days) = body.retention_days {
@@ -165,8 +183,8 @@ pub(super) async fn set_backup(
         }
         api.store.set_retention(&access.channel, days).await?;
     }
-    if let Some(zone) = &body.time_zone {
-        api.store.set_time_zone(&access.channel, zone).await?;
+    if let Zone::Set(zone) = &body.time_zone {
+        api.store.set_time_zone(&access.channel, zone.as_deref()).await?;
     }
     Ok(Json(detail_of(&api, &access.channel, access.role).await?))
 }
@@ -175,6 +193,7 @@ async fn detail_of(api: &Api, id: &ChannelId, role: Role) -> Result<Detail, ApiE
     let channel = api.store.channel(id).await?.ok_or(ApiError::PermissionDenied)?;
     let assistant = api.store.assistant_config(id).await?;
     let (enabled, paused) = api.store.backup_state(id).await?;
+    let effective_time_zone = channel.zone(api.time_zone).name().to_owned();
     let meta = Meta {
         channel_id: channel.id,
         kind: channel.kind,
@@ -189,6 +208,7 @@ async fn detail_of(api: &Api, id: &ChannelId, role: Role) -> Result<Detail, ApiE
         enabled,
         paused,
         time_zone: channel.time_zone,
+        effective_time_zone,
         retention_days: channel.retention_days,
     };
     Ok(Detail { meta, config: Config { assistant, backup }, role })

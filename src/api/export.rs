@@ -1,11 +1,10 @@
-//! A channel's messages as one document, streamed as they are read (contract section 5, "Export").
+//! A channel's messages as one document, streamed as they are read.
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::time::Timestamp;
-use chrono_tz::Tz;
 use futures_util::TryStreamExt as _;
 use serde::Deserialize;
 use tracing::error;
@@ -59,7 +58,7 @@ pub(super) async fn messages(
         from: query.from.max(access.not_before()),
         to: query.to,
         not_before: access.not_before(),
-        zone: channel.time_zone.parse().unwrap_or(Tz::UTC),
+        zone: channel.zone(api.time_zone),
         media: MediaLinks::None,
     };
     // The status is out already: all that is left is to break the connection off and to say so.

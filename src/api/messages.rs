@@ -52,7 +52,7 @@ pub(crate) struct ListQuery {
     #[serde(default)]
     #[param(inline)]
     pub(crate) order: OrderParam,
-    /// Only messages of that day in the channel's time zone.
+    /// Only messages of that day in the channel's time zone, else in the service's.
     #[param(value_type = Option<String>, format = Date)]
     pub(crate) date: Option<NaiveDate>,
     /// Not sent before this.
@@ -158,7 +158,7 @@ impl Api {
         date: NaiveDate,
     ) -> Result<(Timestamp, Timestamp), ApiError> {
         let channel = self.store.channel(channel).await?.ok_or(ApiError::PermissionDenied)?;
-        let zone: chrono_tz::Tz = channel.time_zone.parse().unwrap_or(chrono_tz::UTC);
+        let zone = channel.zone(self.time_zone);
         let wrong = || ApiError::invalid("date", "date is out of range");
         let next = date.checked_add_days(Days::new(1)).ok_or_else(wrong)?;
         Ok((midnight(zone, date).ok_or_else(wrong)?, midnight(zone, next).ok_or_else(wrong)?))
@@ -236,7 +236,7 @@ impl Output for Found {
 }
 
 /// The first moment of a day; where clocks skip midnight, the first one there is.
-fn midnight(zone: chrono_tz::Tz, date: NaiveDate) -> Option<Timestamp> {
+pub(crate) fn midnight(zone: chrono_tz::Tz, date: NaiveDate) -> Option<Timestamp> {
     let start = date.and_hms_opt(0, 0, 0)?;
     let first = (0..8).find_map(|quarters| {
         let local = start.checked_add_signed(chrono::TimeDelta::minutes(15 * quarters))?;

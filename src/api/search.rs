@@ -1,11 +1,11 @@
-//! Searching kept messages, in one channel or in all that the caller may read (contract
-//! section 5).
+//! Searching kept messages, in one channel or in all that the caller may read.
 
 use axum::extract::State;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
-use chrono::{Offset as _, TimeZone as _};
+use chrono::{DateTime, Offset as _, TimeZone as _};
+use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 use tracing::error;
 use utoipa::{IntoParams, ToSchema};
@@ -15,7 +15,7 @@ use super::cursor::Page;
 use super::error::ApiError;
 use super::extract::{Limit, Query};
 use super::{Api, cursor};
-use crate::finder::{Asked, Find, FindError, FoundMessage, Highlight, Sort};
+use crate::finder::{Asked, Find, FindError, FoundMessage, Highlight, People, Sort};
 use crate::view::MessageView;
 
 /// Characters of a query, at most.
@@ -31,6 +31,8 @@ pub(crate) struct FoundPage {
     pub(crate) hits: Vec<FoundMessage>,
     /// Messages on all pages together.
     pub(crate) total: usize,
+    /// Names in `from:` that nobody has.
+    pub(crate) unknown_names: Vec<String>,
     /// The cursor of the next page.
     pub(crate) next: Option<String>,
 }
@@ -42,6 +44,8 @@ pub(super) struct FoundView {
     hits: Vec<HitView>,
     /// Messages on all pages together, related ones included.
     total: usize,
+    /// Names in `from:` that nobody has whom the caller may read; empty when all are known.
+    unknown_names: Vec<String>,
     next_cursor: Option<String>,
 }
 
@@ -184,7 +188,8 @@ pub(crate) async fn find(
     }
     let channels = api.store.channels_of(&caller.user, caller.channels(), None, CHANNELS).await?;
     let channels = channels.into_iter().map(|channel| channel.id).collect();
-    api.search(&caller, channels, 0, query, snippet).await
+    let offset = api.offset_in(api.time_zone);
+    api.search(&caller, channels, offset, query, snippet).await
 }
 
 impl EverywhereQuery {
@@ -223,7 +228,7 @@ impl Api {
         query.checked()?;
         let binding = query.binding(&channels);
         let asked = Asked::parse(&query.q, utc_offset)?;
-        let people = asked.people(&self.store, &channels).await?;
+        let People { people, unknown } = asked.people(&self.store, &channels).await?;
         let cursor: Option<String> =
             query.cursor.as_deref().map(|text| cursor::decode(&binding, text)).transpose()?;
         let find = Find {
@@ -245,24 +250,33 @@ impl Api {
         let found = self.finder.find(find).await?;
         let hits = asked.look_up(&self.store, found.hits, snippet).await?;
         let next = found.next.and_then(|next| cursor::encode(&binding, &next));
-        Ok(FoundPage { hits, total: found.total, next })
+        Ok(FoundPage { hits, total: found.total, unknown_names: unknown, next })
     }
 
     /// Minutes east of UTC in the channel's zone now.
     async fn utc_offset(&self, channel: &ChannelId) -> Result<i32, ApiError> {
         let channel = self.store.channel(channel).await?.ok_or(ApiError::PermissionDenied)?;
-        let zone: chrono_tz::Tz = channel.time_zone.parse().unwrap_or(chrono_tz::UTC);
-        let now = chrono::DateTime::from_timestamp_millis(self.clock.now().millis());
-        let now = now.unwrap_or_default().naive_utc();
-        Ok(zone.offset_from_utc_datetime(&now).fix().local_minus_utc() / 60)
+        Ok(self.offset_in(channel.zone(self.time_zone)))
     }
+
+    /// Minutes east of UTC in a zone now.
+    fn offset_in(&self, zone: Tz) -> i32 {
+        utc_offset(zone, self.clock.now())
+    }
+}
+
+/// Minutes east of UTC in a zone at that time.
+pub(crate) fn utc_offset(zone: Tz, at: Timestamp) -> i32 {
+    let at = DateTime::from_timestamp_millis(at.millis()).unwrap_or_default().naive_utc();
+    zone.offset_from_utc_datetime(&at).fix().local_minus_utc() / 60
 }
 
 impl From<FoundPage> for Page<FoundView> {
     fn from(page: FoundPage) -> Self {
-        let FoundPage { hits, total, next } = page;
+        let FoundPage { hits, total, unknown_names, next } = page;
         let hits = hits.into_iter().map(HitView::from).collect();
-        Self { body: FoundView { hits, total, next_cursor: next.clone() }, next }
+        let body = FoundView { hits, total, unknown_names, next_cursor: next.clone() };
+        Self { body, next }
     }
 }
 

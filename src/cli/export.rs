@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use chatkeep_core::blobs::Blobs;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::store::Store;
-use chatkeep_core::time::Timestamp;
+use chatkeep_core::time::{Timestamp, zone_hint};
 use chrono_tz::Tz;
 use indicatif::HumanBytes;
 
@@ -38,18 +38,23 @@ pub(super) struct Args {
     /// when it is left out.
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
-    /// Where days begin on an html page, by IANA name [default: UTC].
+    /// Where days begin on an html page, by IANA name [default: the channel's, else the service's].
     #[arg(long, value_name = "ZONE")]
     time_zone: Option<String>,
 }
 
 pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
-    let export = args.export()?;
+    let mut export = args.export(context.config.time_zone)?;
     let target = Target::of(args.out.as_deref(), export.format);
     let channel = ChannelId::from(args.channel.as_str());
     let store = context.frugal_store().await?;
     let blobs = Blobs::open(&context.config.blobs, &context.config.s3)
         .context("cannot open the place of media files (CHATKEEP_BLOBS)")?;
+    if args.time_zone.is_none()
+        && let Some(channel) = store.channel(&channel).await?
+    {
+        export.zone = channel.zone(export.zone);
+    }
     let done = write(&store, &channel, export, Arc::new(StoredMedia(blobs)), &target).await;
     store.close().await;
     let Done { messages, files, bytes } = done?;
@@ -85,7 +90,8 @@ async fn write(
 }
 
 impl Args {
-    fn export(&self) -> Result<Export, Unfit> {
+    /// What is asked for; days begin in `zone` unless another one is.
+    fn export(&self, zone: Tz) -> Result<Export, Unfit> {
         let time = |flag: &str, text: &Option<String>| {
             let wrong = |text: &String| Unfit(format!("{flag}: {text:?} is not an RFC 3339 time"));
             text.as_ref().map(|text| Timestamp::parse(text).ok_or_else(|| wrong(text))).transpose()
@@ -93,10 +99,12 @@ impl Args {
         let format = Format::parse(&self.format).ok_or_else(|| {
             Unfit(format!("there is no format {:?}; allowed: jsonl, csv, html", self.format))
         })?;
-        let zone = self.time_zone.as_deref().unwrap_or("UTC");
-        let zone: Tz = zone
-            .parse()
-            .map_err(|_| Unfit(format!("--time-zone: {zone:?} is not the IANA name of a zone")))?;
+        let parsed = |name: &String| {
+            let hint = zone_hint(name);
+            let why = format!("--time-zone: {name:?} is not the IANA name of a zone{hint}");
+            name.parse().map_err(|_| Unfit(why))
+        };
+        let zone = self.time_zone.as_ref().map(parsed).transpose()?.unwrap_or(zone);
         Ok(Export {
             format,
             from: time("--from", &self.from)?,

@@ -6,11 +6,12 @@ use anyhow::bail;
 use chatkeep_core::bus::Bus;
 use chatkeep_core::config::BusKind;
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::Store;
+use chatkeep_core::store::{Channel, Store};
 
 use super::{Context, table};
+use crate::api::search::utc_offset;
 use crate::app::{self, Unfit};
-use crate::finder::{Asked, Elsewhere, Find, FindError, Finder, FoundMessage};
+use crate::finder::{Asked, Elsewhere, Find, FindError, Finder, FoundMessage, People};
 use crate::view::MessageView;
 
 /// Characters of a message that are shown.
@@ -45,7 +46,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
         None => Elsewhere::Folder(app::index_folder(&context.config)),
     };
     let finder = Finder::new(None, elsewhere);
-    let done = find(&store, &finder, args).await;
+    let done = find(context, &store, &finder, args).await;
     store.close().await;
     if let Some(bus) = &bus {
         Bus::close(bus).await;
@@ -53,16 +54,30 @@ pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
     done
 }
 
-async fn find(store: &Store, finder: &Finder, args: &Args) -> anyhow::Result<()> {
+async fn find(
+    context: &Context,
+    store: &Store,
+    finder: &Finder,
+    args: &Args,
+) -> anyhow::Result<()> {
+    let mut zone = context.config.time_zone;
     let channels = match &args.channel {
-        Some(channel) => vec![known(store, ChannelId::from(channel.as_str())).await?],
+        Some(channel) => {
+            let channel = known(store, ChannelId::from(channel.as_str())).await?;
+            zone = channel.zone(zone);
+            vec![channel.id]
+        }
         None => store.channel_ids().await?,
     };
-    let asked = Asked::parse(&args.query, 0).map_err(|error| Unfit(error.to_string()))?;
-    let people = asked.people(store, &channels).await?;
+    let utc_offset = utc_offset(zone, context.clock.now());
+    let asked = Asked::parse(&args.query, utc_offset).map_err(|error| Unfit(error.to_string()))?;
+    let People { people, unknown } = asked.people(store, &channels).await?;
+    for name in unknown {
+        eprintln!("chatkeep: nobody is called {name}");
+    }
     let limit = usize::from(args.limit);
     let query = args.query.clone();
-    let find = Find { query, channels, people, limit, ..Find::default() };
+    let find = Find { query, utc_offset, channels, people, limit, ..Find::default() };
     let found = finder.find(find).await.map_err(|error| match error {
         FindError::Query(why) => anyhow::Error::from(Unfit(why)),
         other => other.into(),
@@ -73,10 +88,10 @@ async fn find(store: &Store, finder: &Finder, args: &Args) -> anyhow::Result<()>
     Ok(())
 }
 
-async fn known(store: &Store, channel: ChannelId) -> anyhow::Result<ChannelId> {
-    if store.channel(&channel).await?.is_none() {
-        bail!("there is no channel {channel}");
-    }
+async fn known(store: &Store, id: ChannelId) -> anyhow::Result<Channel> {
+    let Some(channel) = store.channel(&id).await? else {
+        bail!("there is no channel {id}");
+    };
     Ok(channel)
 }
 

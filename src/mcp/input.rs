@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::api::extract::LIMIT;
 use crate::api::input::whole;
-use crate::api::{Api, ApiError};
+use crate::api::{Api, ApiError, messages};
 
 /// Rows when the model does not say.
 const ROWS: u32 = 20;
@@ -155,7 +155,8 @@ pub(super) fn day(field: &'static str, text: &str) -> Result<NaiveDate, ApiError
     text.parse().map_err(|_| ApiError::invalid(field, "it must be a day such as 2026-01-31"))
 }
 
-/// A time, or the start of a day: in the channel's zone where there is one channel, else in UTC.
+/// A time, or the start of a day: in the channel's zone where there is one channel, else in the
+/// service's.
 pub(super) async fn moment(
     api: &Api,
     channel: Option<&ChannelId>,
@@ -174,8 +175,7 @@ pub(super) async fn moment(
     if let Some(channel) = channel {
         return Ok(Some(api.day(channel, date).await?.0));
     }
-    let start = date.and_hms_opt(0, 0, 0).ok_or_else(wrong)?;
-    Ok(Some(Timestamp::from_millis(start.and_utc().timestamp_millis())))
+    Ok(Some(messages::midnight(api.time_zone, date).ok_or_else(wrong)?))
 }
 
 #[cfg(test)]

@@ -140,8 +140,10 @@ impl Fixture {
         }
         let settled = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint >
                        (SELECT COALESCE(MAX(tx), 0) FROM happenings)";
-        until("the log is readable to its end", DEADLINE, async || self.value(settled).await == "t")
-            .await;
+        until("the log is readable to its end", DEADLINE, async || {
+            self.value(settled).await == "t"
+        })
+        .await;
     }
 
     /// Runs a statement.
