@@ -89,7 +89,10 @@ impl App {
     /// [`Unfit`] when a setting is missing, else whatever could not be opened or reached.
     pub async fn open(config: Config, duties: Duties, clock: SharedClock) -> anyhow::Result<Self> {
         check(&config, &duties)?;
-        info!(time_zone = config.time_zone.name(), "days begin in this zone unless a channel's own is set");
+        info!(
+            time_zone = config.time_zone.name(),
+            "days begin in this zone unless a channel's own is set"
+        );
         make_data_folder(&config.data)?;
         let bus = duties.bus(&config, Arc::clone(&clock)).await?;
         let store = open_store(&config).await?;

@@ -269,7 +269,8 @@ impl Args {
 
     fn wanted(&self) -> Result<Wanted<'_>, Unfit> {
         let missing = || Unfit("a file and --channel are needed".to_owned());
-        let (file, channel) = self.file.as_deref().zip(self.channel.as_deref()).ok_or_else(missing)?;
+        let (file, channel) =
+            self.file.as_deref().zip(self.channel.as_deref()).ok_or_else(missing)?;
         let form = Form::parse(&self.format).ok_or_else(|| {
             Unfit(format!("there is no format {:?}; allowed: auto, jsonl, line", self.format))
         })?;

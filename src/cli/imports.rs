@@ -49,8 +49,7 @@ pub(super) async fn list(context: &Context, args: &ListArgs) -> anyhow::Result<(
         return imports.iter().try_for_each(table::json);
     }
     let rows: Vec<_> = imports.iter().map(row).collect();
-    let headings =
-        ["ID", "STARTED", "STATE", "MESSAGES", "FILES", "TIME ZONE", "CHANNEL", "FILE"];
+    let headings = ["ID", "STARTED", "STATE", "MESSAGES", "FILES", "TIME ZONE", "CHANNEL", "FILE"];
     table::print(&headings, &rows);
     Ok(())
 }
@@ -82,9 +81,9 @@ pub(super) async fn undo(context: &Context, args: &UndoArgs) -> anyhow::Result<(
         return table::json(&undone);
     }
     let Undone { messages, freed_bytes } = undone;
-    let again = import.undone_at.map_or_else(String::new, |at: Timestamp| {
-        format!(" (it was undone before, at {at})")
-    });
+    let again = import
+        .undone_at
+        .map_or_else(String::new, |at: Timestamp| format!(" (it was undone before, at {at})"));
     eprintln!(
         "import {}: {messages} messages removed, {freed_bytes} bytes freed{again}; the channel, its \
          members and subscriptions stay",

@@ -125,7 +125,8 @@ fn sheet_of_hits(sheet: Sheet, page: FoundPage, gaps: &[Gap]) -> (Hits, String) 
         0 => "Nothing found.".to_owned(),
         total => format!("{} of {total} found, best first.", sheet.rows.len()),
     };
-    let nobody = page.unknown_names.iter().map(|name| format!(" Nobody is called {}.", quoted(name)));
+    let nobody =
+        page.unknown_names.iter().map(|name| format!(" Nobody is called {}.", quoted(name)));
     let first = format!("{first}{}", nobody.collect::<String>());
     let mut head = line::head(&first, &sheet.people);
     if !sheet.channels.is_empty() {

@@ -117,7 +117,8 @@ pub(super) fn decoded<'a>(
         return Ok(Box::new(input));
     }
     let decoder = encoding.new_decoder_with_bom_removal();
-    let recoded = Recoded { input, decoder, out: String::with_capacity(BUFFER), at: 0, ended: false };
+    let recoded =
+        Recoded { input, decoder, out: String::with_capacity(BUFFER), at: 0, ended: false };
     Ok(Box::new(recoded))
 }
 
@@ -173,8 +174,7 @@ mod tests {
     const JAPANESE: &str = "[LINE] 週末の会のトーク履歴\r\n保存日時：2024/01/06 10:00\r\n\r\n\
         2024/01/05(金)\r\n09:31\t花子\tおはよう\r\n09:32\t花子\t[写真]\r\n";
     const THAI: &str = "[LINE] ประวัติการแชทกับ กลุ่ม\n\nศ. 05/01/2567\n09:31\tสมชาย\tสวัสดีครับ\n";
-    const CHINESE: &str =
-        "[LINE] 與午餐的聊天記錄\n\n2024/01/05（五）\n上午09:31\t小明\t早安\n上午09:32\t小明\t[貼圖]\n";
+    const CHINESE: &str = "[LINE] 與午餐的聊天記錄\n\n2024/01/05（五）\n上午09:31\t小明\t早安\n上午09:32\t小明\t[貼圖]\n";
 
     fn read(bytes: &[u8]) -> String {
         let encoding = of_sample(bytes, true).unwrap();

@@ -88,12 +88,7 @@ impl Ids {
     /// The id of a message that was sent in the minute `at`, and its time: the minute, and as many
     /// milliseconds as messages of that minute stand before it. A later export that goes on where
     /// an earlier one ended gives both the same.
-    pub(super) fn next(
-        &mut self,
-        at: Timestamp,
-        name: &str,
-        text: &str,
-    ) -> (MessageId, Timestamp) {
+    pub(super) fn next(&mut self, at: Timestamp, name: &str, text: &str) -> (MessageId, Timestamp) {
         let day = at.millis().div_euclid(24 * 3_600_000);
         if day != self.day {
             self.day = day;
@@ -161,9 +156,8 @@ mod tests {
     #[test]
     fn messages_of_a_minute_keep_their_order() {
         let mut ids = Ids::new(&"C1".into());
-        let mut next = |minute: i64| {
-            ids.next(Timestamp::from_millis(minute * MINUTE), "Ann", "x").1.millis()
-        };
+        let mut next =
+            |minute: i64| ids.next(Timestamp::from_millis(minute * MINUTE), "Ann", "x").1.millis();
         assert_eq!([next(1), next(1), next(2), next(1)], [60_000, 60_001, 120_000, 60_002]);
         for _ in 0..MINUTE {
             next(3);

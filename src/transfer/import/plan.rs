@@ -140,7 +140,8 @@ impl Import<'_> {
         if others.is_empty() {
             return Ok(());
         }
-        let zones: Vec<_> = std::iter::once(plan.zone).chain(others.values().map(|o| o.0)).collect();
+        let zones: Vec<_> =
+            std::iter::once(plan.zone).chain(others.values().map(|o| o.0)).collect();
         let known = self.known_in(plan, &zones).await?;
         let here = known[0];
         let there = known[1..].iter().zip(others.into_values()).max_by_key(|(known, _)| **known);
@@ -178,7 +179,12 @@ impl Import<'_> {
         let mut reader = plan.reader(people.names().chain(self.names.iter().map(String::as_str)));
         let mut places: Vec<_> = zones
             .iter()
-            .map(|zone| Place { zone: *zone, ids: Ids::new(self.channel), batch: Vec::new(), known: 0 })
+            .map(|zone| Place {
+                zone: *zone,
+                ids: Ids::new(self.channel),
+                batch: Vec::new(),
+                known: 0,
+            })
             .collect();
         let mut lines = lines(&plan.path, plan.encoding)?;
         let (mut found, mut number) = (Vec::new(), 0);

@@ -23,10 +23,7 @@ const WEEKDAYS: [(Weekday, &[&str]); 7] = [
     (Weekday::Mon, &["mon", "monday", "一", "月", "จ", "จันทร์", "월"]),
     (Weekday::Tue, &["tue", "tues", "tuesday", "二", "火", "อ", "อังคาร", "화"]),
     (Weekday::Wed, &["wed", "wednesday", "三", "水", "พ", "พุธ", "수"]),
-    (
-        Weekday::Thu,
-        &["thu", "thur", "thurs", "thursday", "四", "木", "พฤ", "พฤหัส", "พฤหัสบดี", "목"],
-    ),
+    (Weekday::Thu, &["thu", "thur", "thurs", "thursday", "四", "木", "พฤ", "พฤหัส", "พฤหัสบดี", "목"]),
     (Weekday::Fri, &["fri", "friday", "五", "金", "ศ", "ศุกร์", "금"]),
     (Weekday::Sat, &["sat", "saturday", "六", "土", "ส", "เสาร์", "토"]),
     (Weekday::Sun, &["sun", "sunday", "日", "天", "อา", "อาทิตย์", "일"]),
@@ -103,7 +100,9 @@ impl DateLine {
         });
         let day = match words.as_slice() {
             [] => Day::None,
-            [word] if word.chars().count() <= WORD => weekday(word).map_or(Day::Unknown, Day::Known),
+            [word] if word.chars().count() <= WORD => {
+                weekday(word).map_or(Day::Unknown, Day::Known)
+            }
             _ => return None,
         };
         fits.then(|| Self { numbers, day, buddhist, form: form(line) })

@@ -373,8 +373,13 @@ mod tests {
     fn a_line_that_looks_like_a_date_is_never_glued() {
         let text = "2024/01/05(金)\n09:00\tAnn\tone\n\n2024/01/06(Sa)\n09:00\tAnn\tlost\nmore\n\n\
             2024/01/07(日)\n09:00\tAnn\ttwo\n\n2024/01/08(金)\n";
-        let expected =
-            ["05 09:00 Ann|text|one", "unknown 4", "unknown 5", "unknown 6", "07 09:00 Ann|text|two"];
+        let expected = [
+            "05 09:00 Ann|text|one",
+            "unknown 4",
+            "unknown 5",
+            "unknown 6",
+            "07 09:00 Ann|text|two",
+        ];
         assert_eq!(read(text), [&expected[..], &["unknown 11"]].concat());
     }
 

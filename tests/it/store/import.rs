@@ -9,7 +9,7 @@ use chatkeep_core::store::{
     ImportedPerson, Kept, NewImport, NewMedia, Subscribed,
 };
 
-use super::{Fixture, at, on_both, said, sized, unsent};
+use super::{Fixture, at, erase_person, on_both, said, sized, unsent};
 
 on_both!(
     counts_what_is_new_and_nothing_twice,
@@ -131,8 +131,7 @@ async fn undoing_an_import_removes_what_it_added(fixture: Fixture) {
     let channel: ChannelId = "C1".into();
     let mut gone = message("gone", 12, 300);
     gone.unsent_at = Some(at(13));
-    let batch =
-        [message("a", 11, 200), gone.clone(), message("erased", 14, 70), message("back", 15, 80)];
+    let batch = [message("a", 11, 200), gone.clone(), erased, message("back", 15, 80)];
     let import = async |import, batch: &[ImportedMessage]| {
         fixture.store.import(import, &channel, batch, at(30)).await.unwrap()
     };
@@ -150,7 +149,7 @@ async fn undoing_an_import_removes_what_it_added(fixture: Fixture) {
 
     // One was erased and one taken back since: their tombstones are no part of the import.
     fixture.keep(&[unsent("C1", "back", 40)], 41).await;
-    fixture.erase("C1", "erased").await;
+    erase_person(&fixture.store, &channel, &"U8".into(), at(50), at(51)).await;
     let (ids, bytes) = undo(&fixture, first).await;
     assert_eq!((ids, bytes), (vec!["a".to_owned(), "gone".to_owned()], 200));
     assert_eq!(fixture.used("U1").await, fixture.counters("C1").await.0);

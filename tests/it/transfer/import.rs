@@ -92,13 +92,14 @@ async fn lines_that_are_not_understood_are_told(parts: Parts) {
     assert!(ended.stderr.contains("4 lines were not understood"), "{}", ended.stderr);
     let shown = home.run(&["import", &file, "--channel", GROUP]).await.ended(3);
     for what in ["2 known already", "line 4 (not JSON", "line 5 (not a message", "channel Cother"] {
-        assert!(shown.stdout.contains(what), "{what}: {}", shown.stdout);
+        assert!(shown.stderr.contains(what), "{what}: {}", shown.stderr);
     }
     let other = home.write("other.txt", "just\na text\n");
     let refused = home.import(&other, &[]).await.ended(1);
     assert!(refused.stderr.contains("neither an export"), "{}", refused.stderr);
-    let nobody = home.import(&file, &["--user", "U_nobody"]).await.ended(1);
-    assert!(nobody.stderr.contains("chatkeep user add"), "{}", nobody.stderr);
+    assert!(shown.stdout.is_empty(), "the summary is for people: {}", shown.stdout);
+    let made = home.import(&file, &["--user", "U_new"]).await.ended(3);
+    assert!(made.stderr.contains("U_new is known now"), "{}", made.stderr);
     home.import(&file, &["--format", "xml"]).await.ended(2);
     home.import(&file, &["--time-zone", "Moon/Sea"]).await.ended(2);
 }
@@ -129,9 +130,9 @@ async fn search_finds_what_was_imported_beside_a_running_service(parts: Parts) {
     std::fs::write(&file, lines(10).replace(GROUP, &group.chat_id)).unwrap();
     let file = file.display().to_string();
     let before = stack.messages(&group.chat_id).await.len();
-    let import = ["import", &file, "--channel", &group.chat_id];
+    let import = ["import", &file, "--channel", &group.chat_id, "--json"];
     let said = stack.ground.command(&stack.line, &import).await;
-    assert!(said.contains("10 messages stored"), "{said}");
+    assert!(said.contains("\"stored\":10,"), "{said}");
     assert_eq!(stack.messages(&group.chat_id).await.len(), before + 10);
     stack.drained().await;
     assert!(stack.process.terminate().await.success());
