@@ -90,7 +90,7 @@ async fn write(
 }
 
 impl Args {
-    /// What is asked for; days begin in `zone` unless another one is.
+    /// Returns the export that is asked for; days begin in `zone` unless another one is.
     fn export(&self, zone: Tz) -> Result<Export, Unfit> {
         let time = |flag: &str, text: &Option<String>| {
             let wrong = |text: &String| Unfit(format!("{flag}: {text:?} is not an RFC 3339 time"));

@@ -49,8 +49,7 @@ pub(super) struct Args {
     /// it: an IANA name or an offset such as +08:00 [default: the channel's, where it has one].
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     time_zone: Option<String>,
-    /// Which of day and month stands first in the dates of a LINE text, dmy or mdy, where that
-    /// cannot be seen.
+    /// Order of day and month in the dates of a LINE text, dmy or mdy, where it cannot be seen.
     #[arg(long, value_name = "ORDER")]
     date_order: Option<String>,
     /// The encoding of a LINE text, such as Shift_JIS, windows-874 or Big5 [default: recognised].
@@ -85,7 +84,7 @@ impl NotUnderstood {
     pub(super) const CODE: u8 = 3;
 }
 
-/// What an import is asked to do.
+/// Arguments of an import, parsed.
 struct Wanted<'a> {
     file: &'a Path,
     channel: ChannelId,
@@ -154,7 +153,7 @@ async fn import(
     read(&import, plan).await
 }
 
-/// What is missing is a fault of the command line.
+/// Turns what has to be told by an argument into a fault of the command line.
 fn asked_for_more(error: TransferError, context: &Context, channel: &ChannelId) -> anyhow::Error {
     match error {
         TransferError::ZoneNeeded => Unfit(format!(
@@ -336,7 +335,7 @@ impl Args {
     }
 }
 
-/// What the file holds, so that a wrong zone or a name that was cut is noticed.
+/// Shows the content of the file in short, so that a wrong zone or a name that was cut is noticed.
 fn tell_found(summary: &Summary) {
     if let Some(chat) = &summary.chat_name {
         eprintln!("chat: {chat}");

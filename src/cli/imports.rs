@@ -26,12 +26,12 @@ pub(super) struct ListArgs {
 pub(super) struct UndoArgs {
     /// The number of the import, as it said itself and `import list` shows it.
     id: ImportId,
-    /// What was removed as one JSON object.
+    /// Prints one JSON object that counts the removed messages.
     #[arg(long)]
     json: bool,
 }
 
-/// What undoing an import removed.
+/// Counts of what undoing an import removed.
 #[derive(Debug, Default, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Undone {

@@ -105,3 +105,26 @@ fn resolved(names: Vec<(String, String)>, known: Vec<(UserId, Option<String>)>) 
     }
     people
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_mean_people_and_nobody_is_told() {
+        let known = vec![
+            ("U1".into(), Some("Ann".to_owned())),
+            ("U2".into(), Some("ＡＮＮ".to_owned())),
+            ("import:aa".into(), Some("小美".to_owned())),
+            ("U3".into(), None),
+        ];
+        let names = ["ann", "小美", "U3", "Aiko"].map(|name| (name.to_owned(), fold(name)));
+        let found = resolved(names.to_vec(), known);
+        let expected = [
+            ("ann".to_owned(), vec!["U1".into(), "U2".into()]),
+            ("小美".to_owned(), vec!["import:aa".into()]),
+        ];
+        assert_eq!(found.people, BTreeMap::from(expected));
+        assert_eq!(found.unknown, ["Aiko"]);
+    }
+}

@@ -77,7 +77,7 @@ pub(crate) enum TransferError {
     Encoding {
         /// The file.
         path: std::path::PathBuf,
-        /// What it looks like.
+        /// The encoding that it looks like.
         name: &'static str,
     },
     /// A LINE text in a language that is not read.

@@ -1,4 +1,4 @@
-//! Which encoding a text is in, and reading it as UTF-8.
+//! Detects the encoding of a text, and reads it as UTF-8.
 //!
 //! Phones write UTF-8, computers UTF-8 or UTF-16. Texts that somebody saved again on an older
 //! computer are in its code page, which is recognised by what makes sense of the file.
@@ -71,7 +71,7 @@ fn unmarked_utf_16(sample: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// Whether it is UTF-8, apart from a few broken characters, and one that is cut at the end.
+/// Returns whether it is UTF-8, apart from a few broken characters, and one that is cut at the end.
 fn is_utf_8(sample: &[u8]) -> bool {
     let (mut whole, mut broken) = (0, 0);
     for chunk in sample.utf8_chunks() {
@@ -128,7 +128,7 @@ struct Recoded<R> {
     input: BufReader<R>,
     decoder: Decoder,
     out: String,
-    /// How much of `out` was read.
+    /// Bytes of `out` that were read.
     at: usize,
     ended: bool,
 }

@@ -84,7 +84,7 @@ pub(crate) struct Import<'a> {
     pub(crate) form: Form,
     /// The zone of times that have none.
     pub(crate) zone: Option<Zone>,
-    /// Which of day and month stands first in dates, where the file does not show it.
+    /// Order of day and month in dates, where the file does not show it.
     pub(crate) date_order: Option<DateOrder>,
     /// The encoding of a LINE text; recognised without.
     pub(crate) encoding: Option<&'static Encoding>,

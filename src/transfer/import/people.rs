@@ -76,7 +76,7 @@ pub(super) struct Ids {
     day: i64,
     /// How often the same was said in the same minute.
     seen: HashMap<String, u32>,
-    /// How many messages were of each minute.
+    /// Number of messages of each minute.
     minutes: HashMap<i64, i64>,
 }
 

@@ -1,4 +1,4 @@
-//! What is found out about a file before anything of it is imported, so that a file that cannot be
+//! Inspects a file before anything of it is imported, so that a file that cannot be
 //! imported as it was asked leaves no trace.
 
 use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ impl LinePlan {
         self.survey.reader(self.order, known)
     }
 
-    /// What the summary says before anything is read.
+    /// Begins the summary with what is known before anything is read.
     pub(super) fn summary(&self) -> Summary {
         Summary {
             chat_name: self.survey.chat_name().map(str::to_owned),
@@ -173,7 +173,7 @@ impl Import<'_> {
         Ok(zones)
     }
 
-    /// How many messages of the text are known already when its times are read in each zone.
+    /// Counts the messages of the text that are known already when its times are read in each zone.
     async fn known_in(&self, plan: &LinePlan, zones: &[Zone]) -> Result<Vec<u64>, TransferError> {
         let people = People::of(self.store, self.channel).await?;
         let mut reader = plan.reader(people.names().chain(self.names.iter().map(String::as_str)));
@@ -245,7 +245,7 @@ fn survey(path: &Path, encoding: &'static Encoding) -> Result<Survey, TransferEr
     Ok(survey)
 }
 
-/// Whether the first line that is not empty begins as an object does.
+/// Returns whether the first line that is not empty begins as an object does.
 fn looks_like_json(path: &Path) -> Result<bool, TransferError> {
     let Ok(encoding) = detect(open(path)?, false)? else { return Ok(false) };
     let mut lines = lines(path, encoding)?;

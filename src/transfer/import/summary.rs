@@ -29,7 +29,7 @@ pub(crate) struct Summary {
     /// When the first and the last message were sent.
     pub(crate) from: Option<Timestamp>,
     pub(crate) to: Option<Timestamp>,
-    /// Who sent them.
+    /// Senders of the messages in the file.
     #[serde(serialize_with = "listed")]
     pub(crate) people: HashMap<UserId, PersonFound>,
     /// Messages that are kept now and were not before.

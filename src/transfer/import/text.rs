@@ -17,7 +17,7 @@ pub(super) enum TextLine {
 /// Reads lines.
 pub(super) struct Lines<R> {
     input: R,
-    /// Whether it was in another encoding, so that the replacement character stands for bytes that
+    /// Set when it was in another encoding, so that the replacement character stands for bytes that
     /// were not of it.
     decoded: bool,
     buffer: Vec<u8>,

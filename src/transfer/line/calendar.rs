@@ -34,7 +34,7 @@ const WEEKDAYS: [(Weekday, &[&str]); 7] = [
 const ERAS: [(&str, bool); 6] =
     [("be", true), ("พศ", true), ("ad", false), ("ce", false), ("คศ", false), ("ที่", false)];
 
-/// Which of day and month stands first where the year stands last.
+/// Order of day and month where the year stands last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DateOrder {
     /// 1/31/2024.
@@ -126,26 +126,26 @@ impl DateLine {
         }
     }
 
-    /// Whether it names a day of the week in a language that is known.
+    /// Returns whether it names a day of the week in a language that is known.
     pub(super) const fn names_day(&self) -> bool {
         matches!(self.day, Day::Known(_))
     }
 
-    /// Whether it counts years in the Buddhist era, as only Thai does, which has the day first.
+    /// Returns whether it counts years in the Buddhist era, as only Thai does, which has the day first.
     fn is_buddhist(&self) -> bool {
         self.buddhist || self.numbers.iter().any(|n| *n >= BUDDHIST)
     }
 }
 
-/// What the dates of a file show about the order of day and month.
+/// Evidence that the dates of a file give about the order of day and month.
 #[derive(Debug, Default)]
 pub(super) struct Orders {
     /// Dates that can be read in each order.
     fit: [u64; 2],
-    /// How often time runs back when they are read so.
+    /// Number of times that time runs back when they are read so.
     back: [u64; 2],
     last: [Option<NaiveDate>; 2],
-    /// Whether any date depends on the order.
+    /// Set when a date depends on the order.
     differ: bool,
     buddhist: bool,
 }

@@ -43,7 +43,7 @@ pub(crate) enum Found {
         line: u64,
         /// What it says.
         text: String,
-        /// Why, where there is more to say than that.
+        /// The reason, where there is more to say than that.
         why: Option<String>,
     },
 }
@@ -181,7 +181,7 @@ impl Reader {
         Some(Record { time, name, text })
     }
 
-    /// Whether words after a time tell what somebody did. `Ann I think Bob left the group.` is
+    /// Returns whether words after a time tell what somebody did. `Ann I think Bob left the group.` is
     /// something that Ann said.
     fn happened(&self, said: &str) -> bool {
         words::who_did(said).is_some()
@@ -214,7 +214,7 @@ impl Reader {
         }
     }
 
-    /// Whether the message that is being read may have a line that looks like a date.
+    /// Returns whether the message that is being read may have a line that looks like a date.
     fn may_go_on(&self, of_form: bool, next: Option<NaiveTime>) -> bool {
         let text = self.draft.as_ref().map_or("", |draft| &draft.text);
         let quoted = text.starts_with('"') && text.matches('"').count() % 2 == 1;
@@ -282,7 +282,7 @@ impl Reader {
     }
 }
 
-/// Whether a line with a column for the sender is nobody's word all the same: an automatic answer,
+/// Returns whether a line with a column for the sender is nobody's word all the same: an automatic answer,
 /// or what its sender did, told with their name.
 fn happened(name: &str, text: &str) -> bool {
     let told = || words::who_did(text).is_some_and(|who| who.trim() == name);

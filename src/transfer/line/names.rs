@@ -15,7 +15,7 @@ const OFTEN: u32 = 3;
 pub(super) struct Counted {
     /// How often the lines begin with these words.
     beginnings: BTreeMap<String, u32>,
-    /// What stands before "joined the group" and the like.
+    /// Words that stand before "joined the group" and the like.
     announced: BTreeSet<String>,
 }
 

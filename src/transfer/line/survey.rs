@@ -4,7 +4,7 @@ use super::calendar::{DateLine, DateOrder, Orders};
 use super::names::Counted;
 use super::{Day, Reader, clock, title, words};
 
-/// What the first reading of a file shows.
+/// Result of the first reading of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
     lines: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Survey {
     chat: Option<String>,
 }
 
-/// What a file is, as far as its first reading shows.
+/// Kind of a file, as far as its first reading shows.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
     /// A text of the LINE app.
@@ -84,7 +84,7 @@ impl Survey {
         }
     }
 
-    /// What the file is.
+    /// Returns the kind of the file.
     pub(crate) fn fit(&self) -> Fit {
         match &self.odd {
             _ if self.tabbed + self.spaced == 0 => Fit::No,
@@ -94,7 +94,7 @@ impl Survey {
         }
     }
 
-    /// How much of the file makes sense, for choosing between encodings.
+    /// Counts what makes sense in the file, for choosing between encodings.
     pub(crate) fn sense(&self) -> u64 {
         self.named + self.orders.days() + self.bracketed + self.bare
     }
@@ -104,7 +104,7 @@ impl Survey {
         self.chat.as_deref()
     }
 
-    /// Which of day and month stands first; `None` when the file does not show it.
+    /// Returns the order of day and month; `None` when the file does not show it.
     pub(crate) fn order(&self) -> Option<DateOrder> {
         self.orders.order()
     }

@@ -1,7 +1,7 @@
 //! The lines that stand before the first day: the title, with the chat's name, and when the text
 //! was saved.
 
-/// What stands around the chat's name in the title, longer ones first.
+/// Words around the chat's name in the title, longer ones first.
 const AROUND: &[(&str, &str)] = &[
     ("Chat history with ", ""),
     ("Chat history in ", ""),
@@ -19,7 +19,7 @@ const AROUND: &[(&str, &str)] = &[
     ("", "의 대화"),
 ];
 
-/// How lines begin that say when the text was saved, lower case.
+/// Beginnings of lines that say when the text was saved, lower case.
 const SAVED: &[&str] = &[
     "saved on",
     "export date",
@@ -39,9 +39,9 @@ const SAVED: &[&str] = &[
     "저장한 일시",
 ];
 
-/// How titles begin that have no mark, lower case.
+/// Beginnings of titles that have no mark, lower case.
 const UNMARKED: &[&str] = &["chat history ", "ประวัติการแชท", "ประวัติการสนทนา"];
-/// How most titles begin.
+/// Beginning of most titles.
 const MARK: &str = "[LINE]";
 
 /// The chat's name in a title; `None` when the line is no title.
@@ -57,7 +57,7 @@ pub(super) fn chat_name(line: &str) -> Option<&str> {
     AROUND.iter().find_map(inside).or(Some(title)).filter(|name| !name.is_empty())
 }
 
-/// Whether a line before the first day is one of those that every export begins with.
+/// Returns whether a line before the first day is one of those that every export begins with.
 pub(super) fn is_heading(line: &str) -> bool {
     let lower = line.trim().to_lowercase();
     lower.is_empty()

@@ -251,8 +251,8 @@ const VARIANTS: [Variant; 34] = [
     ),
     (
         "computer, English, a plan for the day inside of a message",
-        "2017.09.03 Sunday\n09:33 Ann plan:\n08:00 breakfast\n09:34 Ann ok\n09:35 Ann and Bob left \
-         the group.\n09:36 Ann I hope that nobody left the group.\n",
+        "2017.09.03 Sunday\n09:33 Ann plan:\n08:00 breakfast\n09:34 Ann ok\n09:35 Bob left the \
+         group.\n09:36 Ann I hope that nobody left the group.\n",
         &[
             "09-03 09:33 Ann|text|plan:\n08:00 breakfast",
             "09-03 09:34 Ann|text|ok",

@@ -85,7 +85,7 @@ const TAKEN_BACK: &[&str] = &[
     "메시지 전송을 취소했습니다.",
 ];
 
-/// How a line ends that tells what somebody did instead of what they said, after their name.
+/// Ends of lines that tell what somebody did instead of what they said, after their name.
 const DID: &[&str] = &[
     "joined the group.",
     "joined the chat.",
@@ -159,10 +159,6 @@ const DID: &[&str] = &[
     "เพิ่มประกาศ",
     "เพิ่ม<u>ประกาศ</u>",
     "เปลี่ยนรูปโปรไฟล์ของกลุ่ม",
-];
-
-/// More of them, that end in one word of several forms.
-const DID_TOO: &[&str] = &[
     "ยกเลิกข้อความ",
     "ยกเลิกข้อความแล้ว",
     "ยกเลิกการส่งข้อความ",
@@ -181,7 +177,7 @@ const DID_TOO: &[&str] = &[
     "메시지를 취소했습니다.",
 ];
 
-/// What stands before and after a name or two that such a line tells of.
+/// Words before and after a name or two that such a line tells of.
 const DID_TO: &[(&str, &str)] = &[
     ("invited ", " to the group."),
     ("invited ", " to the chat."),
@@ -238,7 +234,7 @@ pub(super) fn meaning(words: &str, bare: bool) -> Meaning {
     })
 }
 
-/// Whether words stand for something else, with brackets and without.
+/// Returns whether words stand for something else, with brackets and without.
 pub(super) fn placeholder(words: &str) -> (bool, bool) {
     let trimmed = words.trim();
     (bracketed(trimmed).is_some(), stand(&trimmed.to_lowercase()).is_some())
@@ -269,7 +265,7 @@ fn content(stand: Stand, name: &str) -> Content {
     }
 }
 
-/// Whether a sender is no person.
+/// Returns whether a sender is no person.
 pub(super) fn is_automatic(name: &str) -> bool {
     AUTOMATIC.contains(&name.trim().to_lowercase().as_str())
 }
@@ -278,7 +274,7 @@ pub(super) fn is_automatic(name: &str) -> bool {
 pub(super) fn who_did(line: &str) -> Option<&str> {
     let line = line.trim();
     let lower = line.to_lowercase();
-    let did = DID.iter().chain(DID_TOO).find(|did| lower.ends_with(*did));
+    let did = DID.iter().find(|did| lower.ends_with(*did));
     if let Some(did) = did {
         // Lower case may have another length, but what it ends with is of the same one.
         return Some(line.get(..line.len().checked_sub(did.len())?).unwrap_or(""));
@@ -289,7 +285,7 @@ pub(super) fn who_did(line: &str) -> Option<&str> {
     })
 }
 
-/// Whether words after a name are nothing but what its owner did.
+/// Returns whether words after a name are nothing but what its owner did.
 pub(super) fn is_deed(words: &str) -> bool {
     who_did(words).is_some_and(|before| before.trim().is_empty())
 }

@@ -117,6 +117,9 @@ async fn searches_go_through_one_channel_or_all() {
         assert_eq!(given["people"][hit["from"].as_str().unwrap()]["userId"], ANN);
     }
     assert!(all.text().contains("c1 = ") && all.text().contains("2 of 2 found"), "{}", all.text());
+    let nobody = search(json!({"query": "lunch from:Aiko"})).await;
+    assert_eq!(nobody.given()["unknownNames"], json!(["Aiko"]));
+    assert!(nobody.text().contains("Nobody is called \"Aiko\"."), "{}", nobody.text());
     for (arguments, expected) in [
         (json!({"query": "lunch", "channelId": CHANNEL}), &["m1"][..]),
         (json!({"query": "lunch", "from": "2026-01-04"}), &["n1"]),

@@ -5,8 +5,9 @@ use serde_json::json;
 
 use super::home::{Home, START};
 use super::{GROUP, OWNER, on_both};
+use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
-use crate::stack::{Parts, Stack};
+use crate::stack::{DEADLINE, Parts, Stack};
 use crate::store::at;
 
 on_both!(
@@ -135,6 +136,18 @@ async fn search_finds_what_was_imported_beside_a_running_service(parts: Parts) {
     assert!(said.contains("\"stored\":10,"), "{said}");
     assert_eq!(stack.messages(&group.chat_id).await.len(), before + 10);
     stack.drained().await;
+    // Senders need no account to be found by name.
+    let path = format!("/channels/{}/backup/search?q=", group.chat_id);
+    until("what they said can be found", DEADLINE, async || {
+        stack.get(&format!("{path}from:%22name%20of%20U7%22")).await["total"] == 5
+    })
+    .await;
+    let nobody = stack.get(&format!("{path}from:Aiko")).await;
+    assert_eq!((&nobody["total"], &nobody["unknownNames"]), (&json!(0), &json!(["Aiko"])));
+    if parts == Parts::Embedded {
+        let found = ["search", "from:\"name of U7\"", "--channel", &group.chat_id, "--json"];
+        assert_eq!(stack.ground.command(&stack.line, &found).await.lines().count(), 5);
+    }
     assert!(stack.process.terminate().await.success());
     let index = MessageIndex::open(&stack.ground.folder.path().join("index")).unwrap();
     assert_eq!(index.doc_count(), u64::try_from(before + 10).unwrap());

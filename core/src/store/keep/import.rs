@@ -94,7 +94,7 @@ impl Imported {
     }
 }
 
-/// What became of a batch, or why nothing did.
+/// Outcome of a batch, or the reason for which it was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportOutcome {
     /// It is dealt with.
@@ -170,7 +170,7 @@ impl Store {
         })
     }
 
-    /// How many of these messages are known, or were erased. Each id counts once.
+    /// Counts those of the messages that are known or were erased. Each id counts once.
     ///
     /// # Errors
     /// When the database fails.
