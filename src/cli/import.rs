@@ -52,7 +52,7 @@ pub(super) struct Args {
     /// Order of day and month in the dates of a LINE text, dmy or mdy, where it cannot be seen.
     #[arg(long, value_name = "ORDER")]
     date_order: Option<String>,
-    /// The encoding of a LINE text, such as Shift_JIS, windows-874 or Big5 [default: recognised].
+    /// The encoding of a LINE text, such as shift-jis, windows-874 or Big5 [default: recognised].
     #[arg(long, value_name = "NAME")]
     encoding: Option<String>,
     /// Name of several words of somebody in a LINE text from a computer; may be repeated.

@@ -6,7 +6,7 @@ use super::{DateOrder, Found, Survey};
 /// A text: its form, what it says, and what it is read as.
 type Variant = (&'static str, &'static str, &'static [&'static str]);
 
-const VARIANTS: [Variant; 34] = [
+const VARIANTS: &[Variant] = &[
     (
         "phone, English, 24 hours",
         "[LINE] Chat history with Lunch\nSaved on: 2024/01/06 10:00\n\n2024/01/05(Fri)\n\

@@ -131,7 +131,9 @@ async fn undoing_an_import_removes_what_it_added(fixture: Fixture) {
     let channel: ChannelId = "C1".into();
     let mut gone = message("gone", 12, 300);
     gone.unsent_at = Some(at(13));
-    let batch = [message("a", 11, 200), gone.clone(), erased, message("back", 15, 80)];
+    let mut erased = message("erased", 14, 70);
+    erased.sender = Some("U8".into());
+    let batch = [message("a", 11, 200), gone, erased, message("back", 15, 80)];
     let import = async |import, batch: &[ImportedMessage]| {
         fixture.store.import(import, &channel, batch, at(30)).await.unwrap()
     };
@@ -196,7 +198,7 @@ async fn files_of_an_import_go_with_it(fixture: Fixture) {
     fixture.store.import(words, &channel, &[image], at(30)).await.unwrap();
     let blob = BlobId::parse(&"a".repeat(64)).unwrap();
     let media = NewMedia {
-        claim: fixture.store.claim_blob(&blob, at(31)).await.unwrap(),
+        claim: fixture.store.claim_blob(blob, at(31)).await.unwrap(),
         bytes: 1_000,
         content_type: "image/png".to_owned(),
         preview: None,
