@@ -202,6 +202,8 @@ fn split(line: &str) -> Option<([i32; 3], Vec<String>)> {
             }
         } else if is_letter(c) {
             word.extend(c.to_lowercase());
+        } else if c == '-' && !word.is_empty() && chars.peek().is_some_and(|c| is_letter(*c)) {
+            // One word of two parts.
         } else if matches!(c, '/' | '-' | ',' | '(' | ')' | '（' | '）') || c.is_whitespace() {
             words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)));
         } else if c != '.' {

@@ -127,7 +127,8 @@ impl Reader {
         let record = clock::time(line).and_then(|(time, rest)| self.record(time, rest));
         let date = if record.is_none() { DateLine::read(line) } else { None };
         if let Some(held) = self.held.take() {
-            let another = date.as_ref().is_some_and(|date| self.is_of_form(date));
+            let another =
+                !self.is_quoted() && date.as_ref().is_some_and(|date| self.is_of_form(date));
             if record.is_some() || another {
                 self.settle(held, record.as_ref().map(|record| record.time), found);
             } else {
@@ -214,13 +215,18 @@ impl Reader {
         }
     }
 
+    /// Returns whether the quotation marks around the message that is being read are still open.
+    fn is_quoted(&self) -> bool {
+        let text = self.draft.as_ref().map_or("", |draft| &draft.text);
+        text.starts_with('"') && text.matches('"').count() % 2 == 1
+    }
+
     /// Returns whether the message that is being read may have a line that looks like a date.
     fn may_go_on(&self, of_form: bool, next: Option<NaiveTime>) -> bool {
         let text = self.draft.as_ref().map_or("", |draft| &draft.text);
-        let quoted = text.starts_with('"') && text.matches('"').count() % 2 == 1;
         let several = text.contains('\n');
         let back = next.is_some() && next < self.last;
-        quoted || (!of_form && (several || self.spaced) && !back)
+        self.is_quoted() || (!of_form && (several || self.spaced) && !back)
     }
 
     fn begin(
