@@ -224,7 +224,7 @@ impl Reader {
     /// Returns whether the message that is being read may have a line that looks like a date.
     fn may_go_on(&self, of_form: bool, next: Option<NaiveTime>) -> bool {
         let text = self.draft.as_ref().map_or("", |draft| &draft.text);
-        let several = text.contains('\n');
+        let several = text.trim_end().contains('\n');
         let back = next.is_some() && next < self.last;
         self.is_quoted() || (!of_form && (several || self.spaced) && !back)
     }

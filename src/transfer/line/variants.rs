@@ -273,6 +273,11 @@ const VARIANTS: &[Variant] = &[
         &["01-05 09:31 Ann|text|hi", "unknown 3", "unknown 4", "01-07 09:31 Ann|text|ho"],
     ),
     (
+        "any, a date of another form outside of quotation marks",
+        "2024/01/05(Fri)\n09:31\tAnn\thi\n\n2024/01/06(sam.)\n09:31\tAnn\tlost\n",
+        &["01-05 09:31 Ann|text|hi", "unknown 4", "unknown 5"],
+    ),
+    (
         "any, a date that somebody typed",
         "2024.01.05 Friday\n09:31 Ann when?\n12/01/2024\n09:32 Bob ok\n",
         &["01-05 09:31 Ann|text|when?\n12/01/2024", "01-05 09:32 Bob|text|ok"],
