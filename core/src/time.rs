@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use chrono_tz::{TZ_VARIANTS, Tz};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -53,6 +54,25 @@ impl Timestamp {
     pub fn parse_http(text: &str) -> Option<Self> {
         DateTime::parse_from_rfc2822(text.trim()).ok().map(|t| Self(t.timestamp_millis()))
     }
+}
+
+/// Returns ` (did you mean …?)` with the time zone that was probably meant by a name that is none,
+/// or nothing.
+pub fn zone_hint(name: &str) -> String {
+    let asked = name.trim().to_lowercase().replace(' ', "_");
+    let fits = |zone: &&Tz| {
+        let known = zone.name().to_lowercase();
+        known == asked || known.rsplit('/').next() == Some(asked.as_str())
+    };
+    let distance = |zone: &Tz| strsim::damerau_levenshtein(&zone.name().to_lowercase(), &asked);
+    let near = TZ_VARIANTS.iter().find(fits).or_else(|| {
+        let zones = TZ_VARIANTS.iter().map(|zone| (distance(zone), zone));
+        zones
+            .filter(|(far, _)| *far <= 1 + asked.len() / 4)
+            .min_by_key(|(far, _)| *far)
+            .map(|(_, zone)| zone)
+    });
+    near.map(|zone| format!(" (did you mean {}?)", zone.name())).unwrap_or_default()
 }
 
 impl fmt::Display for Timestamp {

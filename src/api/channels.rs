@@ -6,7 +6,7 @@ use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
 use chatkeep_core::store::{Channel, ChannelStatus};
-use chatkeep_core::time::Timestamp;
+use chatkeep_core::time::{Timestamp, zone_hint};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
@@ -14,7 +14,7 @@ use super::Api;
 use super::assistant::config::AssistantView;
 use super::auth::{Admin, Caller, ChannelAccess, Member, ReadMembers, WriteBackup};
 use super::cursor::{Page, Window};
-use super::editable::{Editable, Shown};
+use super::editable::{Editable, Nullable, Shown};
 use super::error::ApiError;
 use super::extract::{Body, Query, WholePaging};
 use super::field_path::FieldPath;
@@ -86,8 +86,10 @@ struct Backup {
     enabled: bool,
     /// Every subscriber's quota is exceeded: nothing new is kept.
     paused: bool,
-    /// IANA name of the zone in which the channel's days begin.
-    time_zone: String,
+    /// IANA name of the zone in which the channel's days begin; null for the service's.
+    time_zone: Option<String>,
+    /// The zone in which they do begin: the channel's, else the service's.
+    effective_time_zone: String,
     /// Days after which messages and their files are removed; null keeps them.
     retention_days: Option<i64>,
 }
@@ -96,9 +98,11 @@ struct Backup {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct BackupBody {
-    /// IANA name of the zone in which the channel's days begin, such as `Asia/Taipei`.
-    #[schema(max_length = 64, nullable = false)]
-    time_zone: Option<String>,
+    /// IANA name of the zone in which the channel's days begin, such as `Asia/Taipei`; null for the
+    /// service's.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, max_length = 64)]
+    time_zone: Nullable<String>,
     /// Days after which messages and their files are removed; null keeps them. For the owner.
     #[serde(default, deserialize_with = "days")]
     #[schema(value_type = Option<u32>, minimum = 1, maximum = 36500)]
@@ -107,7 +111,7 @@ pub(super) struct BackupBody {
 
 /// What the channel's `config.backup` has beside them.
 impl Shown for BackupBody {
-    const READ_ONLY: &'static [&'static str] = &["enabled", "paused"];
+    const READ_ONLY: &'static [&'static str] = &["enabled", "paused", "effectiveTimeZone"];
 }
 
 /// What is there and null is not what is absent.
@@ -158,8 +162,11 @@ pub(super) async fn set_backup(
     access: ChannelAccess<Admin, WriteBackup>,
     Body(Editable(body)): Body<Editable<BackupBody>>,
 ) -> Result<Json<Detail>, ApiError> {
-    if body.time_zone.as_deref().is_some_and(|zone| zone.parse::<chrono_tz::Tz>().is_err()) {
-        let why = "must be an IANA time zone, such as Asia/Taipei";
+    if let Nullable::To(Some(zone)) = &body.time_zone
+        && zone.parse::<chrono_tz::Tz>().is_err()
+    {
+        let hint = zone_hint(zone);
+        let why = format_args!("must be an IANA time zone, such as Asia/Taipei{hint}");
         return Err(ApiError::invalid_value(FieldPath::body("/timeZone"), why));
     }
     if let Retention::Days(days) = body.retention_days {
@@ -176,8 +183,8 @@ pub(super) async fn set_backup(
             api.store.set_retention(&access.channel, days).await?;
         }
     }
-    if let Some(zone) = &body.time_zone {
-        api.store.set_time_zone(&access.channel, zone).await?;
+    if let Nullable::To(zone) = &body.time_zone {
+        api.store.set_time_zone(&access.channel, zone.as_deref()).await?;
     }
     Ok(Json(detail_of(&api, &access.channel, access.role).await?))
 }
@@ -187,6 +194,7 @@ async fn detail_of(api: &Api, id: &ChannelId, role: Role) -> Result<Detail, ApiE
     let plan = api.store.owner_plan(id).await?;
     let assistant = AssistantView::new(api.store.assistant_config(id).await?, plan);
     let (enabled, paused) = api.store.backup_state(id).await?;
+    let effective_time_zone = channel.zone(api.time_zone).name().to_owned();
     let meta = Meta {
         channel_id: channel.id,
         kind: channel.kind,
@@ -201,6 +209,7 @@ async fn detail_of(api: &Api, id: &ChannelId, role: Role) -> Result<Detail, ApiE
         enabled,
         paused,
         time_zone: channel.time_zone,
+        effective_time_zone,
         retention_days: channel.retention_days,
     };
     Ok(Detail { meta, config: Config { assistant, backup }, role })

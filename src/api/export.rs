@@ -1,4 +1,4 @@
-//! A channel's messages as one document, streamed as they are read (contract section 5, "Export").
+//! A channel's messages as one document, streamed as they are read.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -18,7 +18,7 @@ use super::field_path::FieldPath;
 use super::messages::point_in_time;
 use super::route::{Answer, Describe, Output};
 use crate::transfer::{Export, Format, MediaLinks, export};
-use crate::when::{When, zone};
+use crate::when::When;
 
 /// The page is read from a disk later on, too; here it gets what it says itself.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
@@ -54,7 +54,7 @@ pub(super) async fn messages(
     Query(query): Query<ExportQuery>,
 ) -> Result<Document, ApiError> {
     let channel = api.store.channel(&access.channel).await?.ok_or(ApiError::PermissionDenied)?;
-    let (format, zone) = (Format::from(query.format), zone(&channel.time_zone));
+    let (format, zone) = (Format::from(query.format), channel.zone(api.time_zone));
     let wanted = Export {
         format,
         from: point_in_time(FieldPath::FROM, query.from, zone)?.max(access.not_before()),

@@ -23,7 +23,7 @@ use super::field_path::FieldPath;
 use super::route::{Describe, Output};
 use super::{Api, cursor};
 use crate::view::{GapView, MessageView};
-use crate::when::{When, first, zone};
+use crate::when::{When, first};
 
 /// `GET …/backup/messages`.
 #[derive(Serialize, ToSchema)]
@@ -56,7 +56,7 @@ pub(crate) struct ListQuery {
     #[serde(default)]
     #[param(inline)]
     pub(crate) order: OrderParam,
-    /// Only messages of that day in the channel's time zone.
+    /// Only messages of that day in the channel's time zone, else in the service's.
     #[serde(default, deserialize_with = "day")]
     #[param(value_type = Option<String>, format = Date)]
     pub(crate) date: Option<NaiveDate>,
@@ -174,11 +174,11 @@ impl Api {
     /// The zone in which the channel's days begin.
     pub(crate) async fn zone(&self, channel: &ChannelId) -> Result<Tz, ApiError> {
         let channel = self.store.channel(channel).await?.ok_or(ApiError::PermissionDenied)?;
-        Ok(zone(&channel.time_zone))
+        Ok(channel.zone(self.time_zone))
     }
 
     /// The point in time that a parameter names: in the channel's zone where there is one channel,
-    /// else in UTC.
+    /// else in the service's.
     pub(crate) async fn moment(
         &self,
         channel: Option<&ChannelId>,
@@ -190,7 +190,7 @@ impl Api {
         };
         let zone = match channel {
             Some(channel) if when.is_local() => self.zone(channel).await?,
-            _ => Tz::UTC,
+            _ => self.time_zone,
         };
         point_in_time(field, Some(when), zone)
     }

@@ -92,6 +92,8 @@ pub struct Api {
     pub(crate) thoughts: Arc<Semaphore>,
     /// How much callers may ask.
     pub gate: Gate,
+    /// The zone in which the days of channels begin that have set none.
+    pub time_zone: chrono_tz::Tz,
     /// Proxies in front, for telling a caller's address.
     pub proxies: usize,
     /// Whether webhooks may go to private addresses.

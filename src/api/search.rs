@@ -1,5 +1,4 @@
-//! Searching kept messages, in one channel or in all that the caller may read (contract
-//! section 5).
+//! Searching kept messages, in one channel or in all that the caller may read.
 
 use axum::extract::State;
 use chatkeep_core::id::{ChannelId, UserId};
@@ -16,7 +15,7 @@ use super::extract::{Limit, Query};
 use super::field_path::FieldPath;
 use super::messages::point_in_time;
 use super::{Api, cursor};
-use crate::finder::{Asked, Find, FindError, FoundMessage, Highlight, Sort};
+use crate::finder::{Asked, Find, FindError, FoundMessage, Highlight, People, Sort};
 use crate::view::MessageView;
 use crate::when::{When, utc_offset};
 
@@ -33,6 +32,8 @@ pub(crate) struct FoundPage {
     pub(crate) hits: Vec<FoundMessage>,
     /// Messages on all pages together.
     pub(crate) total: usize,
+    /// Names in `from:` that nobody has.
+    pub(crate) unknown_names: Vec<String>,
     /// The cursor of the next page.
     pub(crate) next: Option<String>,
 }
@@ -44,6 +45,8 @@ pub(super) struct FoundView {
     hits: Vec<HitView>,
     /// Messages on all pages together, related ones included.
     total: usize,
+    /// Names in `from:` that nobody has whom the caller may read; empty when all are known.
+    unknown_names: Vec<String>,
     next_cursor: Option<String>,
 }
 
@@ -187,7 +190,7 @@ pub(crate) async fn find(
     }
     let channels = api.store.channels_of(&caller.user, caller.channels(), None, CHANNELS).await?;
     let channels = channels.into_iter().map(|channel| channel.id).collect();
-    api.search(&caller, channels, Tz::UTC, query, snippet).await
+    api.search(&caller, channels, api.time_zone, query, snippet).await
 }
 
 impl EverywhereQuery {
@@ -230,7 +233,7 @@ impl Api {
         let binding = query.binding(&channels);
         let utc_offset = utc_offset(zone, self.clock.now());
         let asked = Asked::parse(&query.q, utc_offset)?;
-        let people = asked.people(&self.store, &channels).await?;
+        let People { people, unknown } = asked.people(&self.store, &channels).await?;
         let cursor: Option<String> =
             query.cursor.as_deref().map(|text| cursor::decode(&binding, text)).transpose()?;
         let find = Find {
@@ -252,15 +255,16 @@ impl Api {
         let found = self.finder.find(find).await?;
         let hits = asked.look_up(&self.store, found.hits, snippet).await?;
         let next = found.next.and_then(|next| cursor::encode(&binding, &next));
-        Ok(FoundPage { hits, total: found.total, next })
+        Ok(FoundPage { hits, total: found.total, unknown_names: unknown, next })
     }
 }
 
 impl From<FoundPage> for Page<FoundView> {
     fn from(page: FoundPage) -> Self {
-        let FoundPage { hits, total, next } = page;
+        let FoundPage { hits, total, unknown_names, next } = page;
         let hits = hits.into_iter().map(HitView::from).collect();
-        Self { body: FoundView { hits, total, next_cursor: next.clone() }, next }
+        let body = FoundView { hits, total, unknown_names, next_cursor: next.clone() };
+        Self { body, next }
     }
 }
 

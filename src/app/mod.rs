@@ -89,6 +89,10 @@ impl App {
     /// [`Unfit`] when a setting is missing, else whatever could not be opened or reached.
     pub async fn open(config: Config, duties: Duties, clock: SharedClock) -> anyhow::Result<Self> {
         check(&config, &duties)?;
+        info!(
+            time_zone = config.time_zone.name(),
+            "days begin in this zone unless a channel's own is set"
+        );
         make_data_folder(&config.data)?;
         let bus = duties.bus(&config, Arc::clone(&clock)).await?;
         let store = open_store(&config).await?;
@@ -244,6 +248,7 @@ impl App {
                 assistants: self.assistants.clone(),
                 thoughts: Arc::new(Semaphore::new(1)),
                 gate: Gate::new(self.config.rate_limit, &self.bus, &self.clock, tasks, stop),
+                time_zone: self.config.time_zone,
                 proxies: self.config.api.proxies,
                 webhooks_private: self.config.webhooks.allow_private,
                 login,

@@ -7,6 +7,7 @@ use anyhow::{Context as _, bail};
 use chatkeep_core::blobs::Blobs;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::store::Store;
+use chatkeep_core::time::zone_hint;
 use chrono_tz::Tz;
 use indicatif::HumanBytes;
 
@@ -15,7 +16,7 @@ use super::{Context, on_signal};
 use crate::app::Unfit;
 use crate::transfer::pack::{Done, Target, pack};
 use crate::transfer::{Export, Format, MediaLinks, MediaSource, StoredMedia};
-use crate::when::{When, zone};
+use crate::when::When;
 
 const BAR: &str = "{bar:30} {percent}% {msg}";
 const SPINNER: &str = "{spinner} {msg}";
@@ -39,13 +40,13 @@ pub(super) struct Args {
     /// when it is left out.
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
-    /// Where days begin, by IANA name [default: the channel's].
+    /// Where days begin, by IANA name [default: the channel's, else the service's].
     #[arg(long, value_name = "ZONE")]
     time_zone: Option<String>,
 }
 
 pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
-    let wanted = args.wanted()?;
+    let wanted = args.wanted(context.config.time_zone)?;
     let target = Target::of(args.out.as_deref(), wanted.format);
     let channel = ChannelId::from(args.channel.as_str());
     let store = context.frugal_store().await?;
@@ -68,7 +69,8 @@ async fn write(
     let Some(known) = store.channel(channel).await? else {
         bail!("there is no channel {channel}");
     };
-    let export = wanted.of(zone(&known.time_zone))?;
+    let zone = known.zone(wanted.service);
+    let export = wanted.of(zone)?;
     let whole = export.from.is_none() && export.to.is_none();
     let total = whole.then(|| u64::try_from(known.message_count).unwrap_or_default());
     let mut progress = Progress::new(total, if whole { BAR } else { SPINNER });
@@ -92,22 +94,27 @@ struct Wanted {
     from: Option<When>,
     to: Option<When>,
     zone: Option<Tz>,
+    /// The service's zone.
+    service: Tz,
 }
 
 impl Args {
-    fn wanted(&self) -> Result<Wanted, Unfit> {
+    /// Returns what is asked for; days begin in `service` unless another zone is known.
+    fn wanted(&self, service: Tz) -> Result<Wanted, Unfit> {
         let time = |flag: &str, text: &Option<String>| {
             let wrong = |text: &String| Unfit(format!("{flag}: {text:?}: {}", When::refusal()));
             text.as_ref().map(|text| When::parse(text).ok_or_else(|| wrong(text))).transpose()
         };
         let zone = |name: &String| {
-            let wrong = || Unfit(format!("--time-zone: {name:?} is not the IANA name of a zone"));
-            name.parse().map_err(|_| wrong())
+            let hint = zone_hint(name);
+            let why = format!("--time-zone: {name:?} is not the IANA name of a zone{hint}");
+            name.parse().map_err(|_| Unfit(why))
         };
         let format = Format::parse(&self.format).ok_or_else(|| {
             Unfit(format!("there is no format {:?}; allowed: jsonl, csv, html", self.format))
         })?;
         Ok(Wanted {
+            service,
             format,
             from: time("--from", &self.from)?,
             to: time("--to", &self.to)?,

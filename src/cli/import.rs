@@ -1,30 +1,41 @@
-//! `chatkeep import`.
+//! `chatkeep import`: brings messages in.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use chatkeep_core::blobs::Blobs;
 use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::store::Store;
+use chatkeep_core::time::zone_hint;
+use encoding_rs::Encoding;
 use indicatif::HumanBytes;
 
 use super::progress::Progress as Bar;
-use super::{Context, on_signal, table};
+use super::{Context, imports, on_signal, table};
 use crate::app::Unfit;
-use crate::transfer::import::{Form, Import, Progress, Summary, Zone};
+use crate::transfer::TransferError;
+use crate::transfer::import::{Form, Import, Plan, Progress, Summary, Zone};
+use crate::transfer::line::DateOrder;
 
 const BAR: &str = "{bar:30} {percent}% {msg}";
+/// People who are listed at the end.
+const PEOPLE: usize = 30;
 
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(super) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// A JSONL file, folder or `.zip` made by `export`, or a chat's text as the LINE app exports
     /// it.
-    file: PathBuf,
+    #[arg(required = true)]
+    file: Option<PathBuf>,
     /// The channel that the messages belong to.
-    #[arg(long, value_name = "ID")]
-    channel: String,
-    /// Makes this user a member of and a subscriber to the channel first, and the channel known.
+    #[arg(long, value_name = "ID", required = true)]
+    channel: Option<String>,
+    /// Makes this user a member of and a subscriber to the channel first, and user and channel
+    /// known.
     #[arg(long, value_name = "ID")]
     user: Option<String>,
     /// The bot that the channel belongs to, where it belongs to none yet [default: the only one
@@ -34,16 +45,33 @@ pub(super) struct Args {
     /// auto, jsonl or line.
     #[arg(long, default_value = "auto")]
     format: String,
-    /// The zone of the times in a LINE text: an IANA name or an offset such as +08:00
-    /// [default: the channel's].
+    /// The zone of the times in a LINE text, which is that of the phone or computer that exported
+    /// it: an IANA name or an offset such as +08:00 [default: the channel's, where it has one].
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     time_zone: Option<String>,
+    /// Order of day and month in the dates of a LINE text, dmy or mdy, where it cannot be seen.
+    #[arg(long, value_name = "ORDER")]
+    date_order: Option<String>,
+    /// The encoding of a LINE text, such as shift-jis, windows-874 or Big5 [default: recognised].
+    #[arg(long, value_name = "NAME")]
+    encoding: Option<String>,
+    /// Name of several words of somebody in a LINE text from a computer; may be repeated.
+    #[arg(long = "name", value_name = "NAME")]
+    names: Vec<String>,
     /// Changes nothing and tells what would be done.
     #[arg(long)]
     dry_run: bool,
     /// The summary as one JSON object.
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Lists imports, the newest first.
+    List(imports::ListArgs),
+    /// Removes what an import added, and nothing else.
+    Undo(imports::UndoArgs),
 }
 
 /// Some lines were not understood; everything else is imported.
@@ -56,11 +84,25 @@ impl NotUnderstood {
     pub(super) const CODE: u8 = 3;
 }
 
+/// Arguments of an import, parsed.
+struct Wanted<'a> {
+    file: &'a Path,
+    channel: ChannelId,
+    form: Form,
+    zone: Option<Zone>,
+    date_order: Option<DateOrder>,
+    encoding: Option<&'static Encoding>,
+}
+
 pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
-    let (form, zone) = (args.form()?, args.zone()?);
-    let channel = ChannelId::from(args.channel.as_str());
+    match &args.command {
+        Some(Command::List(list)) => return imports::list(context, list).await,
+        Some(Command::Undo(undo)) => return imports::undo(context, undo).await,
+        None => {}
+    }
+    let wanted = args.wanted()?;
     let store = context.frugal_store().await?;
-    let summary = import(context, &store, args, &channel, form, zone).await;
+    let summary = import(context, &store, args, wanted).await;
     store.close().await;
     let summary = summary?;
     args.tell(&summary)?;
@@ -80,57 +122,69 @@ async fn import(
     context: &Context,
     store: &Store,
     args: &Args,
-    channel: &ChannelId,
-    form: Form,
-    zone: Option<Zone>,
+    wanted: Wanted<'_>,
 ) -> anyhow::Result<Summary> {
+    let Wanted { file, channel, form, zone, date_order, encoding } = wanted;
     // Nothing is made known for a file that cannot be read.
-    std::fs::metadata(&args.file)
-        .with_context(|| format!("cannot read {}", args.file.display()))?;
-    if args.dry_run {
-        return read(context, store, args, channel, form, zone).await;
+    std::fs::metadata(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let known = store.channel(&channel).await?;
+    let own = || known.and_then(|channel| Zone::parse(&channel.time_zone?));
+    let blobs = Blobs::open(&context.config.blobs, &context.config.s3)
+        .context("cannot open the place of media files (CHATKEEP_BLOBS)")?;
+    let import = Import {
+        store,
+        trial: args.dry_run,
+        blobs: Some(&blobs),
+        clock: &context.clock,
+        channel: &channel,
+        form,
+        zone: zone.or_else(own),
+        date_order,
+        encoding,
+        names: &args.names,
+        max_file: context.config.media.max_bytes,
+    };
+    let plan = import.plan(file).await.map_err(|error| asked_for_more(error, context, &channel))?;
+    if !args.dry_run {
+        let bot = args.bot(context)?;
+        open_channel(context, store, &channel, args.user.as_deref()).await?;
+        give_bot(context, store, &channel, bot).await?;
     }
-    let bot = args.bot(context)?;
-    open_channel(context, store, channel, args.user.as_deref()).await?;
-    give_bot(context, store, channel, bot).await?;
-    read(context, store, args, channel, form, zone).await
+    read(&import, plan).await
 }
 
-async fn read(
-    context: &Context,
-    store: &Store,
-    args: &Args,
-    channel: &ChannelId,
-    form: Form,
-    zone: Option<Zone>,
-) -> anyhow::Result<Summary> {
+/// Turns what has to be told by an argument into a fault of the command line.
+fn asked_for_more(error: TransferError, context: &Context, channel: &ChannelId) -> anyhow::Error {
+    match error {
+        TransferError::ZoneNeeded => Unfit(format!(
+            "--time-zone is needed: a LINE text does not say in which zone its times are, and \
+             channel {channel} has none set (the service's time_zone is {})",
+            context.config.time_zone
+        ))
+        .into(),
+        error @ (TransferError::DateOrder(_) | TransferError::OtherZone { .. }) => {
+            Unfit(error.to_string()).into()
+        }
+        error => error.into(),
+    }
+}
+
+async fn read(import: &Import<'_>, plan: Plan) -> anyhow::Result<Summary> {
     let mut bar = None;
-    let watch = |progress: Progress| {
+    let mut watch = |progress: Progress| {
         let bar = bar.get_or_insert_with(|| Bar::new(Some(progress.total), BAR));
         bar.at(progress.read, || {
             let (read, total) = (HumanBytes(progress.read), HumanBytes(progress.total));
             format!("{read} of {total}, {} messages", progress.messages)
         });
     };
-    let clock = &context.clock;
-    let blobs = Blobs::open(&context.config.blobs, &context.config.s3)
-        .context("cannot open the place of media files (CHATKEEP_BLOBS)")?;
-    let zone = match zone {
-        Some(zone) => zone,
-        None => store
-            .channel(channel)
-            .await?
-            .and_then(|channel| Zone::parse(&channel.time_zone))
-            .unwrap_or(Zone::UTC),
-    };
-    let (blobs, trial, max_file) = (Some(&blobs), args.dry_run, context.config.media.max_bytes);
-    let import = Import { store, trial, blobs, clock, channel, form, zone, max_file };
     let stop = on_signal()?;
-    let summary = stop.run_until_cancelled(import.run(&args.file, watch)).await;
+    let summary = stop.run_until_cancelled(import.run(plan, &mut watch)).await;
     if let Some(bar) = bar {
         bar.end();
     }
-    let stopped = "interrupted: what is imported stays; run it again for the rest";
+    let stopped = "interrupted: what is imported stays; run it again for the rest, or see \
+                   `chatkeep import list` for its number and undo it";
     summary.context(stopped)?.map_err(anyhow::Error::from)
 }
 
@@ -142,14 +196,18 @@ async fn open_channel(
     user: Option<&str>,
 ) -> anyhow::Result<()> {
     if let Some(user) = user {
-        let user = UserId::from(user);
-        if store.user(&user).await?.is_none() {
-            bail!("there is no user {user}; `chatkeep user add {user}` makes one");
+        if user.trim().is_empty() {
+            bail!(Unfit("--user: the user id must not be empty".to_owned()));
         }
+        let user = UserId::from(user);
         let known = store.channel(channel).await?.map(|channel| channel.kind);
         let kind = known
             .or_else(|| kind_of(channel))
             .ok_or_else(|| Unfit(format!("--channel: {channel} is no LINE id (C…, R… or U…)")))?;
+        if store.user(&user).await?.is_none() {
+            store.add_user(&user, None, context.clock.now()).await?;
+            eprintln!("chatkeep: {user} is known now, on plan free");
+        }
         store.open_for_import(channel, kind, &user, context.clock.now()).await?;
     }
     let (subscribed, _) = store.backup_state(channel).await?;
@@ -208,31 +266,52 @@ impl Args {
         Ok(Some(bot))
     }
 
-    fn form(&self) -> Result<Form, Unfit> {
-        let unknown =
-            || Unfit(format!("there is no format {:?}; allowed: auto, jsonl, line", self.format));
-        Form::parse(&self.format).ok_or_else(unknown)
+    fn wanted(&self) -> Result<Wanted<'_>, Unfit> {
+        let missing = || Unfit("a file and --channel are needed".to_owned());
+        let (file, channel) =
+            self.file.as_deref().zip(self.channel.as_deref()).ok_or_else(missing)?;
+        let form = Form::parse(&self.format).ok_or_else(|| {
+            Unfit(format!("there is no format {:?}; allowed: auto, jsonl, line", self.format))
+        })?;
+        let date_order = self.date_order.as_deref().map(|order| {
+            let unknown = || Unfit(format!("--date-order: {order:?} is neither dmy nor mdy"));
+            DateOrder::parse(order).ok_or_else(unknown)
+        });
+        let encoding = self.encoding.as_deref().map(|name| {
+            let unknown = || Unfit(format!("--encoding: there is no encoding {name:?}"));
+            Encoding::for_label(name.as_bytes()).ok_or_else(unknown)
+        });
+        Ok(Wanted {
+            file,
+            channel: channel.into(),
+            form,
+            zone: self.zone()?,
+            date_order: date_order.transpose()?,
+            encoding: encoding.transpose()?,
+        })
     }
 
     fn zone(&self) -> Result<Option<Zone>, Unfit> {
         let Some(text) = &self.time_zone else { return Ok(None) };
         let unknown = || {
+            let hint = zone_hint(text);
             Unfit(format!(
-                "--time-zone: {text:?} is neither an IANA name nor an offset like +08:00"
+                "--time-zone: {text:?} is neither an IANA name nor an offset like +08:00{hint}"
             ))
         };
         Zone::parse(text).ok_or_else(unknown).map(Some)
     }
 
+    /// The summary, for people on standard error, for programs on standard output.
     fn tell(&self, summary: &Summary) -> anyhow::Result<()> {
         if self.json {
             return table::json(summary);
         }
         let would = if self.dry_run { "would be " } else { "" };
-        println!("{} messages {would}stored", summary.stored);
-        println!("{} known already", summary.known);
+        eprintln!("{} messages {would}stored", summary.stored);
+        eprintln!("{} known already", summary.known);
         if summary.files > 0 {
-            println!("{} media files stored", summary.files);
+            eprintln!("{} media files stored", summary.files);
         }
         for (count, what) in [
             (summary.files_too_large, "media files left out: larger than media.max_bytes"),
@@ -241,13 +320,43 @@ impl Args {
             (summary.not_understood, "lines not understood"),
         ] {
             if count > 0 {
-                println!("{count} {what}");
+                eprintln!("{count} {what}");
             }
         }
         for unknown in &summary.lines {
             let why = unknown.why.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
-            println!("  line {}{why}: {}", unknown.line, unknown.text);
+            eprintln!("  line {}{why}: {}", unknown.line, unknown.text);
+        }
+        tell_found(summary);
+        if let Some(import) = summary.import {
+            eprintln!("import {import}; `chatkeep import undo {import}` removes what it added");
         }
         Ok(())
     }
+}
+
+/// Shows the content of the file in short, so that a wrong zone or a name that was cut is noticed.
+fn tell_found(summary: &Summary) {
+    if let Some(chat) = &summary.chat_name {
+        eprintln!("chat: {chat}");
+    }
+    if let Some(encoding) = &summary.encoding {
+        eprintln!("encoding: {encoding}");
+    }
+    if let Some(zone) = &summary.time_zone {
+        eprintln!("times are of {zone}");
+    }
+    if let (Some(from), Some(to)) = (summary.from, summary.to) {
+        eprintln!("sent from {from} to {to}");
+    }
+    let people = summary.by_messages();
+    if people.is_empty() {
+        return;
+    }
+    let shown = people.iter().take(PEOPLE).map(|(id, person)| {
+        let name = person.name.as_deref().unwrap_or(id.as_str());
+        format!("{name} ({})", person.messages)
+    });
+    let more = if people.len() > PEOPLE { ", …" } else { "" };
+    eprintln!("{} people: {}{more}", people.len(), shown.collect::<Vec<_>>().join(", "));
 }

@@ -6,6 +6,7 @@ mod dead;
 mod doctor;
 mod export;
 mod import;
+mod imports;
 mod key;
 mod model;
 mod progress;
@@ -91,7 +92,7 @@ enum Command {
     Key(key::Command),
     /// Writes a channel's messages, with media, for keeping or reading elsewhere.
     Export(export::Args),
-    /// Brings messages in from an export or from the LINE app's own.
+    /// Brings messages in from an export or from the LINE app's own; lists imports and undoes them.
     Import(import::Args),
     /// Shows the processes that run, their search replicas, and what waits on the bus.
     Status(status::Args),

@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use anyhow::Context as _;
+use anyhow::bail;
 use chatkeep_core::bus::Bus;
 use chatkeep_core::config::BusKind;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::store::{Channel, Store};
-use chatkeep_core::time::Timestamp;
-use chrono_tz::Tz;
 
 use super::{Context, table};
 use crate::app::{self, Unfit};
-use crate::finder::{Asked, Elsewhere, Find, FindError, Finder, FoundMessage};
+use crate::finder::{Asked, Elsewhere, Find, FindError, Finder, FoundMessage, People};
 use crate::view::MessageView;
-use crate::when::{utc_offset, zone};
+use crate::when::utc_offset;
 
 /// Characters of a message that are shown.
 const SNIPPET: usize = 100;
@@ -48,7 +46,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
         None => Elsewhere::Folder(app::index_folder(&context.config)),
     };
     let finder = Finder::new(None, elsewhere);
-    let done = find(&store, &finder, args, context.clock.now()).await;
+    let done = find(context, &store, &finder, args).await;
     store.close().await;
     if let Some(bus) = &bus {
         Bus::close(bus).await;
@@ -56,17 +54,27 @@ pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
     done
 }
 
-async fn find(store: &Store, finder: &Finder, args: &Args, now: Timestamp) -> anyhow::Result<()> {
-    let (channels, zone) = match &args.channel {
+async fn find(
+    context: &Context,
+    store: &Store,
+    finder: &Finder,
+    args: &Args,
+) -> anyhow::Result<()> {
+    let mut zone = context.config.time_zone;
+    let channels = match &args.channel {
         Some(channel) => {
             let channel = known(store, ChannelId::from(channel.as_str())).await?;
-            (vec![channel.id], zone(&channel.time_zone))
+            zone = channel.zone(zone);
+            vec![channel.id]
         }
-        None => (store.channel_ids().await?, Tz::UTC),
+        None => store.channel_ids().await?,
     };
-    let utc_offset = utc_offset(zone, now);
+    let utc_offset = utc_offset(zone, context.clock.now());
     let asked = Asked::parse(&args.query, utc_offset).map_err(|error| Unfit(error.to_string()))?;
-    let people = asked.people(store, &channels).await?;
+    let People { people, unknown } = asked.people(store, &channels).await?;
+    for name in unknown {
+        eprintln!("chatkeep: nobody is called {name}");
+    }
     let limit = usize::from(args.limit);
     let query = args.query.clone();
     let find = Find { query, utc_offset, channels, people, limit, ..Find::default() };
@@ -80,9 +88,11 @@ async fn find(store: &Store, finder: &Finder, args: &Args, now: Timestamp) -> an
     Ok(())
 }
 
-async fn known(store: &Store, channel: ChannelId) -> anyhow::Result<Channel> {
-    let found = store.channel(&channel).await?;
-    found.with_context(|| format!("there is no channel {channel}"))
+async fn known(store: &Store, id: ChannelId) -> anyhow::Result<Channel> {
+    let Some(channel) = store.channel(&id).await? else {
+        bail!("there is no channel {id}");
+    };
+    Ok(channel)
 }
 
 fn show(hits: Vec<FoundMessage>, json: bool) -> anyhow::Result<()> {

@@ -1,6 +1,6 @@
 //! Around a search: whom names mean before it, and the messages that were found after it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::store::{Store, StoreError, StoredMessage};
@@ -20,9 +20,18 @@ pub struct FoundMessage {
     pub snippet: Snippet,
 }
 
+/// Whom the names in a query mean.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct People {
+    /// The people of each name.
+    pub people: BTreeMap<String, Vec<UserId>>,
+    /// Names that nobody has, and that are nobody's id.
+    pub unknown: Vec<String>,
+}
+
 impl Asked {
-    /// Whom the names in `from:` mean: people of these channels by their names, whatever the case
-    /// and width of the letters.
+    /// Whom the names in `from:` mean: people of these channels, and those whose messages were
+    /// imported into them, by their names, whatever the case and width of the letters.
     ///
     /// # Errors
     /// When the store fails.
@@ -30,26 +39,15 @@ impl Asked {
         &self,
         store: &Store,
         channels: &[ChannelId],
-    ) -> Result<BTreeMap<String, Vec<UserId>>, StoreError> {
+    ) -> Result<People, StoreError> {
         let names = self.names();
         if names.is_empty() {
-            return Ok(BTreeMap::new());
+            return Ok(People::default());
         }
         let known = store.names_in(channels).await?;
         let names: Vec<_> = names.into_iter().map(|name| (name.to_owned(), fold(name))).collect();
         // As many names as there are people are folded, once each.
-        let found = CALLERS.run(move || {
-            let mut wanted: HashMap<String, Vec<UserId>> =
-                names.iter().map(|(_, folded)| (folded.clone(), Vec::new())).collect();
-            for (user, name) in known {
-                if let Some(users) = wanted.get_mut(&fold(&name)) {
-                    users.push(user);
-                }
-            }
-            let of_name = |(name, folded)| Some((name, wanted.get(&folded)?.clone()));
-            names.into_iter().filter_map(of_name).filter(|(_, users)| !users.is_empty()).collect()
-        });
-        Ok(found.await)
+        Ok(CALLERS.run(move || resolved(names, known)).await)
     }
 
     /// The hits with their messages, snippets of at most `max` characters. What the store no
@@ -82,5 +80,51 @@ impl Asked {
             hits.into_iter().filter_map(found).collect()
         });
         Ok(found.await)
+    }
+}
+
+fn resolved(names: Vec<(String, String)>, known: Vec<(UserId, Option<String>)>) -> People {
+    let mut wanted: HashMap<String, Vec<UserId>> =
+        names.iter().map(|(_, folded)| (folded.clone(), Vec::new())).collect();
+    let mut ids = HashSet::new();
+    for (user, name) in known {
+        if let Some(users) = name.and_then(|name| wanted.get_mut(&fold(&name))) {
+            users.push(user.clone());
+        }
+        ids.insert(user);
+    }
+    let mut people = People::default();
+    for (name, folded) in names {
+        match wanted.get(&folded) {
+            Some(users) if !users.is_empty() => {
+                people.people.insert(name, users.clone());
+            }
+            _ if ids.contains(name.as_str()) => {}
+            _ => people.unknown.push(name),
+        }
+    }
+    people
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_mean_people_and_nobody_is_told() {
+        let known = vec![
+            ("U1".into(), Some("Ann".to_owned())),
+            ("U2".into(), Some("ＡＮＮ".to_owned())),
+            ("import:aa".into(), Some("小美".to_owned())),
+            ("U3".into(), None),
+        ];
+        let names = ["ann", "小美", "U3", "Aiko"].map(|name| (name.to_owned(), fold(name)));
+        let found = resolved(names.to_vec(), known);
+        let expected = [
+            ("ann".to_owned(), vec!["U1".into(), "U2".into()]),
+            ("小美".to_owned(), vec!["import:aa".into()]),
+        ];
+        assert_eq!(found.people, BTreeMap::from(expected));
+        assert_eq!(found.unknown, ["Aiko"]);
     }
 }

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-pub use lookup::FoundMessage;
+pub use lookup::{FoundMessage, People};
 
 /// What searches are asked under.
 const TOPIC: &str = "search";

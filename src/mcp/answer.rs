@@ -77,6 +77,9 @@ pub(super) struct Hits {
     pub(super) channels: BTreeMap<String, String>,
     /// Who p1, p2 … are.
     pub(super) people: BTreeMap<String, Person>,
+    /// Names in from: that nobody has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) unknown_names: Vec<String>,
     /// The best first.
     pub(super) hits: Vec<Message>,
     /// Times in the range asked for in which the channel was not kept. Told only with channelId.

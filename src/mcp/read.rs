@@ -5,6 +5,7 @@ use chatkeep_core::store::Gap;
 
 use super::answer::{Hits, Messages, NOTE};
 use super::call::Answer;
+use super::clean::quoted;
 use super::input::{self, GetMessages, SearchMessages};
 use super::line;
 use super::sheet::{self, Said, Sheet};
@@ -130,6 +131,9 @@ fn sheet_of_hits(sheet: Sheet, page: FoundPage, gaps: &[Gap]) -> (Hits, String) 
         0 => "Nothing found.".to_owned(),
         total => format!("{} of {total} found, best first.", sheet.rows.len()),
     };
+    let nobody =
+        page.unknown_names.iter().map(|name| format!(" Nobody is called {}.", quoted(name)));
+    let first = format!("{first}{}", nobody.collect::<String>());
     let mut head = line::head(&first, &sheet.people);
     if !sheet.channels.is_empty() {
         let channels = sheet.channels.iter().map(|(key, id)| format!("{key} = {id}"));
@@ -141,6 +145,7 @@ fn sheet_of_hits(sheet: Sheet, page: FoundPage, gaps: &[Gap]) -> (Hits, String) 
     let answer = Hits {
         note: NOTE,
         total: page.total,
+        unknown_names: page.unknown_names,
         channels: sheet.channels,
         people: sheet.people,
         hits: sheet.rows,

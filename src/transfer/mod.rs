@@ -1,5 +1,5 @@
 //! Taking messages out and bringing them in: exports as JSONL, CSV and a readable page, imports of
-//! that JSONL and of the text that the LINE app exports (contract section 5, "Export").
+//! that JSONL and of the text that the LINE app exports.
 
 mod csv;
 mod export;
@@ -12,7 +12,7 @@ mod media;
 pub(crate) mod pack;
 mod stored;
 
-use chatkeep_core::store::StoreError;
+use chatkeep_core::store::{ImportId, StoreError};
 
 pub(crate) use export::{Export, export, pages};
 pub(crate) use format::Format;
@@ -68,6 +68,64 @@ pub(crate) enum TransferError {
     /// A file of another kind.
     #[error("{} is neither an export of chatkeep nor text exported by the LINE app", .0.display())]
     Unreadable(std::path::PathBuf),
+    /// A file in an encoding that is not read.
+    #[error(
+        "{} is neither UTF-8 nor UTF-16; it looks like {name}, which is not read: save it as UTF-8, \
+         or name its encoding with --encoding",
+        .path.display()
+    )]
+    Encoding {
+        /// The file.
+        path: std::path::PathBuf,
+        /// The encoding that it looks like.
+        name: &'static str,
+    },
+    /// A LINE text in a language that is not read.
+    #[error(
+        "{} looks like text exported by the LINE app, and its dates are in no language that is read \
+         (line {line}: {text:?}); English, Chinese, Japanese, Korean and Thai are",
+        .path.display()
+    )]
+    Language {
+        /// The file.
+        path: std::path::PathBuf,
+        /// The line of its first date, from 1.
+        line: u64,
+        /// That line.
+        text: String,
+    },
+    /// A LINE text whose dates can be read in two ways.
+    #[error(
+        "all dates of {} can be read with the day first and with the month first: give \
+         --date-order dmy or mdy",
+        .0.display()
+    )]
+    DateOrder(std::path::PathBuf),
+    /// A LINE text, and nobody said which zone its times are in.
+    #[error("a LINE text does not say in which time zone its times are")]
+    ZoneNeeded,
+    /// A LINE text that was imported with another zone.
+    #[error(
+        "{} was imported with the time zone {zone} before (import {import}); with {asked}, {known} of \
+         its messages would be stored a second time. Give --time-zone {zone}, or undo that import \
+         first: chatkeep import undo {import}",
+        .path.display()
+    )]
+    OtherZone {
+        /// The file.
+        path: std::path::PathBuf,
+        /// The zone that was asked for.
+        asked: String,
+        /// The last import with the other zone.
+        import: ImportId,
+        /// The other zone.
+        zone: String,
+        /// Messages that are known with the other zone only.
+        known: u64,
+    },
+    /// Somebody undid the import while it ran.
+    #[error("import {0} was undone while it ran")]
+    Undone(ImportId),
     /// A part of the work died.
     #[error("writing stopped unexpectedly")]
     Died,

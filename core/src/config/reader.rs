@@ -3,11 +3,13 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use chrono_tz::Tz;
 use secrecy::SecretString;
 
 use super::ConfigError;
 use super::layers::Layers;
 use super::redact::shown;
+use crate::time::zone_hint;
 
 pub(super) struct Reader<'a>(pub(super) &'a Layers);
 
@@ -48,6 +50,13 @@ impl Reader<'_> {
             return Ok(None);
         }
         self.parsed(key, &format!("{allowed}, or \"\" for none"), parse).map(Some)
+    }
+
+    /// A time zone.
+    pub(super) fn zone(&self, key: &str) -> Result<Tz, ConfigError> {
+        let hint = zone_hint(self.text(key)?.0);
+        let allowed = format!("the IANA name of a time zone, such as \"Asia/Taipei\"{hint}");
+        self.parsed(key, &allowed, |name| name.parse().ok())
     }
 
     /// An address to listen on.

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use chrono_tz::Tz;
+
 use super::http::HttpConfig;
 use super::layers::Layers;
 use super::line::LineConfig;
@@ -29,6 +31,8 @@ pub struct Config {
     pub bus: BusKind,
     /// Where media files go.
     pub blobs: BlobsKind,
+    /// The zone in which the days of channels begin that have set none.
+    pub time_zone: Tz,
     /// The object store that they may go to.
     pub s3: S3Config,
     /// The LINE bots; at least one.
@@ -176,6 +180,7 @@ impl Config {
             bus: read.parsed("bus", BusKind::ALLOWED, BusKind::parse)?,
             blobs: read.parsed("blobs", BlobsKind::ALLOWED, |t| BlobsKind::parse(t, &data))?,
             data,
+            time_zone: read.zone("time_zone")?,
             s3: S3Config::read(&read)?,
             line: LineConfig::read_all(&read, &layers.bots)?,
             http: HttpConfig::read(&read)?,

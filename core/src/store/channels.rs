@@ -1,5 +1,6 @@
 //! Channels: what is known of a chat, and which of them a user may see.
 
+use chrono_tz::Tz;
 use serde::Serialize;
 use sqlx::{query, query_as};
 
@@ -48,8 +49,8 @@ pub struct Channel {
     pub bytes: i64,
     /// Messages kept of it.
     pub message_count: i64,
-    /// IANA name of the zone in which its days begin.
-    pub time_zone: String,
+    /// IANA name of the zone in which its days begin; `None` for the service's.
+    pub time_zone: Option<String>,
     /// Days after which its messages are removed; `None`: never.
     pub retention_days: Option<i64>,
 }
@@ -69,7 +70,7 @@ struct ChannelRow {
     resumed_at: i64,
     bytes: i64,
     message_count: i64,
-    time_zone: String,
+    time_zone: Option<String>,
     retention_days: Option<i64>,
 }
 
@@ -167,11 +168,15 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// Sets the zone in which a channel's days begin, by its IANA name.
+    /// Sets the zone in which a channel's days begin, by its IANA name; `None` for the service's.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn set_time_zone(&self, channel: &ChannelId, zone: &str) -> Result<(), StoreError> {
+    pub async fn set_time_zone(
+        &self,
+        channel: &ChannelId,
+        zone: Option<&str>,
+    ) -> Result<(), StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
         exec!(tx_ref, query(SET_TIME_ZONE).bind(channel.as_str()).bind(zone))?;
@@ -207,6 +212,13 @@ impl Store {
 pub(super) fn channel_keys(channels: &[ChannelId]) -> Result<String, StoreError> {
     let keys: Vec<_> = channels.iter().map(|id| Key { c: id.as_str(), m: None }).collect();
     Ok(serde_json::to_string(&keys)?)
+}
+
+impl Channel {
+    /// Returns the zone in which its days begin: its own, else `service`, the service's.
+    pub fn zone(&self, service: Tz) -> Tz {
+        self.time_zone.as_deref().and_then(|name| name.parse().ok()).unwrap_or(service)
+    }
 }
 
 impl TryFrom<ChannelRow> for Channel {

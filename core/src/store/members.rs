@@ -102,10 +102,15 @@ const ALL_MEMBERS: &str = members!(
      AND m.user_id > $3 ORDER BY m.user_id LIMIT $4"
 );
 
+/// Members, and people whose messages were imported.
 const NAMES: &str = "
-    SELECT DISTINCT u.user_id, u.display_name FROM members m JOIN users u ON u.user_id = m.user_id
-    WHERE u.display_name IS NOT NULL
-      AND m.channel_id IN (SELECT value ->> 'c' FROM json_each($1))";
+    SELECT s.user_id, u.display_name
+    FROM (SELECT user_id FROM members
+          WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))
+          UNION
+          SELECT user_id FROM imported_senders
+          WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))) s
+    LEFT JOIN users u ON u.user_id = s.user_id";
 
 const OWNER_PLAN: &str = "
     SELECT u.plan FROM members m JOIN users u ON u.user_id = m.user_id
@@ -168,16 +173,17 @@ impl Store {
         row.map(|(plan,)| parsed(Plan::parse(&plan), "users", "plan", channel.as_str())).transpose()
     }
 
-    /// Names of the people who are or were in these channels.
+    /// Returns the people who are or were in these channels, or whose messages were imported
+    /// into them, with their names where those are known.
     ///
     /// # Errors
     /// When the database fails.
     pub async fn names_in(
         &self,
         channels: &[ChannelId],
-    ) -> Result<Vec<(UserId, String)>, StoreError> {
+    ) -> Result<Vec<(UserId, Option<String>)>, StoreError> {
         let channels = channel_keys(channels)?;
-        let rows: Vec<(String, String)> =
+        let rows: Vec<(String, Option<String>)> =
             read!(self, c => query_as(NAMES).bind(&channels).fetch_all(c))?;
         Ok(rows.into_iter().map(|(id, name)| (UserId::new(id), name)).collect())
     }

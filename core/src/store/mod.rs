@@ -63,7 +63,8 @@ pub use happening_kind::HappeningKind;
 pub use happenings::{Feed, FeedReader, Happening, Place};
 pub use idempotency::{IdempotencyClaim, IdempotencyKey, Repeated};
 pub use keep::{
-    ChannelChange, Imported, ImportedMedia, ImportedMessage, ImportedPerson, Kept, Removed,
+    ChannelChange, ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
+    ImportedPerson, Kept, NewImport, Removed,
 };
 pub use keys::{KEYS_OF_USER, Key, NewKey, Rotated};
 pub use logins::{LOGIN_TIME, NewLogin, PendingLogin};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use chatkeep_core::blobs::{BlobError, Blobs};
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_core::store::{MediaKept, MediaStatus, NewMedia, Store};
+use chatkeep_core::store::{ImportId, MediaKept, MediaStatus, NewMedia, Store};
 use chatkeep_core::time::SharedClock;
 use futures_util::stream;
 
@@ -38,6 +38,7 @@ pub(super) enum Beside {
 
 /// Stores files.
 pub(super) struct Files<'a> {
+    pub(super) import: ImportId,
     pub(super) store: &'a Store,
     pub(super) blobs: &'a Blobs,
     pub(super) clock: &'a SharedClock,
@@ -130,7 +131,8 @@ impl Files<'_> {
             preview: None,
         };
         let now = self.clock.now();
-        Ok(Some(self.store.store_media(self.channel, &brought.message, &media, now).await?))
+        let message = (self.channel, &brought.message);
+        Ok(Some(self.store.store_imported_media(self.import, message, &media, now).await?))
     }
 }
 

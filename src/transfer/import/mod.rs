@@ -1,9 +1,11 @@
 //! Bringing messages in from a file. Importing a file twice, or two files that overlap, changes
 //! nothing more.
 
+mod encoding;
 mod files;
 mod limits;
 mod people;
+mod plan;
 mod sink;
 mod source;
 mod summary;
@@ -11,27 +13,34 @@ mod text;
 mod zone;
 
 use std::cell::Cell;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::rc::Rc;
 
 use chatkeep_core::blobs::Blobs;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::{Content, MessageType};
-use chatkeep_core::store::{ImportedMedia, ImportedMessage, ImportedPerson, Store};
+use chatkeep_core::store::{
+    ImportId, ImportedMedia, ImportedMessage, ImportedPerson, NewImport, Store,
+};
 use chatkeep_core::time::SharedClock;
 
+use encoding_rs::{Encoding, UTF_8};
+
+use self::encoding::decoded;
 use self::files::{Beside, Brought, Files};
-use self::limits::{Budget, check_line_text};
+use self::limits::Budget;
 use self::people::{Ids, People};
+use self::plan::LinePlan;
+pub(crate) use self::plan::Plan;
 use self::sink::Sink;
 use self::source::{Metered, Source, open};
 pub(crate) use self::summary::{Progress, Summary};
-use self::text::{Lines, TextLine, decoded};
+use self::text::{Lines, TextLine};
 pub(crate) use self::zone::Zone;
 use super::TransferError;
 use super::jsonl::Line;
-use super::line::{Found, Said, Survey};
+use super::line::{DateOrder, Found, Said};
 
 /// Why an imported media message has no file.
 pub(super) const NO_FILE: &str = "not in the export";
@@ -74,79 +83,117 @@ pub(crate) struct Import<'a> {
     pub(crate) channel: &'a ChannelId,
     pub(crate) form: Form,
     /// The zone of times that have none.
-    pub(crate) zone: Zone,
+    pub(crate) zone: Option<Zone>,
+    /// Order of day and month in dates, where the file does not show it.
+    pub(crate) date_order: Option<DateOrder>,
+    /// The encoding of a LINE text; recognised without.
+    pub(crate) encoding: Option<&'static Encoding>,
+    /// Names of people in a LINE text from a computer.
+    pub(crate) names: &'a [String],
     /// Bytes of a media file, at most; larger ones are left out.
     pub(crate) max_file: u64,
 }
 
 impl Import<'_> {
-    /// Imports a file, folder or archive, and tells now and then how far it is.
+    /// Imports a file, folder or archive, and tells now and then how far it is. What it adds can
+    /// be undone by the number in the summary.
     pub(crate) async fn run(
         &self,
-        path: &Path,
-        mut watch: impl FnMut(Progress),
+        plan: Plan,
+        watch: &mut impl FnMut(Progress),
     ) -> Result<Summary, TransferError> {
-        match Source::find(path)? {
-            Source::File(path) => {
-                let beside = Beside::folder(&path);
-                let size = open(&path)?.metadata()?.len();
-                let line = match self.form {
-                    Form::Auto => !looks_like_json(&path)?,
-                    form => form == Form::Line,
-                };
-                if line {
-                    check_line_text(&path, size)?;
-                    let survey = survey(&path)?;
-                    Box::pin(self.line(survey, open(&path)?, size, &mut watch)).await
-                } else {
-                    let (mut summary, files) =
-                        Box::pin(self.jsonl(open(&path)?, size, &mut watch)).await?;
-                    self.files(&files, beside, &mut summary).await?;
-                    Ok(summary)
-                }
-            }
-            Source::Zip(path) => {
-                let budget = Budget::of_archive(open(&path)?.metadata()?.len());
-                let mut archive = Source::archive(&path)?;
-                budget.check(&path, archive.len(), archive.decompressed_size())?;
-                let (entry, size) = Source::entry(&mut archive)?;
-                let entry = budget.bounded(entry);
-                let (mut summary, files) = Box::pin(self.jsonl(entry, size, &mut watch)).await?;
-                self.files(&files, Beside::Zip(Box::new(archive), budget), &mut summary).await?;
-                Ok(summary)
-            }
+        let import = self.begin(&plan).await?;
+        let done = match plan {
+            Plan::Line(plan) => Box::pin(self.line(import, &plan, watch)).await,
+            Plan::Jsonl(path) => self.file(import, &path, watch).await,
+            Plan::Zip(path) => self.archive(import, &path, watch).await,
+        };
+        // Also where it failed half-way: what it added stays.
+        let added = match import {
+            Some(import) => self.store.end_import(import, self.clock.now()).await?,
+            None => false,
+        };
+        let mut summary = done?;
+        summary.import = import.filter(|_| added);
+        Ok(summary)
+    }
+
+    async fn begin(&self, plan: &Plan) -> Result<Option<ImportId>, TransferError> {
+        if self.trial {
+            return Ok(None);
         }
+        let name = plan.path().file_name().unwrap_or_default().to_string_lossy();
+        let zone = plan.zone().map(|zone| zone.to_string());
+        let new = NewImport {
+            channel: self.channel,
+            form: plan.form(),
+            file_name: &name,
+            time_zone: zone.as_deref(),
+        };
+        Ok(Some(self.store.begin_import(&new, self.clock.now()).await?))
+    }
+
+    async fn file(
+        &self,
+        import: Option<ImportId>,
+        path: &Path,
+        watch: &mut impl FnMut(Progress),
+    ) -> Result<Summary, TransferError> {
+        let input = open(path)?;
+        let size = input.metadata()?.len();
+        let (mut summary, files) = Box::pin(self.jsonl(import, input, size, watch)).await?;
+        self.files(import, &files, Beside::folder(path), &mut summary).await?;
+        Ok(summary)
+    }
+
+    async fn archive(
+        &self,
+        import: Option<ImportId>,
+        path: &Path,
+        watch: &mut impl FnMut(Progress),
+    ) -> Result<Summary, TransferError> {
+        let budget = Budget::of_archive(open(path)?.metadata()?.len());
+        let mut archive = Source::archive(path)?;
+        budget.check(path, archive.len(), archive.decompressed_size())?;
+        let (entry, size) = Source::entry(&mut archive)?;
+        let entry = budget.bounded(entry);
+        let (mut summary, files) = Box::pin(self.jsonl(import, entry, size, watch)).await?;
+        let beside = Beside::Zip(Box::new(archive), budget);
+        self.files(import, &files, beside, &mut summary).await?;
+        Ok(summary)
     }
 
     /// The files of an export that has some. One that is only messages has none beside it.
     async fn files(
         &self,
+        import: Option<ImportId>,
         brought: &[Brought],
         beside: Beside,
         summary: &mut Summary,
     ) -> Result<(), TransferError> {
-        let Some(blobs) = self.blobs.filter(|_| !self.trial && !summary.full) else {
+        let (Some(blobs), Some(import), false) = (self.blobs, import, summary.full) else {
             return Ok(());
         };
         let Self { store, clock, channel, max_file, .. } = self;
-        Files { store, blobs, clock, channel, max_file: *max_file }
+        Files { import, store, blobs, clock, channel, max_file: *max_file }
             .take(brought, beside, summary)
             .await
     }
 
-    fn sink(&self) -> Sink<'_> {
-        Sink::new(self.store, self.trial, self.clock, self.channel)
+    fn sink(&self, import: Option<ImportId>) -> Sink<'_> {
+        Sink::new(self.store, import, self.clock, self.channel)
     }
 
     async fn jsonl(
         &self,
+        import: Option<ImportId>,
         input: impl Read,
         total: u64,
         watch: &mut impl FnMut(Progress),
     ) -> Result<(Summary, Vec<Brought>), TransferError> {
-        let (mut summary, mut sink) = (Summary::default(), self.sink());
+        let (mut summary, mut sink) = (Summary::default(), self.sink(import));
         let mut files = Vec::new();
-        let mut input = Numbered::new(input, total)?;
+        let mut input = Numbered::json(input, total)?;
         while let Some((number, line)) = input.next(&summary, watch)? {
             let line = match line {
                 TextLine::Text(line) if line.trim().is_empty() => continue,
@@ -164,6 +211,8 @@ impl Import<'_> {
                 Ok((message, person, file)) => {
                     let brought = |(message, content_type)| Brought { message, content_type };
                     files.extend(file.map(brought));
+                    let name = person.as_ref().and_then(|person| person.display_name.clone());
+                    summary.said(&message, name);
                     sink.take(message, person, &mut summary).await?;
                 }
                 Err(why) => summary.unknown(number, Some(why), &line),
@@ -175,16 +224,15 @@ impl Import<'_> {
 
     async fn line(
         &self,
-        survey: Survey,
-        input: impl Read,
-        total: u64,
+        import: Option<ImportId>,
+        plan: &LinePlan,
         watch: &mut impl FnMut(Progress),
     ) -> Result<Summary, TransferError> {
         let people = People::of(self.store, self.channel).await?;
-        let mut reader = survey.reader(people.names());
-        let mut text = TextImport { people, ids: Ids::new(self.channel), zone: self.zone };
-        let (mut summary, mut sink) = (Summary::default(), self.sink());
-        let mut input = Numbered::new(input, total)?;
+        let mut reader = plan.reader(people.names().chain(self.names.iter().map(String::as_str)));
+        let mut text = TextImport { people, ids: Ids::new(self.channel), zone: plan.zone };
+        let (mut summary, mut sink) = (plan.summary(), self.sink(import));
+        let mut input = Numbered::new(open(&plan.path)?, plan.size, plan.encoding)?;
         let mut found = Vec::new();
         loop {
             let line = input.next(&summary, watch)?;
@@ -200,10 +248,11 @@ impl Import<'_> {
                 match found {
                     Found::Said(said) => {
                         let (message, person) = text.message(&said)?;
+                        summary.said(&message, Some(said.name));
                         sink.take(message, person, &mut summary).await?;
                     }
                     Found::Happened => summary.happened += 1,
-                    Found::Unknown { line, text } => summary.unknown(line, None, &text),
+                    Found::Unknown { line, text, why } => summary.unknown(line, why, &text),
                 }
             }
             if ended {
@@ -227,10 +276,9 @@ impl TextImport {
         &mut self,
         said: &Said,
     ) -> Result<(ImportedMessage, Option<ImportedPerson>), TransferError> {
-        let at = self.zone.at(said.at);
         let name = said.name.replace('\0', "");
         let (user, guessed) = self.people.find(&name);
-        let id = self.ids.next(at, &name, &said.text);
+        let (id, at) = self.ids.next(self.zone.at(said.at), &name, &said.text);
         let person = guessed.then(|| ImportedPerson {
             id: user.clone(),
             display_name: Some(name),
@@ -260,17 +308,28 @@ impl TextImport {
 
 /// The lines of a file with their numbers, and how far it is read.
 struct Numbered<'a> {
-    lines: Lines<Box<dyn std::io::BufRead + 'a>>,
+    lines: Lines<Box<dyn BufRead + 'a>>,
     number: u64,
     read: Rc<Cell<u64>>,
     total: u64,
 }
 
 impl<'a> Numbered<'a> {
-    fn new(input: impl Read + 'a, total: u64) -> Result<Self, TransferError> {
+    fn new(
+        input: impl Read + 'a,
+        total: u64,
+        encoding: &'static Encoding,
+    ) -> Result<Self, TransferError> {
         let read = Rc::new(Cell::new(0));
-        let input = Metered { input, read: Rc::clone(&read) };
-        Ok(Self { lines: Lines::new(decoded(input)?), number: 0, read, total })
+        let input = decoded(Metered { input, read: Rc::clone(&read) }, encoding)?;
+        Ok(Self { lines: Lines::new(input, encoding != UTF_8), number: 0, read, total })
+    }
+
+    /// The lines of an export of chatkeep: UTF-8, or UTF-16 that somebody made of it.
+    fn json(input: impl Read + 'a, total: u64) -> Result<Self, TransferError> {
+        let mut input = BufReader::new(input);
+        let encoding = encoding::detect_json(input.fill_buf()?);
+        Self::new(input, total, encoding)
     }
 
     fn next(
@@ -285,29 +344,4 @@ impl<'a> Numbered<'a> {
         }
         Ok(self.lines.next()?.map(|line| (self.number, line)))
     }
-}
-
-/// Reads a text for the first time.
-fn survey(path: &Path) -> Result<Survey, TransferError> {
-    let (mut survey, mut lines) = (Survey::default(), Lines::new(decoded(open(path)?)?));
-    while let Some(line) = lines.next()? {
-        if let TextLine::Text(line) = line {
-            survey.line(&line);
-        }
-    }
-    if survey.fits() { Ok(survey) } else { Err(TransferError::Unreadable(path.to_owned())) }
-}
-
-/// Whether the first line that is not empty begins as an object does.
-fn looks_like_json(path: &Path) -> Result<bool, TransferError> {
-    let mut lines = Lines::new(decoded(open(path)?)?);
-    while let Some(line) = lines.next()? {
-        match line {
-            TextLine::Text(line) if line.trim().is_empty() => {}
-            TextLine::Text(line) => return Ok(line.trim_start().starts_with('{')),
-            TextLine::Broken(_) => return Ok(false),
-        }
-    }
-    // Nothing in it is an export of nothing.
-    Ok(true)
 }

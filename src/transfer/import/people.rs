@@ -64,35 +64,46 @@ impl People {
     }
 }
 
+/// Milliseconds of a minute.
+const MINUTE: i64 = 60_000;
+
 /// Gives the messages of a text, which have none, ids that are the same in every export of the
-/// same chat.
+/// same chat, and times that keep their order within a minute.
 #[derive(Debug)]
 pub(super) struct Ids {
     channel: ChannelId,
-    /// The day of the messages counted in `seen`, in days since the epoch.
+    /// The day of the messages counted in `seen` and `minutes`, in days since the epoch.
     day: i64,
     /// How often the same was said in the same minute.
     seen: HashMap<String, u32>,
+    /// Number of messages of each minute.
+    minutes: HashMap<i64, i64>,
 }
 
 impl Ids {
     pub(super) fn new(channel: &ChannelId) -> Self {
-        Self { channel: channel.clone(), day: 0, seen: HashMap::new() }
+        Self { channel: channel.clone(), day: 0, seen: HashMap::new(), minutes: HashMap::new() }
     }
 
-    /// The id of a message.
-    pub(super) fn next(&mut self, at: Timestamp, name: &str, text: &str) -> MessageId {
+    /// The id of a message that was sent in the minute `at`, and its time: the minute, and as many
+    /// milliseconds as messages of that minute stand before it. A later export that goes on where
+    /// an earlier one ended gives both the same.
+    pub(super) fn next(&mut self, at: Timestamp, name: &str, text: &str) -> (MessageId, Timestamp) {
         let day = at.millis().div_euclid(24 * 3_600_000);
         if day != self.day {
             self.day = day;
             self.seen.clear();
+            self.minutes.clear();
         }
         let channel = self.channel.as_str();
         let same = hash(&[channel, &at.millis().to_string(), name.trim(), text]);
         let count = self.seen.entry(same.clone()).or_insert(0);
         *count += 1;
         let id = if *count == 1 { same } else { hash(&[&same, &count.to_string()]) };
-        MessageId::new(format!("import:{id}"))
+        let place = self.minutes.entry(at.millis()).or_insert(0);
+        let sent_at = Timestamp::from_millis(at.millis() + (*place).min(MINUTE - 1));
+        *place += 1;
+        (MessageId::new(format!("import:{id}")), sent_at)
     }
 }
 
@@ -133,12 +144,24 @@ mod tests {
             let mut ids = Ids::new(&"C1".into());
             let said = [(1, "Ann", "ok"), (1, "Ann", "ok"), (1, "Bob", "ok"), (2, "Ann", "ok")];
             let said = said.into_iter().filter(move |(minute, ..)| *minute >= from);
-            said.map(|(minute, name, text)| ids.next(at(minute), name, text)).collect::<Vec<_>>()
+            said.map(|(minute, name, text)| ids.next(at(minute), name, text).0).collect::<Vec<_>>()
         };
         let (all, later) = (read(1), read(2));
         let different: std::collections::BTreeSet<_> = all.iter().collect();
         assert_eq!((different.len(), &all[3]), (4, &later[0]));
         assert_eq!(all, read(1));
-        assert_ne!(Ids::new(&"C2".into()).next(at(1), "Ann", "ok"), all[0]);
+        assert_ne!(Ids::new(&"C2".into()).next(at(1), "Ann", "ok").0, all[0]);
+    }
+
+    #[test]
+    fn messages_of_a_minute_keep_their_order() {
+        let mut ids = Ids::new(&"C1".into());
+        let mut next =
+            |minute: i64| ids.next(Timestamp::from_millis(minute * MINUTE), "Ann", "x").1.millis();
+        assert_eq!([next(1), next(1), next(2), next(1)], [60_000, 60_001, 120_000, 60_002]);
+        for _ in 0..MINUTE {
+            next(3);
+        }
+        assert_eq!(next(3), 4 * MINUTE - 1);
     }
 }

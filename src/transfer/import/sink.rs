@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_core::store::{Imported, ImportedMessage, ImportedPerson, Store};
+use chatkeep_core::store::{
+    ImportId, ImportOutcome, Imported, ImportedMessage, ImportedPerson, Store,
+};
 use chatkeep_core::time::SharedClock;
 
 use super::super::TransferError;
@@ -17,8 +19,8 @@ const BYTES: usize = 4 * 1_024 * 1_024;
 /// Takes messages in.
 pub(super) struct Sink<'a> {
     pub(super) store: &'a Store,
-    /// Whether it is a trial, in which nothing changes.
-    pub(super) trial: bool,
+    /// The number of the import; `None` for a trial, in which nothing changes.
+    pub(super) import: Option<ImportId>,
     pub(super) clock: &'a SharedClock,
     pub(super) channel: &'a ChannelId,
     batch: Vec<ImportedMessage>,
@@ -32,13 +34,13 @@ pub(super) struct Sink<'a> {
 impl<'a> Sink<'a> {
     pub(super) fn new(
         store: &'a Store,
-        trial: bool,
+        import: Option<ImportId>,
         clock: &'a SharedClock,
         channel: &'a ChannelId,
     ) -> Self {
         Self {
             store,
-            trial,
+            import,
             clock,
             channel,
             batch: Vec::with_capacity(BATCH),
@@ -77,10 +79,9 @@ impl<'a> Sink<'a> {
         if self.batch.is_empty() {
             return Ok(());
         }
-        let imported = if self.trial {
-            self.store.try_import(self.channel, &self.batch).await?
-        } else {
-            self.store_batch().await?
+        let imported = match self.import {
+            None => self.store.try_import(self.channel, &self.batch).await?,
+            Some(import) => self.store_batch(import).await?,
         };
         summary.stored += imported.stored as u64;
         summary.known += imported.known as u64;
@@ -92,13 +93,16 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    async fn store_batch(&mut self) -> Result<Imported, TransferError> {
+    async fn store_batch(&mut self, import: ImportId) -> Result<Imported, TransferError> {
         let now = self.clock.now();
         if !self.strangers.is_empty() {
             self.store.add_people(self.channel, &self.strangers, now).await?;
             self.strangers.clear();
         }
-        let imported = self.store.import(self.channel, &self.batch, now).await?;
-        imported.ok_or(TransferError::NotSubscribed)
+        match self.store.import(import, self.channel, &self.batch, now).await? {
+            ImportOutcome::Done(imported) => Ok(imported),
+            ImportOutcome::NotSubscribed => Err(TransferError::NotSubscribed),
+            ImportOutcome::Undone => Err(TransferError::Undone(import)),
+        }
     }
 }

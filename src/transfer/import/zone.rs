@@ -14,9 +14,6 @@ pub(crate) enum Zone {
 }
 
 impl Zone {
-    /// UTC.
-    pub(crate) const UTC: Self = Self::Named(Tz::UTC);
-
     /// Reads an IANA name, or an offset such as `+08:00`, `-0330` or `+9`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if let Ok(zone) = text.parse() {

@@ -1,59 +1,195 @@
-//! Dates and times as the LINE app writes them, in every language it may have been set to.
+//! Dates as the LINE app writes them, in every language it may have been set to.
+//!
+//! All dates of a file have one form. Its first line that looks like a date shows which, so that a
+//! date that somebody typed in another form is not taken for the next day, and a line of that form
+//! that cannot be understood is not taken for words.
 
-use chrono::{Datelike as _, NaiveDate, NaiveTime, Weekday};
+use chrono::{Datelike as _, NaiveDate, Weekday};
 
 /// Years from here on are of the Buddhist era, which Thai phones may count in.
 const BUDDHIST: i32 = 2_400;
-/// What a Buddhist year is ahead.
+/// Years by which the Buddhist era is ahead.
 const AHEAD: i32 = 543;
+/// Years that a chat may be of, in either era.
+const YEARS: [std::ops::RangeInclusive<i32>; 2] = [1_990..=2_110, 2_533..=2_653];
 
-/// A longest line that can be a date.
+/// Bytes of the longest line that can be a date.
 const LONGEST: usize = 80;
+/// Characters of the longest word that can be a day of the week.
+const WORD: usize = 16;
 
 /// The names of the days of the week, lower case, without marks around them.
 const WEEKDAYS: [(Weekday, &[&str]); 7] = [
-    (Weekday::Mon, &["mon", "monday", "一", "月", "จ", "จันทร์"]),
-    (Weekday::Tue, &["tue", "tues", "tuesday", "二", "火", "อ", "อังคาร"]),
-    (Weekday::Wed, &["wed", "wednesday", "三", "水", "พ", "พุธ"]),
-    (Weekday::Thu, &["thu", "thur", "thurs", "thursday", "四", "木", "พฤ", "พฤหัส", "พฤหัสบดี"]),
-    (Weekday::Fri, &["fri", "friday", "五", "金", "ศ", "ศุกร์"]),
-    (Weekday::Sat, &["sat", "saturday", "六", "土", "ส", "เสาร์"]),
-    (Weekday::Sun, &["sun", "sunday", "日", "天", "อา", "อาทิตย์"]),
+    (Weekday::Mon, &["mon", "monday", "一", "月", "จ", "จันทร์", "월"]),
+    (Weekday::Tue, &["tue", "tues", "tuesday", "二", "火", "อ", "อังคาร", "화"]),
+    (Weekday::Wed, &["wed", "wednesday", "三", "水", "พ", "พุธ", "수"]),
+    (Weekday::Thu, &["thu", "thur", "thurs", "thursday", "四", "木", "พฤ", "พฤหัส", "พฤหัสบดี", "목"]),
+    (Weekday::Fri, &["fri", "friday", "五", "金", "ศ", "ศุกร์", "금"]),
+    (Weekday::Sat, &["sat", "saturday", "六", "土", "ส", "เสาร์", "토"]),
+    (Weekday::Sun, &["sun", "sunday", "日", "天", "อา", "อาทิตย์", "일"]),
 ];
 
-/// The date that a line is, when it is nothing but a date: `2024/01/05(金)`, `2024/01/05（五）`,
-/// `2024.01.05 Friday`, `Fri, 01/05/2024`, `2024年1月5日 星期五`, `ศ. 05/01/2567` and the like.
-/// A weekday that is not that date's means that the line is something else.
-pub(super) fn date(line: &str) -> Option<NaiveDate> {
-    let line = line.trim();
-    if line.len() > LONGEST {
-        return None;
-    }
-    let (numbers, words) = split(line)?;
-    let weekday = match words.as_str() {
-        "" => None,
-        word => Some(weekday(word)?),
-    };
-    let of = |year: i32, month: i32, day: i32| {
-        let year = if year >= BUDDHIST { year - AHEAD } else { year };
-        let (month, day) = (u32::try_from(month).ok()?, u32::try_from(day).ok()?);
-        let date = NaiveDate::from_ymd_opt(year, month, day).filter(|_| year >= 2_000)?;
-        weekday.is_none_or(|weekday| weekday == date.weekday()).then_some(date)
-    };
-    match numbers {
-        [year, month, day] if year > 31 => of(year, month, day),
-        // Month first as in the United States, unless only the other way fits.
-        [first, second, year] => of(year, first, second).or_else(|| of(year, second, first)),
+/// Words beside a date that are no day of the week, lower case, without dots; `true` for the Buddhist
+/// era.
+const ERAS: [(&str, bool); 6] =
+    [("be", true), ("พศ", true), ("ad", false), ("ce", false), ("คศ", false), ("ที่", false)];
+
+/// Order of day and month where the year stands last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DateOrder {
+    /// 1/31/2024.
+    MonthFirst,
+    /// 31/1/2024.
+    DayFirst,
+}
+
+/// A line that looks like a date and nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct DateLine {
+    numbers: [i32; 3],
+    day: Day,
+    buddhist: bool,
+    /// Its form: numbers and words replaced by one letter each.
+    pub(super) form: String,
+}
+
+/// The day of the week that a line names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Day {
+    None,
+    Known(Weekday),
+    /// A word in another language, or none for a day.
+    Unknown,
+}
+
+impl DateOrder {
+    /// Both orders.
+    const ALL: [Self; 2] = [Self::MonthFirst, Self::DayFirst];
+
+    /// The order of that name: `mdy` or `dmy`.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        match name {
+            "mdy" => Some(Self::MonthFirst),
+            "dmy" => Some(Self::DayFirst),
+            _ => None,
+        }
     }
 }
 
-/// The three numbers of a line and the letters that are left of it, lower case. `None` when it
-/// has other numbers, or anything else that no date has.
-fn split(line: &str) -> Option<([i32; 3], String)> {
-    let (mut numbers, mut words) = (Vec::new(), String::new());
+impl DateLine {
+    /// Reads a line that looks like a date: `2024/01/05(金)`, `2024.01.05 Friday`,
+    /// `Fri, 01/05/2024`, `2024年1月5日 星期五`, `2024년 1월 5일 금요일`, `ศ. 05/01/2567` and the
+    /// like, and also what has that look without being one.
+    pub(super) fn read(line: &str) -> Option<Self> {
+        let line = line.trim();
+        if line.len() > LONGEST {
+            return None;
+        }
+        let (numbers, mut words) = split(line)?;
+        let year = |n: i32| YEARS.iter().any(|years| years.contains(&n));
+        let small = |n: i32| (0..=99).contains(&n);
+        let fits = match numbers {
+            [first, second, third] if year(first) => small(second) && small(third),
+            [first, second, third] => small(first) && small(second) && year(third),
+        };
+        let mut buddhist = false;
+        words.retain(|word| {
+            let era = ERAS.iter().find(|(name, _)| name == word);
+            buddhist |= era.is_some_and(|(_, buddhist)| *buddhist);
+            era.is_none()
+        });
+        let day = match words.as_slice() {
+            [] => Day::None,
+            [word] if word.chars().count() <= WORD => {
+                weekday(word).map_or(Day::Unknown, Day::Known)
+            }
+            _ => return None,
+        };
+        fits.then(|| Self { numbers, day, buddhist, form: form(line) })
+    }
+
+    /// The date that it is, with day and month in that order; `None` when it is none, or its day
+    /// of the week another one or in no known language.
+    pub(super) fn date(&self, order: DateOrder) -> Option<NaiveDate> {
+        let (year, month, day) = match (self.numbers, order) {
+            ([year, month, day], _) if year > 99 => (year, month, day),
+            ([month, day, year], DateOrder::MonthFirst)
+            | ([day, month, year], DateOrder::DayFirst) => (year, month, day),
+        };
+        let year = if year >= BUDDHIST || self.buddhist { year - AHEAD } else { year };
+        let (month, day) = (u32::try_from(month).ok()?, u32::try_from(day).ok()?);
+        let date = NaiveDate::from_ymd_opt(year, month, day).filter(|_| year >= 1_990)?;
+        match self.day {
+            Day::None => Some(date),
+            Day::Known(weekday) => (weekday == date.weekday()).then_some(date),
+            Day::Unknown => None,
+        }
+    }
+
+    /// Returns whether it names a day of the week in a language that is known.
+    pub(super) const fn names_day(&self) -> bool {
+        matches!(self.day, Day::Known(_))
+    }
+
+    /// Returns whether it counts years in the Buddhist era, as only Thai does, which has the day first.
+    fn is_buddhist(&self) -> bool {
+        self.buddhist || self.numbers.iter().any(|n| *n >= BUDDHIST)
+    }
+}
+
+/// Evidence that the dates of a file give about the order of day and month.
+#[derive(Debug, Default)]
+pub(super) struct Orders {
+    /// Dates that can be read in each order.
+    fit: [u64; 2],
+    /// Number of times that time runs back when they are read so.
+    back: [u64; 2],
+    last: [Option<NaiveDate>; 2],
+    /// Set when a date depends on the order.
+    differ: bool,
+    buddhist: bool,
+}
+
+impl Orders {
+    /// Takes a date of the file into account.
+    pub(super) fn add(&mut self, line: &DateLine) {
+        let dates = DateOrder::ALL.map(|order| line.date(order));
+        self.differ |= dates[0] != dates[1];
+        self.buddhist |= line.is_buddhist();
+        for (at, date) in dates.into_iter().enumerate() {
+            let Some(date) = date else { continue };
+            self.fit[at] += 1;
+            self.back[at] += u64::from(self.last[at] > Some(date));
+            self.last[at] = Some(date);
+        }
+    }
+
+    /// Dates that can be read.
+    pub(super) fn days(&self) -> u64 {
+        self.fit[0].max(self.fit[1])
+    }
+
+    /// The order in which more dates can be read, or time runs forward; `None` when the file does
+    /// not show it.
+    pub(super) fn order(&self) -> Option<DateOrder> {
+        let [month, day] = [0, 1].map(|at| (self.fit[at], std::cmp::Reverse(self.back[at])));
+        match month.cmp(&day) {
+            std::cmp::Ordering::Greater => Some(DateOrder::MonthFirst),
+            std::cmp::Ordering::Less => Some(DateOrder::DayFirst),
+            std::cmp::Ordering::Equal if self.buddhist => Some(DateOrder::DayFirst),
+            std::cmp::Ordering::Equal => (!self.differ).then_some(DateOrder::MonthFirst),
+        }
+    }
+}
+
+/// The three numbers of a line and its words, lower case and without dots. `None` when it has more
+/// or fewer numbers, or anything that no date has.
+fn split(line: &str) -> Option<([i32; 3], Vec<String>)> {
+    let (mut numbers, mut words, mut word) = (Vec::new(), Vec::new(), String::new());
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
         if let Some(digit) = c.to_digit(10) {
+            words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)));
             let mut number = i32::try_from(digit).ok()?;
             while let Some(digit) = chars.peek().and_then(|c| c.to_digit(10)) {
                 number = number.checked_mul(10)?.checked_add(i32::try_from(digit).ok()?)?;
@@ -61,23 +197,44 @@ fn split(line: &str) -> Option<([i32; 3], String)> {
             }
             numbers.push(number);
             // 2024年1月5日: these stand for the slashes.
-            if matches!(chars.peek(), Some('年' | '月' | '日')) {
+            if matches!(chars.peek(), Some('年' | '月' | '日' | '년' | '월' | '일')) {
                 chars.next();
             }
-        } else if c.is_alphabetic() || is_thai_mark(c) {
-            words.extend(c.to_lowercase());
-        } else if !c.is_whitespace()
-            && !matches!(c, '/' | '.' | '-' | ',' | '(' | ')' | '（' | '）')
-        {
+        } else if is_letter(c) {
+            word.extend(c.to_lowercase());
+        } else if c == '-' && !word.is_empty() && chars.peek().is_some_and(|c| is_letter(*c)) {
+            // One word of two parts.
+        } else if matches!(c, '/' | '-' | ',' | '(' | ')' | '（' | '）') || c.is_whitespace() {
+            words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)));
+        } else if c != '.' {
             return None;
         }
     }
+    words.extend((!word.is_empty()).then_some(word));
     Some((numbers.try_into().ok()?, words))
 }
 
-/// Vowels and tones that stand above or below a Thai letter.
-const fn is_thai_mark(c: char) -> bool {
-    matches!(c, '\u{0e31}' | '\u{0e34}'..='\u{0e3a}' | '\u{0e47}'..='\u{0e4e}')
+fn is_letter(c: char) -> bool {
+    // Vowels and tones that stand above or below a Thai letter.
+    let thai = matches!(c, '\u{0e31}' | '\u{0e34}'..='\u{0e3a}' | '\u{0e47}'..='\u{0e4e}');
+    c.is_alphabetic() || thai
+}
+
+/// A line with numbers as `0`, words as `a` and any white space as one space.
+fn form(line: &str) -> String {
+    let mut form = String::new();
+    for c in line.chars() {
+        let kind = match c {
+            _ if c.is_numeric() && c.is_ascii() => '0',
+            _ if is_letter(c) => 'a',
+            _ if c.is_whitespace() => ' ',
+            _ => c,
+        };
+        if !(form.ends_with(kind) && matches!(kind, '0' | 'a' | ' ')) {
+            form.push(kind);
+        }
+    }
+    form
 }
 
 fn weekday(word: &str) -> Option<Weekday> {
@@ -85,95 +242,24 @@ fn weekday(word: &str) -> Option<Weekday> {
     for before in ["星期", "禮拜", "礼拜", "週", "周", "วัน"] {
         word = word.strip_prefix(before).unwrap_or(word);
     }
-    for after in ["曜日", "曜", "ที่"] {
+    for after in ["曜日", "曜", "ที่", "요일"] {
         word = word.strip_suffix(after).unwrap_or(word);
     }
     WEEKDAYS.iter().find(|(_, names)| names.contains(&word)).map(|(weekday, _)| *weekday)
-}
-
-/// Words before a time that say which half of the day it is of; `true` for the second.
-const BEFORE: [(&str, bool); 12] = [
-    ("上午", false),
-    ("下午", true),
-    ("午前", false),
-    ("午後", true),
-    ("凌晨", false),
-    ("清晨", false),
-    ("早上", false),
-    ("中午", true),
-    ("晚上", true),
-    ("ก่อนเที่ยง", false),
-    ("หลังเที่ยง", true),
-    ("am", false),
-];
-
-/// The same after a time; longer ones first.
-const AFTER: [(&str, Option<bool>); 8] = [
-    ("a.m.", Some(false)),
-    ("p.m.", Some(true)),
-    ("am", Some(false)),
-    ("pm", Some(true)),
-    ("ก่อนเที่ยง", Some(false)),
-    ("หลังเที่ยง", Some(true)),
-    ("น.", None),
-    ("時", None),
-];
-
-/// The time at the beginning of a line and what follows it: `09:31`, `上午09:31`, `午前9:31`,
-/// `9:31 PM`, `21:31 น.`.
-pub(super) fn time(line: &str) -> Option<(NaiveTime, &str)> {
-    let (before, rest) = half_before(line);
-    let (hour, rest) = number(rest)?;
-    let (minute, rest) = number(rest.strip_prefix([':', '：'])?)?;
-    let (after, rest) = half_after(rest);
-    let half = before.or(after);
-    let hour = match half {
-        Some(_) if hour > 12 => hour,
-        Some(second) => hour % 12 + if second { 12 } else { 0 },
-        None => hour,
-    };
-    Some((NaiveTime::from_hms_opt(hour, minute, 0)?, rest))
-}
-
-fn half_before(line: &str) -> (Option<bool>, &str) {
-    let found = BEFORE.iter().find_map(|(word, second)| {
-        line.strip_prefix(word)
-            .map(|rest| (Some(*second), rest.trim_start_matches([' ', '\u{a0}'])))
-    });
-    found.unwrap_or((None, line))
-}
-
-fn half_after(rest: &str) -> (Option<bool>, &str) {
-    let word = rest.trim_start_matches([' ', '\u{a0}', '\u{202f}']);
-    let found = AFTER.iter().find_map(|(name, half)| {
-        let head = word.get(..name.len())?;
-        let tail = &word[name.len()..];
-        // `9:31 amber` is not a time in the morning.
-        let ends = tail.is_empty() || tail.starts_with(['\t', ' ']);
-        (ends && head.eq_ignore_ascii_case(name)).then_some((*half, tail))
-    });
-    found.unwrap_or((None, rest))
-}
-
-/// One or two digits at the beginning.
-fn number(text: &str) -> Option<(u32, &str)> {
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    if !(1..=2).contains(&digits) {
-        return None;
-    }
-    Some((text[..digits].parse().ok()?, &text[digits..]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn day(year: i32, month: u32, day: u32) -> Option<NaiveDate> {
-        NaiveDate::from_ymd_opt(year, month, day)
+    fn dates(line: &str) -> [Option<NaiveDate>; 2] {
+        let line = DateLine::read(line);
+        DateOrder::ALL.map(|order| line.as_ref().and_then(|line| line.date(order)))
     }
 
     #[test]
     fn dates_of_every_form() {
+        let day = NaiveDate::from_ymd_opt(2024, 1, 5);
         for line in [
             "2024/01/05(金)",
             "2024/01/05（五）",
@@ -185,71 +271,94 @@ mod tests {
             "2024.01.05 星期五",
             "2024.01.05 金曜日",
             "2024.01.05 วันศุกร์",
+            "2024.01.05 금요일",
             "2024-01-05",
             "2024/01/05",
             "2024年1月5日(金)",
             "2024年1月5日 星期五",
-            "Fri, 01/05/2024",
-            "Fri, 5/1/2024",
-            "ศ. 05/01/2567",
-            "วันศุกร์ที่ 5/1/2567",
+            "2024년 1월 5일 금요일",
+            "2024. 1. 5. (금)",
             "2567/01/05(ศ.)",
         ] {
-            assert_eq!(date(line), day(2024, 1, 5), "{line}");
+            assert_eq!(dates(line), [day, day], "{line}");
         }
-        assert_eq!(date("Fri, 01/13/2023"), day(2023, 1, 13));
-        assert_eq!(date("2024/01/07(日)"), day(2024, 1, 7));
-        assert_eq!(date("2024/01/08(月)"), day(2024, 1, 8));
-        assert_eq!(date("อา. 07/01/2024"), day(2024, 1, 7));
+        for line in ["Fri, 01/05/2024", "Friday, 1/5/2024"] {
+            assert_eq!(dates(line), [day, None], "{line}");
+        }
+        for line in [
+            "ศ. 05/01/2567",
+            "วันศุกร์ที่ 5/1/2567",
+            "Fri, 05/01/2567 BE",
+            "Fri, 05/01/2567 B.E.",
+            "ศ. 5/1/2567 พ.ศ.",
+        ] {
+            assert_eq!(dates(line), [None, day], "{line}");
+        }
+        let may = NaiveDate::from_ymd_opt(2024, 5, 1);
+        assert_eq!(dates("01/05/2024"), [day, may]);
+        assert_eq!(dates("31/01/2024"), [None, NaiveDate::from_ymd_opt(2024, 1, 31)]);
+        assert!(dates("2024/01/07(日)")[0].is_some() && dates("อา. 07/01/2024")[1].is_some());
     }
 
     #[test]
-    fn what_is_no_date() {
+    fn what_looks_like_a_date_is_not_always_one() {
+        for line in [
+            "2024/13/01",
+            "2024/02/30",
+            "2024/01/05(土)",
+            "2024/01/05 会議",
+            "ven. 05/01/2024",
+            "2024.01.05 sexta-feira",
+        ] {
+            assert!(DateLine::read(line).is_some() && dates(line) == [None, None], "{line}");
+        }
         for line in [
             "",
             "hello",
             "2024",
             "2024/01",
-            "2024/13/01",
-            "2024/02/30",
             "1/2/3",
-            "2024/01/05 会議",
-            "2024/01/05(土)",
             "12:30",
             "2024/01/05 10:00",
             "1.2.3.4",
             "Fri",
             "0/0/0",
+            "2024/01/05 team lunch",
+            "100 200 300",
         ] {
-            assert_eq!(date(line), None, "{line}");
+            assert_eq!(DateLine::read(line), None, "{line}");
         }
     }
 
     #[test]
-    fn times_of_every_form() {
-        let at = |hour, minute| NaiveTime::from_hms_opt(hour, minute, 0).unwrap();
-        for (line, expected) in [
-            ("09:31\tA\tB", at(9, 31)),
-            ("9:31\tA\tB", at(9, 31)),
-            ("上午09:31\tA\tB", at(9, 31)),
-            ("上午 09:31\tA\tB", at(9, 31)),
-            ("下午09:31\tA\tB", at(21, 31)),
-            ("下午12:05\tA\tB", at(12, 5)),
-            ("上午12:05\tA\tB", at(0, 5)),
-            ("午前9:31\tA\tB", at(9, 31)),
-            ("午後0:31\tA\tB", at(12, 31)),
-            ("午後11:59\tA\tB", at(23, 59)),
-            ("9:31AM\tA\tB", at(9, 31)),
-            ("9:31 pm\tA\tB", at(21, 31)),
-            ("12:00\u{202f}AM\tA\tB", at(0, 0)),
-            ("21:31 น.\tA\tB", at(21, 31)),
-            ("凌晨1:05\tA\tB", at(1, 5)),
+    fn a_file_shows_the_order_of_day_and_month() {
+        let order = |lines: &[&str]| {
+            let mut orders = Orders::default();
+            lines.iter().filter_map(|line| DateLine::read(line)).for_each(|line| orders.add(&line));
+            orders.order()
+        };
+        let (month, day) = (Some(DateOrder::MonthFirst), Some(DateOrder::DayFirst));
+        assert_eq!(order(&["01/05/2024", "01/13/2024"]), month);
+        assert_eq!(order(&["05/01/2024", "13/01/2024"]), day);
+        // Every one can be read both ways, but only so does time run forward.
+        assert_eq!(order(&["05/01/2024", "06/01/2024", "01/02/2024"]), day);
+        assert_eq!(order(&["Fri, 01/05/2024"]), month);
+        assert_eq!(order(&["05/01/2567"]), day);
+        assert_eq!(order(&["2024/01/05"]), month);
+        assert_eq!(order(&["05/01/2024"]), None);
+        assert_eq!(order(&["05/05/2024"]), month);
+    }
+
+    #[test]
+    fn one_form_is_one_text() {
+        for (a, b) in [
+            ("Tue, 1/31/2023", "Thursday, 10/01/2023"),
+            ("พฤ. 28/11/2568", "อา. 1/12/2568"),
+            ("2024年1月5日星期五", "2024年11月15日星期日"),
+            ("2024.01.05 Friday", "2024.01.06  Saturday"),
         ] {
-            assert_eq!(time(line), Some((expected, "\tA\tB")), "{line}");
+            assert_eq!(form(a), form(b));
         }
-        for line in ["", "9", "9:5x1", "24:00\tA", "9:60\tA", "123:00\tA", "noon\tA"] {
-            assert!(time(line).is_none_or(|(_, rest)| !rest.starts_with('\t')), "{line}");
-        }
-        assert_eq!(time("9:31 amber"), Some((at(9, 31), " amber")));
+        assert_ne!(form("2024.01.05 Friday"), form("2024.01.05"));
     }
 }

@@ -1,32 +1,34 @@
 //! The text that the LINE app exports, read line by line.
 //!
-//! It comes in two generations, in the language of the phone. Phones write a title, then for each
+//! It comes in two generations, in the language of the app. Phones write a title, then for each
 //! day a line with the date and for each message `HH:MM<tab>Name<tab>Text`, with quotation marks
-//! around a text of several lines. Computers write no title and spaces in place of the tabs, so
-//! that only the names tell where a name ends ([`names`]). Lines without a sender tell what
-//! happened in the chat (joined, left, unsent, renamed).
+//! around a text of several lines. Computers write spaces in place of the tabs, so that only the
+//! names tell where a name ends ([`names`]). Lines without a sender tell what happened in the chat
+//! (joined, left, unsent, renamed).
+//!
+//! Nothing is guessed silently: a line that looks like a date and cannot be understood is told, and
+//! so is everything after it until the next date that is understood.
 
 mod calendar;
+mod clock;
 mod names;
+mod survey;
+mod title;
+#[cfg(test)]
+mod variants;
 mod words;
 
 use chatkeep_core::message::Content;
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 
-use self::names::{Counted, Names};
+use self::calendar::DateLine;
+pub(crate) use self::calendar::DateOrder;
+use self::names::Names;
+pub(crate) use self::survey::{Fit, Survey};
 use self::words::Meaning;
 
 /// The longest text in bytes; the app allows far less.
 const TEXT: usize = 256 * 1_024;
-
-/// What the first reading of a file shows.
-#[derive(Debug, Default)]
-pub(crate) struct Survey {
-    tabbed: u64,
-    spaced: u64,
-    days: u64,
-    counted: Counted,
-}
 
 /// What a line, or several, turned out to be.
 #[derive(Debug)]
@@ -41,6 +43,8 @@ pub(crate) enum Found {
         line: u64,
         /// What it says.
         text: String,
+        /// The reason, where there is more to say than that.
+        why: Option<String>,
     },
 }
 
@@ -62,13 +66,36 @@ pub(crate) struct Said {
 pub(crate) struct Reader {
     /// Spaces instead of tabs.
     spaced: bool,
+    /// Placeholders without brackets.
+    bare: bool,
+    form: Option<String>,
+    order: DateOrder,
     names: Names,
-    day: Option<NaiveDate>,
+    day: Day,
     /// The time of the last message of this day.
     last: Option<NaiveTime>,
     draft: Option<Draft>,
-    /// A line that is the next day, or belongs to the message before it: what follows decides.
-    held: Option<(u64, String, NaiveDate)>,
+    held: Option<Held>,
+}
+
+/// The day that a line is of.
+#[derive(Clone, Copy, Debug)]
+enum Day {
+    /// No date stood before it.
+    None,
+    Known(NaiveDate),
+    /// The date before it, in that line, was not understood.
+    Lost(u64),
+}
+
+/// A line that is the next day, or belongs to the message before it: what follows decides.
+#[derive(Debug)]
+struct Held {
+    number: u64,
+    line: String,
+    date: DateLine,
+    /// Empty lines after it.
+    blank: Vec<(u64, String)>,
 }
 
 /// A message whose next lines may still come.
@@ -87,61 +114,36 @@ struct Record<'a> {
     text: &'a str,
 }
 
-impl Survey {
-    /// Takes a line into account.
-    pub(crate) fn line(&mut self, line: &str) {
-        let line = line.trim_start_matches('\u{feff}');
-        self.days += u64::from(calendar::date(line).is_some());
-        match calendar::time(line) {
-            Some((_, rest)) if rest.starts_with('\t') => self.tabbed += 1,
-            Some((_, rest)) if rest.starts_with(' ') => {
-                self.spaced += 1;
-                if self.tabbed == 0 && !words::is_happening(rest) {
-                    self.counted.add(rest.trim_start());
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Whether this is such a file at all.
-    pub(crate) const fn fits(&self) -> bool {
-        self.days > 0 && self.tabbed + self.spaced > 0
-    }
-
-    /// Reads the file, now knowing its form and who is in the chat.
-    pub(crate) fn reader<'a>(&self, known: impl Iterator<Item = &'a str>) -> Reader {
-        Reader {
-            spaced: self.tabbed == 0,
-            names: self.counted.names(known),
-            day: None,
-            last: None,
-            draft: None,
-            held: None,
-        }
-    }
-}
-
 impl Reader {
     /// Reads the next line, without its end. What is complete goes into `found`.
     pub(crate) fn line(&mut self, number: u64, line: &str, found: &mut Vec<Found>) {
         let line = line.trim_start_matches('\u{feff}');
-        let record = calendar::time(line).and_then(|(time, rest)| self.record(time, rest));
-        if let Some((held_number, held_line, date)) = self.held.take() {
-            if record.is_some() {
-                self.begin_day(date, found);
+        if let Some(held) = &mut self.held
+            && line.trim().is_empty()
+        {
+            held.blank.push((number, line.to_owned()));
+            return;
+        }
+        let record = clock::time(line).and_then(|(time, rest)| self.record(time, rest));
+        let date = if record.is_none() { DateLine::read(line) } else { None };
+        if let Some(held) = self.held.take() {
+            let another =
+                !self.is_quoted() && date.as_ref().is_some_and(|date| self.is_of_form(date));
+            if record.is_some() || another {
+                self.settle(held, record.as_ref().map(|record| record.time), found);
             } else {
-                self.go_on(held_number, &held_line, found);
+                self.go_on_with(held, found);
             }
         }
         if let Some(Record { time, name, text }) = record {
             let (name, text) = (name.map(str::to_owned), text.to_owned());
             self.begin(number, time, name, text, line, found);
-        } else if let Some(date) = calendar::date(line) {
+        } else if let Some(date) = date {
+            let held = Held { number, line: line.to_owned(), date, blank: Vec::new() };
             if self.draft.is_some() {
-                self.held = Some((number, line.to_owned(), date));
+                self.held = Some(held);
             } else {
-                self.begin_day(date, found);
+                self.settle(held, None, found);
             }
         } else {
             self.go_on(number, line, found);
@@ -150,8 +152,8 @@ impl Reader {
 
     /// The file is at its end.
     pub(crate) fn end(&mut self, found: &mut Vec<Found>) {
-        if let Some((_, _, date)) = self.held.take() {
-            self.begin_day(date, found);
+        if let Some(held) = self.held.take() {
+            self.settle(held, None, found);
         }
         self.close(found);
     }
@@ -163,25 +165,68 @@ impl Reader {
                 Some((name, text)) => (Some(name.trim()).filter(|name| !name.is_empty()), text),
                 None => (None, rest),
             };
+            let name = name.filter(|name| !happened(name, text));
             return Some(Record { time, name, text });
         }
         let said = rest.strip_prefix(' ').filter(|_| self.spaced)?.trim_start();
-        if words::is_happening(said) {
+        if self.happened(said) {
             return Some(Record { time, name: None, text: said });
         }
         // A plan for the day inside a message has lines like this too, but time never runs back.
         let back = self.held.is_none() && self.draft.is_some() && Some(time) < self.last;
-        if back && !self.names.begins(said) {
+        if back && self.names.known(said).is_none() {
             return None;
         }
         let (name, text) = self.names.split(said)?;
-        Some(Record { time, name: Some(name), text })
+        let name = Some(name).filter(|name| !words::is_automatic(name));
+        Some(Record { time, name, text })
     }
 
-    fn begin_day(&mut self, date: NaiveDate, found: &mut Vec<Found>) {
-        self.close(found);
-        self.day = Some(date);
-        self.last = None;
+    /// Returns whether words after a time tell what somebody did. `Ann I think Bob left the group.` is
+    /// something that Ann said.
+    fn happened(&self, said: &str) -> bool {
+        words::who_did(said).is_some()
+            && self.names.known(said).is_none_or(|(_, text)| words::is_deed(text))
+    }
+
+    fn is_of_form(&self, date: &DateLine) -> bool {
+        self.form.as_ref().is_none_or(|form| *form == date.form)
+    }
+
+    /// Takes a line that looks like a date for the next day, for a part of the message before it,
+    /// or for nothing that is understood. `next` is the time in the line that follows.
+    fn settle(&mut self, held: Held, next: Option<NaiveTime>, found: &mut Vec<Found>) {
+        let of_form = self.is_of_form(&held.date);
+        match held.date.date(self.order).filter(|_| of_form) {
+            Some(date) => {
+                self.close(found);
+                (self.day, self.last) = (Day::Known(date), None);
+            }
+            None if self.draft.is_some() && self.may_go_on(of_form, next) => {
+                self.go_on_with(held, found);
+            }
+            None => {
+                self.close(found);
+                (self.day, self.last) = (Day::Lost(held.number), None);
+                let why = "it looks like a date that is not understood".to_owned();
+                let (line, text) = (held.number, held.line);
+                found.push(Found::Unknown { line, text, why: Some(why) });
+            }
+        }
+    }
+
+    /// Returns whether the quotation marks around the message that is being read are still open.
+    fn is_quoted(&self) -> bool {
+        let text = self.draft.as_ref().map_or("", |draft| &draft.text);
+        text.starts_with('"') && text.matches('"').count() % 2 == 1
+    }
+
+    /// Returns whether the message that is being read may have a line that looks like a date.
+    fn may_go_on(&self, of_form: bool, next: Option<NaiveTime>) -> bool {
+        let text = self.draft.as_ref().map_or("", |draft| &draft.text);
+        let several = text.trim_end().contains('\n');
+        let back = next.is_some() && next < self.last;
+        self.is_quoted() || (!of_form && (several || self.spaced) && !back)
     }
 
     fn begin(
@@ -194,24 +239,37 @@ impl Reader {
         found: &mut Vec<Found>,
     ) {
         self.close(found);
-        let Some(day) = self.day else {
-            found.push(Found::Unknown { line: number, text: line.to_owned() });
-            return;
-        };
-        self.last = Some(time);
-        self.draft = Some(Draft { at: day.and_time(time), name, text });
+        let unknown = |why| Found::Unknown { line: number, text: line.to_owned(), why };
+        match self.day {
+            Day::Known(day) => {
+                self.last = Some(time);
+                self.draft = Some(Draft { at: day.and_time(time), name, text });
+            }
+            Day::None => found.push(unknown(None)),
+            Day::Lost(date) => {
+                let why = format!("its day is not known: line {date} is not understood");
+                found.push(unknown(Some(why)));
+            }
+        }
+    }
+
+    fn go_on_with(&mut self, held: Held, found: &mut Vec<Found>) {
+        self.go_on(held.number, &held.line, found);
+        for (number, line) in held.blank {
+            self.go_on(number, &line, found);
+        }
     }
 
     /// A line that begins nothing belongs to the message before it.
     fn go_on(&mut self, number: u64, line: &str, found: &mut Vec<Found>) {
-        match &mut self.draft {
-            Some(draft) if draft.text.len() + line.len() < TEXT => {
+        match (&mut self.draft, self.day) {
+            (Some(draft), _) if draft.text.len() + line.len() < TEXT => {
                 draft.text.push('\n');
                 draft.text.push_str(line);
             }
-            None if self.day.is_none() && words::is_heading(line) => {}
-            None if line.trim().is_empty() => {}
-            _ => found.push(Found::Unknown { line: number, text: line.to_owned() }),
+            (None, Day::None) if title::is_heading(line) => {}
+            (None, _) if line.trim().is_empty() => {}
+            _ => found.push(Found::Unknown { line: number, text: line.to_owned(), why: None }),
         }
     }
 
@@ -222,12 +280,19 @@ impl Reader {
             return;
         };
         let text = unquoted(text.trim_end_matches(['\n', '\r']));
-        let content = match words::meaning(&text, self.spaced) {
+        let content = match words::meaning(&text, self.bare) {
             Meaning::Said(content) => Some(content),
             Meaning::TakenBack => None,
         };
         found.push(Found::Said(Said { at, name, text, content }));
     }
+}
+
+/// Returns whether a line with a column for the sender is nobody's word all the same: an automatic answer,
+/// or what its sender did, told with their name.
+fn happened(name: &str, text: &str) -> bool {
+    let told = || words::who_did(text).is_some_and(|who| who.trim() == name);
+    words::is_automatic(name) || told()
 }
 
 /// A text of several lines without the quotation marks that phones put around it.
@@ -246,7 +311,7 @@ mod tests {
     fn read(text: &str) -> Vec<String> {
         let mut survey = Survey::default();
         text.lines().for_each(|line| survey.line(line));
-        let mut reader = survey.reader(["Tony Chou"].into_iter());
+        let mut reader = survey.reader(survey.order().unwrap(), ["Tony Chou"].into_iter());
         let mut found = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
             reader.line(number, line, &mut found);
@@ -311,11 +376,41 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_looks_like_a_date_is_never_glued() {
+        let text = "2024/01/05(金)\n09:00\tAnn\tone\n\n2024/01/06(Sa)\n09:00\tAnn\tlost\nmore\n\n\
+            2024/01/07(日)\n09:00\tAnn\ttwo\n\n2024/01/08(金)\n";
+        let expected = [
+            "05 09:00 Ann|text|one",
+            "unknown 4",
+            "unknown 5",
+            "unknown 6",
+            "07 09:00 Ann|text|two",
+        ];
+        assert_eq!(read(text), [&expected[..], &["unknown 11"]].concat());
+    }
+
+    #[test]
+    fn a_date_of_another_form_is_a_part_of_the_words() {
+        let text = "2024.01.05 Friday\n09:00 Ann when?\n2024.01.12\n10:00 Bob ok\n\
+            2024.01.06 Saturday\n09:00 Ann x\n";
+        let expected =
+            ["05 09:00 Ann|text|when?\n2024.01.12", "05 10:00 Bob|text|ok", "06 09:00 Ann|text|x"];
+        assert_eq!(read(text), expected);
+    }
+
+    #[test]
+    fn days_without_words_are_days() {
+        let text = "2024/01/05(金)\n09:00\tAnn\tone\n\n2024/01/06(土)\n\n2024/01/07(日)\n\n\
+            09:00\tAnn\ttwo\n";
+        assert_eq!(read(text), ["05 09:00 Ann|text|one", "07 09:00 Ann|text|two"]);
+    }
+
+    #[test]
     fn what_is_not_understood_is_told() {
         let text = "[LINE] x\nwhat is this\n09:00\tAnn\ttoo early\n2024/01/05(金)\n09:00\tAnn\tx\n";
         assert_eq!(read(text), ["unknown 2", "unknown 3", "05 09:00 Ann|text|x"]);
         let mut survey = Survey::default();
         "nothing\nof the kind\n".lines().for_each(|line| survey.line(line));
-        assert!(!survey.fits());
+        assert_eq!(survey.fit(), Fit::No);
     }
 }

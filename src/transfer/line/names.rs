@@ -1,7 +1,7 @@
 //! Where a name ends in exports from computers, which write `HH:MM Name Text` with nothing but
 //! spaces between: known names first, else what the file itself shows.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Words that a name is looked for in.
 const WORDS: usize = 5;
@@ -15,6 +15,8 @@ const OFTEN: u32 = 3;
 pub(super) struct Counted {
     /// How often the lines begin with these words.
     beginnings: BTreeMap<String, u32>,
+    /// Words that stand before "joined the group" and the like.
+    announced: BTreeSet<String>,
 }
 
 /// Names.
@@ -40,11 +42,20 @@ impl Counted {
         }
     }
 
+    /// Takes note of somebody of whom a line tells what they did.
+    pub(super) fn announce(&mut self, name: &str) {
+        let name = name.trim();
+        let words = name.split(' ').count();
+        if !name.is_empty() && words <= WORDS && self.announced.len() < COUNTED {
+            self.announced.insert(name.to_owned());
+        }
+    }
+
     /// The names, with those that are known anyway. A first word that is always followed by the
     /// same second word is a name of two words, and so on.
     pub(super) fn names<'a>(&self, known: impl Iterator<Item = &'a str>) -> Names {
         let mut names = Names::default();
-        for name in known.filter(|name| !name.is_empty()) {
+        for name in known.map(str::trim).filter(|name| !name.is_empty()) {
             names.all.insert(name.to_owned());
             names.sure.insert(name.to_owned());
         }
@@ -55,6 +66,11 @@ impl Counted {
                 names.sure.insert(name.to_owned());
             }
         }
+        // "Ann I think Bob" is not a name where Ann is one.
+        let said = |name: &&String| names.known(name).is_some();
+        let announced: Vec<_> = self.announced.iter().filter(|name| !said(name)).cloned().collect();
+        names.all.extend(announced.iter().cloned());
+        names.sure.extend(announced);
         names
     }
 
@@ -76,9 +92,9 @@ impl Names {
         longest(said, &self.all).or_else(|| said.split_once(' '))
     }
 
-    /// Whether a line begins with a name beyond doubt.
-    pub(super) fn begins(&self, said: &str) -> bool {
-        longest(said, &self.sure).is_some()
+    /// The name that a line begins with beyond doubt, and what follows it.
+    pub(super) fn known<'a>(&self, said: &'a str) -> Option<(&'a str, &'a str)> {
+        longest(said, &self.sure)
     }
 }
 
@@ -107,11 +123,15 @@ mod tests {
         ] {
             counted.add(said);
         }
+        counted.announce("Mary Ann Smith");
+        counted.announce("Ann I think Bob");
         let names = counted.names(["山田 太郎", "Tony"].into_iter());
         assert_eq!(names.split("Tony Chou see you"), Some(("Tony Chou", "see you")));
         assert_eq!(names.split("王小明 晚安"), Some(("王小明", "晚安")));
         assert_eq!(names.split("山田 太郎 こんにちは"), Some(("山田 太郎", "こんにちは")));
         assert_eq!(names.split("Ann Lee is here"), Some(("Ann", "Lee is here")));
+        assert_eq!(names.split("Ann I think Bob is"), Some(("Ann", "I think Bob is")));
+        assert_eq!(names.split("Mary Ann Smith hi"), Some(("Mary Ann Smith", "hi")));
         assert_eq!(names.split("Bob yes"), Some(("Bob", "yes")));
         assert_eq!(names.split("nothing"), None);
     }

@@ -12,99 +12,133 @@ enum Stand {
     Sticker,
 }
 
-/// In brackets, on phones.
-const BRACKETED: [(Stand, &[&str]); 5] = [
+/// The words for each, lower case; in brackets on phones, bare on computers.
+const STANDS: [(Stand, &[&str]); 5] = [
     (
         Stand::Image,
-        &["photo", "photos", "照片", "圖片", "图片", "写真", "画像", "รูป", "รูปภาพ", "ภาพ", "รูปถ่าย"],
+        &[
+            "photo",
+            "photos",
+            "照片",
+            "圖片",
+            "图片",
+            "写真",
+            "画像",
+            "รูป",
+            "รูปภาพ",
+            "ภาพ",
+            "รูปถ่าย",
+            "사진",
+        ],
     ),
-    (Stand::Video, &["video", "videos", "影片", "视频", "動画", "วิดีโอ", "วีดีโอ"]),
+    (
+        Stand::Video,
+        &["video", "videos", "影片", "视频", "動画", "วิดีโอ", "วีดีโอ", "동영상", "비디오"],
+    ),
     (
         Stand::Audio,
         &[
             "voice message",
             "audio",
             "語音訊息",
+            "语音讯息",
             "语音信息",
+            "语音消息",
             "語音",
             "ボイスメッセージ",
             "音声",
             "ข้อความเสียง",
             "เสียง",
+            "음성 메시지",
+            "음성메시지",
         ],
     ),
-    (Stand::File, &["file", "檔案", "文件", "ファイル", "ไฟล์"]),
-    (Stand::Sticker, &["sticker", "stickers", "貼圖", "贴图", "スタンプ", "สติกเกอร์", "สติ๊กเกอร์"]),
-];
-
-/// Bare, on computers.
-const BARE: [(Stand, &[&str]); 5] = [
-    (Stand::Image, &["photo", "photos", "圖片", "照片", "写真", "画像", "รูป", "รูปภาพ"]),
-    (Stand::Video, &["video", "videos", "影片", "動画", "วิดีโอ"]),
-    (Stand::Audio, &["audio", "voice message", "語音訊息", "ボイスメッセージ", "ข้อความเสียง"]),
-    (Stand::File, &["file", "檔案", "ファイル", "ไฟล์"]),
-    (Stand::Sticker, &["sticker", "stickers", "貼圖", "スタンプ", "สติกเกอร์"]),
+    (Stand::File, &["file", "檔案", "文件", "ファイル", "ไฟล์", "파일"]),
+    (
+        Stand::Sticker,
+        &["sticker", "stickers", "貼圖", "贴图", "スタンプ", "สติกเกอร์", "สติ๊กเกอร์", "스티커"],
+    ),
 ];
 
 /// A message that its sender took back, where the export still names them.
-const TAKEN_BACK: [&str; 9] = [
+const TAKEN_BACK: &[&str] = &[
     "message unsent.",
     "message unsent",
     "unsent a message.",
+    "you unsent a message.",
     "已收回訊息",
     "已收回訊息。",
     "訊息已收回",
+    "已收回消息",
+    "已撤回消息",
+    "已撤回消息。",
+    "消息已撤回",
     "メッセージの送信を取り消しました",
+    "メッセージの送信を取り消しました。",
     "送信取り消し済み",
     "ยกเลิกข้อความ",
+    "ยกเลิกข้อความแล้ว",
+    "ยกเลิกการส่งข้อความ",
+    "ยกเลิกการส่งข้อความแล้ว",
+    "ได้ยกเลิกข้อความ",
+    "메시지를 취소했습니다.",
+    "메시지 전송을 취소했습니다.",
 ];
 
-/// How lines begin that stand before the first day: title and time of saving.
-const HEADINGS: [&str; 13] = [
-    "[line]",
-    "chat history ",
-    "saved on",
-    "儲存日期",
-    "儲存時間",
-    "保存日期",
-    "保存日時",
-    "บันทึกเมื่อ",
-    "บันทึกวันที่",
-    "วันที่บันทึก",
-    "ประวัติการแชท",
-    "ประวัติการสนทนา",
-    "export date",
-];
-
-/// How a line ends that tells what happened in the chat instead of what somebody said. Needed
-/// where names end at a space only, so that "A left the group" is not A saying "left the group".
-const HAPPENED: [&str; 38] = [
+/// Ends of lines that tell what somebody did instead of what they said, after their name.
+const DID: &[&str] = &[
     "joined the group.",
     "joined the chat.",
     "left the group.",
     "left the chat.",
     "unsent a message.",
     "made an announcement.",
-    "changed the group's profile photo.",
+    "made an <u>announcement</u>.",
+    "added a new note.",
+    "shared a note.",
     "created a group.",
-    "to the group.",
-    "from the group.",
-    "to the chat.",
+    "changed the group's profile photo.",
+    "changed the group's profile picture.",
+    "changed the chat's profile photo.",
+    "changed the chat's profile picture.",
+    "changed the group photo.",
+    "added auto-reply to the chat.",
+    "group call ended.",
+    "group call started.",
+    "group voice call started.",
+    "group video call started.",
     "已加入群組。",
     "已加入群組",
     "加入聊天",
     "加入聊天。",
+    "已加入聊天",
     "加入群組。",
+    "加入群組",
     "已退出群組。",
     "已退出群組",
     "退出群組。",
+    "退出群組",
     "離開群組。",
     "離開聊天。",
+    "離開聊天",
     "已離開群組",
+    "已離開聊天",
     "已收回訊息",
     "已收回訊息。",
     "更改群組圖片。",
+    "更改了群組圖片。",
+    "已加入群组。",
+    "已加入群组",
+    "加入了群组。",
+    "加入群组。",
+    "已退出群组。",
+    "已退出群组",
+    "退出了群组。",
+    "退出群组。",
+    "已收回消息",
+    "已撤回消息",
     "がグループに参加しました。",
+    "がグループに参加しました",
     "が参加しました。",
     "がグループを退会しました。",
     "が退会しました。",
@@ -112,21 +146,66 @@ const HAPPENED: [&str; 38] = [
     "をグループに招待しました。",
     "を招待しました。",
     "をグループに追加しました。",
+    "がグループのアイコンを変更しました。",
+    "がメッセージの送信を取り消しました",
     "メッセージの送信を取り消しました",
+    "メッセージの送信を取り消しました。",
     "เข้าร่วมกลุ่ม",
     "เข้าร่วมกลุ่มแล้ว",
+    "เข้าร่วมแชท",
     "ออกจากกลุ่ม",
+    "ออกจากแชท",
+    "เขียนโน้ตใหม่",
+    "เพิ่มประกาศ",
+    "เพิ่ม<u>ประกาศ</u>",
+    "เปลี่ยนรูปโปรไฟล์ของกลุ่ม",
     "ยกเลิกข้อความ",
+    "ยกเลิกข้อความแล้ว",
+    "ยกเลิกการส่งข้อความ",
+    "ยกเลิกการส่งข้อความแล้ว",
+    "ได้ยกเลิกข้อความ",
+    "님이 그룹에 참여했습니다.",
+    "님이 그룹에 참가했습니다.",
+    "님이 그룹에서 나갔습니다.",
+    "님이 그룹을 나갔습니다.",
+    "님이 들어왔습니다.",
+    "님이 나갔습니다.",
+    "님이 대화에 참여했습니다.",
+    "님이 메시지를 취소했습니다.",
+    "님이 메시지 전송을 취소했습니다.",
+    "님이 그룹 사진을 변경했습니다.",
+    "메시지를 취소했습니다.",
 ];
 
-/// The same in the middle of the line.
-const RENAMED: [&str; 6] = [
-    "changed the group name to",
-    "changed the name of the group to",
-    "將群組名稱改為",
-    "更改群組名稱為",
-    "グループ名を",
-    "เปลี่ยนชื่อกลุ่มเป็น",
+/// Words before and after a name or two that such a line tells of.
+const DID_TO: &[(&str, &str)] = &[
+    ("invited ", " to the group."),
+    ("invited ", " to the chat."),
+    ("added ", " to the group."),
+    ("added ", " to the chat."),
+    ("removed ", " from the group."),
+    ("removed ", " from the chat."),
+    ("changed the group name to ", ""),
+    ("changed the name of the group to ", ""),
+    ("將群組名稱改為", ""),
+    ("更改群組名稱為", ""),
+    ("将群组名称改为", ""),
+    ("グループ名を", "変更しました。"),
+    ("เปลี่ยนชื่อกลุ่มเป็น", ""),
+    ("그룹 이름을 ", "변경했습니다."),
+];
+
+/// Senders that are no people: what the app answers by itself.
+const AUTOMATIC: &[&str] = &[
+    "auto-reply",
+    "auto reply",
+    "auto-response",
+    "自動回應",
+    "自動回覆",
+    "自动回复",
+    "自動応答",
+    "ตอบกลับอัตโนมัติ",
+    "자동응답",
 ];
 
 /// What a line's words stand for.
@@ -149,21 +228,29 @@ pub(super) fn meaning(words: &str, bare: bool) -> Meaning {
     if let Some((stand, rest)) = bracketed(trimmed) {
         return Meaning::Said(content(stand, rest));
     }
-    let found = BARE.iter().find(|(_, names)| bare && names.contains(&lower.as_str()));
-    Meaning::Said(match found {
-        Some((stand, _)) => content(*stand, ""),
+    Meaning::Said(match bare.then(|| stand(&lower)).flatten() {
+        Some(stand) => content(stand, ""),
         None => Content::text(words),
     })
+}
+
+/// Returns whether words stand for something else, with brackets and without.
+pub(super) fn placeholder(words: &str) -> (bool, bool) {
+    let trimmed = words.trim();
+    (bracketed(trimmed).is_some(), stand(&trimmed.to_lowercase()).is_some())
+}
+
+fn stand(lower: &str) -> Option<Stand> {
+    STANDS.iter().find(|(_, names)| names.contains(&lower)).map(|(stand, _)| *stand)
 }
 
 /// `[Photo]`, or `[File] report.pdf`.
 fn bracketed(words: &str) -> Option<(Stand, &str)> {
     let (inside, rest) = words.strip_prefix('[')?.split_once(']')?;
-    let inside = inside.trim().to_lowercase();
-    let (stand, _) = BRACKETED.iter().find(|(_, names)| names.contains(&inside.as_str()))?;
+    let stand = stand(&inside.trim().to_lowercase())?;
     let rest = rest.trim();
     // Only files have a name; anything else goes on because somebody typed it.
-    (rest.is_empty() || (*stand == Stand::File && !rest.contains('\n'))).then_some((*stand, rest))
+    (rest.is_empty() || (stand == Stand::File && !rest.contains('\n'))).then_some((stand, rest))
 }
 
 fn content(stand: Stand, name: &str) -> Content {
@@ -178,16 +265,29 @@ fn content(stand: Stand, name: &str) -> Content {
     }
 }
 
-/// Whether a line before the first day is one of those every export begins with.
-pub(super) fn is_heading(line: &str) -> bool {
-    let lower = line.trim().to_lowercase();
-    lower.is_empty() || HEADINGS.iter().any(|heading| lower.starts_with(heading))
+/// Returns whether a sender is no person.
+pub(super) fn is_automatic(name: &str) -> bool {
+    AUTOMATIC.contains(&name.trim().to_lowercase().as_str())
 }
 
-/// Whether a line without a column for the sender tells what happened in the chat.
-pub(super) fn is_happening(line: &str) -> bool {
+/// The name before what a line tells that somebody did; `None` when it tells nothing of the kind.
+pub(super) fn who_did(line: &str) -> Option<&str> {
     let line = line.trim();
-    HAPPENED.iter().any(|end| line.ends_with(end)) || RENAMED.iter().any(|part| line.contains(part))
+    let lower = line.to_lowercase();
+    let did = DID.iter().find(|did| lower.ends_with(*did));
+    if let Some(did) = did {
+        // Lower case may have another length, but what it ends with is of the same one.
+        return Some(line.get(..line.len().checked_sub(did.len())?).unwrap_or(""));
+    }
+    DID_TO.iter().find_map(|(before, after)| {
+        let name = line.strip_suffix(after)?.split_once(before)?.0;
+        Some(name)
+    })
+}
+
+/// Returns whether words after a name are nothing but what its owner did.
+pub(super) fn is_deed(words: &str) -> bool {
+    who_did(words).is_some_and(|before| before.trim().is_empty())
 }
 
 #[cfg(test)]
@@ -202,14 +302,24 @@ mod tests {
     }
 
     #[test]
-    fn placeholders_in_four_languages() {
+    fn placeholders_in_six_languages() {
         for (kind_name, all) in [
-            ("image", ["[Photo]", "[照片]", "[写真]", "[รูป]"]),
-            ("video", ["[Video]", "[影片]", "[動画]", "[วิดีโอ]"]),
-            ("audio", ["[Voice message]", "[語音訊息]", "[ボイスメッセージ]", "[ข้อความเสียง]"]),
-            ("file", ["[File]", "[檔案] 報告.pdf", "[ファイル]", "[ไฟล์]"]),
-            ("sticker", ["[Sticker]", "[貼圖]", "[スタンプ]", "[สติกเกอร์]"]),
-            ("text", ["[Location]", "[位置訊息]", "Photos", "[Photo] look!"]),
+            ("image", ["[Photo]", "[照片]", "[图片]", "[写真]", "[รูป]", "[사진]"]),
+            ("video", ["[Video]", "[影片]", "[视频]", "[動画]", "[วิดีโอ]", "[동영상]"]),
+            (
+                "audio",
+                [
+                    "[Voice message]",
+                    "[語音訊息]",
+                    "[语音信息]",
+                    "[ボイスメッセージ]",
+                    "[ข้อความเสียง]",
+                    "[음성 메시지]",
+                ],
+            ),
+            ("file", ["[File]", "[檔案] 報告.pdf", "[文件]", "[ファイル]", "[ไฟล์]", "[파일]"]),
+            ("sticker", ["[Sticker]", "[貼圖]", "[贴图]", "[スタンプ]", "[สติกเกอร์]", "[스티커]"]),
+            ("text", ["[Location]", "[位置訊息]", "Photos", "[Photo] look!", "photo", "사진"]),
         ] {
             for words in all {
                 assert_eq!(kind(words, false), kind_name, "{words}");
@@ -229,15 +339,21 @@ mod tests {
 
     #[test]
     fn what_happened_is_nobodys_word() {
-        for line in [
-            "Alice joined the group.",
-            "小明已加入群組。",
-            "アリスがグループを退会しました。",
-            "สมชายออกจากกลุ่ม",
-            "Bob changed the group name to \"Lunch\".",
+        for (line, name) in [
+            ("Alice joined the group.", "Alice"),
+            ("Bob Lee changed the chat's profile photo.", "Bob Lee"),
+            ("小明已加入群組。", "小明"),
+            ("アリスがグループを退会しました。", "アリス"),
+            ("สมชายออกจากกลุ่ม", "สมชาย"),
+            ("สมชาย ยกเลิกข้อความแล้ว", "สมชาย"),
+            ("민수님이 그룹에 참여했습니다.", "민수"),
+            ("Bob changed the group name to \"Lunch\".", "Bob"),
+            ("Ann invited Bob Lee to the group.", "Ann"),
         ] {
-            assert!(is_happening(line), "{line}");
+            assert_eq!(who_did(line).map(str::trim), Some(name), "{line}");
         }
-        assert!(!is_happening("Alice I joined them yesterday"));
+        assert_eq!(who_did("Alice I joined them yesterday"), None);
+        assert!(is_deed("joined the group.") && !is_deed("I think Bob joined the group."));
+        assert!(is_automatic("Auto-reply") && !is_automatic("Auto"));
     }
 }

@@ -74,7 +74,7 @@ async fn messages_are_short_and_complete() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_are_chosen_by_time_and_person() {
     let models = talk().await;
-    models.store.set_time_zone(&CHANNEL.into(), "Asia/Taipei").await.unwrap();
+    models.store.set_time_zone(&CHANNEL.into(), Some("Asia/Taipei")).await.unwrap();
     for (arguments, expected) in [
         (json!({"date": "2026-01-02"}), &["m2", "m1"][..]),
         (json!({"from": "2026-01-03T00:00:00Z"}), &["m4", "m3"]),
@@ -117,6 +117,9 @@ async fn searches_go_through_one_channel_or_all() {
         assert_eq!(given["people"][hit["from"].as_str().unwrap()]["userId"], ANN);
     }
     assert!(all.text().contains("c1 = ") && all.text().contains("2 of 2 found"), "{}", all.text());
+    let nobody = search(json!({"query": "lunch from:Aiko"})).await;
+    assert_eq!(nobody.given()["unknownNames"], json!(["Aiko"]));
+    assert!(nobody.text().contains("Nobody is called \"Aiko\"."), "{}", nobody.text());
     for (arguments, expected) in [
         (json!({"query": "lunch", "channelId": CHANNEL}), &["m1"][..]),
         (json!({"query": "lunch", "from": "2026-01-04"}), &["n1"]),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{Content, MessageChange, MessageType};
-use chatkeep_core::store::{FeedReader, ImportedMessage, IndexRequest, Place};
+use chatkeep_core::store::{FeedReader, ImportId, ImportedMessage, IndexRequest, Place};
 
 use super::{Fixture, at, change, delete_before, erase_person, on_both, said};
 
@@ -17,6 +17,8 @@ on_both!(
 );
 
 type Key = (ChannelId, MessageId);
+
+const IMPORT: ImportId = ImportId::new(1);
 
 fn keys(channel: &str, messages: &[&str]) -> BTreeSet<Key> {
     messages.iter().map(|message| (channel.into(), (*message).into())).collect()
@@ -80,7 +82,7 @@ async fn every_change_of_a_message_is_logged(fixture: Fixture) {
     // Before its message: nobody is told, and the replicas read it all the same.
     fixture.keep(&[change("C1", "3", MessageChange::Unsent { at: at(9) })], 9).await;
     expect("unsent before it came", &["3"]).await;
-    store.import(&"C1".into(), &[imported("i1"), imported("i2")], at(10)).await.unwrap();
+    store.import(IMPORT, &"C1".into(), &[imported("i1"), imported("i2")], at(10)).await.unwrap();
     expect("imported", &["i1", "i2"]).await;
     let erased = erase_person(store, &"C1".into(), &"U2".into(), at(11), at(11)).await;
     let erased: Vec<_> = erased.messages.iter().map(MessageId::as_str).collect();
@@ -140,7 +142,7 @@ async fn purging_is_known_to_those_who_are_behind(fixture: Fixture) {
 async fn what_only_replicas_read_is_not_shown(fixture: Fixture) {
     let start = prepared(&fixture).await;
     let channel: ChannelId = "C1".into();
-    fixture.store.import(&channel, &[imported("i1")], at(10)).await.unwrap();
+    fixture.store.import(IMPORT, &channel, &[imported("i1")], at(10)).await.unwrap();
     fixture.store.request_indexing(IndexRequest::Channel(&channel), at(5)).await.unwrap();
     fixture.store.request_indexing(IndexRequest::Rebuild, at(5)).await.unwrap();
     fixture.keep(&[said("C1", "1", 5, "a")], 7).await;

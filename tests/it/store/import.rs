@@ -1,12 +1,15 @@
 //! Importing: counted as live messages are, and left alone by what came before.
 
+use chatkeep_core::blobs::BlobId;
 use chatkeep_core::event::ChannelKind;
+use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::store::{
-    Imported, ImportedMedia, ImportedMessage, ImportedPerson, Kept, Subscribed,
+    ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
+    ImportedPerson, Kept, NewImport, NewMedia, Subscribed,
 };
 
-use super::{Fixture, at, on_both, said, sized, unsent};
+use super::{Fixture, at, erase_person, on_both, said, sized, unsent};
 
 on_both!(
     counts_what_is_new_and_nothing_twice,
@@ -14,7 +17,14 @@ on_both!(
     an_imported_message_can_be_taken_back,
     opening_a_channel_makes_it_known_once,
     people_get_a_name_once,
+    undoing_an_import_removes_what_it_added,
+    an_import_that_was_undone_adds_nothing_more,
+    files_of_an_import_go_with_it,
+    senders_of_imports_have_names,
 );
+
+/// An import of which nothing is recorded.
+const IMPORT: ImportId = ImportId::new(99);
 
 /// An imported text of exactly `size` stored bytes.
 fn message(id: &str, time: i64, size: usize) -> ImportedMessage {
@@ -55,14 +65,14 @@ async fn counts_what_is_new_and_nothing_twice(fixture: Fixture) {
 
     let channel = "C1".into();
     assert_eq!(
-        fixture.store.import(&channel, &batch, at(30)).await.unwrap(),
-        Some(counts(3, 2, 0))
+        fixture.store.import(IMPORT, &channel, &batch, at(30)).await.unwrap(),
+        ImportOutcome::Done(counts(3, 2, 0))
     );
     assert_eq!(fixture.counters("C1").await, (100 + 200 + 16, 3));
     assert_eq!(fixture.used("U1").await, 316);
     assert_eq!(
-        fixture.store.import(&channel, &batch, at(31)).await.unwrap(),
-        Some(counts(0, 5, 0))
+        fixture.store.import(IMPORT, &channel, &batch, at(31)).await.unwrap(),
+        ImportOutcome::Done(counts(0, 5, 0))
     );
     assert_eq!(fixture.store.try_import(&channel, &batch).await.unwrap(), counts(0, 5, 0));
     assert_eq!(fixture.counters("C1").await, (316, 3));
@@ -81,11 +91,155 @@ async fn nobody_subscribed_means_nothing_imported(fixture: Fixture) {
     fixture.group("C1", &["U1"]).await;
     let batch = [message("a", 11, 200)];
     for channel in ["C1", "Cnone"] {
-        assert_eq!(fixture.store.import(&channel.into(), &batch, at(30)).await.unwrap(), None);
+        assert_eq!(
+            fixture.store.import(IMPORT, &channel.into(), &batch, at(30)).await.unwrap(),
+            ImportOutcome::NotSubscribed
+        );
         let tried = fixture.store.try_import(&channel.into(), &batch).await.unwrap();
         assert_eq!(tried, counts(1, 0, 0));
     }
     assert_eq!(fixture.counters("C1").await, (0, 0));
+}
+
+async fn begun(fixture: &Fixture, time_zone: Option<&str>) -> ImportId {
+    let channel = ChannelId::from("C1");
+    let new = NewImport { channel: &channel, form: "line", file_name: "chat.txt", time_zone };
+    fixture.store.begin_import(&new, at(20)).await.unwrap()
+}
+
+/// Undoes an import one message at a time.
+async fn undo(fixture: &Fixture, import: ImportId) -> (Vec<String>, i64) {
+    let record = fixture.store.import_record(import).await.unwrap().unwrap();
+    let (mut ids, mut bytes) = (Vec::new(), 0);
+    loop {
+        let removed = fixture.store.undo_import(&record, 1, at(90)).await.unwrap();
+        ids.extend(removed.messages.into_iter().map(|id| id.as_str().to_owned()));
+        bytes += removed.bytes;
+        if removed.last {
+            return (ids, bytes);
+        }
+    }
+}
+
+async fn undoing_an_import_removes_what_it_added(fixture: Fixture) {
+    fixture.group("C1", &["U1", "U2"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    fixture.keep(&[sized("C1", "live", 10, 100)], 20).await;
+    let (first, second) = (begun(&fixture, Some("UTC")).await, begun(&fixture, None).await);
+    let nothing = begun(&fixture, None).await;
+    assert_eq!(second.number(), first.number() + 1);
+    let channel: ChannelId = "C1".into();
+    let mut gone = message("gone", 12, 300);
+    gone.unsent_at = Some(at(13));
+    let mut erased = message("erased", 14, 70);
+    erased.sender = Some("U8".into());
+    let batch = [message("a", 11, 200), gone, erased, message("back", 15, 80)];
+    let import = async |import, batch: &[ImportedMessage]| {
+        fixture.store.import(import, &channel, batch, at(30)).await.unwrap()
+    };
+    assert_eq!(import(first, &batch).await, ImportOutcome::Done(counts(4, 0, 0)));
+    let more = [message("a", 11, 200), message("b", 16, 60)];
+    assert_eq!(import(second, &more).await, ImportOutcome::Done(counts(1, 1, 0)));
+    for (id, added) in [(first, true), (second, true), (nothing, false)] {
+        assert_eq!(fixture.store.end_import(id, at(31)).await.unwrap(), added);
+    }
+    let listed = fixture.store.imports(Some(&channel)).await.unwrap();
+    let shown = |import: &ImportRecord| (import.id, import.messages, import.time_zone.clone());
+    let expected = [(second, 1, None), (first, 4, Some("UTC".to_owned()))];
+    assert_eq!(listed.iter().map(shown).collect::<Vec<_>>(), expected);
+    assert!(fixture.store.imports(Some(&"C2".into())).await.unwrap().is_empty());
+
+    // One was erased and one taken back since: their tombstones are no part of the import.
+    fixture.keep(&[unsent("C1", "back", 40)], 41).await;
+    erase_person(&fixture.store, &channel, &"U8".into(), at(50), at(51)).await;
+    let (ids, bytes) = undo(&fixture, first).await;
+    assert_eq!((ids, bytes), (vec!["a".to_owned(), "gone".to_owned()], 200));
+    assert_eq!(fixture.used("U1").await, fixture.counters("C1").await.0);
+    for (id, there) in [
+        ("a", false),
+        ("gone", false),
+        ("erased", true),
+        ("back", true),
+        ("b", true),
+        ("live", true),
+    ] {
+        let kept = fixture.store.message(&channel, &id.into()).await.unwrap();
+        assert_eq!(kept.is_some(), there, "{id}");
+    }
+    let undone = fixture.store.import_record(first).await.unwrap().unwrap();
+    assert_eq!(undone.undone_at, Some(at(90)));
+    assert_eq!(undo(&fixture, first).await, (Vec::new(), 0));
+    // It may come again, also what its sender took back; what was erased here may not.
+    let again = begun(&fixture, None).await;
+    assert_eq!(import(again, &batch).await, ImportOutcome::Done(counts(2, 1, 1)));
+}
+
+async fn an_import_that_was_undone_adds_nothing_more(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    let import = begun(&fixture, None).await;
+    let store = &fixture.store;
+    let take = async |id| store.import(import, &"C1".into(), &[message(id, 11, 100)], at(30)).await;
+    assert_eq!(take("a").await.unwrap(), ImportOutcome::Done(counts(1, 0, 0)));
+    undo(&fixture, import).await;
+    assert_eq!(take("b").await.unwrap(), ImportOutcome::Undone);
+    assert_eq!(fixture.counters("C1").await, (0, 0));
+}
+
+async fn files_of_an_import_go_with_it(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    let (words, files) = (begun(&fixture, None).await, begun(&fixture, None).await);
+    let channel: ChannelId = "C1".into();
+    let mut image = message("image", 14, 50);
+    image.kind = MessageType::Image;
+    image.content = Some(r#"{"type":"image"}"#.to_owned());
+    image.media = Some(ImportedMedia { status: "expired".to_owned(), reason: None });
+    fixture.store.import(words, &channel, &[image], at(30)).await.unwrap();
+    let blob = BlobId::parse(&"a".repeat(64)).unwrap();
+    let media = NewMedia {
+        claim: fixture.store.claim_blob(blob, at(31)).await.unwrap(),
+        bytes: 1_000,
+        content_type: "image/png".to_owned(),
+        preview: None,
+    };
+    let at_message = (&channel, &"image".into());
+    fixture.store.store_imported_media(files, at_message, &media, at(32)).await.unwrap();
+    assert_eq!(fixture.counters("C1").await, (1_016, 1));
+    let record = fixture.store.import_record(files).await.unwrap().unwrap();
+    assert_eq!((record.messages, record.files), (0, 1));
+
+    assert_eq!(undo(&fixture, files).await, (Vec::new(), 1_000));
+    assert_eq!((fixture.counters("C1").await, fixture.used("U1").await), ((16, 1), 16));
+    let image = fixture.store.message(&channel, &"image".into()).await.unwrap().unwrap();
+    assert_eq!(image.media_status(), Some("expired"));
+    assert_eq!(undo(&fixture, words).await, (vec!["image".to_owned()], 16));
+    assert!(fixture.store.media(&channel, &"image".into()).await.unwrap().is_none());
+}
+
+async fn senders_of_imports_have_names(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    let import = begun(&fixture, None).await;
+    let mut said = message("a", 11, 100);
+    said.sender = Some("import:aa".into());
+    let person = ImportedPerson {
+        id: "import:aa".into(),
+        display_name: Some("小美".to_owned()),
+        picture_url: None,
+    };
+    fixture.store.add_people(&"C1".into(), &[person], at(5)).await.unwrap();
+    fixture.store.import(import, &"C1".into(), &[said], at(30)).await.unwrap();
+    let named = async || {
+        let names = fixture.store.names_in(&["C1".into()]).await.unwrap();
+        let known = names.into_iter().find(|(id, _)| id.as_str() == "import:aa");
+        known.map(|(_, name)| name)
+    };
+    assert_eq!(named().await, Some(Some("小美".to_owned())));
+    assert!(fixture.store.members(&"C1".into(), None, None, None, 10).await.unwrap().len() == 1);
+    undo(&fixture, import).await;
+    assert_eq!(named().await, None);
+    assert!(fixture.store.user(&"import:aa".into()).await.unwrap().is_none());
 }
 
 async fn an_imported_message_can_be_taken_back(fixture: Fixture) {
@@ -93,7 +247,7 @@ async fn an_imported_message_can_be_taken_back(fixture: Fixture) {
     fixture.subscribe("C1", "U1", 50).await;
     // It was kept elsewhere long before anybody subscribed here, and still counts.
     let batch = [message("a", 11, 200), message("b", 12, 100)];
-    fixture.store.import(&"C1".into(), &batch, at(60)).await.unwrap();
+    fixture.store.import(IMPORT, &"C1".into(), &batch, at(60)).await.unwrap();
     assert_eq!(fixture.used("U1").await, 300);
     fixture.subscribe("C1", "U2", 70).await;
     assert_eq!(fixture.used("U2").await, 0);

@@ -113,8 +113,13 @@ async fn a_channel_has_a_time_zone(fixture: Fixture) {
     let zone = async |channel: &str| {
         fixture.store.channel(&channel.into()).await.unwrap().unwrap().time_zone
     };
-    assert_eq!(zone("C1").await, "UTC");
-    fixture.store.set_time_zone(&"C1".into(), "Asia/Taipei").await.unwrap();
-    fixture.store.set_time_zone(&"C9".into(), "Asia/Tokyo").await.unwrap();
-    assert_eq!((zone("C1").await.as_str(), zone("C2").await.as_str()), ("Asia/Taipei", "UTC"));
+    let set = async |channel: &str, zone| {
+        fixture.store.set_time_zone(&channel.into(), zone).await.unwrap();
+    };
+    assert_eq!(zone("C1").await, None);
+    set("C1", Some("Asia/Taipei")).await;
+    set("C9", Some("Asia/Tokyo")).await;
+    assert_eq!((zone("C1").await.as_deref(), zone("C2").await), (Some("Asia/Taipei"), None));
+    set("C1", None).await;
+    assert_eq!(zone("C1").await, None);
 }

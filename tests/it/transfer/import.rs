@@ -5,8 +5,9 @@ use serde_json::json;
 
 use super::home::{Home, START};
 use super::{GROUP, OWNER, on_both};
+use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
-use crate::stack::{Parts, Stack};
+use crate::stack::{DEADLINE, Parts, Stack};
 use crate::store::at;
 
 on_both!(
@@ -92,13 +93,14 @@ async fn lines_that_are_not_understood_are_told(parts: Parts) {
     assert!(ended.stderr.contains("4 lines were not understood"), "{}", ended.stderr);
     let shown = home.run(&["import", &file, "--channel", GROUP]).await.ended(3);
     for what in ["2 known already", "line 4 (not JSON", "line 5 (not a message", "channel Cother"] {
-        assert!(shown.stdout.contains(what), "{what}: {}", shown.stdout);
+        assert!(shown.stderr.contains(what), "{what}: {}", shown.stderr);
     }
     let other = home.write("other.txt", "just\na text\n");
     let refused = home.import(&other, &[]).await.ended(1);
     assert!(refused.stderr.contains("neither an export"), "{}", refused.stderr);
-    let nobody = home.import(&file, &["--user", "U_nobody"]).await.ended(1);
-    assert!(nobody.stderr.contains("chatkeep user add"), "{}", nobody.stderr);
+    assert!(shown.stdout.is_empty(), "the summary is for people: {}", shown.stdout);
+    let made = home.import(&file, &["--user", "U_new"]).await.ended(3);
+    assert!(made.stderr.contains("U_new is known now"), "{}", made.stderr);
     home.import(&file, &["--format", "xml"]).await.ended(2);
     home.import(&file, &["--time-zone", "Moon/Sea"]).await.ended(2);
 }
@@ -129,11 +131,23 @@ async fn search_finds_what_was_imported_beside_a_running_service(parts: Parts) {
     std::fs::write(&file, lines(10).replace(GROUP, &group.chat_id)).unwrap();
     let file = file.display().to_string();
     let before = stack.messages(&group.chat_id).await.len();
-    let import = ["import", &file, "--channel", &group.chat_id];
+    let import = ["import", &file, "--channel", &group.chat_id, "--json"];
     let said = stack.ground.command(&stack.line, &import).await;
-    assert!(said.contains("10 messages stored"), "{said}");
+    assert!(said.contains("\"stored\":10,"), "{said}");
     assert_eq!(stack.messages(&group.chat_id).await.len(), before + 10);
     stack.drained().await;
+    // Senders need no account to be found by name.
+    let path = format!("/channels/{}/backup/search?q=", group.chat_id);
+    until("what they said can be found", DEADLINE, async || {
+        stack.get(&format!("{path}from:%22name%20of%20U7%22")).await["total"] == 5
+    })
+    .await;
+    let nobody = stack.get(&format!("{path}from:Aiko")).await;
+    assert_eq!((&nobody["total"], &nobody["unknownNames"]), (&json!(0), &json!(["Aiko"])));
+    if parts == Parts::Embedded {
+        let found = ["search", "from:\"name of U7\"", "--channel", &group.chat_id, "--json"];
+        assert_eq!(stack.ground.command(&stack.line, &found).await.lines().count(), 5);
+    }
     assert!(stack.process.terminate().await.success());
     let index = MessageIndex::open(&stack.ground.folder.path().join("index")).unwrap();
     assert_eq!(index.doc_count(), u64::try_from(before + 10).unwrap());

@@ -10,7 +10,14 @@ use super::{GROUP, OWNER, on_both};
 use crate::stack::Parts;
 use crate::store::{at, sighting};
 
-on_both!(four_languages_and_two_generations, importing_twice_changes_nothing, members_are_known);
+on_both!(
+    four_languages_and_two_generations,
+    importing_twice_changes_nothing,
+    members_are_known,
+    a_zone_is_asked_for_and_another_one_noticed,
+    an_import_is_undone_by_its_number,
+    code_pages_and_names_that_are_given,
+);
 
 /// A message as one line: time in UTC, name, type, text.
 fn shown(message: &StoredMessage) -> String {
@@ -92,19 +99,22 @@ async fn importing_twice_changes_nothing(parts: Parts) {
     let home = Home::with_user(parts).await;
     let text = include_str!("line_zh.txt");
     let first = home.write("first.txt", text);
-    let user = ["--user", OWNER];
+    let user = ["--user", OWNER, "--time-zone", "Asia/Taipei"];
     // 大家好 was said twice in one minute, and both are kept.
     assert_eq!(home.import(&first, &user).await.succeeded().count("stored"), 8);
     let exported = home.export("first.jsonl").await;
 
     // A later export of the same chat, in another encoding, with one message more.
-    let more = format!("\u{feff}{text}上午08:01\t小明\tnew\n").replace('\n', "\r\n");
+    let more = format!("\u{feff}{text}上午08:00\t小明\tnew\n").replace('\n', "\r\n");
     let bytes: Vec<u8> = more.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let later = home.write("later.txt", bytes);
-    let ended = home.import(&later, &[]).await.succeeded();
+    let ended = home.import(&later, &user[2..]).await.succeeded();
     assert_eq!((ended.count("stored"), ended.count("known")), (1, 8));
     let now = home.export("now.jsonl").await;
     assert!(now.starts_with(&exported) && now.len() > exported.len());
+    // In the order of the file, also within a minute.
+    let times: Vec<_> = home.messages().await.iter().map(|m| m.sent_at.millis() % 60_000).collect();
+    assert_eq!(times, [0, 0, 0, 0, 0, 1, 0, 0, 1]);
 }
 
 async fn members_are_known(parts: Parts) {
@@ -117,7 +127,7 @@ async fn members_are_known(parts: Parts) {
     }
     store.close().await;
     let file = home.write("en.txt", include_str!("line_en.txt"));
-    home.import(&file, &["--user", OWNER]).await.succeeded();
+    home.import(&file, &["--user", OWNER, "--time-zone", "UTC"]).await.succeeded();
     let mut senders = String::new();
     for message in home.messages().await {
         let sender = message.sender.unwrap();
@@ -129,5 +139,125 @@ async fn members_are_known(parts: Parts) {
     assert!(
         senders.starts_with("U7=Ann import=Bob Lee import=Bob Lee U7=Ann import=Carol"),
         "{senders}"
+    );
+}
+
+async fn a_zone_is_asked_for_and_another_one_noticed(parts: Parts) {
+    let home = Home::new(parts).await;
+    let file = home.write("zh.txt", include_str!("line_zh.txt"));
+    let refused = home.import(&file, &["--user", OWNER]).await.ended(2);
+    assert!(refused.stderr.contains("--time-zone is needed"), "{}", refused.stderr);
+    let store = home.store().await;
+    assert!(store.user(&OWNER.into()).await.unwrap().is_none(), "nothing was made for it");
+    store.close().await;
+
+    let user = ["--user", OWNER];
+    let zone = |zone| [&user[..], &["--time-zone", zone]].concat();
+    let first = home.import(&file, &zone("Asia/Taipei")).await.succeeded();
+    assert!(first.stderr.contains("is known now"), "{}", first.stderr);
+    let number = first.count("importId").to_string();
+    let other = home.import(&file, &zone("UTC")).await.ended(2);
+    let what = format!("with the time zone Asia/Taipei before (import {number}); with UTC, 8 of");
+    assert!(other.stderr.contains(&what), "{}", other.stderr);
+    // The same zone by another name is none, and a channel's own zone is taken.
+    assert_eq!(home.import(&file, &zone("+08:00")).await.succeeded().count("known"), 8);
+    let store = home.store().await;
+    store.set_time_zone(&GROUP.into(), Some("Asia/Taipei")).await.unwrap();
+    store.close().await;
+    assert_eq!(home.import(&file, &[]).await.succeeded().count("known"), 8);
+    let misspelt = home.import(&file, &["--time-zone", "Taipei"]).await.ended(2);
+    assert!(misspelt.stderr.contains("did you mean Asia/Taipei?"), "{}", misspelt.stderr);
+
+    home.run(&["import", "undo", &number]).await.succeeded();
+    assert_eq!(home.import(&file, &zone("UTC")).await.succeeded().count("stored"), 8);
+}
+
+async fn an_import_is_undone_by_its_number(parts: Parts) {
+    let home = Home::with_messages(parts).await;
+    let (before, counters) = (home.export("before.jsonl").await, home.counters().await);
+    let file = home.write("zh.txt", include_str!("line_zh.txt"));
+    let zone = ["--time-zone", "Asia/Taipei"];
+    let args = ["import", &file, "--channel", GROUP, zone[0], zone[1]];
+    let said = home.run(&args).await.succeeded();
+    let said_lines = [
+        "8 messages stored",
+        "chat: 午餐群組",
+        "times are of Asia/Taipei",
+        "sent from 2024-01-05T01:31:00.000Z to 2024-01-06T00:00:00.000Z",
+        "3 people: 小明 (4), ",
+        "import 1;",
+    ];
+    for what in said_lines {
+        assert!(said.stderr.contains(what), "{what}: {}", said.stderr);
+    }
+    // Nothing is added again, and nothing to undo is remembered.
+    assert!(home.import(&file, &zone).await.succeeded().stdout.contains("\"importId\":null"));
+    let listed = home.run(&["import", "list"]).await.succeeded().stdout;
+    assert_eq!(listed.lines().count(), 2, "{listed}");
+    assert!(listed.contains("zh.txt") && listed.contains("Asia/Taipei"), "{listed}");
+
+    let store = home.store().await;
+    let named = async || {
+        let names = store.names_in(&[GROUP.into()]).await.unwrap();
+        names.iter().any(|(_, name)| name.as_deref() == Some("Amy Chen"))
+    };
+    assert!(named().await);
+    let undone = home.run(&["import", "undo", "1"]).await.succeeded();
+    assert!(undone.stderr.contains("8 messages removed"), "{}", undone.stderr);
+    assert!(!named().await);
+    store.close().await;
+    assert_eq!((home.export("after.jsonl").await, home.counters().await), (before, counters));
+    home.run(&["import", "undo", "2"]).await.ended(1);
+    assert_eq!(home.import(&file, &zone).await.succeeded().count("stored"), 8);
+}
+
+async fn code_pages_and_names_that_are_given(parts: Parts) {
+    let home = Home::new(parts).await;
+    let text =
+        "2019.12.23 月曜日\n09:31 山田 次郎 おはよう\n09:32 山田 次郎 写真\n09:33 花子 はい\n";
+    let (bytes, _, _) = encoding_rs::SHIFT_JIS.encode(text);
+    let file = home.write("computer.txt", &bytes);
+    let tokyo = ["--user", OWNER, "--time-zone", "Asia/Tokyo"];
+    let named = [&tokyo[..], &["--name", "山田 次郎"]].concat();
+    let ended = home.import(&file, &named).await.succeeded();
+    let summary: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(summary["encoding"], "Shift_JIS");
+    assert_eq!(
+        (&summary["people"][0]["name"], &summary["people"][0]["messages"]),
+        (&"山田 次郎".into(), &2.into())
+    );
+    let expected = [
+        "12-23T00:31 山田 次郎 text おはよう",
+        "12-23T00:32 山田 次郎 image ",
+        "12-23T00:33 花子 text はい",
+    ];
+    assert_eq!(home.messages().await.iter().map(shown).collect::<Vec<_>>(), expected);
+
+    for (name, text, code, what) in [
+        (
+            "french.txt",
+            "ven. 05/01/2024\n09:31\tAnne\tbonjour\n".as_bytes(),
+            1,
+            "(line 1: \"ven. 05/01/2024\")",
+        ),
+        ("both.txt", "05/01/2024\n09:31\tAnn\thi\n".as_bytes(), 2, "--date-order"),
+        (
+            "latin.txt",
+            b"Journ\xe9e d'\xe9t\xe9 \xe0 Besan\xe7on\n",
+            1,
+            "it looks like windows-1252",
+        ),
+    ] {
+        let file = home.write(name, text);
+        let refused = home.import(&file, &tokyo).await.ended(code);
+        assert!(refused.stderr.contains(what), "{name}: {}", refused.stderr);
+    }
+    let odd = "2024/01/05(Fri)\n09:31\tAnn\thi\n\n2024/01/06(sam.)\n09:31\tAnn\tlost\n";
+    let odd = home.import(home.write("odd.txt", odd), &tokyo).await.ended(3);
+    let summary: serde_json::Value = serde_json::from_str(&odd.stdout).unwrap();
+    assert_eq!((odd.count("stored"), odd.count("notUnderstood")), (1, 2));
+    assert_eq!(
+        (&summary["lines"][0]["line"], &summary["lines"][1]["line"]),
+        (&4.into(), &5.into())
     );
 }

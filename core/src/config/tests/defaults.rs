@@ -30,6 +30,7 @@ fn the_default_file_has_these_settings() {
     let shown = format!("{:#?}", Config::load(Sources::default()).unwrap());
     for expected in [
         "listen: 127.0.0.1:8080",
+        "time_zone: UTC",
         "data: \"./data\"",
         "database: Sqlite",
         "bus: Embedded",
@@ -102,6 +103,7 @@ fn every_setting_changes_something() {
             ("bus_limits.replicas", _) => "3".to_owned(),
             ("database", _) => "postgres://db/x".to_owned(),
             ("bus", _) => "nats://bus".to_owned(),
+            ("time_zone", _) => "Asia/Taipei".to_owned(),
             ("log.format", _) => "json".to_owned(),
             ("log.filter", _) => "debug".to_owned(),
             ("webhooks.retry_seconds", _) => "1, 60".to_owned(),

@@ -33,6 +33,18 @@ fn errors_name_origin_key_and_what_is_allowed() {
             Some(("CHATKEEP_LISTEN", "here")),
             "environment CHATKEEP_LISTEN: listen is \"here\"; allowed: an address and port",
         ),
+        (
+            "time_zone = \"Taipei\"",
+            None,
+            "my.toml, line 1: time_zone is \"Taipei\"; allowed: the IANA name of a time zone, such \
+             as \"Asia/Taipei\" (did you mean Asia/Taipei?)",
+        ),
+        (
+            "",
+            Some(("CHATKEEP_TIME_ZONE", "Asia/Tokio")),
+            "environment CHATKEEP_TIME_ZONE: time_zone is \"Asia/Tokio\"; allowed: the IANA name \
+             of a time zone, such as \"Asia/Taipei\" (did you mean Asia/Tokyo?)",
+        ),
         ("data = \" \"", None, "my.toml, line 1: data is empty; allowed: a text that is not empty"),
         (
             "[log]\nformat = \"xml\"",

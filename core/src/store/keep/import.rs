@@ -10,17 +10,20 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use sqlx::{query, query_as};
 
 use super::super::change_log::log_messages;
-use super::super::db::{Tx, exec, run};
+use super::super::db::{Tx, exec, read, run};
 use super::super::{Store, StoreError, Subscribed};
 use super::import_sql::{
-    ADD_CHANNEL, ADD_MEDIA, ADD_MESSAGES, ADD_PEOPLE, ERASED_PEOPLE, KNOWN_IDS, PersonRow,
+    ADD_CHANNEL, ADD_MEDIA, ADD_MESSAGES, ADD_PEOPLE, ADD_SENDERS, COUNT_MESSAGES, ERASED_PEOPLE,
+    KNOWN_IDS, PersonRow,
 };
+use super::imports::{ImportId, is_undone};
 use super::sql::Key;
 use super::{close_gaps, lock_ledger, save_ledger};
 use crate::event::{ChannelKind, ChannelRef, PlatformKind};
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::MessageType;
 use crate::store::ledger::Ledger;
+use crate::store::members::UserKey;
 use crate::store::{Sighting, SightingKind};
 use crate::time::Timestamp;
 
@@ -91,6 +94,17 @@ impl Imported {
     }
 }
 
+/// Outcome of a batch, or the reason for which it was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImportOutcome {
+    /// It is dealt with.
+    Done(Imported),
+    /// Nobody subscribes to the channel, so nothing of it is kept.
+    NotSubscribed,
+    /// Somebody undid this import while it ran.
+    Undone,
+}
+
 /// What is to happen to one message of a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
@@ -101,34 +115,38 @@ enum Fate {
 
 impl Store {
     /// Keeps imported messages in one transaction, in their order, until no subscriber's quota
-    /// has room. `None` when nobody subscribes to the channel: nothing is kept then.
+    /// has room. They carry the number of the import, by which [`Store::undo_import`] finds them.
     ///
     /// # Errors
     /// When the database fails; nothing of the batch is kept then.
     pub async fn import(
         &self,
+        import: ImportId,
         channel: &ChannelId,
         messages: &[ImportedMessage],
         now: Timestamp,
-    ) -> Result<Option<Imported>, StoreError> {
+    ) -> Result<ImportOutcome, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
         // The channel's lock keeps live messages out until this batch is in.
         let mut ledger = lock_ledger(tx_ref, &BTreeSet::from([channel])).await?;
         if !ledger.subscribed(channel) {
-            return Ok(None);
+            return Ok(ImportOutcome::NotSubscribed);
+        }
+        if is_undone(tx_ref, import).await? {
+            return Ok(ImportOutcome::Undone);
         }
         let fates = fates(tx_ref, channel, messages).await?;
         let (imported, chosen) = charge(&mut ledger, channel, messages, &fates, now);
         let stored_at = ledger.storing_time(channel, now);
-        add(tx_ref, channel, &chosen, stored_at).await?;
+        add(tx_ref, import, channel, &chosen, stored_at).await?;
         log_messages(tx_ref, chosen.iter().map(|message| (channel, &message.id)), now).await?;
         save_ledger(tx_ref, &ledger, now).await?;
         if imported.stored > 0 && !ledger.paused(channel) {
             close_gaps(tx_ref, &BTreeSet::from([channel.clone()]), now).await?;
         }
         tx.commit().await?;
-        Ok(Some(imported))
+        Ok(ImportOutcome::Done(imported))
     }
 
     /// What [`Store::import`] would do with these messages if quotas had no end. Nothing changes,
@@ -150,6 +168,24 @@ impl Store {
             erased: count(Fate::Erased),
             full: false,
         })
+    }
+
+    /// Counts those of the messages that are known or were erased. Each id counts once.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn count_known(
+        &self,
+        channel: &ChannelId,
+        messages: &[MessageId],
+    ) -> Result<u64, StoreError> {
+        let keys: Vec<_> =
+            messages.iter().map(|id| Key { c: channel.as_str(), m: Some(id.as_str()) }).collect();
+        let keys = serde_json::to_string(&keys)?;
+        let ids: Vec<(String, i64)> =
+            read!(self, c => query_as(KNOWN_IDS).bind(channel.as_str()).bind(&keys).fetch_all(c))?;
+        let ids: HashSet<_> = ids.into_iter().map(|(id, _)| id).collect();
+        Ok(ids.len() as u64)
     }
 
     /// Makes people known whom imported messages name, except those erased from this channel.
@@ -279,6 +315,7 @@ fn charge<'a>(
 
 async fn add(
     tx: &mut Tx,
+    import: ImportId,
     channel: &ChannelId,
     messages: &[&ImportedMessage],
     stored_at: Timestamp,
@@ -286,9 +323,15 @@ async fn add(
     if messages.is_empty() {
         return Ok(());
     }
-    let rows: Vec<_> = messages.iter().map(|message| message.row(channel, stored_at)).collect();
-    let rows = serde_json::to_string(&rows)?;
+    let rows = messages.iter().map(|message| message.row(import, channel, stored_at));
+    let rows = serde_json::to_string(&rows.collect::<Vec<_>>())?;
     exec!(tx, query(ADD_MESSAGES).bind(&rows))?;
+    let count = i64::try_from(messages.len()).unwrap_or(i64::MAX);
+    exec!(tx, query(COUNT_MESSAGES).bind(import.number()).bind(count))?;
+    let senders: BTreeSet<_> = messages.iter().filter_map(|m| m.sender.as_ref()).collect();
+    let senders: Vec<_> = senders.into_iter().map(|id| UserKey { u: id.as_str() }).collect();
+    let senders = serde_json::to_string(&senders)?;
+    exec!(tx, query(ADD_SENDERS).bind(channel.as_str()).bind(&senders))?;
     let media: Vec<_> = messages.iter().filter_map(|message| message.media_row()).collect();
     if !media.is_empty() {
         let rows = serde_json::to_string(&media)?;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::import::{ImportedMessage, ImportedPerson};
+use super::imports::ImportId;
 use super::sql::SavedMessage;
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::time::Timestamp;
@@ -29,6 +30,20 @@ pub(super) struct FirstKept<'a> {
     #[serde(flatten)]
     message: SavedMessage<'a>,
     first: Option<i64>,
+    import: i64,
+}
+
+/// A media message whose file goes again.
+#[derive(Serialize, sqlx::FromRow)]
+pub(super) struct LostFile {
+    #[sqlx(rename = "message_id")]
+    pub(super) m: String,
+    #[serde(rename = "type")]
+    r#type: Option<String>,
+    #[serde(rename = "at")]
+    created_at: i64,
+    #[serde(rename = "sent")]
+    sent_at: Option<i64>,
 }
 
 pub(super) const KNOWN_IDS: &str = "
@@ -43,12 +58,14 @@ pub(super) const ERASED_PEOPLE: &str =
 
 pub(super) const ADD_MESSAGES: &str = "
     INSERT INTO messages (channel_id, message_id, sent_at, backed_up_at, sender_id, type, content,
-                          quoted_id, edited_at, unsent_at, skipped, is_bot, first_kept_at)
+                          quoted_id, edited_at, unsent_at, skipped, is_bot, first_kept_at,
+                          import_id)
     SELECT value ->> 'c', value ->> 'm', CAST(value ->> 'sent' AS BIGINT),
            CAST(value ->> 'kept' AS BIGINT), value ->> 'from', value ->> 'type',
            value ->> 'text', value ->> 'quoted', CAST(value ->> 'edited' AS BIGINT),
            CAST(value ->> 'unsent' AS BIGINT), (value ->> 'skipped') = 't',
-           (value ->> 'bot') = 't', CAST(value ->> 'first' AS BIGINT)
+           (value ->> 'bot') = 't', CAST(value ->> 'first' AS BIGINT),
+           CAST(value ->> 'import' AS BIGINT)
     FROM json_each($1) WHERE TRUE
     ON CONFLICT (channel_id, message_id) DO NOTHING";
 
@@ -58,6 +75,22 @@ pub(super) const ADD_MEDIA: &str = "
            CAST(value ->> 'sent' AS BIGINT), value ->> 'why'
     FROM json_each($2) WHERE TRUE
     ON CONFLICT (channel_id, message_id) DO NOTHING";
+
+/// Media messages that have no file any more.
+pub(super) const ADD_EXPIRED: &str = "
+    INSERT INTO media (channel_id, message_id, status, created_at, type, sent_at, reason)
+    SELECT $1, value ->> 'm', 'expired', CAST(value ->> 'at' AS BIGINT), value ->> 'type',
+           CAST(value ->> 'sent' AS BIGINT), 'the import of its file was undone'
+    FROM json_each($2) WHERE TRUE
+    ON CONFLICT (channel_id, message_id) DO NOTHING";
+
+pub(super) const COUNT_MESSAGES: &str = "
+    UPDATE imports SET messages = messages + $2 WHERE import_id = $1";
+
+pub(super) const ADD_SENDERS: &str = "
+    INSERT INTO imported_senders (channel_id, user_id)
+    SELECT $1, value ->> 'u' FROM json_each($2) WHERE TRUE
+    ON CONFLICT (channel_id, user_id) DO NOTHING";
 
 /// People known already keep the name that the platform told.
 pub(super) const ADD_PEOPLE: &str = "
@@ -81,7 +114,12 @@ impl ImportedMessage {
     }
 
     /// Its row.
-    pub(super) fn row<'a>(&'a self, channel: &'a ChannelId, stored_at: Timestamp) -> FirstKept<'a> {
+    pub(super) fn row<'a>(
+        &'a self,
+        import: ImportId,
+        channel: &'a ChannelId,
+        stored_at: Timestamp,
+    ) -> FirstKept<'a> {
         let message = SavedMessage {
             c: channel.as_str(),
             m: self.id.as_str(),
@@ -96,7 +134,8 @@ impl ImportedMessage {
             skipped: "f",
             bot: if self.is_bot { "t" } else { "f" },
         };
-        FirstKept { message, first: self.kept_at.map(Timestamp::millis) }
+        let first = self.kept_at.map(Timestamp::millis);
+        FirstKept { message, first, import: import.number() }
     }
 
     /// The row of its file.

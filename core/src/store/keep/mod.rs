@@ -7,6 +7,7 @@ mod fresh;
 mod gaps;
 mod import;
 mod import_sql;
+mod imports;
 mod removal;
 mod retention;
 mod sql;
@@ -17,7 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use sqlx::{query, query_as};
 
 pub(super) use gaps::{Skips, close_gaps, open_gap};
-pub use import::{Imported, ImportedMedia, ImportedMessage, ImportedPerson};
+pub use import::{ImportOutcome, Imported, ImportedMedia, ImportedMessage, ImportedPerson};
+pub use imports::{ImportId, ImportRecord, NewImport};
 pub use removal::Removed;
 pub(super) use removal::{bar_person, bar_time, remove_some};
 pub(super) use sql::Key;

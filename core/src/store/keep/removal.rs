@@ -46,6 +46,7 @@ pub(super) const BEFORE: &str =
     rows!("channel_id = $1 AND sent_at < $2 ORDER BY sent_at, message_id LIMIT $3");
 /// Everything of a channel, also what was never seen whole.
 pub(super) const ALL: &str = rows!("channel_id = $1 ORDER BY message_id LIMIT $2");
+const OF_IMPORT: &str = rows!("import_id = $1 AND channel_id = $2 ORDER BY message_id LIMIT $3");
 const OF_PERSON: &str = rows!("channel_id = $1 AND sender_id = $4 AND sent_at < $2 LIMIT $3");
 
 const COUNT: &str = "
@@ -60,7 +61,7 @@ const DROP_MESSAGES: &str = "
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
 /// What stays of an erased message: that it was there.
 const BURY_MESSAGES: &str = "
-    UPDATE messages SET content = NULL, sender_id = NULL, quoted_id = NULL,
+    UPDATE messages SET content = NULL, sender_id = NULL, quoted_id = NULL, import_id = NULL,
                         unsent_at = COALESCE(unsent_at, $3)
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
 pub(super) const NEVER_AGAIN: &str = "
@@ -82,6 +83,8 @@ pub(super) enum How {
     Delete,
     /// Tombstones stay.
     Bury,
+    /// The rows go as if they had never been there: another import may bring them again.
+    Undo,
 }
 
 impl Store {
@@ -147,6 +150,17 @@ pub(in crate::store) async fn bar_time(
     Ok(())
 }
 
+/// Returns the messages that an import added, at most `limit`.
+pub(super) async fn rows_of(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    import: i64,
+    limit: u32,
+) -> Result<Vec<MessageRow>, StoreError> {
+    Ok(run!(tx, c => query_as(OF_IMPORT)
+        .bind(import).bind(channel.as_str()).bind(i64::from(limit)).fetch_all(c))?)
+}
+
 /// Takes at most so many messages away, chosen while nobody else changes the channel.
 pub(super) async fn remove(
     tx: &mut Tx,
@@ -199,6 +213,9 @@ async fn take_messages(
             let unsent = states.iter().filter(|(_, state)| state.unsent_at.is_some());
             let unsent = keys(unsent.map(|(id, _)| id))?;
             exec!(tx, query(NEVER_AGAIN).bind(c).bind(&unsent))?;
+            exec!(tx, query(DROP_MESSAGES).bind(c).bind(all))?;
+        }
+        How::Undo => {
             exec!(tx, query(DROP_MESSAGES).bind(c).bind(all))?;
         }
         How::Bury => {

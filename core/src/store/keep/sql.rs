@@ -71,7 +71,8 @@ pub(super) const SAVE_MESSAGES: &str = insert_messages!(
         sent_at = excluded.sent_at, backed_up_at = excluded.backed_up_at,
         sender_id = excluded.sender_id, type = excluded.type, content = excluded.content,
         quoted_id = excluded.quoted_id, edited_at = excluded.edited_at,
-        unsent_at = excluded.unsent_at, skipped = excluded.skipped, is_bot = excluded.is_bot"
+        unsent_at = excluded.unsent_at, skipped = excluded.skipped, is_bot = excluded.is_bot,
+        import_id = CASE WHEN excluded.unsent_at IS NULL THEN messages.import_id END"
 );
 
 pub(super) const SAVE_MEDIA: &str = "

@@ -9,7 +9,7 @@ use super::super::happening_kind::HappeningKind;
 use super::super::happenings::{NewHappening, log};
 use super::super::keep::{Skips, close_gaps, lock_ledger, open_gap, save_ledger};
 use super::super::ledger::Ledger;
-use super::super::{Store, StoreError, parsed};
+use super::super::{ImportId, Store, StoreError, parsed};
 use super::MediaStatus;
 use super::orphans::{BlobClaim, hold, release};
 use crate::id::{ChannelId, MessageId};
@@ -59,6 +59,10 @@ const GIVEN_UP: &str = "
     UPDATE media SET status = $3, reason = $4
     WHERE channel_id = $1 AND message_id = $2 AND status IN ('pending', 'failed')";
 
+const IMPORTED: &str = "
+    UPDATE media SET import_id = $3 WHERE channel_id = $1 AND message_id = $2";
+const COUNT_IMPORTED: &str = "UPDATE imports SET files = files + 1 WHERE import_id = $1";
+
 /// One file on its way through the transaction.
 struct Storing<'a> {
     channel: &'a ChannelId,
@@ -84,6 +88,30 @@ impl Store {
         let storing = Storing { channel, message, media, now };
         let mut tx = self.db.begin().await?;
         let kept = storing.run(&mut tx).await?;
+        tx.commit().await?;
+        Ok(kept)
+    }
+
+    /// Does the same for a file that an import brought, which [`Store::undo_import`] removes again.
+    ///
+    /// # Errors
+    /// When the database fails; nothing has changed then.
+    pub async fn store_imported_media(
+        &self,
+        import: ImportId,
+        (channel, message): (&ChannelId, &MessageId),
+        media: &NewMedia,
+        now: Timestamp,
+    ) -> Result<MediaKept, StoreError> {
+        let storing = Storing { channel, message, media, now };
+        let mut tx = self.db.begin().await?;
+        let kept = storing.run(&mut tx).await?;
+        if kept == MediaKept::Stored {
+            let (tx_ref, number) = (&mut tx, import.number());
+            let (c, m) = (channel.as_str(), message.as_str());
+            exec!(tx_ref, query(IMPORTED).bind(c).bind(m).bind(number))?;
+            exec!(tx_ref, query(COUNT_IMPORTED).bind(number))?;
+        }
         tx.commit().await?;
         Ok(kept)
     }

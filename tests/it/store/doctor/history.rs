@@ -2,13 +2,14 @@
 
 use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::plan::Plan;
-use chatkeep_core::store::ImportedMessage;
+use chatkeep_core::store::{ImportId, ImportedMessage};
 
 use super::super::{Fixture, at, delete_before, edited, erase_person, on_both, said, unsent};
 use super::{Ward, picture};
 
 on_both!(counters_are_true_after_anything, clocks_that_disagree_change_nothing);
 
+const IMPORT: ImportId = ImportId::new(1);
 const CHANNELS: [&str; 3] = ["C1", "C2", "C3"];
 const USERS: [&str; 3] = ["U1", "U2", "U3"];
 
@@ -82,7 +83,7 @@ async fn happen(ward: &Ward, chance: &mut Chance, seed: u64, step: i64, now: i64
         12 => other(ward, chance, seed, step, now).await,
         _ => {
             let all = [imported(&format!("i{seed}-{step}"), sent), imported(&any, sent)];
-            store.import(&channel.into(), &all, at(now)).await.unwrap();
+            store.import(IMPORT, &channel.into(), &all, at(now)).await.unwrap();
         }
     }
     for channel in CHANNELS {

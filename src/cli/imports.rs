@@ -1,0 +1,122 @@
+//! `chatkeep import list` and `chatkeep import undo`.
+
+use anyhow::{Context as _, bail};
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::store::{ImportId, ImportRecord, Store};
+use chatkeep_core::time::Timestamp;
+
+use super::progress::Progress;
+use super::{Context, on_signal, table};
+
+/// Messages removed in one transaction.
+const BATCH: u32 = 500;
+const BAR: &str = "{bar:30} {percent}% {msg}";
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ListArgs {
+    /// Only imports into that channel.
+    #[arg(long, value_name = "ID")]
+    channel: Option<String>,
+    /// One JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct UndoArgs {
+    /// The number of the import, as it said itself and `import list` shows it.
+    id: ImportId,
+    /// Prints one JSON object that counts the removed messages.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Counts of what undoing an import removed.
+#[derive(Debug, Default, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Undone {
+    messages: u64,
+    freed_bytes: i64,
+}
+
+pub(super) async fn list(context: &Context, args: &ListArgs) -> anyhow::Result<()> {
+    let store = context.frugal_store().await?;
+    let channel = args.channel.as_deref().map(ChannelId::from);
+    let imports = store.imports(channel.as_ref()).await;
+    store.close().await;
+    let imports = imports?;
+    if args.json {
+        return imports.iter().try_for_each(table::json);
+    }
+    let rows: Vec<_> = imports.iter().map(row).collect();
+    let headings = ["ID", "STARTED", "STATE", "MESSAGES", "FILES", "TIME ZONE", "CHANNEL", "FILE"];
+    table::print(&headings, &rows);
+    Ok(())
+}
+
+fn row(import: &ImportRecord) -> Vec<String> {
+    let state = match (import.undone_at, import.ended_at) {
+        (Some(_), _) => "undone",
+        (None, Some(_)) => "done",
+        (None, None) => "not ended",
+    };
+    vec![
+        import.id.to_string(),
+        import.started_at.to_string(),
+        state.to_owned(),
+        import.messages.to_string(),
+        import.files.to_string(),
+        import.time_zone.clone().unwrap_or_default(),
+        import.channel_id.to_string(),
+        import.file_name.clone(),
+    ]
+}
+
+pub(super) async fn undo(context: &Context, args: &UndoArgs) -> anyhow::Result<()> {
+    let store = context.frugal_store().await?;
+    let undone = remove(context, &store, args.id).await;
+    store.close().await;
+    let (import, undone) = undone?;
+    if args.json {
+        return table::json(&undone);
+    }
+    let Undone { messages, freed_bytes } = undone;
+    let again = import
+        .undone_at
+        .map_or_else(String::new, |at: Timestamp| format!(" (it was undone before, at {at})"));
+    eprintln!(
+        "import {}: {messages} messages removed, {freed_bytes} bytes freed{again}; the channel, its \
+         members and subscriptions stay",
+        import.id
+    );
+    Ok(())
+}
+
+async fn remove(
+    context: &Context,
+    store: &Store,
+    id: ImportId,
+) -> anyhow::Result<(ImportRecord, Undone)> {
+    let Some(import) = store.import_record(id).await? else {
+        bail!("there is no import {id}; `chatkeep import list` shows them");
+    };
+    let mut undone = Undone::default();
+    let total = u64::try_from(import.messages).unwrap_or_default();
+    let mut bar = Progress::new(Some(total), BAR);
+    let stop = on_signal()?;
+    let removing = async {
+        loop {
+            let removed = store.undo_import(&import, BATCH, context.clock.now()).await?;
+            undone.messages += removed.messages.len() as u64;
+            undone.freed_bytes += removed.bytes;
+            bar.at(undone.messages, || format!("{} messages removed", undone.messages));
+            if removed.last {
+                return anyhow::Ok(());
+            }
+        }
+    };
+    let done = stop.run_until_cancelled(removing).await;
+    bar.end();
+    done.context("interrupted: run it again for the rest")??;
+    Ok((import, undone))
+}

@@ -1,0 +1,261 @@
+//! Inspects a file before anything of it is imported, so that a file that cannot be
+//! imported as it was asked leaves no trace.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use chatkeep_core::id::MessageId;
+use chatkeep_core::store::ImportId;
+use encoding_rs::{Encoding, UTF_8};
+
+use super::super::TransferError;
+use super::super::line::{DateOrder, Fit, Found, Reader, Survey};
+use super::encoding::{decoded, detect};
+use super::limits::check_line_text;
+use super::people::{Ids, People};
+use super::source::{Source, open};
+use super::summary::Summary;
+use super::text::{Lines, TextLine};
+use super::{Form, Import, Zone};
+
+/// Messages that are looked up at once.
+const BATCH: usize = 1_000;
+
+/// A file that can be imported.
+pub(crate) enum Plan {
+    /// Messages as chatkeep exports them.
+    Jsonl(PathBuf),
+    /// The same in an archive, with media.
+    Zip(PathBuf),
+    /// Text exported by the LINE app.
+    Line(Box<LinePlan>),
+}
+
+/// A text exported by the LINE app.
+pub(crate) struct LinePlan {
+    pub(super) path: PathBuf,
+    pub(super) size: u64,
+    pub(super) encoding: &'static Encoding,
+    pub(super) zone: Zone,
+    survey: Survey,
+    order: DateOrder,
+}
+
+impl Plan {
+    /// The file, or the messages of a folder.
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            Self::Jsonl(path) | Self::Zip(path) => path,
+            Self::Line(plan) => &plan.path,
+        }
+    }
+
+    /// The name of its form.
+    pub(super) const fn form(&self) -> &'static str {
+        match self {
+            Self::Jsonl(_) | Self::Zip(_) => "jsonl",
+            Self::Line(_) => "line",
+        }
+    }
+
+    /// The zone in which its times are read.
+    pub(super) fn zone(&self) -> Option<Zone> {
+        match self {
+            Self::Jsonl(_) | Self::Zip(_) => None,
+            Self::Line(plan) => Some(plan.zone),
+        }
+    }
+}
+
+impl LinePlan {
+    /// Reads the file for the second time.
+    pub(super) fn reader<'a>(&self, known: impl Iterator<Item = &'a str>) -> Reader {
+        self.survey.reader(self.order, known)
+    }
+
+    /// Begins the summary with what is known before anything is read.
+    pub(super) fn summary(&self) -> Summary {
+        Summary {
+            chat_name: self.survey.chat_name().map(str::to_owned),
+            time_zone: Some(self.zone.to_string()),
+            encoding: (self.encoding != UTF_8).then(|| self.encoding.name().to_owned()),
+            ..Summary::default()
+        }
+    }
+}
+
+impl Import<'_> {
+    /// Looks at a file, folder or archive. Changes nothing.
+    ///
+    /// # Errors
+    /// When it is nothing that can be imported, or needs to be told more about.
+    pub(crate) async fn plan(&self, path: &Path) -> Result<Plan, TransferError> {
+        let path = match Source::find(path)? {
+            Source::File(path) => path,
+            Source::Zip(path) => return Ok(Plan::Zip(path)),
+        };
+        let line = match self.form {
+            Form::Auto => !looks_like_json(&path)?,
+            form => form == Form::Line,
+        };
+        if !line {
+            open(&path)?;
+            return Ok(Plan::Jsonl(path));
+        }
+        let plan = self.line_plan(path)?;
+        self.check_zone(&plan).await?;
+        Ok(Plan::Line(Box::new(plan)))
+    }
+
+    fn line_plan(&self, path: PathBuf) -> Result<LinePlan, TransferError> {
+        let size = open(&path)?.metadata()?.len();
+        check_line_text(&path, size)?;
+        let encoding = match self.encoding {
+            Some(encoding) => encoding,
+            None => match detect(open(&path)?, true)? {
+                Ok(encoding) => encoding,
+                Err(unsupported) => {
+                    return Err(TransferError::Encoding { path, name: unsupported.0 });
+                }
+            },
+        };
+        let survey = survey(&path, encoding)?;
+        match survey.fit() {
+            Fit::Line => {}
+            Fit::No => return Err(TransferError::Unreadable(path)),
+            Fit::OtherLanguage(line, text) => {
+                return Err(TransferError::Language { path, line, text });
+            }
+        }
+        let order = self.date_order.or_else(|| survey.order());
+        let order = order.ok_or_else(|| TransferError::DateOrder(path.clone()))?;
+        let zone = self.zone.ok_or(TransferError::ZoneNeeded)?;
+        Ok(LinePlan { path, size, encoding, zone, survey, order })
+    }
+
+    /// Refuses a text that was imported with another zone before: every message would be stored a
+    /// second time, hours away from the first.
+    async fn check_zone(&self, plan: &LinePlan) -> Result<(), TransferError> {
+        let others = self.other_zones(plan.zone).await?;
+        if others.is_empty() {
+            return Ok(());
+        }
+        let zones: Vec<_> =
+            std::iter::once(plan.zone).chain(others.values().map(|o| o.0)).collect();
+        let known = self.known_in(plan, &zones).await?;
+        let here = known[0];
+        let there = known[1..].iter().zip(others.into_values()).max_by_key(|(known, _)| **known);
+        match there {
+            Some((known, (zone, import))) if *known > here => Err(TransferError::OtherZone {
+                path: plan.path.clone(),
+                asked: plan.zone.to_string(),
+                import,
+                zone: zone.to_string(),
+                known: known - here,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Zones in which texts were imported into the channel before, with the last such import.
+    async fn other_zones(
+        &self,
+        zone: Zone,
+    ) -> Result<BTreeMap<String, (Zone, ImportId)>, TransferError> {
+        let mut zones = BTreeMap::new();
+        for import in self.store.imports(Some(self.channel)).await? {
+            let other = import.time_zone.as_deref().and_then(Zone::parse);
+            let other = other.filter(|other| *other != zone && import.undone_at.is_none());
+            if let Some(other) = other {
+                zones.entry(other.to_string()).or_insert((other, import.id));
+            }
+        }
+        Ok(zones)
+    }
+
+    /// Counts the messages of the text that are known already when its times are read in each zone.
+    async fn known_in(&self, plan: &LinePlan, zones: &[Zone]) -> Result<Vec<u64>, TransferError> {
+        let people = People::of(self.store, self.channel).await?;
+        let mut reader = plan.reader(people.names().chain(self.names.iter().map(String::as_str)));
+        let mut places: Vec<_> = zones
+            .iter()
+            .map(|zone| Place {
+                zone: *zone,
+                ids: Ids::new(self.channel),
+                batch: Vec::new(),
+                known: 0,
+            })
+            .collect();
+        let mut lines = lines(&plan.path, plan.encoding)?;
+        let (mut found, mut number) = (Vec::new(), 0);
+        loop {
+            let line = lines.next()?;
+            number += 1;
+            let ended = line.is_none();
+            match line {
+                Some(TextLine::Text(line)) => reader.line(number, &line, &mut found),
+                Some(TextLine::Broken(_)) => {}
+                None => reader.end(&mut found),
+            }
+            for found in found.drain(..) {
+                let Found::Said(said) = found else { continue };
+                let name = said.name.replace('\0', "");
+                for place in &mut places {
+                    let at = place.zone.at(said.at);
+                    place.batch.push(place.ids.next(at, &name, &said.text).0);
+                }
+            }
+            for place in &mut places {
+                if place.batch.len() >= BATCH || ended {
+                    let batch = std::mem::take(&mut place.batch);
+                    place.known += self.store.count_known(self.channel, &batch).await?;
+                }
+            }
+            if ended {
+                return Ok(places.into_iter().map(|place| place.known).collect());
+            }
+        }
+    }
+}
+
+/// A text read in one zone.
+struct Place {
+    zone: Zone,
+    ids: Ids,
+    batch: Vec<MessageId>,
+    known: u64,
+}
+
+fn lines(
+    path: &Path,
+    encoding: &'static Encoding,
+) -> Result<Lines<Box<dyn std::io::BufRead>>, TransferError> {
+    Ok(Lines::new(decoded(open(path)?, encoding)?, encoding != UTF_8))
+}
+
+/// Reads a text for the first time.
+fn survey(path: &Path, encoding: &'static Encoding) -> Result<Survey, TransferError> {
+    let (mut survey, mut lines) = (Survey::default(), lines(path, encoding)?);
+    while let Some(line) = lines.next()? {
+        survey.line(match &line {
+            TextLine::Text(line) => line,
+            TextLine::Broken(_) => "",
+        });
+    }
+    Ok(survey)
+}
+
+/// Returns whether the first line that is not empty begins as an object does.
+fn looks_like_json(path: &Path) -> Result<bool, TransferError> {
+    let Ok(encoding) = detect(open(path)?, false)? else { return Ok(false) };
+    let mut lines = lines(path, encoding)?;
+    while let Some(line) = lines.next()? {
+        match line {
+            TextLine::Text(line) if line.trim().is_empty() => {}
+            TextLine::Text(line) => return Ok(line.trim_start().starts_with('{')),
+            TextLine::Broken(_) => return Ok(false),
+        }
+    }
+    // Nothing in it is an export of nothing.
+    Ok(true)
+}

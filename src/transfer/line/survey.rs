@@ -1,0 +1,130 @@
+//! The first reading of a file: its form, its dates, and who is in the chat.
+
+use super::calendar::{DateLine, DateOrder, Orders};
+use super::names::Counted;
+use super::{Day, Reader, clock, title, words};
+
+/// Result of the first reading of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Survey {
+    lines: u64,
+    tabbed: u64,
+    spaced: u64,
+    /// Placeholders in brackets and without.
+    bracketed: u64,
+    bare: u64,
+    /// The form of its dates: that of the first line that looks like one.
+    form: Option<String>,
+    orders: Orders,
+    /// Days whose names are in a language that is known, for telling encodings apart.
+    named: u64,
+    /// The first line that looks like a date and cannot be read in either order.
+    odd: Option<(u64, String)>,
+    counted: Counted,
+    chat: Option<String>,
+}
+
+/// Kind of a file, as far as its first reading shows.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// A text of the LINE app.
+    Line,
+    /// One whose dates are in no language that is known; the line of the first one.
+    OtherLanguage(u64, String),
+    /// Something else.
+    No,
+}
+
+impl Survey {
+    /// Takes a line into account.
+    pub(crate) fn line(&mut self, line: &str) {
+        self.lines += 1;
+        let line = line.trim_start_matches('\u{feff}');
+        match clock::time(line) {
+            Some((_, rest)) if rest.starts_with('\t') => {
+                self.tabbed += 1;
+                self.words(rest.rsplit('\t').next().unwrap_or_default());
+            }
+            Some((_, rest)) if rest.starts_with(' ') => {
+                self.spaced += 1;
+                self.said(rest.trim_start());
+            }
+            _ => self.other(line),
+        }
+    }
+
+    fn said(&mut self, said: &str) {
+        if let Some(name) = words::who_did(said) {
+            self.counted.announce(name);
+        } else {
+            self.counted.add(said);
+            self.words(said.rsplit(' ').next().unwrap_or_default());
+        }
+    }
+
+    fn words(&mut self, words: &str) {
+        let (bracketed, bare) = words::placeholder(words);
+        self.bracketed += u64::from(bracketed);
+        self.bare += u64::from(bare);
+    }
+
+    fn other(&mut self, line: &str) {
+        if let Some(date) = DateLine::read(line) {
+            let form = self.form.get_or_insert_with(|| date.form.clone());
+            if *form == date.form {
+                let days = self.orders.days();
+                self.orders.add(&date);
+                self.named += u64::from(date.names_day());
+                if self.orders.days() == days && self.odd.is_none() {
+                    self.odd = Some((self.lines, line.trim().to_owned()));
+                }
+            }
+        } else if self.form.is_none() && self.chat.is_none() {
+            self.chat = title::chat_name(line).map(str::to_owned);
+        }
+    }
+
+    /// Returns the kind of the file.
+    pub(crate) fn fit(&self) -> Fit {
+        match &self.odd {
+            _ if self.tabbed + self.spaced == 0 => Fit::No,
+            _ if self.orders.days() > 0 => Fit::Line,
+            Some((line, text)) => Fit::OtherLanguage(*line, text.clone()),
+            None => Fit::No,
+        }
+    }
+
+    /// Counts what makes sense in the file, for choosing between encodings.
+    pub(crate) fn sense(&self) -> u64 {
+        self.named + self.orders.days() + self.bracketed + self.bare
+    }
+
+    /// The chat's name, where the file tells it.
+    pub(crate) fn chat_name(&self) -> Option<&str> {
+        self.chat.as_deref()
+    }
+
+    /// Returns the order of day and month; `None` when the file does not show it.
+    pub(crate) fn order(&self) -> Option<DateOrder> {
+        self.orders.order()
+    }
+
+    /// Reads the file, now knowing its form and who is in the chat.
+    pub(crate) fn reader<'a>(
+        &self,
+        order: DateOrder,
+        known: impl Iterator<Item = &'a str>,
+    ) -> Reader {
+        Reader {
+            spaced: self.spaced > self.tabbed,
+            bare: self.bare > 2 * self.bracketed,
+            form: self.form.clone(),
+            order,
+            names: self.counted.names(known),
+            day: Day::None,
+            last: None,
+            draft: None,
+            held: None,
+        }
+    }
+}
