@@ -113,7 +113,10 @@ async fn bulk(
         found(stack, *api, "bulk", BULK as u64).await?;
     }
     let found = start.elapsed();
-    println!("{BULK} messages: said in {said:.1?}, all found {:.2?} later", found - said);
+    println!(
+        "{BULK} messages: said in {said:.1?}, all found {:.2?} later",
+        found.saturating_sub(said)
+    );
     Ok(())
 }
 

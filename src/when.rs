@@ -14,7 +14,7 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 /// A time as a caller wrote it. What has no offset from UTC is read in the zone of the channel that
-/// is asked about, and in UTC where many are.
+/// is asked about, else of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct When(Moment);
 

@@ -281,8 +281,11 @@ pub(super) fn point_in_time(
     when: Option<When>,
     zone: Tz,
 ) -> Result<Option<Timestamp>, ApiError> {
-    let wrong = || ApiError::invalid_value(field.clone(), "is out of range");
-    when.map(|when| when.within(zone).ok_or_else(wrong)).transpose()
+    let Some(when) = when else {
+        return Ok(None);
+    };
+    let wrong = || ApiError::invalid_value(field, "is out of range");
+    when.within(zone).map(Some).ok_or_else(wrong)
 }
 
 impl ListQuery {

@@ -150,7 +150,6 @@ fn show(consumer: &ConsumerStatus) {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 mod tests {
     use std::sync::Arc;
 

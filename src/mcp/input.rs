@@ -147,8 +147,11 @@ pub(super) fn day(field: FieldPath, text: &str) -> Result<NaiveDate, ApiError> {
 
 /// A time, or a day.
 pub(super) fn when(field: FieldPath, text: Option<&str>) -> Result<Option<When>, ApiError> {
-    let wrong = || ApiError::invalid_value(field.clone(), When::refusal());
-    text.map(|text| When::parse(text).ok_or_else(wrong)).transpose()
+    let Some(text) = text else {
+        return Ok(None);
+    };
+    let wrong = || ApiError::invalid_value(field, When::refusal());
+    When::parse(text).map(Some).ok_or_else(wrong)
 }
 
 #[cfg(test)]

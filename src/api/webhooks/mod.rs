@@ -156,11 +156,11 @@ pub(super) async fn replace(
     State(api): State<Api>,
     access: Scoped<ManageWebhooks>,
     Path(path): Path<WebhookPath>,
-    Body(Editable(patch)): Body<Editable<WebhookPatch>>,
+    Body(Editable(change)): Body<Editable<WebhookPatch>>,
 ) -> Result<Json<WebhookView>, ApiError> {
     let caller = &access.caller;
     let known = api.webhook_of(caller, &path.webhook).await?;
-    let wanted = patch.over(&known).checked(caller, api.webhooks_private)?;
+    let wanted = change.over(&known).checked(caller, api.webhooks_private)?;
     let now = api.clock.now();
     let own = caller.key().is_none_or(|key| known.key.as_ref() == Some(key));
     if own && wanted.is(&known) {

@@ -162,12 +162,6 @@ async fn sentences_are_for_people_and_fields_for_programs() {
     let rest = Rest::start(&[]).await;
     let (qa, config) = (under("/assistant/qa"), under("/assistant/config"));
     let role = under(&format!("/members/{MEMBER}/role"));
-    let rule = |more: Value| {
-        let mut rule = json!({"keywords": ["k"], "answer": "a"});
-        let more: Map<String, Value> = serde_json::from_value(more).unwrap();
-        rule.as_object_mut().unwrap().extend(more);
-        rule
-    };
     for (method, path, body, field, sentence) in [
         (
             Method::PUT,
@@ -230,6 +224,19 @@ async fn sentences_are_for_people_and_fields_for_programs() {
             "{body}"
         );
     }
+}
+
+/// A rule with other members than usual.
+fn rule(more: Value) -> Value {
+    let mut whole = json!({"keywords": ["k"], "answer": "a"});
+    let more: Map<String, Value> = serde_json::from_value(more).unwrap();
+    whole.as_object_mut().unwrap().extend(more);
+    whole
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn parameters_are_refused_by_name() {
+    let rest = Rest::start(&[]).await;
     for (query, field, sentence) in [
         ("limit=0", "limit", "limit must be a whole number from 1 to 100"),
         ("limit=", "limit", "limit must not be empty"),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use chatkeep_core::platform::{ChannelSummary, Profile};
 use chatkeep_core::role::Role;
 use chatkeep_core::store::{ChannelStatus, MemberStatus, SightingKind};
+use chatkeep_core::time::Timestamp;
 
 use super::{Fixture, at, on_both, sighting};
 
@@ -110,7 +111,7 @@ async fn leaving_and_rejoining_the_channel(fixture: Fixture) {
     assert_eq!(status().await, (Disabled, 45, 10));
     let gaps = fixture.store.gaps(&"C1".into(), Some(at(30)), None).await.unwrap();
     let gaps: Vec<_> =
-        gaps.iter().map(|gap| (gap.from.millis(), gap.to.map(|at| at.millis()))).collect();
+        gaps.iter().map(|gap| (gap.from.millis(), gap.to.map(Timestamp::millis))).collect();
     assert_eq!(gaps, [(25, Some(30)), (40, Some(45)), (70, None)]);
     show(80, SightingKind::BotJoined).await;
     assert_eq!(status().await, (Active, 80, 10));
