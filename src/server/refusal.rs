@@ -56,7 +56,7 @@ const OF_HYPER: [Refusal; 3] = [
     Refusal {
         status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
         code: "headers_too_large",
-        error: "The headers of the request are too large",
+        error: "The address and headers of the request are too large",
     },
 ];
 
