@@ -11,8 +11,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use rmcp::model::{
     CallToolRequestMethod, ClientJsonRpcMessage, ClientRequest, ConstString as _,
-    DiscoverRequestMethod, ErrorCode, InitializeResultMethod, JsonRpcRequest,
-    ListToolsRequestMethod,
+    DiscoverRequestMethod, ErrorCode, JsonRpcRequest, ListToolsRequestMethod,
 };
 use serde_json::{Value, json};
 
@@ -146,12 +145,9 @@ fn check(bytes: &Bytes) -> Result<Value, Refusal> {
 /// Whether a request of a method that there is has the params of that method. To the library one
 /// that has not is a request of an unknown method.
 fn is_understood(message: &ClientJsonRpcMessage) -> bool {
-    const METHODS: [&str; 4] = [
-        InitializeResultMethod::VALUE,
-        DiscoverRequestMethod::VALUE,
-        ListToolsRequestMethod::VALUE,
-        CallToolRequestMethod::VALUE,
-    ];
+    // `initialize` is of the older revisions only: the library knows when it is unknown.
+    const METHODS: [&str; 3] =
+        [DiscoverRequestMethod::VALUE, ListToolsRequestMethod::VALUE, CallToolRequestMethod::VALUE];
     match message {
         ClientJsonRpcMessage::Request(JsonRpcRequest {
             request: ClientRequest::CustomRequest(custom),

@@ -77,7 +77,7 @@ impl Scene {
             "counted": texts.len(),
             "status": "OK",
             "refused": [403, "permission_denied"],
-            "wrong": [400, "invalid_request", "keywords"],
+            "wrong": [400, "invalid_request", "/keywords"],
         });
         assert_eq!(said, expected);
         let config = self.stack.get(&format!("/channels/{}/assistant/config", self.channel)).await;

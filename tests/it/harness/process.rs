@@ -16,7 +16,7 @@ use super::launch::{Launch, Running, Signal};
 use super::wait::until;
 
 /// Time for starting and for ending, also of an unoptimised build on a loaded machine.
-const DEADLINE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// A command line, not started yet. It gets no environment but a search path and what is set here:
 /// neither the developer's settings nor proxies reach a test.

@@ -177,7 +177,7 @@ async fn errors_say_what_to_do_next() {
             "limit must be a whole number",
         ),
         ("get_messages", json!({"channelId": CHANNEL, "date": "today"}), "date must be a day"),
-        ("get_messages", json!({"channelId": CHANNEL, "from": "soon"}), "from must be a time"),
+        ("get_messages", json!({"channelId": CHANNEL, "from": "soon"}), "from must be a day"),
         (
             "get_messages",
             json!({"channelId": CHANNEL, "order": "asc"}),

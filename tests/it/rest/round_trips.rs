@@ -135,10 +135,10 @@ async fn a_welcome_is_written_in_both_forms() {
     for (wrong, field) in [
         (
             json!({"messages": [{"type": "text", "content": "a"}, {"type": "text", "content": "b"}]}),
-            "messages",
+            "/messages",
         ),
-        (json!({"messages": text(&"x".repeat(5_001))}), "messages[0].content"),
-        (json!({}), "message"),
+        (json!({"messages": text(&"x".repeat(5_001))}), "/messages/0/content"),
+        (json!({}), "/message"),
     ] {
         assert_eq!(put(wrong).await.refused(400, "invalid_request")["field"], field);
     }

@@ -74,7 +74,7 @@ async fn a_time_is_read_alike_everywhere() {
         let lines = rest.stack.ground.command(&rest.stack.line, &args).await;
         assert!(!lines.contains("\"early\"") && lines.contains("\"late\""), "{given} {lines}");
     }
-    // Many channels have no zone in common: their days are those of UTC.
+    // Many channels have no zone in common: their days are those of the service.
     let found = send(rest.get("/search?q=word&to=2026-01-02")).await.ok();
     assert_eq!(found["total"], 2);
 }
@@ -82,7 +82,7 @@ async fn a_time_is_read_alike_everywhere() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_no_time_is_refused_by_name() {
     let rest = filled().await;
-    for wrong in ["yesterday", "2026-02-30", "2026-01-02T25:00", ""] {
+    for wrong in ["yesterday", "2026-02-30", "2026-01-02T25:00"] {
         for (path, field) in [
             (under(&format!("/backup/messages?from={wrong}")), "from"),
             (under(&format!("/backup/search?q=x&to={wrong}")), "to"),
