@@ -58,9 +58,10 @@ async fn readiness(State(ready): State<Ready>) -> Response {
 /// When another recorder was installed before.
 pub fn install_metrics() -> Result<PrometheusHandle, metrics_exporter_prometheus::BuildError> {
     let histograms = metric::ALL.iter().filter(|metric| !metric.buckets.is_empty());
-    let builder = histograms.into_iter().try_fold(PrometheusBuilder::new(), |builder, metric| {
-        builder.set_buckets_for_metric(Matcher::Full(metric.name.to_owned()), metric.buckets)
-    })?;
+    let builder =
+        histograms.into_iter().try_fold(PrometheusBuilder::new(), |builder, metric| {
+            builder.set_buckets_for_metric(Matcher::Full(metric.name.to_owned()), metric.buckets)
+        })?;
     let handle = builder.install_recorder()?;
     metric::describe();
     metric::BUILD_INFO.set([env!("CARGO_PKG_VERSION").into()], 1.0);

@@ -6,9 +6,9 @@
 
 use std::time::Duration;
 
-use chatkeep_core::metric;
 use chatkeep_core::config::RetentionConfig;
 use chatkeep_core::id::ChannelId;
+use chatkeep_core::metric;
 use chatkeep_core::store::{Removed, Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use tokio_util::sync::CancellationToken;

@@ -4,9 +4,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-use chatkeep_core::metric;
 use chatkeep_core::bus::{Bus, BusError, ConsumerStatus};
 use chatkeep_core::health::Health;
+use chatkeep_core::metric;
 use chatkeep_core::store::Store;
 use chatkeep_workers::StageName;
 use tokio::time::Instant;

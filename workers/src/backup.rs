@@ -1,10 +1,10 @@
 //! Backup: keeps messages, edits and unsends of subscribed channels with their counters, then
 //! has their files fetched (architecture, rule 2: commit, publish, acknowledge).
 
-use chatkeep_core::metric;
 use chatkeep_core::bus::Bus;
 use chatkeep_core::event::{Event, EventKind, IncomingMessage};
 use chatkeep_core::message::{MessageChange, Received};
+use chatkeep_core::metric;
 use chatkeep_core::platform::{self, DecodeError};
 use chatkeep_core::store::{ChannelChange, Kept, Store};
 use chatkeep_core::time::SharedClock;

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use chatkeep_core::metric;
 use chatkeep_core::event::Event;
 use chatkeep_core::health::Health;
 use chatkeep_core::id::{ChannelId, EventId};
+use chatkeep_core::metric;
 use chatkeep_core::store::{Standing, Store, StoreError};
 use chatkeep_core::time::SharedClock;
 use moka::sync::Cache;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use chatkeep_core::metric;
 use chatkeep_core::event::{ChannelRef, Event, EventKind, ReplyToken};
 use chatkeep_core::id::{EventId, MessageId};
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
+use chatkeep_core::metric;
 use chatkeep_core::platform::{Directory, PlatformError};
 use chatkeep_core::store::{ChannelChange, Claim, Exchange, Kept, ReplyIntent, ReplySource};
 use tracing::{info, warn};

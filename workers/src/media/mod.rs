@@ -14,10 +14,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chatkeep_core::metric;
 use chatkeep_core::blobs::Blobs;
 use chatkeep_core::bus::Bus;
 use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_core::metric;
 use chatkeep_core::platform::{Bots, SharedPlatform};
 use chatkeep_core::store::{MediaItem, MediaKept, MediaStatus, Store};
 use chatkeep_core::time::SharedClock;

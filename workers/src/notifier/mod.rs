@@ -17,9 +17,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chatkeep_core::metric;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_core::metric;
 use chatkeep_core::platform::Bots;
 use chatkeep_core::store::{Store, StoreError, Told};
 use chatkeep_core::time::{SharedClock, Timestamp};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use chatkeep_core::metric;
 use chatkeep_core::health::Health;
+use chatkeep_core::metric;
 use chatkeep_core::store::{LogState, LoggedChanges};
 use chatkeep_index::search::IndexError;
 use tokio::task::JoinHandle;

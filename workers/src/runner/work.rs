@@ -3,8 +3,8 @@
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
-use chatkeep_core::metric;
 use chatkeep_core::bus::{BusError, Delivery};
+use chatkeep_core::metric;
 use futures_util::FutureExt as _;
 use tracing::{Instrument as _, debug, error, warn};
 
