@@ -26,10 +26,10 @@ use axum::routing::post;
 use chatkeep_core::bus::{Bus, BusError, Outgoing};
 use chatkeep_core::event::Envelope;
 use chatkeep_core::id::UserId;
+use chatkeep_core::metric;
 use chatkeep_core::platform::line::{SignatureKey, WebhookBody};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_workers::tap::Tap;
-use metrics::{counter, histogram};
 use tracing::{debug, error, warn};
 
 use crate::heavy::{LIGHT, WEBHOOKS};
@@ -82,9 +82,9 @@ async fn receive(
             None => (Answer::Several(ingress.bots.paths()), None),
         },
     };
-    histogram!("chatkeep_ingress_seconds").record(started.elapsed());
+    metric::INGRESS_SECONDS.record([], started.elapsed());
     let bot = bot.map_or("", IngressBot::name).to_owned();
-    counter!("chatkeep_webhooks_total", "bot" => bot, "result" => answer.name()).increment(1);
+    metric::INGRESS_WEBHOOKS.add([bot.into(), answer.name().into()], 1);
     answer.into_response()
 }
 
@@ -151,7 +151,7 @@ impl Ingress {
         }
         match self.publish(messages).await {
             Ok(()) => {
-                counter!("chatkeep_events_received_total").increment(envelopes.len() as u64);
+                metric::INGRESS_EVENTS.add([], envelopes.len() as u64);
                 for envelope in envelopes {
                     debug!(id = envelope.bus_id(), stage = "ingress", "event published");
                     self.tap.tell("ingress", envelope.id.as_str(), "published");

@@ -8,10 +8,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use chatkeep_core::bus::Bus;
 use chatkeep_core::health::Health;
+use chatkeep_core::metric;
 use chatkeep_core::store::Store;
 use chatkeep_workers::StageName;
 use chatkeep_workers::replica::Replica;
-use metrics::gauge;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use serde_json::{Map, json};
 
@@ -19,10 +19,6 @@ use crate::api::ApiError;
 
 /// A part that does not answer this fast is not ready.
 const PATIENCE: Duration = Duration::from_secs(3);
-
-/// Bounds of the time histograms, in seconds.
-const SECONDS: [f64; 12] =
-    [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 
 /// What readiness depends on.
 #[derive(Clone, Debug)]
@@ -61,9 +57,15 @@ async fn readiness(State(ready): State<Ready>) -> Response {
 /// # Errors
 /// When another recorder was installed before.
 pub fn install_metrics() -> Result<PrometheusHandle, metrics_exporter_prometheus::BuildError> {
-    PrometheusBuilder::new()
-        .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)?
-        .install_recorder()
+    let histograms = metric::ALL.iter().filter(|metric| !metric.buckets.is_empty());
+    let builder =
+        histograms.into_iter().try_fold(PrometheusBuilder::new(), |builder, metric| {
+            builder.set_buckets_for_metric(Matcher::Full(metric.name.to_owned()), metric.buckets)
+        })?;
+    let handle = builder.install_recorder()?;
+    metric::describe();
+    metric::BUILD_INFO.set([env!("CARGO_PKG_VERSION").into()], 1.0);
+    Ok(handle)
 }
 
 /// `/metrics`, for a listener of its own so that it is never public by accident.
@@ -80,14 +82,16 @@ pub fn metrics_router(
                 if let Ok(Ok(waiting)) =
                     tokio::time::timeout(PATIENCE, bus.backlog(&stage.consumer(lease))).await
                 {
-                    #[expect(clippy::cast_precision_loss, reason = "a gauge is an f64")]
-                    gauge!("chatkeep_backlog", "stage" => stage.name()).set(waiting as f64);
+                    metric::BACKLOG.count([stage.name().into()], waiting);
                 }
+            }
+            if let Ok(Ok(kept)) = tokio::time::timeout(PATIENCE, bus.count_dead_letters()).await {
+                metric::DEAD_LETTERS_KEPT.count([], kept);
             }
             if let Some(replica) = &replica
                 && let Ok(Ok(lag)) = tokio::time::timeout(PATIENCE, replica.lag()).await
             {
-                gauge!("chatkeep_search_lag_seconds").set(lag.as_secs_f64());
+                metric::SEARCH_LAG_SECONDS.set([], lag.as_secs_f64());
             }
             handle.run_upkeep();
             handle.render()

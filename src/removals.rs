@@ -6,9 +6,9 @@
 
 use std::time::{Duration, Instant};
 
+use chatkeep_core::metric;
 use chatkeep_core::store::{ChannelJob, Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
-use metrics::counter;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -127,7 +127,7 @@ impl Removals {
         let Some(done) = done else {
             return Ok(None);
         };
-        counter!("chatkeep_removed_messages_total").increment(done.removed.messages.len() as u64);
+        metric::REMOVED_MESSAGES.add([], done.removed.messages.len() as u64);
         let job = done.job;
         if job.status.is_over() {
             let (id, messages, bytes) = (&job.id, job.done, job.freed_bytes);

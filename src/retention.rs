@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use chatkeep_core::config::RetentionConfig;
 use chatkeep_core::id::ChannelId;
+use chatkeep_core::metric;
 use chatkeep_core::store::{Removed, Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
-use metrics::counter;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -149,7 +149,7 @@ impl Why {
 }
 
 fn count(why: &'static str, gone: usize) {
-    counter!("chatkeep_retention_deleted_total", "why" => why).increment(gone as u64);
+    metric::RETENTION_DELETED.add([why.into()], gone as u64);
 }
 
 fn failed(error: &(dyn std::error::Error + 'static), what: &'static str) {

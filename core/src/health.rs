@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use metrics::gauge;
 use serde::Serialize;
 use tracing::{info, warn};
 
+use crate::metric;
 use crate::time::{SharedClock, Timestamp};
 
 /// A condition that keeps a part of the process from doing its work.
@@ -49,7 +49,7 @@ impl Health {
             return;
         }
         warn!(part, reason, "a part of the process has a problem");
-        gauge!("chatkeep_problem", "part" => part.to_owned()).set(1.0);
+        metric::PROBLEM.flag([part.to_owned().into()], true);
         let since = self.clock.now();
         problems.insert(part.to_owned(), Problem { part: part.to_owned(), reason, since });
     }
@@ -58,7 +58,7 @@ impl Health {
     pub fn clear(&self, part: &str) {
         if self.lock().remove(part).is_some() {
             info!(part, "a part of the process works again");
-            gauge!("chatkeep_problem", "part" => part.to_owned()).set(0.0);
+            metric::PROBLEM.flag([part.to_owned().into()], false);
         }
     }
 

@@ -10,6 +10,7 @@ pub mod health;
 pub mod http;
 pub mod id;
 pub mod message;
+pub mod metric;
 pub mod plan;
 pub mod platform;
 pub mod role;

@@ -27,6 +27,7 @@ mod jobs;
 mod keys;
 mod large;
 mod me;
+mod measure;
 mod media;
 pub(crate) mod members;
 mod membership;

@@ -17,6 +17,7 @@ use url::form_urlencoded;
 use super::cursor;
 use super::deprecation;
 use super::error::{ApiError, ErrorBody, ErrorView};
+use super::measure::Measurement;
 use super::random;
 
 const REQUEST_ID: &str = "x-request-id";
@@ -57,6 +58,7 @@ pub(crate) fn whole(router: Router) -> Router {
 /// Adds the headers and writes the body of errors. HEAD is answered as GET; the server tells the
 /// length of the body and leaves it out, so that both tell the same.
 async fn finish(mut request: Request, next: Next) -> Response {
+    let measurement = Measurement::begin(&request);
     let id = request_id(request.headers());
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let span = info_span!("request", id = %id, %method, path = uri.path());
@@ -83,6 +85,7 @@ async fn finish(mut request: Request, next: Next) -> Response {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     weaken_compressed_tag(headers);
+    measurement.end(response.status());
     response
 }
 

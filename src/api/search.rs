@@ -183,14 +183,30 @@ pub(crate) async fn find(
 ) -> Result<FoundPage, ApiError> {
     let caller = access.caller;
     let (only, query) = query.split();
+    let channels = searched(api, &caller, only.as_ref()).await?;
+    let zone = match &only {
+        Some(channel) => api.zone(channel).await?,
+        None => api.time_zone,
+    };
+    api.search(&caller, channels, zone, query, snippet).await
+}
+
+/// Returns the channels that a search goes through: `only` that one, or all that the caller may
+/// read.
+///
+/// # Errors
+/// When the caller may not read that one.
+pub(crate) async fn searched(
+    api: &Api,
+    caller: &Caller,
+    only: Option<&ChannelId>,
+) -> Result<Vec<ChannelId>, ApiError> {
     if let Some(channel) = only {
-        api.access(&caller, &channel).await?;
-        let zone = api.zone(&channel).await?;
-        return api.search(&caller, vec![channel], zone, query, snippet).await;
+        api.access(caller, channel).await?;
+        return Ok(vec![channel.clone()]);
     }
     let channels = api.store.channels_of(&caller.user, caller.channels(), None, CHANNELS).await?;
-    let channels = channels.into_iter().map(|channel| channel.id).collect();
-    api.search(&caller, channels, api.time_zone, query, snippet).await
+    Ok(channels.into_iter().map(|channel| channel.id).collect())
 }
 
 impl EverywhereQuery {

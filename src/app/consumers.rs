@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use chatkeep_core::bus::{Bus, BusError, ConsumerStatus};
 use chatkeep_core::health::Health;
+use chatkeep_core::metric;
 use chatkeep_core::store::Store;
 use chatkeep_workers::StageName;
-use metrics::gauge;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -144,9 +144,7 @@ fn orphan(consumer: &ConsumerStatus) -> Option<(String, String)> {
 }
 
 fn show(consumer: &ConsumerStatus) {
-    #[expect(clippy::cast_precision_loss, reason = "a gauge is an f64")]
-    gauge!("chatkeep_orphaned_consumer_backlog", "consumer" => consumer.name.clone())
-        .set(consumer.backlog as f64);
+    metric::ORPHANED_BACKLOG.count([consumer.name.clone().into()], consumer.backlog);
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chatkeep_core::event::Event;
 use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_core::metric;
 use chatkeep_workers::assistant::{Assistant, ReplyPolicy};
 use chatkeep_workers::backup::Backup;
 use chatkeep_workers::gate::{Gate, Gated};
@@ -37,6 +38,8 @@ impl Starter<'_> {
         let app = self.app;
         let batch = app.config.workers.batch;
         for stage in &app.duties.stages {
+            // The first one is a rise then, for whoever watches.
+            metric::DEAD_LETTERS.add([stage.name().into()], 0);
             let (store, clock) = (app.store.clone(), Arc::clone(&app.clock));
             match stage {
                 StageName::Backup => {

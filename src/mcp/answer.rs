@@ -25,9 +25,9 @@ const NAME: usize = 60;
 pub(super) struct Channels {
     pub(super) note: &'static str,
     pub(super) channels: Vec<Channel>,
-    /// Give it as cursor for what follows; null at the end.
+    /// The cursor of what follows.
     pub(super) next_cursor: Option<String>,
-    /// Something was cut because the answer would be too long.
+    /// Rows were left out: too long.
     pub(super) truncated: bool,
 }
 
@@ -55,14 +55,14 @@ pub(super) struct Messages {
     pub(super) people: BTreeMap<String, Person>,
     /// Newest first.
     pub(super) messages: Vec<Message>,
-    /// Times in the range asked for in which the channel was not kept: silence there means nothing.
+    /// Times in which the channel was not kept: silence there means nothing.
     pub(super) gaps: Vec<MissingTime>,
     /// Older gaps that are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) gaps_omitted: usize,
-    /// Give it as cursor for what follows; null at the end.
+    /// The cursor of what follows.
     pub(super) next_cursor: Option<String>,
-    /// Texts were cut, or there are fewer rows than asked for, because the answer would be too long.
+    /// Rows or texts were left out: too long.
     pub(super) truncated: bool,
 }
 
@@ -82,14 +82,14 @@ pub(super) struct Hits {
     pub(super) unknown_names: Vec<String>,
     /// The best first.
     pub(super) hits: Vec<Message>,
-    /// Times in the range asked for in which the channel was not kept. Told only with channelId.
+    /// Times in which the channel was not kept. Only with channelId.
     pub(super) gaps: Vec<MissingTime>,
     /// Older gaps that are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) gaps_omitted: usize,
-    /// Give it as cursor for what follows; null at the end.
+    /// The cursor of what follows.
     pub(super) next_cursor: Option<String>,
-    /// Texts were cut, or there are fewer rows than asked for, because the answer would be too long.
+    /// Rows or texts were left out: too long.
     pub(super) truncated: bool,
 }
 
@@ -99,9 +99,9 @@ pub(super) struct Hits {
 pub(super) struct Members {
     pub(super) note: &'static str,
     pub(super) members: Vec<Member>,
-    /// Give it as cursor for what follows; null at the end.
+    /// The cursor of what follows.
     pub(super) next_cursor: Option<String>,
-    /// There are fewer rows than asked for because the answer would be too long.
+    /// Rows were left out: too long.
     pub(super) truncated: bool,
 }
 

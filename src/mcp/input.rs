@@ -21,7 +21,7 @@ const ROWS: u32 = 20;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ListChannels {
-    /// nextCursor of the answer before, to go on after it.
+    /// nextCursor of the answer before.
     #[serde(default, deserialize_with = "filled")]
     pub(super) cursor: Option<String>,
 }
@@ -35,20 +35,20 @@ pub(super) struct GetMessages {
     /// Only that day (YYYY-MM-DD) in the channel's time zone.
     #[serde(default, deserialize_with = "filled")]
     pub(super) date: Option<String>,
-    /// Only messages sent then or later: 2026-01-31T08:00:00Z, or 2026-01-31 for the day's start.
+    /// Sent then or later: 2026-01-31T08:00:00Z, or 2026-01-31 for the day's start.
     #[serde(default, deserialize_with = "filled")]
     pub(super) from: Option<String>,
-    /// Only messages sent before that; written like from.
+    /// Sent before that; written like from.
     #[serde(default, deserialize_with = "filled")]
     pub(super) to: Option<String>,
-    /// Only messages of that person: a userId.
+    /// Sent by that person: a userId.
     #[serde(default, deserialize_with = "filled")]
     pub(super) sender_id: Option<String>,
     /// How many at most. 1 gives a long message whole.
     #[serde(default = "rows", deserialize_with = "limit")]
     #[schemars(range(min = 1, max = 100))]
     pub(super) limit: u32,
-    /// nextCursor of the answer before, to go on after it; all else must be as it was.
+    /// nextCursor of the answer before; all else as it was.
     #[serde(default, deserialize_with = "filled")]
     pub(super) cursor: Option<String>,
 }
@@ -64,20 +64,20 @@ pub(super) struct SearchMessages {
     /// Only in that channel; without it, in all of them.
     #[serde(default, deserialize_with = "filled")]
     pub(super) channel_id: Option<String>,
-    /// Only messages sent then or later: 2026-01-31T08:00:00Z, or 2026-01-31 for the day's start.
+    /// Sent then or later: 2026-01-31T08:00:00Z, or 2026-01-31 for the day's start.
     #[serde(default, deserialize_with = "filled")]
     pub(super) from: Option<String>,
-    /// Only messages sent before that; written like from.
+    /// Sent before that; written like from.
     #[serde(default, deserialize_with = "filled")]
     pub(super) to: Option<String>,
-    /// Only messages of that person: a userId.
+    /// Sent by that person: a userId.
     #[serde(default, deserialize_with = "filled")]
     pub(super) sender_id: Option<String>,
     /// How many at most.
     #[serde(default = "rows", deserialize_with = "limit")]
     #[schemars(range(min = 1, max = 100))]
     pub(super) limit: u32,
-    /// nextCursor of the answer before, to go on after it; all else must be as it was.
+    /// nextCursor of the answer before; all else as it was.
     #[serde(default, deserialize_with = "filled")]
     pub(super) cursor: Option<String>,
 }
@@ -96,7 +96,7 @@ pub(super) struct GetMembers {
     #[serde(default = "rows", deserialize_with = "limit")]
     #[schemars(range(min = 1, max = 100))]
     pub(super) limit: u32,
-    /// nextCursor of the answer before, to go on after it; all else must be as it was.
+    /// nextCursor of the answer before; all else as it was.
     #[serde(default, deserialize_with = "filled")]
     pub(super) cursor: Option<String>,
 }

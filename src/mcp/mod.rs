@@ -16,6 +16,7 @@ mod input;
 mod line;
 mod lists;
 mod metadata;
+mod person;
 mod read;
 mod server;
 mod sheet;

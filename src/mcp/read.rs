@@ -1,6 +1,5 @@
 //! `get_messages` and `search_messages`.
 
-use chatkeep_core::id::UserId;
 use chatkeep_core::store::Gap;
 
 use super::answer::{Hits, Messages, NOTE};
@@ -8,6 +7,7 @@ use super::call::Answer;
 use super::clean::quoted;
 use super::input::{self, GetMessages, SearchMessages};
 use super::line;
+use super::person;
 use super::sheet::{self, Said, Sheet};
 use crate::api::auth::{Caller, ChannelAccess, Member, ReadMessages, Scoped};
 use crate::api::extract::Limit;
@@ -35,7 +35,8 @@ pub(super) async fn messages(
             .transpose()?,
         from: input::when(FieldPath::body("/from"), asked.from.as_deref())?,
         to: input::when(FieldPath::body("/to"), asked.to.as_deref())?,
-        sender_id: asked.sender_id.map(UserId::from),
+        sender_id: person::sender(api, std::slice::from_ref(&access.channel), asked.sender_id)
+            .await?,
         cursor: asked.cursor,
         ..ListQuery::default()
     };
@@ -84,11 +85,18 @@ pub(super) async fn hits(
         return Err(ApiError::invalid_value(FieldPath::body("/query"), "holds U+0000"));
     }
     let channel = asked.channel_id.as_deref().map(input::channel).transpose()?;
+    let sender_id = match asked.sender_id {
+        Some(given) => {
+            let channels = search::searched(api, &access.caller, channel.as_ref()).await?;
+            person::sender(api, &channels, Some(given)).await?
+        }
+        None => None,
+    };
     let query = EverywhereQuery {
         q: asked.query,
         from: input::when(FieldPath::body("/from"), asked.from.as_deref())?,
         to: input::when(FieldPath::body("/to"), asked.to.as_deref())?,
-        sender_id: asked.sender_id.map(UserId::from),
+        sender_id,
         limit: Limit(asked.limit),
         cursor: asked.cursor,
         channel_id: channel,

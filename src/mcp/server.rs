@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 use axum::http::request::Parts;
-use metrics::{counter, histogram};
+use chatkeep_core::metric;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
     CompleteRequestParams, CompleteResult, ContentBlock, DiscoverResult, Implementation,
@@ -90,8 +90,7 @@ impl ServerHandler for Server {
         let started = Instant::now();
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let answer = name.call(&self.api, caller, arguments).await;
-        histogram!("chatkeep_mcp_call_seconds", "tool" => name.text())
-            .record(started.elapsed().as_secs_f64());
+        metric::MCP_CALL_SECONDS.record([name.text().into()], started.elapsed());
         count(name.text(), answer.as_ref().map_or_else(|error| error.result, |_| "ok"));
         let mut result = match answer {
             Ok(Answer { structured, text }) => {
@@ -172,5 +171,5 @@ fn caller(context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
 }
 
 fn count(tool: &'static str, result: &'static str) {
-    counter!("chatkeep_mcp_calls_total", "tool" => tool, "result" => result).increment(1);
+    metric::MCP_CALLS.add([tool.into(), result.into()], 1);
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use chatkeep_core::config::HttpConfig;
 use chatkeep_core::http::pace::Pace;
-use metrics::counter;
+use chatkeep_core::metric;
 use tokio::sync::Notify;
 
 use crate::limit::Address;
@@ -151,7 +151,7 @@ impl Entry {
         let mut state = self.state();
         if state.end.is_none() {
             state.end = Some(end);
-            counter!("chatkeep_http_closed_total", "reason" => end.name()).increment(1);
+            metric::HTTP_CLOSED.add([end.name().into()], 1);
             drop(state);
             self.ended.notify_one();
         }

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use axum::Router;
 use chatkeep_core::config::HttpConfig;
-use metrics::{counter, gauge};
+use chatkeep_core::metric;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
@@ -89,8 +89,7 @@ impl Server {
                 () = stop.cancelled() => return,
                 _ = looks.tick() => {
                     self.connections.look_after();
-                    #[expect(clippy::cast_precision_loss, reason = "a gauge is an f64")]
-                    gauge!("chatkeep_http_connections").set(self.connections.count() as f64);
+                    metric::HTTP_CONNECTIONS.count([], self.connections.count() as u64);
                 }
                 accepted = listener.accept() => match accepted {
                     Ok((stream, peer)) => self.take(stream, peer, tasks, stop),
@@ -108,7 +107,7 @@ impl Server {
         stop: &CancellationToken,
     ) {
         let Some(admitted) = self.connections.admit(peer.ip()) else {
-            counter!("chatkeep_http_closed_total", "reason" => "refused").increment(1);
+            metric::HTTP_CLOSED.add(["refused".into()], 1);
             return;
         };
         if let Err(error) = stream.set_nodelay(true) {

@@ -4,10 +4,10 @@
 use chatkeep_core::bus::Bus;
 use chatkeep_core::event::{Event, EventKind, IncomingMessage};
 use chatkeep_core::message::{MessageChange, Received};
+use chatkeep_core::metric;
 use chatkeep_core::platform::{self, DecodeError};
 use chatkeep_core::store::{ChannelChange, Kept, Store};
 use chatkeep_core::time::SharedClock;
-use metrics::counter;
 use tracing::debug;
 
 use crate::jobs::media_job;
@@ -118,7 +118,7 @@ pub(crate) fn count(kept: &[Kept]) {
     ] {
         let number = kept.iter().filter(|kept| **kept == kind).count();
         if number > 0 {
-            counter!("chatkeep_messages_total", "result" => name).increment(number as u64);
+            metric::MESSAGES.add([name.into()], number as u64);
         }
     }
     debug!(messages = kept.len(), "kept");

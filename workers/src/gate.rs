@@ -11,9 +11,9 @@ use std::time::Duration;
 use chatkeep_core::event::Event;
 use chatkeep_core::health::Health;
 use chatkeep_core::id::{ChannelId, EventId};
+use chatkeep_core::metric;
 use chatkeep_core::store::{Standing, Store, StoreError};
 use chatkeep_core::time::SharedClock;
-use metrics::counter;
 use moka::sync::Cache;
 use tracing::{debug, warn};
 
@@ -160,7 +160,7 @@ impl Gate {
     fn ignore(&self, stage: StageName, event: &Event, owner: &str) {
         // Every stage ignores it; it is one event.
         if stage == StageName::Members {
-            counter!("chatkeep_foreign_events_total", "bot" => event.bot.clone()).increment(1);
+            metric::FOREIGN_EVENTS.add([event.bot.clone().into()], 1);
         }
         let Some(channel) = event.channel.as_ref().map(|channel| &channel.id) else {
             return;

@@ -281,6 +281,14 @@ impl Bus {
         on!(self, bus => bus.dead_letters(after, limit).await)
     }
 
+    /// Returns the number of dead letters.
+    ///
+    /// # Errors
+    /// When the bus cannot be reached.
+    pub async fn count_dead_letters(&self) -> Result<u64, BusError> {
+        on!(self, bus => bus.count_dead_letters().await)
+    }
+
     /// One dead letter.
     ///
     /// # Errors

@@ -5,9 +5,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use metrics::gauge;
 use tracing::{info, warn};
 
+use crate::metric;
 use crate::time::{SharedClock, Timestamp};
 
 /// Failures in a row that open it.
@@ -97,8 +97,7 @@ impl Circuit {
         }
         let open = !matches!(state.phase, Phase::Closed { .. });
         let bot = self.bot.to_string();
-        gauge!("chatkeep_platform_circuit_open", "bot" => bot, "host" => self.host)
-            .set(f64::from(u8::from(open)));
+        metric::PLATFORM_CIRCUIT_OPEN.flag([bot.into(), self.host.into()], open);
     }
 
     fn open(&self, state: &mut State) {

@@ -31,6 +31,7 @@ pub(crate) async fn keeps_what_was_buried(fixture: Fixture) {
     let listed: Vec<_> = letters.iter().map(|l| l.message_id.as_str()).collect();
     assert_eq!(listed, ["e1", "e2"], "oldest first, no more than asked for");
     assert_eq!(bus.dead_letters(100).await.unwrap().len(), 3);
+    assert_eq!(bus.count_dead_letters().await.unwrap(), 3);
     let after = async |id: &str, limit| {
         let letters = bus.dead_letters_after(Some(id), limit).await.unwrap();
         letters.into_iter().map(|letter| letter.message_id).collect::<Vec<_>>()
@@ -38,6 +39,7 @@ pub(crate) async fn keeps_what_was_buried(fixture: Fixture) {
     assert_eq!(after(&letters[0].id, 1).await, ["e2"]);
     assert_eq!(after(&letters[0].id, 9).await, ["e2", "e3"]);
     assert!(bus.drop_dead_letter(&letters[1].id).await.unwrap());
+    assert_eq!(bus.count_dead_letters().await.unwrap(), 2);
     assert_eq!(after(&letters[1].id, 9).await, ["e3"], "also of one that is gone");
     assert_eq!(after("nonsense", 9).await, ["e1", "e3"]);
 

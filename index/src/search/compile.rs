@@ -12,6 +12,7 @@ use tantivy::query::{
 };
 use tantivy::schema::{Field, IndexRecordOption};
 
+use super::join::Joined;
 use super::phrase::{OpenPhraseQuery, PREFIX_SCORE};
 use super::query::{Has, Needle, Query, Sides};
 use super::related::{RelatedQuery, RelatedTerm};
@@ -108,20 +109,30 @@ impl Compiler {
         let mut terms: Vec<RelatedTerm> = Vec::new();
         for needle in query.text.wanted.iter().filter(|needle| !needle.is_quoted()) {
             let folded = self.folded(needle.as_str());
-            for unit in units(&folded) {
-                for (text, tells) in related_parts(&folded, &unit).into_iter().flatten() {
-                    let term = Term::from_field_text(self.fields.text, text);
-                    if !terms.iter().any(|known| known.term == term) {
-                        terms.push(RelatedTerm { term, tells });
-                    }
-                }
+            self.add_related(&folded, &mut terms);
+            // A part of a joined word tells something, too.
+            let joined = Joined::needle(&folded);
+            if !joined.breaks().is_empty() {
+                self.add_related(joined.as_str(), &mut terms);
             }
         }
         let choice = terms.iter().filter(|term| term.tells).count() > 1;
         if choice { terms } else { Vec::new() }
     }
 
-    /// A needle as the index' tokenizer would have it.
+    /// Adds the terms of a folded needle that are not there yet.
+    fn add_related(&self, folded: &str, terms: &mut Vec<RelatedTerm>) {
+        for unit in units(folded) {
+            for (text, tells) in related_parts(folded, &unit).into_iter().flatten() {
+                let term = Term::from_field_text(self.fields.text, text);
+                if !terms.iter().any(|known| known.term == term) {
+                    terms.push(RelatedTerm { term, tells });
+                }
+            }
+        }
+    }
+
+    /// A needle in the characters of the index.
     fn folded(&self, needle: &str) -> String {
         needle.chars().map(|c| self.options.fold_char(c)).collect()
     }
@@ -151,8 +162,9 @@ impl Compiler {
     /// Of the overlapping pairs of a run every other one is enough, and the last one: positions
     /// next to each other are characters next to each other.
     fn pieces(&self, needle: &str) -> Pieces {
-        let folded = self.folded(needle);
-        let units: Vec<Unit> = units(&folded).collect();
+        let joined = Joined::needle(&self.folded(needle));
+        let folded = joined.as_str();
+        let units: Vec<Unit> = units(folded).collect();
         let term = |unit: &Unit, end| {
             (unit.position, Term::from_field_text(self.fields.text, &folded[unit.start..end]))
         };

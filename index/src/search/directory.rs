@@ -21,9 +21,9 @@ const FIRST: u64 = 1;
 
 /// The version of what is written to an index: fields, order, folding, units. Raised whenever it changes;
 /// an index of another version is not read.
-const STAMP: &str = "4";
+const STAMP: &str = "5";
 /// The same without [`IndexOptions::han_variants`].
-const STAMP_APART: &str = "4 han apart";
+const STAMP_APART: &str = "5 han apart";
 
 /// What was found where an index was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

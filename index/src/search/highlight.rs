@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::join::Joined;
 use super::query::Query;
 use super::units::units;
 use crate::fold::han::simplified;
@@ -24,13 +25,13 @@ pub fn highlight(text: &str, query: &Query) -> Vec<Range<usize>> {
     if query.text.wanted.is_empty() {
         return Vec::new();
     }
-    let text = SearchText::new(text).simplified();
+    let text = Shown::new(text);
     let found = query.text.wanted.iter().flat_map(|needle| {
         let folded: String = needle.as_str().chars().map(simplified).collect();
-        let found = occurrences(text.as_str(), &folded);
-        if found.is_empty() && !needle.is_quoted() { parts(text.as_str(), &folded) } else { found }
+        let found = text.occurrences(Joined::needle(&folded).as_str());
+        if found.is_empty() && !needle.is_quoted() { text.parts(&folded) } else { found }
     });
-    let mut ranges: Vec<_> = found.map(|range| text.original(range)).collect();
+    let mut ranges: Vec<_> = found.collect();
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     merge(ranges)
 }
@@ -65,9 +66,54 @@ pub fn snippet(text: &str, query: &Query, max: usize) -> Snippet {
     Snippet { text: cut, highlights: inside.collect() }
 }
 
+/// A text in which needles are looked for.
+struct Shown {
+    text: SearchText,
+    joined: Joined,
+    /// The place in the folded text of each character of the joined one.
+    places: Vec<usize>,
+}
+
+impl Shown {
+    fn new(text: &str) -> Self {
+        let text = SearchText::new(text).simplified();
+        let (mut joined, mut places) = (Joined::default(), Vec::new());
+        for (at, c) in text.as_str().chars().enumerate() {
+            if joined.push(c) {
+                places.pop();
+            }
+            places.push(at);
+        }
+        Self { text, joined, places }
+    }
+
+    /// The characters of the original text from which those of the joined text came.
+    fn original(&self, joined: &Range<usize>) -> Range<usize> {
+        match self.places.get(joined.clone()) {
+            Some([first, .., last]) => self.text.original(*first..*last + 1),
+            Some([only]) => self.text.original(*only..*only + 1),
+            _ => 0..0,
+        }
+    }
+
+    /// Where a joined needle occurs, in the original text.
+    fn occurrences(&self, needle: &str) -> Vec<Range<usize>> {
+        let found = occurrences(self.joined.as_str(), needle, self.joined.breaks());
+        found.iter().map(|range| self.original(range)).collect()
+    }
+
+    /// Where parts of a folded needle occur, in the original text, joined or not.
+    fn parts(&self, folded: &str) -> Vec<Range<usize>> {
+        let apart = parts(self.text.as_str(), folded).into_iter();
+        let together = parts(self.joined.as_str(), Joined::needle(folded).as_str());
+        let together = together.iter().map(|range| self.original(range));
+        apart.map(|range| self.text.original(range)).chain(together).collect()
+    }
+}
+
 /// Where `needle` occurs in `folded`, in characters: from the beginning of a word on if it begins
-/// with one.
-fn occurrences(folded: &str, needle: &str) -> Vec<Range<usize>> {
+/// with one, or from one of the `breaks` in it.
+fn occurrences(folded: &str, needle: &str, breaks: &[usize]) -> Vec<Range<usize>> {
     let needle_len = needle.chars().count();
     let is_word = |c: char| Class::of(c) == Class::Word;
     let needs_boundary = needle.chars().next().is_some_and(is_word);
@@ -76,7 +122,8 @@ fn occurrences(folded: &str, needle: &str) -> Vec<Range<usize>> {
     while let Some(distance) = folded[byte..].find(needle) {
         let at = byte + distance;
         chars += folded[byte..at].chars().count();
-        let inside_word = folded[..at].chars().next_back().is_some_and(is_word);
+        let inside_word = folded[..at].chars().next_back().is_some_and(is_word)
+            && breaks.binary_search(&at).is_err();
         let (bytes, len) = if needs_boundary && inside_word {
             (folded[at..].chars().next().map_or(1, char::len_utf8), 1)
         } else {
@@ -143,6 +190,9 @@ mod tests {
         assert_eq!(marked("a b -c", "b -c"), ["b"], "what must not occur is not marked");
         assert_eq!(marked("two  \n words", "\"two words\""), ["two  \n words"]);
         assert_eq!(marked("ขอน้ำหน่อย", "น้ำ"), ["น้ำ"]);
+        assert_eq!(marked("Ｗｉ－Ｆｉ, wifi, a wi‑fi!", "wifi"), ["Ｗｉ－Ｆｉ", "wifi", "wi‑fi"]);
+        assert_eq!(marked("wifi密碼, Wi-Fi密碼", "wi-fi密碼"), ["wifi密碼", "Wi-Fi密碼"]);
+        assert_eq!(marked("e-mail, voicemail", "mail"), ["mail"], "from a hyphen on");
         assert!(marked("anything", "type:text").is_empty());
         assert_eq!(marked("请问营业时间", "營業時間"), ["营业时间"]);
         assert_eq!(

@@ -16,6 +16,7 @@ mod find;
 mod generation;
 mod highlight;
 mod index;
+mod join;
 mod journal;
 mod keys;
 mod phrase;

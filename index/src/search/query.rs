@@ -2,6 +2,7 @@
 //! `from:`, `type:`, `has:`, `before:`, `after:`.
 //!
 //! - Every word must occur: as the beginning of a word, or anywhere in scripts without spaces.
+//!   Hyphens between words do not count: `wifi`, `wi-fi` and `Wi‑Fi` find each other.
 //! - A phrase must occur as it stands, but for case, width and white space.
 //! - A `-` before a word, a phrase, `from:`, `type:` or `has:` leaves messages with it out.
 //! - Several `from:` or several `type:` mean any of them; everything else means all of them.

@@ -50,6 +50,45 @@ fn find(index: &MessageIndex, query: &str) -> Vec<String> {
 }
 
 #[test]
+fn words_are_found_with_and_without_their_hyphens() {
+    let index = index_of(&[
+        "Wi-Fi密碼是 1234",
+        "wifi密碼是 1234",
+        "Ｗｉ‐Ｆｉ 密碼",
+        "send an E-Mail-Address",
+        "call 0912-345-678 about 3-4 tables",
+        "covid-19",
+        "the wind",
+    ]);
+    let all = ["m2", "m1", "m0"];
+    for query in ["wifi", "Wi-Fi", "ｗｉ－ｆｉ", "WIFI", "\"wi-fi\"", "wi–f"] {
+        assert_eq!(find(&index, query), all, "{query}");
+    }
+    for query in ["wifi密碼", "wi-fi密碼"] {
+        assert_eq!(find(&index, query), ["m1", "m0"], "{query}");
+    }
+    for (query, id) in [
+        ("fi密", 0),
+        ("email", 3),
+        ("mail", 3),
+        ("mailaddress", 3),
+        ("mail-address", 3),
+        ("e-mail-", 3),
+        ("address", 3),
+        ("0912-345", 4),
+        ("345", 4),
+        ("covid19", 5),
+        ("covid", 5),
+        ("19", 5),
+    ] {
+        assert_eq!(find(&index, query), [format!("m{id}")], "{query}");
+    }
+    for query in ["\"34 tables\"", "iladdress", "\"fi wi\""] {
+        assert_eq!(find(&index, query), Vec::<String>::new(), "{query}");
+    }
+}
+
+#[test]
 fn what_occurs_is_found() {
     let index = index_of(&[
         "明天下午在台北車站見面",

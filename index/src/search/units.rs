@@ -6,19 +6,33 @@
 //! Thai, Hangul, … are indexed as overlapping pairs: any substring is then a phrase of pairs. Han
 //! and kana are indexed singly as well, for one can be a word; of the others only the last of a run
 //! is, and one of them is looked for as the beginning of pairs.
+//!
+//! Words joined by hyphens are one word without them (see [`super::join`]), one unit; from each of
+//! the hyphens on, the rest of it is a term in the same place, so that it is found from there too
+//! (and so that a phrase finds `the mail` where `the e-mail` is).
 
 use std::iter::Peekable;
+use std::ops::Range;
 use std::str::CharIndices;
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use super::IndexOptions;
+use super::join::Joined;
+use super::query::MAX_QUERY;
 use crate::fold::search::each_folded;
 use crate::script::{Class, is_ideograph, is_kana};
 
 /// The longest word, in characters, that is one term. Longer ones (links, keys) are cut from their
 /// beginning on, so that a prefix of the word is still a phrase of its terms.
 const MAX_WORD: usize = 64;
+
+/// The most terms of the rest of a word from one of its hyphens on: what the longest query can ask.
+const MAX_REST: usize = MAX_QUERY.div_ceil(MAX_WORD);
+
+/// Where the parts of joined words have their places: behind those of any text, apart from each
+/// other, so that no phrase finds them. They are there to rank by.
+const PARTS: (usize, usize) = (1 << 24, 4);
 
 /// What kind of thing a unit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,9 +141,20 @@ impl Iterator for Units<'_> {
 #[derive(Clone, Default)]
 pub(super) struct UnitTokenizer {
     options: IndexOptions,
-    folded: String,
+    joined: Joined,
     units: Vec<Unit>,
+    /// Further terms of joined words, by position.
+    extras: Vec<Extra>,
     token: Token,
+}
+
+/// A further term of a joined word.
+#[derive(Clone, Copy, Debug)]
+struct Extra {
+    position: usize,
+    /// Byte range in the folded text.
+    start: usize,
+    end: usize,
 }
 
 impl UnitTokenizer {
@@ -143,14 +168,71 @@ impl Tokenizer for UnitTokenizer {
     type TokenStream<'a> = UnitTokens<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> UnitTokens<'a> {
-        self.folded.clear();
+        self.joined.clear();
         let options = self.options;
-        each_folded(text, |c, _| self.folded.push(options.fold_char(c)));
+        each_folded(text, |c, _| {
+            self.joined.push(options.fold_char(c));
+        });
         self.units.clear();
-        self.units.extend(units(&self.folded));
+        self.units.extend(units(self.joined.as_str()));
+        self.extras.clear();
+        if !self.joined.breaks().is_empty() {
+            extras(&self.joined, &self.units, &mut self.extras);
+        }
         self.token.reset();
-        UnitTokens { tokenizer: self, next: 0, pair_done: false }
+        UnitTokens { tokenizer: self, next: 0, next_extra: 0, pair_done: false }
     }
+}
+
+/// Collects the further terms of the joined words of a text.
+fn extras(joined: &Joined, units: &[Unit], extras: &mut Vec<Extra>) {
+    let (text, mut breaks) = (joined.as_str(), joined.breaks());
+    let words = units.chunk_by(|one, next| {
+        one.kind == Kind::Word && next.kind == Kind::Word && one.end == next.start
+    });
+    for word in words {
+        let (Some(first), Some(last)) = (word.first(), word.last()) else { continue };
+        let inside = breaks.partition_point(|&at| at < last.end);
+        let (here, rest) = breaks.split_at(inside);
+        breaks = rest;
+        let mut begin = first.start;
+        for &at in here {
+            add_part(text, begin, at, extras);
+            add_rest(text, at, last, extras);
+            begin = at;
+        }
+        if !here.is_empty() {
+            add_part(text, begin, last.end, extras);
+        }
+    }
+    let term = |extra: &Extra| &text[extra.start..extra.end];
+    extras.sort_unstable_by(|a, b| (a.position, term(a)).cmp(&(b.position, term(b))));
+    extras.dedup_by(|a, b| a.position == b.position && term(a) == term(b));
+}
+
+/// Adds a part of a joined word.
+fn add_part(text: &str, start: usize, end: usize, extras: &mut Vec<Extra>) {
+    let end = start + first_piece(&text[start..end]).len();
+    extras.push(Extra { position: PARTS.0 + PARTS.1 * extras.len(), start, end });
+}
+
+/// Adds the rest of a word from `start` on, whose last piece is `last`: in pieces of its own, the
+/// last in the last one's place, where what follows the word expects it.
+fn add_rest(text: &str, start: usize, last: &Unit, extras: &mut Vec<Extra>) {
+    let rest = &text[start..last.end];
+    let pieces = rest.chars().count().div_ceil(MAX_WORD);
+    let mut position = (last.position + 1).saturating_sub(pieces);
+    let mut start = start;
+    for _ in 0..pieces.min(MAX_REST) {
+        let end = start + first_piece(&text[start..last.end]).len();
+        extras.push(Extra { position, start, end });
+        (start, position) = (end, position + 1);
+    }
+}
+
+/// As much of the beginning of `text` as is one term.
+fn first_piece(text: &str) -> &str {
+    text.char_indices().nth(MAX_WORD).map_or(text, |(end, _)| &text[..end])
 }
 
 /// Whether a character that begins a pair is a term by itself as well: thousands of pairs may begin
@@ -165,21 +247,29 @@ pub(super) fn is_single(c: char) -> bool {
 pub(super) struct UnitTokens<'a> {
     tokenizer: &'a mut UnitTokenizer,
     next: usize,
+    next_extra: usize,
     pair_done: bool,
 }
 
 impl TokenStream for UnitTokens<'_> {
     fn advance(&mut self) -> bool {
-        let UnitTokenizer { folded, units, token, .. } = &mut *self.tokenizer;
-        let Some(unit) = units.get(self.next) else {
+        let UnitTokenizer { joined, units, extras, token, .. } = &mut *self.tokenizer;
+        let folded = joined.as_str();
+        let unit = units.get(self.next);
+        // By position: the same term may be both.
+        if let Some(extra) = extras.get(self.next_extra)
+            && unit.is_none_or(|unit| extra.position < unit.position)
+        {
+            self.next_extra += 1;
+            set(token, folded, extra.position, extra.start..extra.end);
+            return true;
+        }
+        let Some(unit) = unit else {
             return false;
         };
         let is_pair = unit.kind == Kind::Character { pair: true } && !self.pair_done;
         let end = if is_pair { unit.pair_end } else { unit.end };
-        token.position = unit.position;
-        (token.offset_from, token.offset_to) = (unit.start, end);
-        token.text.clear();
-        token.text.push_str(&folded[unit.start..end]);
+        set(token, folded, unit.position, unit.start..end);
         self.pair_done = is_pair && token.text.starts_with(is_single);
         self.next += usize::from(!self.pair_done);
         true
@@ -192,6 +282,13 @@ impl TokenStream for UnitTokens<'_> {
     fn token_mut(&mut self) -> &mut Token {
         &mut self.tokenizer.token
     }
+}
+
+fn set(token: &mut Token, folded: &str, position: usize, at: Range<usize>) {
+    token.position = position;
+    (token.offset_from, token.offset_to) = (at.start, at.end);
+    token.text.clear();
+    token.text.push_str(&folded[at]);
 }
 
 #[cfg(test)]
@@ -243,6 +340,27 @@ mod tests {
         let mut terms = Vec::new();
         stream.process(&mut |token| terms.push(token.text.clone()));
         assert_eq!(terms, ["时间", "时", "间"]);
+    }
+
+    #[test]
+    fn joined_words_are_one_unit_and_found_from_each_hyphen_on() {
+        let far = |at: usize| PARTS.0 + PARTS.1 * at;
+        let expected = [
+            (0, "my"),
+            (1, "emailaddress"),
+            (1, "address"),
+            (1, "mailaddress"),
+            (2, "?"),
+            (far(0), "e"),
+            (far(2), "mail"),
+            (far(4), "address"),
+        ];
+        let expected = expected.map(|(at, text)| (at, text.to_owned()));
+        assert_eq!(terms("my E-mail-address?"), expected);
+        let (long, rest) = ("x".repeat(40), "y".repeat(40));
+        let pieces = terms(&format!("{long}-{rest}"));
+        let places: Vec<_> = pieces.iter().map(|(at, text)| (*at, text.len())).collect();
+        assert_eq!(places[..3], [(0, 64), (1, 16), (1, 40)], "the rest ends where the word does");
     }
 
     #[test]

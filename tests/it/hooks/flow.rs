@@ -177,7 +177,7 @@ async fn every_kind_is_told_as_the_api_shows_it(parts: Parts) {
     nothing_unsent_is_kept(&scene.stack, &id, &unsent).await;
     let metrics = scene.stack.metrics().await;
     for name in ["attempts_total{outcome=\"delivered\"}", "seconds_count", "queue", "lag_seconds"] {
-        assert!(metrics.contains(&format!("chatkeep_webhook_{name}")), "{name} is not measured");
+        assert!(metrics.contains(&format!("chatkeep_delivery_{name}")), "{name} is not measured");
     }
     assert!(scene.stack.process.terminate().await.success());
     let printed =

@@ -44,8 +44,8 @@ async fn tools_are_described_for_models() {
         assert!(gives["properties"]["nextCursor"].is_object(), "{name}");
         assert!(gives["properties"]["truncated"].is_object(), "{name}");
     }
-    let size = serde_json::to_string(tools).unwrap().len();
-    assert!(size < 12_000, "{size} bytes that a model reads before it begins");
+    let size = listed.result().to_string().len();
+    assert!(size <= 8_192, "{size} bytes that a model reads before it begins");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -158,6 +158,16 @@ async fn people_and_channels_are_listed() {
     let counted = "chatkeep_mcp_calls_total{tool=\"get_members\",result=\"ok\"} 2";
     assert!(metrics.contains(counted), "{metrics}");
     assert!(metrics.contains("chatkeep_mcp_call_seconds_count{tool=\"list_channels\"} 1"));
+    let by_route = "chatkeep_http_requests_total{method=\"POST\",route=\"/mcp\",status=\"200\"} 3";
+    assert!(metrics.contains(by_route), "{metrics}");
+    assert!(metrics.contains("chatkeep_build_info{version=\""), "{metrics}");
+    assert!(metrics.contains("\nchatkeep_dead_letters_kept 0\n"), "{metrics}");
+    let families = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    for name in families.map(|family| family.split_once(' ').unwrap().0) {
+        let help = format!("# HELP {name} ");
+        let line = metrics.lines().find(|line| line.starts_with(&help));
+        assert!(line.is_some_and(|line| line.contains(" Unit: ")), "{name} is not described");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -194,6 +204,17 @@ async fn errors_say_what_to_do_next() {
             "get_members",
             json!({"channelId": CHANNEL, "status": "gone"}),
             "status must be one of active, left",
+        ),
+        (
+            "get_messages",
+            json!({"channelId": CHANNEL, "senderId": "Aiko"}),
+            "nobody here has the userId or the name \"Aiko\": get_members lists both",
+        ),
+        ("search_messages", json!({"query": "x", "senderId": "Aiko"}), "get_members lists both"),
+        (
+            "search_messages",
+            json!({"query": "x", "channelId": "Cnone", "senderId": "Aiko"}),
+            "call list_channels",
         ),
         ("search_messages", json!({"query": " "}), "query must be 1 to 200 characters"),
         ("search_messages", json!({"query": "type:song"}), "query: "),

@@ -5,9 +5,9 @@ use std::time::Duration;
 use chatkeep_core::event::{ChannelRef, Event, EventKind, ReplyToken};
 use chatkeep_core::id::{EventId, MessageId};
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
+use chatkeep_core::metric;
 use chatkeep_core::platform::{Directory, PlatformError};
 use chatkeep_core::store::{ChannelChange, Claim, Exchange, Kept, ReplyIntent, ReplySource};
-use metrics::counter;
 use tracing::{info, warn};
 use uuid::Uuid;
 
@@ -203,8 +203,7 @@ fn tell(event: &Event, source: ReplySource, given: &Result<Vec<MessageId>, Platf
         Ok(ids) => info!(bot, source, messages = ids.len(), "replied"),
         Err(error) => warn!(bot, source, reason = described(error), "no reply given"),
     }
-    counter!("chatkeep_replies_total", "bot" => bot, "source" => source, "result" => result)
-        .increment(1);
+    metric::REPLIES.add([bot.into(), source.into(), result.into()], 1);
 }
 
 /// A UUID made from an event's key: the same event pushes under the same key, whoever tries.

@@ -17,10 +17,10 @@ use std::time::Duration;
 use chatkeep_core::blobs::Blobs;
 use chatkeep_core::bus::Bus;
 use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_core::metric;
 use chatkeep_core::platform::{Bots, SharedPlatform};
 use chatkeep_core::store::{MediaItem, MediaKept, MediaStatus, Store};
 use chatkeep_core::time::SharedClock;
-use metrics::{counter, histogram};
 use tracing::{info, warn};
 
 pub use brake::Brake;
@@ -188,7 +188,7 @@ impl Media {
             let now = self.clock.now();
             let kept = self.store.store_media(&item.channel, &item.message, &media, now).await?;
             if kept != MediaKept::BlobGone {
-                histogram!("chatkeep_media_seconds").record(started.elapsed());
+                metric::MEDIA_SECONDS.record([], started.elapsed());
                 count(kept, media.bytes);
                 return Ok(());
             }
@@ -236,7 +236,7 @@ impl Media {
             // It stays pending, and the reminder asks for it again.
             Trouble::Barred => "unauthorized",
         };
-        counter!("chatkeep_media_total", "result" => reason).increment(1);
+        metric::MEDIA.add([reason.into()], 1);
         info!(bot = item.bot, reason, "a file cannot be had");
         Ok(())
     }
@@ -250,9 +250,9 @@ fn count(kept: MediaKept, bytes: i64) {
         MediaKept::Unwanted => "unwanted",
         MediaKept::BlobGone => "swept",
     };
-    counter!("chatkeep_media_total", "result" => result).increment(1);
+    metric::MEDIA.add([result.into()], 1);
     if kept == MediaKept::Stored {
-        counter!("chatkeep_media_bytes_total").increment(u64::try_from(bytes).unwrap_or_default());
+        metric::MEDIA_BYTES.add([], u64::try_from(bytes).unwrap_or_default());
     }
 }
 

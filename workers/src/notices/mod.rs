@@ -5,10 +5,10 @@ mod texts;
 
 use std::time::Duration;
 
+use chatkeep_core::metric;
 use chatkeep_core::platform::Bots;
 use chatkeep_core::store::{Store, StoreError, UsageNotice};
 use chatkeep_core::time::SharedClock;
-use metrics::counter;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -51,7 +51,7 @@ impl Notices {
             };
             let Some(outcome) = outcome else { continue };
             if self.store.settle_notice(&notice, outcome, self.clock.now()).await? {
-                counter!("chatkeep_usage_notices_total", "result" => outcome).increment(1);
+                metric::USAGE_NOTICES.add([outcome.into()], 1);
                 info!(user = %notice.user, status = notice.status.name(), outcome, "usage notice");
             }
         }

@@ -19,10 +19,10 @@ use std::time::Duration;
 
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_core::metric;
 use chatkeep_core::platform::Bots;
 use chatkeep_core::store::{Store, StoreError, Told};
 use chatkeep_core::time::{SharedClock, Timestamp};
-use metrics::gauge;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -137,9 +137,9 @@ impl<B: Bodies> Notifier<B> {
             match self.store.webhook_queue(now).await {
                 Ok(queue) => {
                     let lag = queue.oldest_due.map_or(Duration::ZERO, |due| now.since(due));
-                    gauge!("chatkeep_webhook_queue").set(counted(queue.waiting));
-                    gauge!("chatkeep_webhook_due").set(counted(queue.due));
-                    gauge!("chatkeep_webhook_lag_seconds").set(lag.as_secs_f64());
+                    metric::DELIVERY_QUEUE.set([], counted(queue.waiting));
+                    metric::DELIVERY_DUE.set([], counted(queue.due));
+                    metric::DELIVERY_LAG_SECONDS.set([], lag.as_secs_f64());
                 }
                 Err(error) => warn!(error = described(&error), "cannot count webhook deliveries"),
             }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use chatkeep_core::metric;
 use chatkeep_core::store::{StoreError, UntoldWebhook};
-use metrics::counter;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -35,7 +35,7 @@ impl<B: Bodies> Notifier<B> {
             };
             let Some(outcome) = outcome else { continue };
             if self.store.settle_untold_webhook(&webhook, outcome, self.clock.now()).await? {
-                counter!("chatkeep_webhook_notices_total", "result" => outcome).increment(1);
+                metric::DELIVERY_NOTICES.add([outcome.into()], 1);
                 info!(webhook = %webhook.id, outcome, "webhook notice");
             }
         }

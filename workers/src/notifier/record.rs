@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use chatkeep_core::metric;
 use chatkeep_core::store::{Attempt, ClaimedDelivery, Next};
 use chatkeep_core::time::Timestamp;
-use metrics::{counter, histogram};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -94,8 +94,8 @@ fn count(attempt: &Attempt) {
         Next::Dropped => "dropped",
         Next::Gone => "gone",
     };
-    counter!("chatkeep_webhook_attempts_total", "outcome" => outcome).increment(1);
+    metric::DELIVERY_ATTEMPTS.add([outcome.into()], 1);
     if let Some(took) = attempt.took_ms.and_then(|took| u64::try_from(took).ok()) {
-        histogram!("chatkeep_webhook_seconds").record(Duration::from_millis(took).as_secs_f64());
+        metric::DELIVERY_SECONDS.record([], Duration::from_millis(took));
     }
 }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use chatkeep_core::health::Health;
+use chatkeep_core::metric;
 use chatkeep_core::store::{LogState, LoggedChanges};
 use chatkeep_index::search::IndexError;
-use metrics::{counter, gauge};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -140,7 +140,7 @@ impl Replica {
             }
         }
         let read = changes_to(&self.store, &changes.messages).await?;
-        counter!("chatkeep_search_indexed_total").increment(read.len() as u64);
+        metric::SEARCH_INDEXED.add([], read.len() as u64);
         let position = LogPosition { at: changes.next, ..position };
         // Nothing but the position moved: what others logged is no reason for a commit.
         self.writer.write(read, Then::Commit(position.to_progress())).await?;
@@ -240,8 +240,7 @@ impl Replica {
     }
 
     fn show(&self) {
-        #[expect(clippy::cast_precision_loss, reason = "a gauge is an f64")]
-        gauge!("chatkeep_search_messages").set(self.state.borrow().messages as f64);
-        gauge!("chatkeep_search_ready").set(f64::from(u8::from(self.is_ready())));
+        metric::SEARCH_MESSAGES.count([], self.state.borrow().messages);
+        metric::SEARCH_READY.flag([], self.is_ready());
     }
 }

@@ -4,8 +4,8 @@ use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
 use chatkeep_core::bus::{BusError, Delivery};
+use chatkeep_core::metric;
 use futures_util::FutureExt as _;
-use metrics::{counter, histogram};
 use tracing::{Instrument as _, debug, error, warn};
 
 use super::chunk::Chunk;
@@ -116,7 +116,7 @@ impl<S: Stage> Runner<S> {
                 }
             }
         };
-        histogram!("chatkeep_stage_seconds", "stage" => stage.name()).record(started.elapsed());
+        metric::STAGE_SECONDS.record([stage.name().into()], started.elapsed());
         let failed = |why: &str| vec![Outcome::Retry(why.to_owned()); part.len()];
         match done {
             Ok(Ok(outcomes)) if outcomes.len() == part.len() => (outcomes, true),
@@ -130,8 +130,7 @@ impl<S: Stage> Runner<S> {
     /// Does to a message what the stage said.
     async fn settle(&self, delivery: Delivery, item: &S::Item, outcome: Outcome) {
         let (stage, id) = (self.stage.name(), delivery.id.clone());
-        counter!("chatkeep_events_total", "stage" => stage.name(), "outcome" => outcome.name())
-            .increment(1);
+        metric::EVENTS.add([stage.name().into(), outcome.name().into()], 1);
         self.tap.tell(stage.name(), &id, outcome.name());
         let settled = match outcome {
             Outcome::Done => {
@@ -163,7 +162,7 @@ impl<S: Stage> Runner<S> {
     async fn bury(&self, delivery: Delivery, reason: &str) {
         let (stage, id) = (self.stage.name(), delivery.id.clone());
         error!(stage = %stage, id, attempts = delivery.attempt, reason, "moved to the dead letters");
-        counter!("chatkeep_dead_letters_total", "stage" => stage.name()).increment(1);
+        metric::DEAD_LETTERS.add([stage.name().into()], 1);
         self.tap.tell(stage.name(), &id, "dead");
         if let Err(error) = delivery.bury(reason).await {
             self.unsettled(&id, &error);

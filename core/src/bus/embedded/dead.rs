@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use sqlx::sqlite::{SqliteConnection, SqlitePool};
-use sqlx::{query, query_as};
+use sqlx::{query, query_as, query_scalar};
 
 use super::schema::stream_code;
 use super::state::Grave;
@@ -40,6 +40,12 @@ pub(super) async fn list(
     .fetch_all(pool)
     .await?;
     Ok(rows.into_iter().map(letter).collect())
+}
+
+/// The number of dead letters.
+pub(super) async fn count(pool: &SqlitePool) -> Result<u64, BusError> {
+    let count: i64 = query_scalar("SELECT count(*) FROM dead").fetch_one(pool).await?;
+    Ok(u64::try_from(count).unwrap_or_default())
 }
 
 pub(super) async fn find(pool: &SqlitePool, id: i64) -> Result<Option<DeadLetter>, BusError> {

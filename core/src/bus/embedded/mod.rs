@@ -196,6 +196,10 @@ impl EmbeddedBus {
         dead::list(&self.inner.readers, after, limit).await
     }
 
+    pub(super) async fn count_dead_letters(&self) -> Result<u64, BusError> {
+        dead::count(&self.inner.readers).await
+    }
+
     pub(super) async fn dead_letter(&self, id: &str) -> Result<Option<DeadLetter>, BusError> {
         match id.parse() {
             Ok(id) => dead::find(&self.inner.readers, id).await,

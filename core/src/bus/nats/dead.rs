@@ -52,6 +52,13 @@ impl NatsBus {
         Ok(letters)
     }
 
+    /// The number of dead letters.
+    pub(super) async fn count_dead(&self) -> Result<u64, BusError> {
+        let stream = self.dead_stream().await?;
+        let info = stream.get_info().await.map_err(|error| unavailable(&error))?;
+        Ok(info.state.messages)
+    }
+
     pub(super) async fn find_dead(&self, seq: u64) -> Result<Option<DeadLetter>, BusError> {
         // The server takes 0 for "the last one".
         if seq == 0 {

@@ -147,6 +147,10 @@ impl NatsBus {
         self.list_dead(after, limit).await
     }
 
+    pub(super) async fn count_dead_letters(&self) -> Result<u64, BusError> {
+        self.count_dead().await
+    }
+
     pub(super) async fn dead_letter(&self, id: &str) -> Result<Option<DeadLetter>, BusError> {
         match id.parse() {
             Ok(seq) => self.find_dead(seq).await,

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use metrics::{counter, histogram};
 use reqwest::{RequestBuilder, Response, StatusCode};
 use secrecy::ExposeSecret as _;
 
@@ -11,6 +10,7 @@ use super::client::LineApi;
 use super::endpoint::{BURST, Endpoint, Host, PER_SECOND};
 use super::refusal::{failed, hide, refused};
 use crate::http::bounded_body;
+use crate::metric;
 use crate::platform::PlatformError;
 use crate::platform::circuit::{Circuit, Permit};
 use crate::platform::pace::{Held, Pace};
@@ -101,10 +101,8 @@ impl Caller {
                 let result = call.await;
                 permit.settle(!result.as_ref().is_err_and(PlatformError::is_trouble));
                 let bot = self.bot.to_string();
-                histogram!(
-                    "chatkeep_platform_seconds", "bot" => bot, "endpoint" => endpoint.name()
-                )
-                .record(started.elapsed());
+                let labels = [bot.into(), endpoint.name().into()];
+                metric::PLATFORM_SECONDS.record(labels, started.elapsed());
                 if let Err(PlatformError::RateLimited { retry_after: Some(wish) }) = &result {
                     self.pace(endpoint).pause(*wish);
                 }
@@ -114,11 +112,7 @@ impl Caller {
         };
         let (bot, name) =
             (self.bot.to_string(), result.as_ref().map_or_else(PlatformError::code, |_| "ok"));
-        counter!(
-            "chatkeep_platform_calls_total",
-            "bot" => bot, "endpoint" => endpoint.name(), "result" => name
-        )
-        .increment(1);
+        metric::PLATFORM_CALLS.add([bot.into(), endpoint.name().into(), name.into()], 1);
         result
     }
 

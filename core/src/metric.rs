@@ -1,0 +1,278 @@
+//! The registry of metrics: every metric that a process shows at `/metrics`, with its labels, its
+//! unit and a sentence for the operator.
+//!
+//! A metric can be counted only through its entry here (`clippy.toml` refuses the macros of the
+//! `metrics` crate everywhere else), so that none is without a description. Names follow the
+//! conventions of Prometheus: `chatkeep_` first, base units (seconds, bytes) at the end, `_total`
+//! for counters.
+
+use std::time::Duration;
+
+use metrics::{Label, SharedString, Unit};
+
+/// Bounds of histograms for work inside of the machine, in seconds.
+const WORK: &[f64] =
+    &[0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
+/// Bounds of histograms for answers to requests, in seconds.
+const REQUESTS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+/// Bounds of histograms for calls to other machines, in seconds.
+const CALLS: &[f64] = &[0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 15.0, 30.0];
+/// Bounds of histograms for transfers of whole files, in seconds.
+const TRANSFERS: &[f64] = &[0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
+
+/// The type of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A number that only rises.
+    Counter,
+    /// A number that rises and falls.
+    Gauge,
+    /// A distribution of durations.
+    Histogram,
+}
+
+/// The description of a metric.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// The name, as Prometheus reads it.
+    pub name: &'static str,
+    /// The type.
+    pub kind: Kind,
+    /// The names of its labels.
+    pub labels: &'static [&'static str],
+    /// The unit of its values.
+    pub unit: &'static str,
+    /// A sentence for the operator.
+    pub help: &'static str,
+    /// The upper bounds of a histogram's buckets, in seconds; empty for other types.
+    pub buckets: &'static [f64],
+}
+
+/// A counter with `L` labels.
+#[derive(Debug)]
+pub struct Counter<const L: usize>(&'static Metric);
+
+/// A gauge with `L` labels.
+#[derive(Debug)]
+pub struct Gauge<const L: usize>(&'static Metric);
+
+/// A histogram of durations with `L` labels.
+#[derive(Debug)]
+pub struct Histogram<const L: usize>(&'static Metric);
+
+/// Declares metrics: each gets a handle of its name, and a place in [`ALL`].
+macro_rules! registry {
+    ($($id:ident: $kind:ident<$count:literal> {
+        $name:literal, [$($label:literal),*], $unit:literal $(, $buckets:ident)?; $help:literal
+    })*) => {
+        $(
+            #[doc = $help]
+            pub static $id: $kind<$count> = $kind({
+                const LABELS: [&str; $count] = [$($label),*];
+                const BUCKETS: &[&[f64]] = &[$($buckets)?];
+                &Metric {
+                    name: $name,
+                    kind: Kind::$kind,
+                    labels: &LABELS,
+                    unit: $unit,
+                    help: $help,
+                    buckets: match BUCKETS { [buckets, ..] => buckets, [] => &[] },
+                }
+            });
+        )*
+        /// Every metric there is.
+        pub static ALL: &[&Metric] = &[$($id.0),*];
+    };
+}
+
+registry! {
+    BUILD_INFO: Gauge<1> { "chatkeep_build_info", ["version"], "always 1";
+        "The version of chatkeep that runs, as a label" }
+    PROBLEM: Gauge<1> { "chatkeep_problem", ["part"], "1 or 0";
+        "Whether a part of the process has a problem, as listed by /readyz" }
+
+    HTTP_REQUESTS: Counter<3> { "chatkeep_http_requests_total", ["method", "route", "status"], "requests";
+        "HTTP requests answered, by the template of their route" }
+    HTTP_REQUEST_SECONDS: Histogram<2> {
+        "chatkeep_http_request_seconds", ["method", "route"], "seconds", REQUESTS;
+        "Time from an HTTP request to the head of its answer" }
+    HTTP_CONNECTIONS: Gauge<0> { "chatkeep_http_connections", [], "connections";
+        "Open HTTP connections" }
+    HTTP_CLOSED: Counter<1> { "chatkeep_http_closed_total", ["reason"], "connections";
+        "HTTP connections that the server closed or refused" }
+    MCP_CALLS: Counter<2> { "chatkeep_mcp_calls_total", ["tool", "result"], "calls";
+        "Calls of MCP tools" }
+    MCP_CALL_SECONDS: Histogram<1> { "chatkeep_mcp_call_seconds", ["tool"], "seconds", REQUESTS;
+        "Time to answer a call of an MCP tool" }
+
+    INGRESS_WEBHOOKS: Counter<2> { "chatkeep_ingress_webhooks_total", ["bot", "result"], "webhooks";
+        "Webhooks that came from the platform, by what they were answered" }
+    INGRESS_SECONDS: Histogram<0> { "chatkeep_ingress_seconds", [], "seconds", WORK;
+        "Time to answer a webhook of the platform: its events are on the bus" }
+    INGRESS_EVENTS: Counter<0> { "chatkeep_ingress_events_total", [], "events";
+        "Events of the platform that were put on the bus" }
+    FOREIGN_EVENTS: Counter<1> { "chatkeep_foreign_events_total", ["bot"], "events";
+        "Events ignored because the channel belongs to another bot" }
+
+    BACKLOG: Gauge<1> { "chatkeep_backlog", ["stage"], "messages";
+        "Messages of the bus that wait for a stage or are worked on by it" }
+    ORPHANED_BACKLOG: Gauge<1> { "chatkeep_orphaned_consumer_backlog", ["consumer"], "messages";
+        "Messages of the bus that wait for a consumer that no process serves" }
+    EVENTS: Counter<2> { "chatkeep_events_total", ["stage", "outcome"], "events";
+        "Events that a stage has handled, by outcome" }
+    STAGE_SECONDS: Histogram<1> { "chatkeep_stage_seconds", ["stage"], "seconds", WORK;
+        "Time that a stage took for a batch of events" }
+    DEAD_LETTERS: Counter<1> { "chatkeep_dead_letters_total", ["stage"], "events";
+        "Events that a stage gave up on and moved to the dead letters" }
+    DEAD_LETTERS_KEPT: Gauge<0> { "chatkeep_dead_letters_kept", [], "events";
+        "Dead letters that wait for `chatkeep dead retry` or `drop`" }
+
+    MESSAGES: Counter<1> { "chatkeep_messages_total", ["result"], "messages";
+        "Messages that came to the backup, by what became of them" }
+    REMOVED_MESSAGES: Counter<0> { "chatkeep_removed_messages_total", [], "messages";
+        "Messages removed by deletions and erasures" }
+    RETENTION_DELETED: Counter<1> { "chatkeep_retention_deleted_total", ["why"], "messages";
+        "Messages removed because their retention ended" }
+    MEDIA: Counter<1> { "chatkeep_media_total", ["result"], "files";
+        "Media files wanted from the platform, by what became of them" }
+    MEDIA_BYTES: Counter<0> { "chatkeep_media_bytes_total", [], "bytes";
+        "Size of the media files that were stored" }
+    MEDIA_SECONDS: Histogram<0> { "chatkeep_media_seconds", [], "seconds", TRANSFERS;
+        "Time to fetch and store a media file" }
+    USAGE_NOTICES: Counter<1> { "chatkeep_usage_notices_total", ["result"], "notices";
+        "Notices to people that their quota is nearly or fully used, by what became of them" }
+
+    REPLIES: Counter<3> { "chatkeep_replies_total", ["bot", "source", "result"], "replies";
+        "Replies of the assistant, by what became of them" }
+    PLATFORM_CALLS: Counter<3> {
+        "chatkeep_platform_calls_total", ["bot", "endpoint", "result"], "calls";
+        "Calls to the platform's API" }
+    PLATFORM_SECONDS: Histogram<2> {
+        "chatkeep_platform_seconds", ["bot", "endpoint"], "seconds", CALLS;
+        "Time of a call to the platform's API" }
+    PLATFORM_CIRCUIT_OPEN: Gauge<2> { "chatkeep_platform_circuit_open", ["bot", "host"], "1 or 0";
+        "Whether a host of the platform is left alone because its calls failed" }
+
+    DELIVERY_ATTEMPTS: Counter<1> { "chatkeep_delivery_attempts_total", ["outcome"], "attempts";
+        "Attempts to deliver outgoing webhooks, by outcome" }
+    DELIVERY_SECONDS: Histogram<0> { "chatkeep_delivery_seconds", [], "seconds", CALLS;
+        "Time of an attempt to deliver an outgoing webhook" }
+    DELIVERY_QUEUE: Gauge<0> { "chatkeep_delivery_queue", [], "deliveries";
+        "Deliveries of outgoing webhooks that are not done, those that wait for a retry too" }
+    DELIVERY_DUE: Gauge<0> { "chatkeep_delivery_due", [], "deliveries";
+        "Deliveries of outgoing webhooks that should be made now" }
+    DELIVERY_LAG_SECONDS: Gauge<0> { "chatkeep_delivery_lag_seconds", [], "seconds";
+        "Age of the oldest delivery of an outgoing webhook that should have been made" }
+    DELIVERY_NOTICES: Counter<1> { "chatkeep_delivery_notices_total", ["result"], "notices";
+        "Notices to owners that their webhook was disabled, by what became of them" }
+
+    SEARCH_INDEXED: Counter<0> { "chatkeep_search_indexed_total", [], "changes";
+        "Changes of messages written to this process' search index" }
+    SEARCH_MESSAGES: Gauge<0> { "chatkeep_search_messages", [], "messages";
+        "Messages in this process' search index" }
+    SEARCH_READY: Gauge<0> { "chatkeep_search_ready", [], "1 or 0";
+        "Whether this process' search index has caught up and answers" }
+    SEARCH_LAG_SECONDS: Gauge<0> { "chatkeep_search_lag_seconds", [], "seconds";
+        "Age of the oldest change that this process' search index does not have yet" }
+}
+
+/// Tells the recorder of this process what every metric is, and has counters without labels begin
+/// at 0, so that their first rise is one.
+pub fn describe() {
+    metrics::with_recorder(|recorder| {
+        for metric in ALL {
+            let name = metrics::KeyName::from_const_str(metric.name);
+            let help = metric.help_line().into();
+            match metric.kind {
+                Kind::Counter => recorder.describe_counter(name, metric.unit(), help),
+                Kind::Gauge => recorder.describe_gauge(name, metric.unit(), help),
+                Kind::Histogram => recorder.describe_histogram(name, metric.unit(), help),
+            }
+        }
+    });
+    for metric in ALL.iter().filter(|m| m.kind == Kind::Counter && m.labels.is_empty()) {
+        Counter::<0>(metric).add([], 0);
+    }
+}
+
+impl Metric {
+    /// The text of its `# HELP` line: what it is, and in which unit.
+    pub fn help_line(&self) -> String {
+        format!("{}. Unit: {}.", self.help, self.unit)
+    }
+
+    fn unit(&self) -> Option<Unit> {
+        match self.unit {
+            "seconds" => Some(Unit::Seconds),
+            "bytes" => Some(Unit::Bytes),
+            "1 or 0" | "always 1" => None,
+            _ => Some(Unit::Count),
+        }
+    }
+
+    fn labelled<const L: usize>(&self, values: [SharedString; L]) -> Vec<Label> {
+        self.labels.iter().zip(values).map(|(name, value)| Label::new(*name, value)).collect()
+    }
+}
+
+#[expect(clippy::disallowed_macros, reason = "the one place that may: the name is a described one")]
+impl<const L: usize> Counter<L> {
+    /// Adds `number` where the labels have these values.
+    pub fn add(&self, labels: [SharedString; L], number: u64) {
+        metrics::counter!(self.0.name, self.0.labelled(labels)).increment(number);
+    }
+}
+
+#[expect(clippy::disallowed_macros, reason = "the one place that may: the name is a described one")]
+impl<const L: usize> Gauge<L> {
+    /// Sets the value where the labels have these values.
+    pub fn set(&self, labels: [SharedString; L], value: f64) {
+        metrics::gauge!(self.0.name, self.0.labelled(labels)).set(value);
+    }
+
+    /// Sets a number of things.
+    #[expect(clippy::cast_precision_loss, reason = "a gauge is an f64")]
+    pub fn count(&self, labels: [SharedString; L], number: u64) {
+        self.set(labels, number as f64);
+    }
+
+    /// Sets 1 for yes, 0 for no.
+    pub fn flag(&self, labels: [SharedString; L], yes: bool) {
+        self.set(labels, f64::from(u8::from(yes)));
+    }
+}
+
+#[expect(clippy::disallowed_macros, reason = "the one place that may: the name is a described one")]
+impl<const L: usize> Histogram<L> {
+    /// Records how long something took.
+    pub fn record(&self, labels: [SharedString; L], took: Duration) {
+        metrics::histogram!(self.0.name, self.0.labelled(labels)).record(took);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_metric_follows_the_conventions() {
+        let mut names = HashSet::new();
+        for metric in ALL {
+            let Metric { name, kind, unit, help, .. } = metric;
+            assert!(names.insert(name), "{name} is there twice");
+            assert!(name.starts_with("chatkeep_"), "{name}");
+            assert!(!help.ends_with('.') && help.chars().count() > 10, "{name}: {help}");
+            assert_eq!(name.ends_with("_total"), *kind == Kind::Counter, "{name}");
+            let base = name.strip_suffix("_total").unwrap_or(name);
+            for with_suffix in ["seconds", "bytes"] {
+                assert_eq!(base.ends_with(with_suffix), *unit == with_suffix, "{name}: {unit}");
+            }
+            assert_eq!(*kind == Kind::Histogram, !metric.buckets.is_empty(), "{name}");
+            assert!(metric.buckets.is_sorted(), "{name}");
+            let reserved = ["le", "quantile", "job", "instance"];
+            assert!(!metric.labels.iter().any(|label| reserved.contains(label)), "{name}");
+        }
+    }
+}
