@@ -73,10 +73,8 @@ fn takes<T: JsonSchema>() -> Arc<JsonObject> {
 
 fn gives<T: JsonSchema>() -> Arc<JsonObject> {
     let mut schema = schema::<T>(SchemaSettings::draft2020_12().for_serialize());
-    for property in
-        Arc::make_mut(&mut schema).get_mut("properties").and_then(Value::as_object_mut).into_iter()
-    {
-        property.values_mut().for_each(|property| bare_rows(property, false));
+    if let Some(Value::Object(properties)) = Arc::make_mut(&mut schema).get_mut("properties") {
+        properties.values_mut().for_each(|property| bare_rows(property, false));
     }
     schema
 }
