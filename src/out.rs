@@ -68,7 +68,7 @@ pub(crate) fn side_line(text: fmt::Arguments<'_>) {
 pub(crate) fn is_reader_gone(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        inner.is_some_and(|inner| inner.is::<ReaderGone>())
+        matches!(inner, Some(inner) if inner.is::<ReaderGone>())
     })
 }
 
