@@ -1,5 +1,5 @@
 //! The ingress: takes the platform's webhooks and answers 200 only when every event in them is
-//! durably on the bus (contract section 9).
+//! durably on the bus.
 //!
 //! Anybody can send garbage here, also through the proxy that LINE's own webhooks come through, so
 //! an address that sent too much of it is not shut out: a rightly signed webhook is always taken

@@ -5,11 +5,12 @@
 //! user alone is out of reach even when an earlier version made it readable.
 
 use std::fs::{self, DirBuilder};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use anyhow::Context as _;
-use rustix::fs::Mode;
+use anyhow::{Context as _, bail};
+use rustix::fs::{Access, Mode, access};
 use tracing::warn;
 
 /// What a folder's own user may do, and nobody else anything.
@@ -29,11 +30,15 @@ pub(crate) fn keep_to_oneself() {
 /// When it cannot be made or looked at. One of somebody else's, as volumes are, is left as it is.
 pub(crate) fn make_data_folder(folder: &Path) -> anyhow::Result<()> {
     let shown = folder.display();
+    if folder.exists() && !folder.is_dir() {
+        bail!("the data folder {shown} is a file");
+    }
     DirBuilder::new()
         .recursive(true)
         .mode(OWN)
         .create(folder)
         .with_context(|| format!("cannot make the data folder {shown}"))?;
+    check_data_folder(folder)?;
     let found = fs::metadata(folder).with_context(|| format!("cannot look at {shown}"))?;
     let mode = found.mode();
     if mode & OTHERS == 0 {
@@ -42,6 +47,26 @@ pub(crate) fn make_data_folder(folder: &Path) -> anyhow::Result<()> {
     let own = fs::Permissions::from_mode(mode & !OTHERS);
     if let Err(error) = fs::set_permissions(folder, own) {
         warn!(%error, folder = %shown, "other users of this machine may look into the data folder");
+    }
+    Ok(())
+}
+
+/// Makes sure that this user may change the data folder and what the databases in it need.
+///
+/// # Errors
+/// Names the folder or the file that may not be written.
+pub(crate) fn check_data_folder(folder: &Path) -> anyhow::Result<()> {
+    let shown = folder.display();
+    access(folder, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK)
+        .map_err(io::Error::from)
+        .with_context(|| format!("cannot write to the data folder {shown}"))?;
+    for name in ["chatkeep.db", "bus.db"] {
+        let file = folder.join(name);
+        if file.exists() {
+            access(&file, Access::READ_OK | Access::WRITE_OK)
+                .map_err(io::Error::from)
+                .with_context(|| format!("cannot write to {}", file.display()))?;
+        }
     }
     Ok(())
 }

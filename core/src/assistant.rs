@@ -1,5 +1,5 @@
 //! The assistant's settings of a channel: switches, rules, welcome and group-rules texts, with
-//! the limits of contract section 1.
+//! their limits.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -8,7 +8,7 @@ use crate::id::{RuleId, UserId};
 use crate::plan::Plan;
 use crate::time::Timestamp;
 
-/// How rules are matched (interface specification, "Mode meanings").
+/// How rules are matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum QaMode {
@@ -33,7 +33,7 @@ impl QaMode {
     }
 }
 
-/// How a keyword is looked for in a message (contract section 6).
+/// How a keyword is looked for in a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum KeywordMatch {
@@ -44,7 +44,7 @@ pub enum KeywordMatch {
     Contains,
 }
 
-/// When `noMatchReply` is sent (contract section 6).
+/// When `noMatchReply` is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NoMatchScope {
@@ -106,7 +106,7 @@ pub struct RulesConfig {
     pub trigger_keywords: Vec<String>,
 }
 
-/// The assistant's settings (interface specification, "Assistant config").
+/// The assistant's settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AssistantConfig {
@@ -144,7 +144,7 @@ pub struct RuleDraft {
     pub answer: String,
 }
 
-/// A rule (interface specification, "Rule item").
+/// A rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Rule {
@@ -169,9 +169,9 @@ pub struct Rule {
 /// Who changed a settings object last, and when.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Revision {
-    /// When; `None` while it was never changed.
+    /// When; null while it was never changed.
     pub updated_at: Option<Timestamp>,
-    /// By whom; `None` while it was never changed.
+    /// By whom; null while it was never changed.
     pub updated_by: Option<UserId>,
 }
 
@@ -193,7 +193,7 @@ pub struct SettingText {
     pub text: String,
 }
 
-/// Limits on what an editor may write; lengths in Unicode scalar values (contract section 1).
+/// Limits on what an editor may write; lengths in Unicode scalar values.
 pub mod limits {
     /// Keywords of a rule, at most.
     pub const KEYWORDS: usize = 50;

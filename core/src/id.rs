@@ -170,6 +170,20 @@ impl ChannelId {
         self.0.split_once(CHAT_MARK).map_or(self.as_str(), |(id, _)| id)
     }
 
+    /// Returns whether some platform could have given it: LINE's ids begin with `C`, `R` or `U`,
+    /// those of other platforms with the platform's name (`telegram:-100123`). It holds visible ASCII
+    /// characters only.
+    pub fn is_possible(&self) -> bool {
+        let visible = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic());
+        if let Some(rest) = self.0.strip_prefix(['C', 'R', 'U']) {
+            return visible(rest);
+        }
+        self.0.split_once(':').is_some_and(|(platform, rest)| {
+            let name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+            !platform.is_empty() && platform.chars().all(name) && visible(rest)
+        })
+    }
+
     /// Whether it is an id as platforms have them: not one of [`ChannelId::chat_with`].
     pub fn is_plain(&self) -> bool {
         !self.0.contains(CHAT_MARK)
@@ -197,6 +211,16 @@ mod tests {
         assert_eq!(check(&"x".repeat(MAX_ID + 1)), Err(InvalidId::TooLong));
         for bad in ["a\0b", "a\nb", "\u{7f}", "\u{85}", "a\u{fffd}b"] {
             assert_eq!(check(bad), Err(InvalidId::Control), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn only_ids_that_a_platform_gives_are_possible() {
+        for good in ["C0123", "R1", "U1~shop", "telegram:-100123"] {
+            assert!(ChannelId::from(good).is_possible(), "{good}");
+        }
+        for bad in ["", "C", "c0123", "group", "C 1", "Cé", ":1", "telegram:", "Tele:1", "-:1"] {
+            assert!(!ChannelId::from(bad).is_possible(), "{bad}");
         }
     }
 

@@ -4,6 +4,7 @@ pub mod assistant;
 pub mod blobs;
 pub mod bounds;
 pub mod bus;
+pub mod causes;
 pub mod config;
 pub mod event;
 pub mod health;

@@ -1,5 +1,4 @@
-//! Plans, quotas and the usage status derived from them (interface specification, "Plans and
-//! quotas" and "Usage status"; contract section 4).
+//! Plans, quotas and the usage status derived from them.
 
 use std::fmt;
 

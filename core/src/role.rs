@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A person's role in a channel, lowest first, so that `role >= Role::Admin` asks for enough.
+/// A person's role in a channel. Roles are ordered, the lowest first.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
@@ -50,7 +50,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// What a key may be used for (contract section 2).
+/// What a key may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 pub enum Scope {
     /// Messages, search, export, events.

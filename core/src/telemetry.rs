@@ -68,7 +68,10 @@ where
     S: Subscriber + for<'a> LookupSpan<'a>,
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    let layer = tracing_subscriber::fmt::layer().with_writer(writer);
+    let layer = tracing_subscriber::fmt::layer()
+        .with_writer(writer)
+        // It would panic: where a log line cannot be written, a complaint cannot either.
+        .log_internal_errors(false);
     match format {
         LogFormat::Json => layer.json().flatten_event(true).with_span_list(false).boxed(),
         // Left alone, colours are on unless NO_COLOR is set.

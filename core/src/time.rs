@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A point in time: milliseconds since the Unix epoch, UTC.
 ///
-/// Serialised as ISO 8601 with milliseconds (`2026-01-02T03:04:05.678Z`, contract section 1).
+/// Serialised as ISO 8601 with milliseconds (`2026-01-02T03:04:05.678Z`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 

@@ -1,4 +1,4 @@
-//! What is kept as a whole: what is missing, and deleting what is old (contract sections 4, 5).
+//! What is kept as a whole: what is missing, and deleting what is old.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,5 +1,5 @@
-//! Pages of a list. Cursors are opaque keysets, bound to the route and filters they were made for
-//! (contract section 1), so that paging stays right while rows arrive and vanish.
+//! Pages of a list. Cursors are opaque keysets, bound to the route and filters they were made for,
+//! so that paging stays right while rows arrive and vanish.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};

@@ -1,4 +1,4 @@
-//! What is deprecated, in one place (interface specification, "Versioning"): a deprecated route
+//! What is deprecated, in one place: a deprecated route
 //! or field answers with `X-Deprecated`, whose text states the removal date, for at least six
 //! months before it goes.
 

@@ -1,4 +1,4 @@
-//! Errors of the API: one enum, one table of status, code and public text (contract section 1).
+//! Errors of the API: one enum, one table of status, code and public text.
 //!
 //! Policy: whatever goes wrong inside is logged with its causes where it is turned into an
 //! [`ApiError`]; the caller gets a fixed sentence. No error shows SQL, a path, a secret or a stack.

@@ -1,4 +1,4 @@
-//! The pull feed of what happened, in order (contract sections 5 and 7).
+//! The pull feed of what happened, in order.
 
 use axum::extract::State;
 use chatkeep_core::store::{FeedReader, Place};

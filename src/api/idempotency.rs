@@ -1,5 +1,4 @@
-//! `Idempotency-Key`: a POST that is repeated with the same key gives the first answer again
-//! (contract section 1).
+//! `Idempotency-Key`: a POST that is repeated with the same key gives the first answer again.
 //!
 //! Answers may hold a secret that is shown once (a new API key), so they are stored sealed with a
 //! key made from the caller's own secret: the database alone cannot open them. Only successes are

@@ -22,7 +22,7 @@ pub(super) struct Keyword(#[expect(dead_code, reason = "only its form is used")]
 
 /// A channel's id, for the documentation.
 #[derive(ToSchema)]
-#[schema(min_length = 1, max_length = 100, pattern = r"^[^\s\u0000-\u001f\u007f-\u009f\ufffd]+$")]
+#[schema(min_length = 2, max_length = 100, pattern = r"^([CRU]|[a-z0-9]+:)[!-~]+$")]
 pub(super) struct ChannelName(#[expect(dead_code, reason = "only its form is used")] String);
 
 /// Bytes that may become one character in NFC: of four characters before, with four bytes each.
@@ -100,8 +100,15 @@ fn channel_id(field: FieldPath, given: String) -> Result<ChannelId, ApiError> {
     if given.chars().any(char::is_whitespace) {
         return Err(ApiError::invalid_value(field, "holds white space, which no id has"));
     }
-    let id = UntrustedId::new(given).checked();
-    id.map_err(|why| ApiError::invalid_value(field, format_args!("is no id: {why}")))
+    let id: Result<ChannelId, _> = UntrustedId::new(given).checked();
+    let id =
+        id.map_err(|why| ApiError::invalid_value(field.clone(), format_args!("is no id: {why}")))?;
+    if !id.is_possible() {
+        let why =
+            "is no id of a channel: it begins with C, R or U, or with a platform's name and `:`";
+        return Err(ApiError::invalid_value(field, why));
+    }
+    Ok(id)
 }
 
 /// Checks keywords: how many, how long, none empty; duplicates collapse. However many are given, no

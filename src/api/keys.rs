@@ -1,4 +1,4 @@
-//! API keys of the caller (contract section 2).
+//! API keys of the caller.
 
 use std::time::Duration;
 

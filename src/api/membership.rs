@@ -1,5 +1,4 @@
-//! People whom the store does not know in a channel: the platform is asked about each once
-//! (contract section 3).
+//! People whom the store does not know in a channel: the platform is asked about each once.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Kept messages of a channel (contract section 5).
+//! Kept messages of a channel.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,4 +1,4 @@
-//! The REST surface, version 1 (interface specification, "Endpoints"; contract sections 1 to 6).
+//! The REST surface, version 1.
 //!
 //! Handlers are short: an extractor says who calls and what they may (`auth`), the store does
 //! the work, a view struct is the answer. Every route stands in one table; what its handler's
@@ -72,7 +72,7 @@ use crate::oauth::{self, OAuth};
 use crate::removals::Removals;
 use crate::teller::Teller;
 
-/// Request bodies, at most (contract section 1).
+/// Request bodies, at most.
 const MAX_BODY: usize = 1024 * 1024;
 /// Answers below this are not worth compressing, in bytes.
 const WORTH_COMPRESSING: u64 = 860;

@@ -27,7 +27,7 @@ pub(crate) fn bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// A new API key: `ck_` and 40 letters (contract section 2).
+/// A new API key: `ck_` and 40 letters.
 pub fn api_key() -> String {
     format!("ck_{}", text(40))
 }

@@ -1,4 +1,4 @@
-//! Subscriptions: which channels are kept for the caller (contract section 4).
+//! Subscriptions: which channels are kept for the caller.
 
 use axum::Json;
 use axum::extract::State;

@@ -36,10 +36,13 @@ use tracing::{info, warn};
 pub use duties::{Duties, Role};
 pub use fit::Unfit;
 use fit::check;
+pub(crate) use open::NO_DATABASE;
 use open::bots;
-pub use open::{attach_bus, index_folder, model_folder, open_bus, open_space, open_store};
+pub use open::{
+    attach_bus, attach_known_bus, index_folder, model_folder, open_bus, open_space, open_store,
+};
 use registry::Registration;
-pub(crate) use registry::running;
+pub(crate) use registry::{media_store_of, running};
 use stages::Starter;
 
 use crate::finder::{Elsewhere, Finder};
@@ -89,10 +92,6 @@ impl App {
     /// [`Unfit`] when a setting is missing, else whatever could not be opened or reached.
     pub async fn open(config: Config, duties: Duties, clock: SharedClock) -> anyhow::Result<Self> {
         check(&config, &duties)?;
-        info!(
-            time_zone = config.time_zone.name(),
-            "days begin in this zone unless a channel's own is set"
-        );
         make_data_folder(&config.data)?;
         let bus = duties.bus(&config, Arc::clone(&clock)).await?;
         let store = open_store(&config).await?;

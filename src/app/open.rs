@@ -6,11 +6,11 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use chatkeep_core::bus::embedded::EmbeddedBus;
 use chatkeep_core::bus::nats::NatsBus;
-use chatkeep_core::bus::{Bus, BusLimits};
+use chatkeep_core::bus::{Bus, BusError, BusLimits};
 use chatkeep_core::config::{BusKind, Config, LineConfig};
 use chatkeep_core::platform::line::{LineApi, LineClient};
 use chatkeep_core::platform::{Bots, SharedPlatform};
-use chatkeep_core::store::Store;
+use chatkeep_core::store::{Store, StoreError};
 use chatkeep_core::time::SharedClock;
 use chatkeep_index::answer::thresholds;
 use chatkeep_index::embed::FullModel;
@@ -40,7 +40,7 @@ pub async fn open_bus(config: &Config, clock: SharedClock) -> anyhow::Result<Bus
     })
 }
 
-/// Opens the bus beside a process that may be serving, for the command line.
+/// Opens the bus beside the process that serves, for one that only answers.
 ///
 /// # Errors
 /// When it cannot be opened or reached.
@@ -53,15 +53,35 @@ pub async fn attach_bus(config: &Config, clock: SharedClock) -> anyhow::Result<B
     })
 }
 
+/// Opens the bus of a process that has served, for the command line: nothing comes into being.
+///
+/// # Errors
+/// [`BusError::Missing`] when none has, else when it cannot be opened or reached.
+pub async fn attach_known_bus(config: &Config, clock: SharedClock) -> Result<Bus, BusError> {
+    Ok(match &config.bus {
+        BusKind::Embedded => {
+            Bus::Embedded(EmbeddedBus::attach_existing(&config.data, limits(config), clock).await?)
+        }
+        BusKind::Nats(url) => {
+            Bus::Nats(NatsBus::attach(url.expose_secret(), limits(config), clock).await?)
+        }
+    })
+}
+
+/// The beginning of the error when the database cannot be opened.
+pub(crate) const NO_DATABASE: &str = "cannot open the database (CHATKEEP_DATABASE)";
+
 /// Opens the store.
 ///
 /// # Errors
 /// When the database cannot be opened, reached or migrated.
 pub async fn open_store(config: &Config) -> anyhow::Result<Store> {
     let connections = config.database_pool.max_connections;
-    Store::open(&config.database, &config.data, connections)
-        .await
-        .context("cannot open the database (CHATKEEP_DATABASE)")
+    match Store::open(&config.database, &config.data, connections).await {
+        // It says all that there is to say.
+        Err(error @ StoreError::Newer { .. }) => Err(error.into()),
+        store => store.context(NO_DATABASE),
+    }
 }
 
 /// Where the full model is, once it is installed.

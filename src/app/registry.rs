@@ -239,6 +239,11 @@ pub(crate) async fn running(store: &Store) -> Result<Vec<ProcessRecord>, StoreEr
     Ok(running)
 }
 
+/// Returns the identity of the media store of a process, where that is known.
+pub(crate) fn media_store_of(record: &ProcessRecord) -> Option<&str> {
+    record.process.shared.get(MEDIA).map(String::as_str)
+}
+
 /// Whether a process of the same machine has ended without saying so.
 fn has_died(other: &ProcessRecord) -> bool {
     let process = &other.process;

@@ -9,6 +9,7 @@ use chatkeep_workers::StageName;
 
 use super::{Context, table};
 use crate::app::{self, Unfit};
+use crate::out::note;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
@@ -33,9 +34,10 @@ pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<(
     let bus = match (&command, &context.config.bus) {
         // Only its owner may change the file of the embedded bus.
         (Command::RemoveConsumer { .. }, BusKind::Embedded) => {
+            context.bus().await?.close().await;
             app::open_bus(&context.config, Arc::clone(&context.clock)).await?
         }
-        _ => app::attach_bus(&context.config, Arc::clone(&context.clock)).await?,
+        _ => context.bus().await?,
     };
     let done = perform(&bus, command).await;
     bus.close().await;
@@ -53,8 +55,7 @@ async fn perform(bus: &Bus, command: Command) -> anyhow::Result<()> {
                 .into_iter()
                 .map(|c| vec![c.name, c.stream.to_owned(), c.backlog.to_string()])
                 .collect();
-            table::print(&["CONSUMER", "STREAM", "WAITING"], &rows);
-            Ok(())
+            table::print(&["CONSUMER", "STREAM", "WAITING"], &rows)
         }
         Command::RemoveConsumer { name, force } => {
             if StageName::parse(&name).is_some() && !force {
@@ -67,7 +68,7 @@ async fn perform(bus: &Bus, command: Command) -> anyhow::Result<()> {
             if !bus.remove_consumer(&name).await? {
                 bail!("there is no consumer {name}");
             }
-            println!("removed the consumer {name}");
+            note!("removed the consumer {name}");
             Ok(())
         }
     }

@@ -5,6 +5,7 @@ use chatkeep_core::id::ChannelId;
 
 use super::{Context, table};
 use crate::app::Unfit;
+use crate::out::note;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
@@ -72,8 +73,7 @@ async fn bots(context: &Context, json: bool) -> anyhow::Result<()> {
             vec![bot.to_owned(), row.channels.to_string(), configured.to_owned()]
         })
         .collect();
-    table::print(&["BOT", "CHANNELS", "CONFIGURED"], &rows);
-    Ok(())
+    table::print(&["BOT", "CHANNELS", "CONFIGURED"], &rows)
 }
 
 async fn assign(context: &Context, channel: &ChannelId, bot: &str) -> anyhow::Result<()> {
@@ -83,7 +83,7 @@ async fn assign(context: &Context, channel: &ChannelId, bot: &str) -> anyhow::Re
     if !known {
         bail!("there is no channel {channel}");
     }
-    println!("{channel} belongs to the bot {bot}");
+    note!("{channel} belongs to the bot {bot}");
     Ok(())
 }
 
@@ -94,6 +94,6 @@ async fn rename(context: &Context, from: &str, bot: &str) -> anyhow::Result<()> 
     let store = context.store().await?;
     let given = store.rename_bot(from, bot, context.clock.now()).await?;
     store.close().await;
-    println!("{given} channels belong to the bot {bot}");
+    note!("{given} channels belong to the bot {bot}");
     Ok(())
 }

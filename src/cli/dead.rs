@@ -1,12 +1,10 @@
 //! `chatkeep dead …`: events that no stage could handle.
 
-use std::sync::Arc;
-
 use anyhow::bail;
 use chatkeep_core::bus::{Bus, DeadLetter};
 
 use super::{Context, table};
-use crate::app;
+use crate::out::{note, say};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
@@ -40,7 +38,7 @@ pub(super) enum Command {
 const ALL: usize = 100_000;
 
 pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
-    let bus = app::attach_bus(&context.config, Arc::clone(&context.clock)).await?;
+    let bus = context.bus().await?;
     let done = match command {
         Command::List { limit, json } => list(&bus, limit, json).await,
         Command::Show { id } => show(&bus, &id).await,
@@ -73,14 +71,13 @@ async fn list(bus: &Bus, limit: usize, json: bool) -> anyhow::Result<()> {
         ]
     };
     let rows: Vec<_> = letters.iter().map(row).collect();
-    table::print(&["ID", "STAGE", "EVENT", "ATTEMPTS", "GAVE UP", "REASON"], &rows);
-    Ok(())
+    table::print(&["ID", "STAGE", "EVENT", "ATTEMPTS", "GAVE UP", "REASON"], &rows)
 }
 
 async fn show(bus: &Bus, id: &str) -> anyhow::Result<()> {
     let Some(letter) = bus.dead_letter(id).await? else { bail!("there is no dead letter {id}") };
-    println!("{}", serde_json::to_string_pretty(&letter)?);
-    println!("{}", String::from_utf8_lossy(&letter.payload));
+    say!("{}", serde_json::to_string_pretty(&letter)?)?;
+    say!("{}", String::from_utf8_lossy(&letter.payload))?;
     Ok(())
 }
 
@@ -89,7 +86,7 @@ async fn each(bus: &Bus, id: &str, done: &str, action: Action) -> anyhow::Result
         if !act(bus, id, action).await? {
             bail!("there is no dead letter {id}");
         }
-        println!("{id} is {done}");
+        note!("{id} is {done}");
         return Ok(());
     }
     // Only what is there now: one that dies again at once must not be retried for ever.
@@ -98,7 +95,7 @@ async fn each(bus: &Bus, id: &str, done: &str, action: Action) -> anyhow::Result
     for letter in &letters {
         count += usize::from(act(bus, &letter.id, action).await?);
     }
-    println!("{count} dead letters are {done}");
+    note!("{count} dead letters are {done}");
     Ok(())
 }
 

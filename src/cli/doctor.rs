@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use super::{Context, table};
 use crate::app::{self, Unfit};
 use crate::doctor::{Doctor, Finding, LocalIndex, Looked, Options, Repair, Replicas, Report};
+use crate::out::{note, say};
 
 /// How long a running replica may take for what was logged last.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -54,7 +55,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
     if args.json {
         table::json(&report)?;
     } else {
-        println!("{}", summary(&report));
+        note!("{}", summary(&report));
     }
     match report.left() {
         0 => Ok(()),
@@ -64,16 +65,17 @@ pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
 }
 
 async fn checked(context: &Context, args: &Args) -> anyhow::Result<Report> {
-    let store = context.frugal_store().await?;
+    let store = context.store().await?;
     let report = examine(context, args, &store).await;
     store.close().await;
     report
 }
 
 async fn examine(context: &Context, args: &Args, store: &Store) -> anyhow::Result<Report> {
-    let blobs = Blobs::open(&context.config.blobs, &context.config.s3)
-        .context("cannot open the place of media files (CHATKEEP_BLOBS)")?;
-    let running = searching(store).await?;
+    let blobs = context.blobs()?;
+    let running = app::running(store).await?;
+    same_media_store(&blobs, &running).await?;
+    let running: Vec<_> = running.into_iter().filter(|record| record.search.is_some()).collect();
     let bus = asked(context, &running).await?;
     let replicas = bus.as_ref().map(|bus| Replicas { bus, processes: running.clone() });
     let indexes = match &replicas {
@@ -90,13 +92,21 @@ async fn examine(context: &Context, args: &Args, store: &Store) -> anyhow::Resul
     };
     let doctor = Doctor { store, blobs: &blobs, indexes: &indexes, replicas, options };
     let json = args.json;
-    let report = doctor.run(&mut |finding| tell(finding, json)).await;
+    // What nobody reads any more is still set right where that is asked for.
+    let mut told = Ok(());
+    let mut listener = |finding: &Finding| {
+        if told.is_ok() {
+            told = tell(finding, json);
+        }
+    };
+    let report = doctor.run(&mut listener).await;
     if let Some(bus) = &bus {
         bus.close().await;
     }
     let report = report?;
+    told?;
     for sentence in &report.skipped {
-        eprintln!("chatkeep: {sentence}");
+        note!("chatkeep: {sentence}");
     }
     if args.repair && report.mended > 0 && running.is_empty() && !indexes.is_empty() {
         drop(indexes);
@@ -107,11 +117,22 @@ async fn examine(context: &Context, args: &Args, store: &Store) -> anyhow::Resul
     Ok(report)
 }
 
-/// The processes that run with a search replica.
-async fn searching(store: &Store) -> anyhow::Result<Vec<ProcessRecord>> {
-    let mut running = app::running(store).await?;
-    running.retain(|record| record.search.is_some());
-    Ok(running)
+/// Makes sure that the media store is that of the processes that run: in another one every file
+/// would be missing.
+async fn same_media_store(blobs: &Blobs, running: &[ProcessRecord]) -> anyhow::Result<()> {
+    let Some((record, theirs)) =
+        running.iter().find_map(|record| Some((record, app::media_store_of(record)?)))
+    else {
+        return Ok(());
+    };
+    if blobs.known_identity().await?.as_deref() != Some(theirs) {
+        let (pid, host) = (record.process.pid, &record.process.host);
+        bail!(Unfit(format!(
+            "the media store is another one than that of the process {pid} on {host}: give --data, \
+             --blobs or --config"
+        )));
+    }
+    Ok(())
 }
 
 /// The bus over which running replicas can be asked.
@@ -119,15 +140,14 @@ async fn asked(context: &Context, running: &[ProcessRecord]) -> anyhow::Result<O
     if running.is_empty() || matches!(context.config.bus, BusKind::Embedded) {
         return Ok(None);
     }
-    Ok(Some(app::attach_bus(&context.config, Arc::clone(&context.clock)).await?))
+    Ok(Some(context.bus().await?))
 }
 
-fn tell(finding: &Finding, json: bool) {
-    // A finding is always valid JSON.
-    match serde_json::to_string(finding) {
-        Ok(line) if json => println!("{line}"),
-        _ => println!("{finding}"),
+fn tell(finding: &Finding, json: bool) -> anyhow::Result<()> {
+    if json {
+        return table::json(finding);
     }
+    Ok(say!("{finding}")?)
 }
 
 async fn channels(store: &Store, args: &Args) -> anyhow::Result<Option<Vec<ChannelId>>> {
@@ -162,8 +182,14 @@ async fn open_indexes(context: &Context, running: bool) -> anyhow::Result<Vec<Lo
     };
     let indexes =
         tokio::task::spawn_blocking(open).await?.context("cannot open the search index")?;
+    if indexes.is_empty() && running {
+        let folder = context.config.data.display();
+        bail!(Unfit(format!(
+            "the search index of the process that runs is not in {folder}: give --data or --config"
+        )));
+    }
     if indexes.is_empty() {
-        eprintln!("chatkeep: there is no search index here, so it is not checked");
+        note!("chatkeep: there is no search index here, so it is not checked");
     }
     Ok(indexes)
 }
@@ -184,7 +210,7 @@ async fn caught_up(store: &Store, indexes: &[LocalIndex]) -> anyhow::Result<()> 
             if position != last {
                 (last, since) = (position, Instant::now());
             } else if since.elapsed() >= STUCK {
-                eprintln!("chatkeep: the search index is behind the store");
+                note!("chatkeep: the search index is behind the store");
                 break;
             }
             tokio::time::sleep(POLL_INTERVAL).await;

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use chatkeep_core::blobs::Blobs;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::store::Store;
 use chatkeep_core::time::zone_hint;
@@ -14,6 +13,7 @@ use indicatif::HumanBytes;
 use super::progress::Progress;
 use super::{Context, on_signal};
 use crate::app::Unfit;
+use crate::out::note;
 use crate::transfer::pack::{Done, Target, pack};
 use crate::transfer::{Export, Format, MediaLinks, MediaSource, StoredMedia};
 use crate::when::When;
@@ -47,15 +47,14 @@ pub(super) struct Args {
 
 pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
     let wanted = args.wanted(context.config.time_zone)?;
-    let target = Target::of(args.out.as_deref(), wanted.format);
+    let target = Target::of(args.out.as_deref(), wanted.format).map_err(Unfit)?;
     let channel = ChannelId::from(args.channel.as_str());
-    let store = context.frugal_store().await?;
-    let blobs = Blobs::open(&context.config.blobs, &context.config.s3)
-        .context("cannot open the place of media files (CHATKEEP_BLOBS)")?;
+    let store = context.store().await?;
+    let blobs = context.blobs()?;
     let done = write(&store, &channel, wanted, Arc::new(StoredMedia(blobs)), &target).await;
     store.close().await;
     let Done { messages, files, bytes } = done?;
-    eprintln!("chatkeep: {messages} messages and {files} files, {}", HumanBytes(bytes));
+    note!("chatkeep: {messages} messages and {files} files, {}", HumanBytes(bytes));
     Ok(())
 }
 

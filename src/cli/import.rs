@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use chatkeep_core::blobs::Blobs;
 use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::store::Store;
@@ -12,8 +11,9 @@ use encoding_rs::Encoding;
 use indicatif::HumanBytes;
 
 use super::progress::Progress as Bar;
-use super::{Context, imports, on_signal, table};
+use super::{Context, Creator, imports, on_signal, table};
 use crate::app::Unfit;
+use crate::out::note;
 use crate::transfer::TransferError;
 use crate::transfer::import::{Form, Import, Plan, Progress, Summary, Zone};
 use crate::transfer::line::DateOrder;
@@ -94,15 +94,19 @@ struct Wanted<'a> {
     encoding: Option<&'static Encoding>,
 }
 
-pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
+pub(super) async fn run(creator: &Creator, args: &Args) -> anyhow::Result<()> {
+    let context = &creator.0;
     match &args.command {
         Some(Command::List(list)) => return imports::list(context, list).await,
         Some(Command::Undo(undo)) => return imports::undo(context, undo).await,
         None => {}
     }
     let wanted = args.wanted()?;
-    let store = context.frugal_store().await?;
-    let summary = import(context, &store, args, wanted).await;
+    // Nothing comes into being for a file that cannot be read.
+    std::fs::metadata(wanted.file)
+        .with_context(|| format!("cannot read {}", wanted.file.display()))?;
+    let store = creator.store().await?;
+    let summary = import(creator, &store, args, wanted).await;
     store.close().await;
     let summary = summary?;
     args.tell(&summary)?;
@@ -119,18 +123,16 @@ pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
 }
 
 async fn import(
-    context: &Context,
+    creator: &Creator,
     store: &Store,
     args: &Args,
     wanted: Wanted<'_>,
 ) -> anyhow::Result<Summary> {
     let Wanted { file, channel, form, zone, date_order, encoding } = wanted;
-    // Nothing is made known for a file that cannot be read.
-    std::fs::metadata(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let context = &creator.0;
     let known = store.channel(&channel).await?;
     let own = || known.and_then(|channel| Zone::parse(&channel.time_zone?));
-    let blobs = Blobs::open(&context.config.blobs, &context.config.s3)
-        .context("cannot open the place of media files (CHATKEEP_BLOBS)")?;
+    let blobs = creator.blobs()?;
     let import = Import {
         store,
         trial: args.dry_run,
@@ -206,7 +208,7 @@ async fn open_channel(
             .ok_or_else(|| Unfit(format!("--channel: {channel} is no LINE id (C…, R… or U…)")))?;
         if store.user(&user).await?.is_none() {
             store.add_user(&user, None, context.clock.now()).await?;
-            eprintln!("chatkeep: {user} is known now, on plan free");
+            note!("chatkeep: {user} is known now, on plan free");
         }
         store.open_for_import(channel, kind, &user, context.clock.now()).await?;
     }
@@ -234,7 +236,7 @@ async fn give_bot(
     if let Some(bot) = bot {
         store.assign_channel(channel, bot, context.clock.now()).await?;
     } else {
-        eprintln!(
+        note!(
             "chatkeep: {channel} belongs to no bot, so that events about it are ignored; \
              `chatkeep channel assign` gives it one"
         );
@@ -308,10 +310,10 @@ impl Args {
             return table::json(summary);
         }
         let would = if self.dry_run { "would be " } else { "" };
-        eprintln!("{} messages {would}stored", summary.stored);
-        eprintln!("{} known already", summary.known);
+        note!("{} messages {would}stored", summary.stored);
+        note!("{} known already", summary.known);
         if summary.files > 0 {
-            eprintln!("{} media files stored", summary.files);
+            note!("{} media files stored", summary.files);
         }
         for (count, what) in [
             (summary.files_too_large, "media files left out: larger than media.max_bytes"),
@@ -320,16 +322,16 @@ impl Args {
             (summary.not_understood, "lines not understood"),
         ] {
             if count > 0 {
-                eprintln!("{count} {what}");
+                note!("{count} {what}");
             }
         }
         for unknown in &summary.lines {
             let why = unknown.why.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
-            eprintln!("  line {}{why}: {}", unknown.line, unknown.text);
+            note!("  line {}{why}: {}", unknown.line, unknown.text);
         }
         tell_found(summary);
         if let Some(import) = summary.import {
-            eprintln!("import {import}; `chatkeep import undo {import}` removes what it added");
+            note!("import {import}; `chatkeep import undo {import}` removes what it added");
         }
         Ok(())
     }
@@ -338,16 +340,16 @@ impl Args {
 /// Shows the content of the file in short, so that a wrong zone or a name that was cut is noticed.
 fn tell_found(summary: &Summary) {
     if let Some(chat) = &summary.chat_name {
-        eprintln!("chat: {chat}");
+        note!("chat: {chat}");
     }
     if let Some(encoding) = &summary.encoding {
-        eprintln!("encoding: {encoding}");
+        note!("encoding: {encoding}");
     }
     if let Some(zone) = &summary.time_zone {
-        eprintln!("times are of {zone}");
+        note!("times are of {zone}");
     }
     if let (Some(from), Some(to)) = (summary.from, summary.to) {
-        eprintln!("sent from {from} to {to}");
+        note!("sent from {from} to {to}");
     }
     let people = summary.by_messages();
     if people.is_empty() {
@@ -358,5 +360,5 @@ fn tell_found(summary: &Summary) {
         format!("{name} ({})", person.messages)
     });
     let more = if people.len() > PEOPLE { ", …" } else { "" };
-    eprintln!("{} people: {}{more}", people.len(), shown.collect::<Vec<_>>().join(", "));
+    note!("{} people: {}{more}", people.len(), shown.collect::<Vec<_>>().join(", "));
 }

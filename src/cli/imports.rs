@@ -7,6 +7,7 @@ use chatkeep_core::time::Timestamp;
 
 use super::progress::Progress;
 use super::{Context, on_signal, table};
+use crate::out::note;
 
 /// Messages removed in one transaction.
 const BATCH: u32 = 500;
@@ -40,7 +41,7 @@ struct Undone {
 }
 
 pub(super) async fn list(context: &Context, args: &ListArgs) -> anyhow::Result<()> {
-    let store = context.frugal_store().await?;
+    let store = context.store().await?;
     let channel = args.channel.as_deref().map(ChannelId::from);
     let imports = store.imports(channel.as_ref()).await;
     store.close().await;
@@ -50,8 +51,7 @@ pub(super) async fn list(context: &Context, args: &ListArgs) -> anyhow::Result<(
     }
     let rows: Vec<_> = imports.iter().map(row).collect();
     let headings = ["ID", "STARTED", "STATE", "MESSAGES", "FILES", "TIME ZONE", "CHANNEL", "FILE"];
-    table::print(&headings, &rows);
-    Ok(())
+    table::print(&headings, &rows)
 }
 
 fn row(import: &ImportRecord) -> Vec<String> {
@@ -73,7 +73,7 @@ fn row(import: &ImportRecord) -> Vec<String> {
 }
 
 pub(super) async fn undo(context: &Context, args: &UndoArgs) -> anyhow::Result<()> {
-    let store = context.frugal_store().await?;
+    let store = context.store().await?;
     let undone = remove(context, &store, args.id).await;
     store.close().await;
     let (import, undone) = undone?;
@@ -84,7 +84,7 @@ pub(super) async fn undo(context: &Context, args: &UndoArgs) -> anyhow::Result<(
     let again = import
         .undone_at
         .map_or_else(String::new, |at: Timestamp| format!(" (it was undone before, at {at})"));
-    eprintln!(
+    note!(
         "import {}: {messages} messages removed, {freed_bytes} bytes freed{again}; the channel, its \
          members and subscriptions stay",
         import.id

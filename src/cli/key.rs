@@ -10,6 +10,7 @@ use chrono_tz::Tz;
 use super::{Context, table};
 use crate::api;
 use crate::app::Unfit;
+use crate::out::{note, say};
 use crate::when::When;
 
 /// Keys read at a time.
@@ -86,6 +87,9 @@ fn time(flag: &str, given: Option<&str>) -> Result<Option<Timestamp>, Unfit> {
 async fn create(context: &Context, wanted: &Create) -> anyhow::Result<()> {
     let scopes = scopes_of(&wanted.scopes)?;
     let expires_at = time("--expires", wanted.expires.as_deref())?;
+    if expires_at.is_some_and(|at| at <= context.clock.now()) {
+        bail!(Unfit("--expires must be in the future".to_owned()));
+    }
     let not_before = time("--not-before", wanted.not_before.as_deref())?;
     let channels: Vec<ChannelId> =
         wanted.channels.iter().map(|id| ChannelId::from(id.as_str())).collect();
@@ -94,6 +98,12 @@ async fn create(context: &Context, wanted: &Create) -> anyhow::Result<()> {
     if store.user(user).await?.is_none() {
         store.close().await;
         bail!("there is no user {user}; `chatkeep user add {user}` makes one");
+    }
+    for channel in &channels {
+        if store.channel(channel).await?.is_none() {
+            store.close().await;
+            bail!(Unfit(format!("--channel: there is no channel {channel}")));
+        }
     }
     let (id, secret) = (KeyId::new(api::key_id()), api::api_key());
     let key = NewKey {
@@ -114,8 +124,8 @@ async fn create(context: &Context, wanted: &Create) -> anyhow::Result<()> {
              revoke` deletes one"
         );
     }
-    eprintln!("{id}: keep the key, it is not shown again");
-    println!("{secret}");
+    note!("{id}: keep the key, it is not shown again");
+    say!("{secret}")?;
     Ok(())
 }
 
@@ -139,6 +149,7 @@ async fn list(context: &Context, user: &UserId, json: bool) -> anyhow::Result<()
         if json {
             table::json(&serde_json::json!({
                 "keyId": key.id, "name": key.name, "mask": key.mask, "scopes": scopes,
+                "channelIds": key.channels, "notBefore": key.not_before,
                 "createdAt": key.created_at, "expiresAt": key.expires_at,
                 "lastUsedAt": key.last_used_at,
             }))?;
@@ -156,7 +167,7 @@ async fn list(context: &Context, user: &UserId, json: bool) -> anyhow::Result<()
     }
     if !json {
         let headings = ["KEY", "NAME", "ENDS IN", "CREATED", "EXPIRES", "LAST USED", "SCOPES"];
-        table::print(&headings, &rows);
+        table::print(&headings, &rows)?;
     }
     Ok(())
 }
@@ -168,6 +179,6 @@ async fn revoke(context: &Context, id: &KeyId) -> anyhow::Result<()> {
     if !known {
         bail!("there is no key {id}");
     }
-    println!("{id} is deleted");
+    note!("{id} is deleted");
     Ok(())
 }

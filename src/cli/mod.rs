@@ -2,6 +2,7 @@
 
 mod bus;
 mod channel;
+mod context;
 mod dead;
 mod doctor;
 mod export;
@@ -23,18 +24,22 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::{Config, ConfigError, Override, Sources};
 use chatkeep_core::time::{SharedClock, SystemClock};
 use clap::{Parser, Subcommand};
 
 pub(crate) use serve::on_signal;
 
-use crate::app::{self, Unfit};
-use crate::private::{keep_to_oneself, make_data_folder};
+use crate::app::Unfit;
+use crate::out::{READER_GONE, is_reader_gone, note, say};
+use crate::private::keep_to_oneself;
+use context::{Context, Creator};
 
 /// A setting or an argument is wrong.
 const USAGE: u8 = 2;
+/// Where `--help` lists the options that every command has.
+const SETTINGS: &str = "Settings (every command)";
 /// The time that blocking work of the service has to end after everything else has.
 const FAREWELL: Duration = Duration::from_millis(500);
 
@@ -43,7 +48,7 @@ const FAREWELL: Duration = Duration::from_millis(500);
 #[command(name = "chatkeep", version)]
 struct Cli {
     /// The settings file (else ./chatkeep.toml where there is one).
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", help_heading = SETTINGS)]
     config: Option<PathBuf>,
     #[command(flatten)]
     settings: Settings,
@@ -53,6 +58,7 @@ struct Cli {
 
 /// Settings that have a flag; the weightiest way to set them.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = SETTINGS)]
 struct Settings {
     /// Where to listen [default: 127.0.0.1:8080].
     #[arg(long, global = true, value_name = "ADDRESS")]
@@ -137,19 +143,16 @@ impl Settings {
     }
 }
 
-/// What a command works with.
-struct Context {
-    config: Config,
-    clock: SharedClock,
-}
-
 /// Runs the program.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("chatkeep: {error:#}");
+            if is_reader_gone(&error) {
+                return ExitCode::from(READER_GONE);
+            }
+            note!("chatkeep: {}", with_causes(error.as_ref()));
             let usage = error.downcast_ref::<ConfigError>().is_some()
                 || error.downcast_ref::<doctor::NotChecked>().is_some()
                 || error.downcast_ref::<Unfit>().is_some();
@@ -186,20 +189,25 @@ fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
     // The service writes them to its log.
     if !matches!(cli.command, Command::Serve(_)) {
         for warning in &config.warnings {
-            eprintln!("chatkeep: {warning}");
+            note!("chatkeep: {warning}");
         }
     }
     let clock: SharedClock = Arc::new(SystemClock);
-    let context = Context { config, clock };
+    let creator = Creator(Context { config, clock });
     runtime.block_on(async move {
-        match cli.command {
-            Command::Serve(args) => Box::pin(serve::run(context, &args)).await,
-            Command::Migrate => migrate(&context).await,
-            Command::User(command) => user::run(&context, command).await,
+        let command = match cli.command {
+            Command::Serve(args) => return Box::pin(serve::run(creator, &args)).await,
+            Command::Migrate => return migrate(&creator).await,
+            Command::User(command) => return user::run(&creator, command).await,
+            Command::Import(args) => return Box::pin(import::run(&creator, &args)).await,
+            command => command,
+        };
+        // From here on, only what there is.
+        let Creator(context) = creator;
+        match command {
             Command::Channel(command) => channel::run(&context, command).await,
             Command::Key(command) => key::run(&context, command).await,
             Command::Export(args) => export::run(&context, &args).await,
-            Command::Import(args) => Box::pin(import::run(&context, &args)).await,
             Command::Status(args) => status::run(&context, &args).await,
             Command::Bus(command) => bus::run(&context, command).await,
             Command::Search(args) => search::run(&context, &args).await,
@@ -209,43 +217,25 @@ fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
             Command::Model(command) => model::run(&context, command).await,
             Command::Dead(command) => dead::run(&context, command).await,
             Command::Openapi => openapi(),
-            Command::Demo(_) => Ok(()),
+            // Handled above.
+            Command::Serve(_)
+            | Command::Demo(_)
+            | Command::Migrate
+            | Command::User(_)
+            | Command::Import(_) => Ok(()),
         }
     })
 }
 
-async fn migrate(context: &Context) -> anyhow::Result<()> {
-    context.store().await?.close().await;
-    println!("the database's schema is up to date");
+async fn migrate(creator: &Creator) -> anyhow::Result<()> {
+    creator.store().await?.close().await;
+    note!("the database's schema is up to date");
     Ok(())
 }
 
 fn openapi() -> anyhow::Result<()> {
-    println!("{}", crate::api::openapi().to_pretty_json()?);
-    Ok(())
-}
-
-impl Context {
-    async fn store(&self) -> anyhow::Result<chatkeep_core::store::Store> {
-        make_data_folder(&self.config.data)?;
-        app::open_store(&self.config).await
-    }
-
-    /// The store for a command that goes through everything once.
-    async fn frugal_store(&self) -> anyhow::Result<chatkeep_core::store::Store> {
-        make_data_folder(&self.config.data)?;
-        chatkeep_core::store::Store::open_frugal(&self.config.database, &self.config.data)
-            .await
-            .context("cannot open the database (CHATKEEP_DATABASE)")
-    }
+    Ok(say!("{}", crate::api::openapi().to_pretty_json()?)?)
 }
 
 #[cfg(test)]
-mod tests {
-    use clap::CommandFactory as _;
-
-    #[test]
-    fn the_command_line_is_sound() {
-        super::Cli::command().debug_assert();
-    }
-}
+mod tests;

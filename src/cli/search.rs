@@ -1,7 +1,5 @@
 //! `chatkeep search`: finds messages in the index of a running service, or of a stopped one.
 
-use std::sync::Arc;
-
 use anyhow::bail;
 use chatkeep_core::bus::Bus;
 use chatkeep_core::config::BusKind;
@@ -11,6 +9,7 @@ use chatkeep_core::store::{Channel, Store};
 use super::{Context, table};
 use crate::app::{self, Unfit};
 use crate::finder::{Asked, Elsewhere, Find, FindError, Finder, FoundMessage, People};
+use crate::out::note;
 use crate::view::MessageView;
 use crate::when::utc_offset;
 
@@ -37,9 +36,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
     let store = context.store().await?;
     let bus = match context.config.bus {
         BusKind::Embedded => None,
-        BusKind::Nats(_) => {
-            Some(app::attach_bus(&context.config, Arc::clone(&context.clock)).await?)
-        }
+        BusKind::Nats(_) => Some(context.bus().await?),
     };
     let elsewhere = match &bus {
         Some(bus) => Elsewhere::Bus(bus.clone()),
@@ -73,7 +70,7 @@ async fn find(
     let asked = Asked::parse(&args.query, utc_offset).map_err(|error| Unfit(error.to_string()))?;
     let People { people, unknown } = asked.people(store, &channels).await?;
     for name in unknown {
-        eprintln!("chatkeep: nobody is called {name}");
+        note!("chatkeep: nobody is called {name}");
     }
     let limit = usize::from(args.limit);
     let query = args.query.clone();
@@ -84,7 +81,7 @@ async fn find(
     })?;
     let hits = asked.look_up(store, found.hits, SNIPPET).await?;
     show(hits, args.json)?;
-    eprintln!("chatkeep: {} messages match", found.total);
+    note!("chatkeep: {} messages match", found.total);
     Ok(())
 }
 
@@ -122,6 +119,5 @@ fn show(hits: Vec<FoundMessage>, json: bool) -> anyhow::Result<()> {
         ]
     };
     let rows: Vec<_> = hits.iter().map(row).collect();
-    table::print(&["SENT", "CHANNEL", "FROM", "TEXT"], &rows);
-    Ok(())
+    table::print(&["SENT", "CHANNEL", "FROM", "TEXT"], &rows)
 }

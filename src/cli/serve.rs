@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::convert;
 
 use anyhow::Context as _;
+use chatkeep_core::config::Config;
 use chatkeep_core::telemetry;
 use chatkeep_workers::StageName;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::Context;
+use super::{Context, Creator};
 use crate::app::{App, Duties, Role, Unfit};
 
 #[derive(Debug, clap::Args)]
@@ -18,14 +19,16 @@ pub(super) struct Args {
     /// The roles of this process: ingress, api, worker, search [default: all].
     #[arg(long, value_delimiter = ',', value_name = "ROLES")]
     roles: Vec<String>,
-    /// The stages of its worker role: backup, members, assistant, media [default: all].
+    /// The stages of its worker role: backup, members, assistant, media (which brings
+    /// `external_media` with it) [default: all].
     #[arg(long, value_delimiter = ',', value_name = "STAGES")]
     stages: Vec<String>,
 }
 
-pub(super) async fn run(context: Context, args: &Args) -> anyhow::Result<()> {
-    let Context { config, clock } = context;
+pub(super) async fn run(creator: Creator, args: &Args) -> anyhow::Result<()> {
+    let Creator(Context { config, clock }) = creator;
     telemetry::init(&config.log)?;
+    tell_settings(&config);
     for warning in &config.warnings {
         warn!("{warning}");
     }
@@ -36,6 +39,24 @@ pub(super) async fn run(context: Context, args: &Args) -> anyhow::Result<()> {
         .await
         .with_context(|| format!("cannot listen on {address} (CHATKEEP_LISTEN)"))?;
     app.run(listener, convert::identity, on_signal()?).await
+}
+
+/// Logs what decides which data is served, and where.
+fn tell_settings(config: &Config) {
+    let metrics = config.metrics.listen.map(|address| address.to_string());
+    info!(
+        version = env!("CARGO_PKG_VERSION"),
+        settings = config.file.as_deref().unwrap_or("none"),
+        data = %config.data.display(),
+        database = %config.database,
+        bus = %config.bus,
+        media = %config.blobs,
+        listen = %config.listen,
+        metrics = metrics.as_deref().unwrap_or("none"),
+        base_url = config.api.base_url.as_deref().unwrap_or("not set"),
+        time_zone = config.time_zone.name(),
+        "chatkeep starts"
+    );
 }
 
 impl Args {
@@ -54,7 +75,8 @@ impl Args {
                 &self.stages,
                 all.stages,
                 StageName::parse,
-                "backup, members, assistant, media (the indexer is the role search now)",
+                "backup, members, assistant, media (external_media runs with media, and the indexer \
+                 is the role search)",
             )?,
         })
     }
@@ -79,7 +101,8 @@ fn chosen<T: Ord>(
         .collect()
 }
 
-/// A token that SIGTERM or Ctrl-C cancels; the second one ends the process at once.
+/// A token that SIGTERM, Ctrl-C or the end of the terminal (SIGHUP) cancels; a second SIGTERM or
+/// Ctrl-C ends the process at once.
 ///
 /// # Errors
 /// When the signals cannot be watched.
@@ -87,21 +110,75 @@ pub(crate) fn on_signal() -> std::io::Result<CancellationToken> {
     use tokio::signal::unix::{SignalKind, signal};
 
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    // What nohup started goes on after its terminal.
+    let mut hangup = if ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
     let stop = CancellationToken::new();
     let told = stop.clone();
     tokio::spawn(async move {
         loop {
-            tokio::select! {
-                _ = term.recv() => {}
-                _ = int.recv() => {}
-            }
-            if told.is_cancelled() {
+            let hung_up = async {
+                match &mut hangup {
+                    Some(hangup) => hangup.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
+            let name = tokio::select! {
+                _ = term.recv() => "SIGTERM",
+                _ = int.recv() => "SIGINT",
+                _ = hung_up => "SIGHUP",
+            };
+            if !told.is_cancelled() {
+                info!(signal = name, "stopping: finishing what is under way");
+                told.cancel();
+            } else if name != "SIGHUP" {
+                // A terminal that goes away sends its signal more than once.
                 warn!("told twice: stopping at once");
                 std::process::exit(130);
             }
-            info!("stopping: finishing what is under way");
-            told.cancel();
         }
     });
     Ok(stop)
+}
+
+/// Returns whether the process was started so that it outlives its terminal.
+fn ignores_hangup() -> bool {
+    const HANGUP: u64 = 1;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & HANGUP != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Serve {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn help_and_errors_name_every_role_and_stage() {
+        let serve = Serve::command();
+        let help = |flag: &str| {
+            let arg = serve.get_arguments().find(|arg| arg.get_id() == flag).unwrap();
+            arg.get_help().unwrap().to_string()
+        };
+        let args = |roles: &[&str], stages: &[&str]| {
+            let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            Args { roles: owned(roles), stages: owned(stages) }.duties().unwrap_err().to_string()
+        };
+        for role in Role::ALL {
+            assert!(help("roles").contains(role.name()), "{role:?}");
+            assert!(args(&["cook"], &[]).contains(role.name()), "{role:?}");
+        }
+        for stage in StageName::ALL {
+            assert!(help("stages").contains(stage.name()), "{stage}");
+            assert!(args(&[], &["indexer"]).contains(stage.name()), "{stage}");
+        }
+    }
 }

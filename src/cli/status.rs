@@ -1,8 +1,6 @@
 //! `chatkeep status`: the processes of a deployment, their search replicas, and what waits on the
 //! bus.
 
-use std::sync::Arc;
-
 use chatkeep_core::bus::{BusError, ConsumerStatus};
 use chatkeep_core::store::{ProcessRecord, Store};
 use chatkeep_workers::StageName;
@@ -11,6 +9,7 @@ use serde::Serialize;
 
 use super::{Context, table};
 use crate::app;
+use crate::out::say;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -41,29 +40,34 @@ struct ProcessStatus {
 }
 
 pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
-    let store = context.frugal_store().await?;
+    let store = context.store().await?;
     let status = status(context, &store).await;
     store.close().await;
     let status = status?;
     if args.json {
         return table::json(&status);
     }
-    show(&status);
-    Ok(())
+    show(&status)
 }
 
 async fn status(context: &Context, store: &Store) -> anyhow::Result<Status> {
     let processes = app::running(store).await?;
-    let bus = app::attach_bus(&context.config, Arc::clone(&context.clock)).await?;
-    let consumers: Result<_, BusError> = bus.consumers().await;
-    bus.close().await;
+    let consumers: Result<_, BusError> = match context.known_bus().await? {
+        Some(bus) => {
+            let consumers = bus.consumers().await;
+            bus.close().await;
+            consumers
+        }
+        // What was never served has none.
+        None => Ok(Vec::new()),
+    };
     Ok(Status {
         processes: processes.into_iter().map(ProcessStatus::from).collect(),
         consumers: consumers?,
     })
 }
 
-fn show(status: &Status) {
+fn show(status: &Status) -> anyhow::Result<()> {
     let process = |process: &ProcessStatus| {
         vec![
             format!("{} on {}", process.pid, process.host),
@@ -77,8 +81,8 @@ fn show(status: &Status) {
         ]
     };
     let rows: Vec<_> = status.processes.iter().map(process).collect();
-    table::print(&["PROCESS", "VERSION", "ROLES", "STARTED", "SEARCH"], &rows);
-    println!();
+    table::print(&["PROCESS", "VERSION", "ROLES", "STARTED", "SEARCH"], &rows)?;
+    say!("")?;
     let consumer = |consumer: &ConsumerStatus| {
         let served = status.processes.iter().any(|p| p.stages.contains(&consumer.name));
         let note = match (served, StageName::parse(&consumer.name)) {
@@ -89,7 +93,7 @@ fn show(status: &Status) {
         vec![consumer.name.clone(), consumer.backlog.to_string(), note.to_owned()]
     };
     let rows: Vec<_> = status.consumers.iter().map(consumer).collect();
-    table::print(&["CONSUMER", "WAITING", ""], &rows);
+    table::print(&["CONSUMER", "WAITING", ""], &rows)
 }
 
 /// A replica's state as of its process' last heartbeat.

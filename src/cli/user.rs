@@ -4,8 +4,9 @@ use anyhow::bail;
 use chatkeep_core::id::UserId;
 use chatkeep_core::plan::Plan;
 
-use super::{Context, table};
+use super::{Context, Creator, table};
 use crate::app::Unfit;
+use crate::out::note;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
@@ -38,10 +39,11 @@ pub(super) enum Command {
 /// Users read at once.
 const PAGE: u32 = 500;
 
-pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
+pub(super) async fn run(creator: &Creator, command: Command) -> anyhow::Result<()> {
+    let context = &creator.0;
     match command {
         Command::Add { id, name, plan } => {
-            add(context, &id.into(), name.as_deref(), plan.as_deref()).await
+            add(creator, &id.into(), name.as_deref(), plan.as_deref()).await
         }
         Command::List { json } => list(context, json).await,
         Command::SetPlan { id, plan } => set_plan(context, &id.into(), &plan).await,
@@ -54,7 +56,7 @@ fn plan_of(name: &str) -> Result<Plan, Unfit> {
 }
 
 async fn add(
-    context: &Context,
+    creator: &Creator,
     id: &UserId,
     name: Option<&str>,
     plan: Option<&str>,
@@ -63,12 +65,12 @@ async fn add(
     if id.as_str().trim().is_empty() {
         bail!(Unfit("the user id must not be empty".to_owned()));
     }
-    let store = context.store().await?;
-    store.add_user(id, name, context.clock.now()).await?;
+    let (store, clock) = (creator.store().await?, &creator.0.clock);
+    store.add_user(id, name, clock.now()).await?;
     if let Some(plan) = plan {
-        store.set_plan(id, plan, context.clock.now()).await?;
+        store.set_plan(id, plan, clock.now()).await?;
     }
-    println!("{id} is known");
+    note!("{id} is known");
     store.close().await;
     Ok(())
 }
@@ -97,7 +99,7 @@ async fn list(context: &Context, json: bool) -> anyhow::Result<()> {
         }
     }
     if !json {
-        table::print(&["USER", "NAME", "PLAN", "USED BYTES", "CREATED"], &rows);
+        table::print(&["USER", "NAME", "PLAN", "USED BYTES", "CREATED"], &rows)?;
     }
     store.close().await;
     Ok(())
@@ -111,6 +113,6 @@ async fn set_plan(context: &Context, id: &UserId, plan: &str) -> anyhow::Result<
     if !known {
         bail!("there is no user {id}; `chatkeep user add {id}` makes one");
     }
-    println!("{id} is on plan {plan} ({} bytes)", plan.quota());
+    note!("{id} is on plan {plan} ({} bytes)", plan.quota());
     Ok(())
 }

@@ -17,6 +17,7 @@ use tokio::net::TcpListener;
 use crate::api;
 use crate::app::{App, Duties};
 use crate::cli::on_signal;
+use crate::out::say;
 use emulator::{Emulator, Options};
 use sample::Sample;
 
@@ -57,7 +58,8 @@ pub async fn run(_: Args, sources: Sources) -> anyhow::Result<()> {
     let running = tokio::spawn(app.run(listener, finish, stop.clone()));
     let prepared = stop.run_until_cancelled(sample.prepare()).await;
     match prepared {
-        Some(Ok(())) => println!("{}", sample.greeting(address, &folder)),
+        // It goes on whether anybody reads this or not.
+        Some(Ok(())) => drop(say!("{}", sample.greeting(address, &folder))),
         Some(Err(error)) => {
             ended.cancel();
             running.await??;

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use chatkeep_core::bus::{Bus, BusError};
+use chatkeep_core::causes::with_causes;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
@@ -112,7 +113,7 @@ pub enum FindError {
     #[error("not a search cursor")]
     Cursor,
     /// No index can be asked right now; the text is for the operator.
-    #[error("search is unavailable: {0}")]
+    #[error("search is down: {0}")]
     Unavailable(String),
 }
 
@@ -209,7 +210,7 @@ impl Finder {
                 blocking(move || search(&open(&folder)?, &find)).await
             }
             (None, Elsewhere::Nowhere) => {
-                Err(FindError::Unavailable("no process here has the role search".to_owned()))
+                Err(FindError::Unavailable("no process runs it".to_owned()))
             }
         }
     }
@@ -274,7 +275,7 @@ async fn ask(bus: &Bus, find: &Find) -> Result<Found, FindError> {
                 Err(error) => unavailable(&error),
             },
             Err(BusError::Unanswered(_)) => {
-                let why = "no process with the role search is ready (serve --roles …,search)";
+                let why = "no process runs it (chatkeep serve --roles search)";
                 return Err(FindError::Unavailable(why.to_owned()));
             }
             Err(error @ BusError::Late(_)) => unavailable(&error),
@@ -288,7 +289,12 @@ async fn ask(bus: &Bus, find: &Find) -> Result<Found, FindError> {
 /// that one threw the index away and began again.
 fn open(folder: &std::path::Path) -> Result<MessageIndex, FindError> {
     let index = MessageIndex::open_existing(folder).map_err(|error| unavailable(&error))?;
-    index.ok_or_else(|| FindError::Unavailable("there is no index yet".to_owned()))
+    index.ok_or_else(|| {
+        let folder = folder.display();
+        FindError::Unavailable(format!(
+            "no process runs it, and none has made an index in {folder}"
+        ))
+    })
 }
 
 async fn blocking(
@@ -349,14 +355,8 @@ fn failed(error: &IndexError) -> FindError {
     failure
 }
 
-fn unavailable(error: &dyn Error) -> FindError {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        text = format!("{text}: {next}");
-        cause = next.source();
-    }
-    FindError::Unavailable(text)
+fn unavailable(error: &(dyn Error + 'static)) -> FindError {
+    FindError::Unavailable(with_causes(error))
 }
 
 #[cfg(test)]

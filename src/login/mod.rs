@@ -1,5 +1,5 @@
 //! Signing in with a browser: OpenID Connect, authorization code with PKCE, state and nonce, at any
-//! issuer that describes itself (contract section 2). A login ends in a session, which is a row in
+//! issuer that describes itself. A login ends in a session, which is a row in
 //! the store and a cookie that holds its key.
 
 mod address;

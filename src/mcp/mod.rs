@@ -1,4 +1,4 @@
-//! The surface for models: the Model Context Protocol at `/mcp` (contract section 8).
+//! The surface for models: the Model Context Protocol at `/mcp`.
 //!
 //! One address speaks three revisions of the protocol and keeps no state between requests, so any
 //! process behind a load balancer answers any of them. It hands out nothing that REST does not:

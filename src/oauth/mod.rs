@@ -1,5 +1,5 @@
 //! The way in for programs that know nothing but an address: a person signs in with a browser,
-//! sees who asks for what, and consents (OAuth 2.1 with public clients, contract section 8).
+//! sees who asks for what, and consents (OAuth 2.1 with public clients).
 //!
 //! A program says who it is by an address that describes it, or registers itself. What it gets is
 //! good at `/mcp` alone, for reading alone, for an hour; with it comes a token for the next one. It

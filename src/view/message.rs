@@ -1,4 +1,4 @@
-//! A kept message, as every surface shows it (contract section 5, "Message").
+//! A kept message, as every surface shows it.
 
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::{Content, ImageSet, MediaInfo, Mention, MessageType, Sticker};

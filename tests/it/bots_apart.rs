@@ -256,5 +256,5 @@ async fn a_bot_that_is_gone_gives_its_channels_by_a_command(parts: Parts) {
     .await;
     until("the problem is gone", DEADLINE, async || problem().await.is_none()).await;
     let args = ["channel", "assign", "--channel", chat, "--bot", "help"];
-    assert!(ground.command(&line, &args).await.ends_with("belongs to the bot help"));
+    assert!(ground.said(&line, &args).await.ends_with("belongs to the bot help"));
 }

@@ -10,6 +10,7 @@ mod blobs;
 mod bots;
 mod bots_apart;
 mod clients;
+mod commands;
 mod demo;
 mod doctor;
 mod erasure;

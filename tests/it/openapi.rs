@@ -33,6 +33,45 @@ fn every_route_is_documented_and_named_once() {
 }
 
 #[test]
+fn texts_are_for_readers_of_the_api_alone() {
+    const INTERNAL: [&str; 9] = [
+        "specification",
+        "contract section",
+        "::",
+        "`None`",
+        "Some(",
+        "[`",
+        "Option<",
+        "Vec<",
+        "crate",
+    ];
+    fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+        match value {
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    match value {
+                        Value::String(text) if name == "description" || name == "summary" => {
+                            found.push(text);
+                        }
+                        _ => texts(value, found),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
+            _ => {}
+        }
+    }
+    let document = serde_json::to_value(chatkeep::api::openapi()).unwrap();
+    let mut found = Vec::new();
+    texts(&document, &mut found);
+    assert!(found.len() > 300, "{}", found.len());
+    for text in found {
+        let internal = INTERNAL.iter().find(|word| text.contains(**word));
+        assert_eq!(internal, None, "{text:?}");
+    }
+}
+
+#[test]
 fn what_is_not_known_is_null_and_there() {
     let document = serde_json::to_value(chatkeep::api::openapi()).unwrap();
     let schemas = &document["components"]["schemas"];

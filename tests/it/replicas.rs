@@ -101,7 +101,7 @@ async fn every_message_is_found_through_every_process_whoever_dies() {
     for _ in 0..12 {
         assert_eq!(total(&stack, second, &path).await, Some(all));
     }
-    let clean = stack.ground.command(&stack.line, &["doctor"]).await;
+    let clean = stack.ground.said(&stack.line, &["doctor"]).await;
     assert!(clean.starts_with("no difference: "), "{clean}");
     assert!(clean.trim().ends_with(" in 3 indexes"), "{clean}");
     let status = stack.ground.command(&stack.line, &["status", "--json"]).await;

@@ -105,6 +105,14 @@ impl Ground {
         process.stdout().join("\n")
     }
 
+    /// Runs one command to its end and gives what it told on the side.
+    pub(crate) async fn said(&self, line: &Emulator, args: &[&str]) -> String {
+        let mut process = self.program(line, args).start();
+        let status = process.finish().await;
+        assert!(status.success(), "{args:?}: {status}\n{}", process.stderr().join("\n"));
+        process.stderr().join("\n")
+    }
+
     /// Starts the service and waits until it is ready.
     pub(crate) async fn serve(&self, line: &Emulator) -> Process {
         let mut process = self.program(line, &["serve"]).start();

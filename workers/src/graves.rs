@@ -1,6 +1,6 @@
 //! Graves: dead letters hold events as they came, texts included. Those of messages that were taken
 //! back or deleted meanwhile, and of people who were erased, are dropped, whether or not the message
-//! was ever kept (contract section 5, "Unsend" and "Erasure").
+//! was ever kept.
 //!
 //! Each letter is read once; what stays in memory is what it is about. A letter is checked when it
 //! is read, and the known ones of a channel whenever something was taken back there: what is taken

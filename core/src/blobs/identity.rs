@@ -34,6 +34,14 @@ impl Blobs {
         })
     }
 
+    /// Returns the identity of the media store, where a process has given it one.
+    ///
+    /// # Errors
+    /// When the media store fails.
+    pub async fn known_identity(&self) -> Result<Option<String>, BlobError> {
+        self.read_identity(&self.prefix().join(OBJECT)).await
+    }
+
     async fn read_identity(&self, key: &Path) -> Result<Option<String>, BlobError> {
         let found = match self.store.get(key).await {
             Ok(found) => found.bytes().await.map_err(BlobError::Backend)?,

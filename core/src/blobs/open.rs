@@ -51,6 +51,19 @@ impl Blobs {
     }
 }
 
+impl Blobs {
+    /// Opens the place of the blobs as [`Blobs::open`] does, without making a folder.
+    ///
+    /// # Errors
+    /// When there is no folder, or the settings do not fit together.
+    pub fn open_existing(kind: &BlobsKind, s3: &S3Config) -> Result<Self, BlobError> {
+        if let BlobsKind::Folder(folder) = kind {
+            fs::metadata(folder)?;
+        }
+        Self::open(kind, s3)
+    }
+}
+
 fn bucket_store(bucket: &str, s3: &S3Config) -> Result<AmazonS3, BlobError> {
     install_tls();
     let backoff = BackoffConfig { init_backoff: Duration::from_millis(100), ..Default::default() };

@@ -146,6 +146,9 @@ pub enum BusError {
     /// Another process holds the embedded bus of this data folder.
     #[error("the data folder is in use by another chatkeep process: {0}")]
     Locked(String),
+    /// No process of chatkeep has served on that bus yet.
+    #[error("there is no bus of chatkeep {0}")]
+    Missing(String),
     /// Nobody answers that topic of [`talk`] right now.
     #[error("nobody answers {0}")]
     Unanswered(&'static str),

@@ -21,6 +21,8 @@ use crate::telemetry;
 /// All settings.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// The settings file that was read, as it was named.
+    pub file: Option<String>,
     /// Where to listen for webhooks and the API.
     pub listen: SocketAddr,
     /// The data folder.
@@ -171,10 +173,12 @@ impl Config {
     /// # Errors
     /// The first bad setting: where it is, which, and what is allowed.
     pub fn load(sources: Sources) -> Result<Self, ConfigError> {
+        let file = sources.file.as_ref().map(|(path, _)| path.clone());
         let layers = Layers::merge(sources)?;
         let read = Reader(&layers);
         let data = PathBuf::from(read.filled("data")?);
         Ok(Self {
+            file,
             listen: read.parsed("listen", ADDRESS, Reader::address)?,
             database: read.parsed("database", Database::ALLOWED, Database::parse)?,
             bus: read.parsed("bus", BusKind::ALLOWED, BusKind::parse)?,

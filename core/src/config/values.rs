@@ -134,20 +134,45 @@ pub(super) fn origins(text: &str) -> Option<Vec<String>> {
     listed.map(origin).collect()
 }
 
-impl fmt::Debug for Database {
+/// The setting as it is written, without credentials.
+impl fmt::Display for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Sqlite => f.write_str("Sqlite"),
-            Self::Postgres(url) => write!(f, "Postgres({})", public(url.expose_secret())),
+            Self::Sqlite => f.write_str("sqlite"),
+            Self::Postgres(url) => f.write_str(&public(url.expose_secret())),
         }
+    }
+}
+
+/// The setting as it is written, without credentials.
+impl fmt::Display for BusKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Embedded => f.write_str("embedded"),
+            Self::Nats(url) => f.write_str(&public(url.expose_secret())),
+        }
+    }
+}
+
+/// The setting as it is written.
+impl fmt::Display for BlobsKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(folder) => write!(f, "{}", folder.display()),
+            Self::S3 { bucket, prefix } if prefix.is_empty() => write!(f, "s3://{bucket}"),
+            Self::S3 { bucket, prefix } => write!(f, "s3://{bucket}/{prefix}"),
+        }
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Database({self})")
     }
 }
 
 impl fmt::Debug for BusKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Embedded => f.write_str("Embedded"),
-            Self::Nats(url) => write!(f, "Nats({})", public(url.expose_secret())),
-        }
+        write!(f, "BusKind({self})")
     }
 }

@@ -10,7 +10,7 @@ use crate::id::UserId;
 pub use state::{Effect, MessageChange, MessageState, Received};
 
 /// What a message says; stored as JSON. Its UTF-8 length is what the message counts for in the
-/// usage (contract section 4).
+/// usage.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Content {
@@ -69,7 +69,7 @@ pub struct Emoji {
     pub emoji_id: String,
 }
 
-/// Somebody mentioned in a text (contract section 5, "mentions").
+/// Somebody mentioned in a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Mention {
@@ -141,7 +141,7 @@ pub struct Sticker {
     pub text: Option<String>,
 }
 
-/// A message's type on every surface (contract section 5).
+/// A message's type on every surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names say it")]

@@ -88,7 +88,7 @@ impl PlatformError {
         }
     }
 
-    /// Why a reply was not given, as it is recorded (contract section 6).
+    /// Why a reply was not given, as it is recorded.
     pub const fn reply_reason(&self) -> &'static str {
         match self {
             Self::InvalidReplyToken => "expired_token",

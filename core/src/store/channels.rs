@@ -12,7 +12,7 @@ use crate::id::{ChannelId, UserId};
 use crate::platform::ChannelSummary;
 use crate::time::Timestamp;
 
-/// Whether the bot is in a chat (contract section 3).
+/// Whether the bot is in a chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChannelStatus {

@@ -1,5 +1,5 @@
 //! Since when a channel is kept, and what is missing, so that silence is never mistaken for "no
-//! messages" (contract section 5, coverage).
+//! messages".
 
 use std::time::Duration;
 

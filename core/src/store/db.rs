@@ -6,6 +6,7 @@ use std::str::FromStr as _;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
+use sqlx::migrate::MigrateError;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
@@ -19,6 +20,9 @@ use super::idempotency::mark_claim;
 
 /// Waiting for a free connection longer than this means the database is down or overloaded.
 const ACQUIRE: Duration = Duration::from_secs(5);
+
+/// The SQLite file in the data folder.
+const FILE: &str = "chatkeep.db";
 
 /// SQLite waits this long for another process that writes.
 const BUSY: Duration = Duration::from_secs(10);
@@ -149,9 +153,30 @@ impl Db {
         connections: u32,
         mapped: &'static str,
     ) -> Result<Self, StoreError> {
-        let options = SqliteConnectOptions::new()
-            .filename(folder.join("chatkeep.db"))
-            .create_if_missing(true)
+        let file = SqliteConnectOptions::new().filename(folder.join(FILE)).create_if_missing(true);
+        Self::sqlite_file(file, connections, mapped).await
+    }
+
+    /// Opens the SQLite file of a data folder where there is one.
+    pub(super) async fn existing_sqlite(
+        folder: &Path,
+        connections: u32,
+        mapped: &'static str,
+    ) -> Result<Self, StoreError> {
+        let path = folder.join(FILE);
+        if !path.try_exists().map_err(sqlx::Error::Io)? {
+            return Err(StoreError::NoData);
+        }
+        let file = SqliteConnectOptions::new().filename(path).create_if_missing(false);
+        Self::sqlite_file(file, connections, mapped).await
+    }
+
+    async fn sqlite_file(
+        file: SqliteConnectOptions,
+        connections: u32,
+        mapped: &'static str,
+    ) -> Result<Self, StoreError> {
+        let options = file
             .journal_mode(SqliteJournalMode::Wal)
             // The bus forgets an event once it is stored, so storing must outlive a power cut.
             .synchronous(SqliteSynchronous::Full)
@@ -209,13 +234,45 @@ impl Db {
         }))
     }
 
+    /// Returns whether some version of chatkeep has made its tables.
+    pub(super) async fn has_schema(&self) -> Result<bool, StoreError> {
+        const SQLITE: &str = "SELECT COUNT(*) FROM sqlite_master WHERE name = '_sqlx_migrations'";
+        const POSTGRES: &str = "SELECT CAST(COUNT(to_regclass('_sqlx_migrations')) AS BIGINT)";
+        let (tables,): (i64,) = match &self.pools {
+            Pools::Sqlite { read, .. } => sqlx::query_as(SQLITE).fetch_one(read).await?,
+            Pools::Postgres(pool) => sqlx::query_as(POSTGRES).fetch_one(pool).await?,
+        };
+        Ok(tables > 0)
+    }
+
     /// Brings the schema up to date. Many processes may do so at once.
     pub(super) async fn migrate(&self) -> Result<(), StoreError> {
-        match &self.pools {
-            Pools::Sqlite { write, .. } => sqlx::migrate!("../migrations/sqlite").run(write).await,
-            Pools::Postgres(pool) => sqlx::migrate!("../migrations/postgres").run(pool).await,
+        let migrator = match &self.pools {
+            Pools::Sqlite { .. } => sqlx::migrate!("../migrations/sqlite"),
+            Pools::Postgres(_) => sqlx::migrate!("../migrations/postgres"),
+        };
+        let done = match &self.pools {
+            Pools::Sqlite { write, .. } => migrator.run(write).await,
+            Pools::Postgres(pool) => migrator.run(pool).await,
+        };
+        match done {
+            Err(MigrateError::VersionMissing(missing)) => {
+                let known = migrator.iter().map(|migration| migration.version).max();
+                let (known, found) = (known.unwrap_or_default(), self.schema_version().await?);
+                Err(StoreError::Newer { found: found.unwrap_or(missing), known })
+            }
+            done => Ok(done?),
         }
-        .map_err(StoreError::from)
+    }
+
+    /// Returns the number of the last migration of the database.
+    async fn schema_version(&self) -> Result<Option<i64>, StoreError> {
+        const SQL: &str = "SELECT MAX(version) FROM _sqlx_migrations";
+        let (version,) = match &self.pools {
+            Pools::Sqlite { read, .. } => sqlx::query_as(SQL).fetch_one(read).await?,
+            Pools::Postgres(pool) => sqlx::query_as(SQL).fetch_one(pool).await?,
+        };
+        Ok(version)
     }
 
     /// Moves what SQLite's log holds into the file and empties it, unless somebody reads: what was

@@ -5,7 +5,7 @@ use crate::id::ChannelId;
 use crate::plan::UsageStatus;
 use crate::role::Scope;
 
-/// The kinds of what happens (contract section 7).
+/// The kinds of what happens.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, utoipa::ToSchema, serde::Serialize, serde::Deserialize,
 )]

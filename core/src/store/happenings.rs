@@ -1,5 +1,5 @@
 //! What happened, in the order it was committed: the pull feed of events, and later the source of
-//! outgoing webhooks (contract sections 5 and 7).
+//! outgoing webhooks.
 //!
 //! A row is written in the transaction that does what it tells of, and holds ids only. What they
 //! stand for is read when it is told, so nothing that was erased meanwhile can be told.

@@ -1,5 +1,5 @@
 //! The quota ledger of one transaction: what each channel and each subscriber holds, charged
-//! message by message, so that backup pauses at exactly the right one (contract section 4).
+//! message by message, so that backup pauses at exactly the right one.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
-//! Logins on their way to the identity provider and back: each can come back once (contract
-//! section 2).
+//! Logins on their way to the identity provider and back: each can come back once.
 
 use std::time::Duration;
 

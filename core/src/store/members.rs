@@ -1,4 +1,4 @@
-//! Who is in which channel, and what people are called (contract section 3).
+//! Who is in which channel, and what people are called.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ impl MemberStatus {
     }
 }
 
-/// A person in a channel (interface specification, "Member").
+/// A person in a channel.
 #[derive(Clone, Debug)]
 pub struct Member {
     /// The person.

@@ -96,6 +96,9 @@ pub use webhooks::{
 use crate::config::Database;
 use crate::message::MessageState;
 
+/// Connections of a command that goes through everything once.
+const FRUGAL: u32 = 2;
+
 /// What can go wrong in the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -105,6 +108,19 @@ pub enum StoreError {
     /// The schema cannot be brought up to date.
     #[error("the database's schema cannot be migrated")]
     Migrate(#[from] sqlx::migrate::MigrateError),
+    /// There is no data of chatkeep in the database, or no database file.
+    #[error("there is no chatkeep data in the database")]
+    NoData,
+    /// A later version has brought the schema beyond what this one can read.
+    #[error(
+        "this database was written by a newer chatkeep (schema {found}; this one knows {known})"
+    )]
+    Newer {
+        /// The number of the database's last migration.
+        found: i64,
+        /// The number of the last migration of this version.
+        known: i64,
+    },
     /// The address of the database cannot be read. It is not repeated: it may hold a password.
     #[error("the database address is not a valid postgres:// URL")]
     BadUrl,
@@ -133,9 +149,12 @@ impl StoreError {
         match self {
             Self::Database(error) => Fault::of(error),
             Self::Encode(_) => Fault::Refused,
-            Self::Migrate(_) | Self::BadUrl | Self::Corrupt { .. } | Self::ClaimLost => {
-                Fault::Unknown
-            }
+            Self::Migrate(_)
+            | Self::NoData
+            | Self::Newer { .. }
+            | Self::BadUrl
+            | Self::Corrupt { .. }
+            | Self::ClaimLost => Fault::Unknown,
         }
     }
 
@@ -174,12 +193,30 @@ impl Store {
         Self::open_mapped(database, folder, connections, MAPPED).await
     }
 
-    /// The same for a command that goes through everything once and ends.
+    /// Opens the database as [`Store::open`] does, for a command that goes through everything once
+    /// and ends.
     ///
     /// # Errors
     /// When the database cannot be opened, reached or migrated.
     pub async fn open_frugal(database: &Database, folder: &Path) -> Result<Self, StoreError> {
-        Self::open_mapped(database, folder, 2, UNMAPPED).await
+        Self::open_mapped(database, folder, FRUGAL, UNMAPPED).await
+    }
+
+    /// Opens a database that has data of chatkeep, for a command that goes through everything once
+    /// and ends. Neither a file nor a table comes into being where there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::NoData`], or when the database cannot be opened, reached or migrated.
+    pub async fn open_existing(database: &Database, folder: &Path) -> Result<Self, StoreError> {
+        let db = match database {
+            Database::Sqlite => Db::existing_sqlite(folder, FRUGAL, UNMAPPED).await?,
+            Database::Postgres(url) => Db::postgres(url, FRUGAL).await?,
+        };
+        if !db.has_schema().await? {
+            db.close().await;
+            return Err(StoreError::NoData);
+        }
+        Self::ready_to_use(db).await
     }
 
     async fn open_mapped(
@@ -192,6 +229,11 @@ impl Store {
             Database::Sqlite => Db::sqlite(folder, connections, mapped).await?,
             Database::Postgres(url) => Db::postgres(url, connections).await?,
         };
+        Self::ready_to_use(db).await
+    }
+
+    /// Brings the schema up to date.
+    async fn ready_to_use(db: Db) -> Result<Self, StoreError> {
         db.migrate().await?;
         let store = Self { db, uses: Arc::default() };
         store.adopt_happenings().await?;

@@ -1,6 +1,6 @@
-//! Usage notices: crossings of a threshold that users are told of in their own chat with the bot
-//! (contract section 4). What is told is the present state, once: a user who crossed three
-//! thresholds in one moment hears of the last.
+//! Usage notices: crossings of a threshold that users are told of in their own chat with the bot.
+//! What is told is the present state, once: a user who crossed three thresholds in one moment hears
+//! of the last.
 
 use sqlx::{query, query_as};
 

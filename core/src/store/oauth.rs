@@ -1,5 +1,5 @@
-//! What people consented to: programs that read for them, and the tokens of these (contract
-//! section 8). Only the SHA-256 of a code or token is here, never the code or token.
+//! What people consented to: programs that read for them, and the tokens of these. Only
+//! the SHA-256 of a code or token is here, never the code or token.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 //! Programs that registered themselves for people's consent, what people consented to and take
-//! back, and removing what is over (contract section 8).
+//! back, and removing what is over.
 
 use std::time::Duration;
 

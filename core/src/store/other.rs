@@ -1,4 +1,4 @@
-//! Events of types that this version does not know, kept as they came (contract section 9).
+//! Events of types that this version does not know, kept as they came.
 
 use serde::Serialize;
 use sqlx::{query, query_as};

@@ -1,5 +1,4 @@
-//! Changing people's roles, and asking the platform about people nobody has seen yet (contract
-//! section 3).
+//! Changing people's roles, and asking the platform about people nobody has seen yet.
 
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use crate::time::Timestamp;
 pub enum RoleSet {
     /// It is set, or was so already.
     Done,
-    /// The caller may not: contract section 3.
+    /// The caller may not: its own role is too low for it.
     Denied,
     /// The person was never seen in the channel.
     NoMember,

@@ -1,5 +1,4 @@
-//! Sessions of people who signed in. A cookie's value is never here, only its SHA-256 (contract
-//! section 2).
+//! Sessions of people who signed in. A cookie's value is never here, only its SHA-256.
 
 use std::fmt;
 use std::time::Duration;

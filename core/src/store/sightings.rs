@@ -1,5 +1,5 @@
 //! Evidence from events of who is in which channel, merged so that late, repeated and disordered
-//! events change nothing that is newer (contract section 3).
+//! events change nothing that is newer.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,4 @@
-//! Subscriptions: who wants a channel kept, and what it counts for (contract section 4).
+//! Subscriptions: who wants a channel kept, and what it counts for.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ pub struct Subscription {
     pub bytes_at_subscribe: i64,
 }
 
-/// A channel's part in a user's usage (interface specification, "Per-channel usage object").
+/// A channel's part in a user's usage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelUsage {
     /// The channel.

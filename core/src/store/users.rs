@@ -10,7 +10,7 @@ use crate::id::UserId;
 use crate::plan::{Plan, Usage};
 use crate::time::Timestamp;
 
-/// A user (interface specification, "Current user").
+/// A user.
 #[derive(Clone, Debug)]
 pub struct User {
     /// Their id.

@@ -8,7 +8,7 @@ use crate::semantic::{NoVectors, PhraseVectors, SemanticMatcher, SemanticSpace};
 
 use super::{Candidate, Rating, RuleText};
 
-/// How far a message may be from what a rule says (interface specification, "Mode meanings").
+/// How far a message may be from what a rule says.
 #[derive(Clone, Debug)]
 pub enum Mode {
     /// Word for word.
@@ -36,7 +36,7 @@ enum Tolerant {
 
 impl RuleMatcher {
     /// Compiles `rules`, oldest first. With `contains`, a keyword that occurs in a message as
-    /// whole words is as good as a message that is the keyword (contract section 6). What `before`
+    /// whole words is as good as a message that is the keyword. What `before`
     /// knows of the same phrases, the matcher that this one replaces, is not worked out again.
     ///
     /// # Errors

@@ -1,9 +1,9 @@
 //! Folding: the form in which two spellings of the same text are equal.
 //!
 //! [`fold`] applies NFKC (which also folds width), lower case, removal of characters that are
-//! invisible by definition, straight quotes for curly ones, and single spaces for white-space runs
-//! (contract section 6). [`search`] adds what only search wants, [`han`] the one fold that changes what
-//! a text says to a reader.
+//! invisible by definition, straight quotes for curly ones, and single spaces for white-space
+//! runs. [`search`] adds what only search wants, [`han`] the one fold that changes what a text says to
+//! a reader.
 
 pub mod han;
 mod quick;

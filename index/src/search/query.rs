@@ -1,4 +1,4 @@
-//! The search language of every surface (contract section 5): words, `"a phrase"`, `-without`,
+//! The search language of every surface: words, `"a phrase"`, `-without`,
 //! `from:`, `type:`, `has:`, `before:`, `after:`.
 //!
 //! - Every word must occur: as the beginning of a word, or anywhere in scripts without spaces.

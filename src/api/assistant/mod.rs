@@ -1,4 +1,4 @@
-//! The assistant's settings (interface specification, "Assistant config" and after).
+//! The assistant's settings.
 
 pub(super) mod config;
 pub(super) mod past;

@@ -27,7 +27,7 @@ use crate::api::{Api, random};
 /// Bytes of a rule's JSON beside its texts, about: names, ids, times.
 const AROUND: i64 = 200;
 
-/// The rule list (interface specification, "Question-and-answer rule list").
+/// The rule list.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RuleList)]
 pub(in crate::api) struct RuleListView {

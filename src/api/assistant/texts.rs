@@ -16,7 +16,7 @@ use crate::api::extract::Body;
 use crate::api::field_path::FieldPath;
 use crate::api::input::text;
 
-/// The welcome message (interface specification, "Welcome message").
+/// The welcome message.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Welcome)]
 pub(in crate::api) struct WelcomeView {
@@ -41,7 +41,7 @@ enum WelcomeKind {
     Text,
 }
 
-/// The group rules (interface specification, "Group rules").
+/// The group rules.
 #[derive(Serialize, ToSchema)]
 #[schema(as = GroupRules)]
 pub(in crate::api) struct RulesView {

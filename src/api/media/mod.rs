@@ -1,4 +1,4 @@
-//! Media files of a channel: the list, and each file as a stream (contract section 5).
+//! Media files of a channel: the list, and each file as a stream.
 //!
 //! A file that is not there is 404 "Not found", and `code` says why: `media_pending` (with
 //! `Retry-After`), `media_skipped`, `media_failed`, `media_expired`, `media_erased`, `no_preview`,

@@ -1,4 +1,4 @@
-//! Outgoing webhooks of the caller (contract section 7): where what happens is sent to.
+//! Outgoing webhooks of the caller: where what happens is sent to.
 
 mod body;
 mod deliveries;

@@ -79,7 +79,13 @@ impl Page {
         push(&mut out, &self.title);
         out.push_str("</h1>\n<p>");
         push(&mut out, &self.id);
-        let _ = write!(out, " · times in {}</p>\n</header>\n<main>\n", self.zone.name());
+        let _ = writeln!(out, " · times in {}</p>", self.zone.name());
+        if matches!(self.media, MediaLinks::None) {
+            let hint = "Without pictures, videos and files: an export into a folder or a .zip has \
+                        them.";
+            let _ = writeln!(out, "<p>{hint}</p>");
+        }
+        out.push_str("</header>\n<main>\n");
         out
     }
 

@@ -21,6 +21,10 @@ use super::{Export, Format, MediaLinks, MediaSource, NoMedia, TransferError, pag
 /// Messages with files, read at once.
 const PAGE: u32 = 1_000;
 
+/// Endings of files that no export is.
+const OTHER_FILES: [&str; 12] =
+    ["htm", "json", "ndjson", "txt", "tsv", "xls", "xlsx", "pdf", "tar", "gz", "tgz", "7z"];
+
 /// Where an export goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
@@ -46,17 +50,29 @@ pub(crate) struct Done {
 }
 
 impl Target {
-    /// What `--out` means: an archive for `….zip`, a file for `….<format>`, else a folder.
-    pub(crate) fn of(out: Option<&Path>, format: Format) -> Self {
-        let Some(path) = out else { return Self::Stdout };
+    /// Returns what `--out` means: an archive for `….zip`, a file for `….<format>`, else a folder.
+    ///
+    /// # Errors
+    /// A sentence when it is named like a file of another kind.
+    pub(crate) fn of(out: Option<&Path>, format: Format) -> Result<Self, String> {
+        let Some(path) = out else { return Ok(Self::Stdout) };
         let is = |wanted: &str| path.extension().is_some_and(|e| e.eq_ignore_ascii_case(wanted));
+        let own = format.extension();
         if is("zip") {
-            Self::Zip(path.to_owned())
-        } else if is(format.extension()) {
-            Self::File(path.to_owned())
-        } else {
-            Self::Folder(path.to_owned())
+            return Ok(Self::Zip(path.to_owned()));
         }
+        if is(own) {
+            return Ok(Self::File(path.to_owned()));
+        }
+        let other = Format::ALL.map(Format::extension).into_iter().chain(OTHER_FILES);
+        if let Some(other) = other.into_iter().find(|other| is(other)) {
+            return Err(format!(
+                "--out: {} is named like a {other} file, but the format is {own}: name a .{own} \
+                 file, a .zip or a folder, or choose another --format",
+                path.display()
+            ));
+        }
+        Ok(Self::Folder(path.to_owned()))
     }
 
     const fn path(&self) -> Option<&PathBuf> {
@@ -204,11 +220,14 @@ mod tests {
     #[test]
     fn the_name_says_what_it_becomes() {
         let of = |out: &str| Target::of(Some(Path::new(out)), Format::Html);
-        assert_eq!(of("a/b.ZIP"), Target::Zip("a/b.ZIP".into()));
-        assert_eq!(of("chat.html"), Target::File("chat.html".into()));
-        assert_eq!(of("chat.jsonl"), Target::Folder("chat.jsonl".into()));
-        assert_eq!(of("backup"), Target::Folder("backup".into()));
-        assert_eq!(Target::of(None, Format::Csv), Target::Stdout);
+        assert_eq!(of("a/b.ZIP"), Ok(Target::Zip("a/b.ZIP".into())));
+        assert_eq!(of("chat.html"), Ok(Target::File("chat.html".into())));
+        assert_eq!(of("backup"), Ok(Target::Folder("backup".into())));
+        assert_eq!(of("backup.2026-01"), Ok(Target::Folder("backup.2026-01".into())));
+        for other in ["chat.jsonl", "chat.CSV", "chat.txt", "a/chat.htm"] {
+            assert!(of(other).unwrap_err().contains("the format is html"), "{other}");
+        }
+        assert_eq!(Target::of(None, Format::Csv), Ok(Target::Stdout));
     }
 
     #[test]

@@ -13,13 +13,14 @@ use zip::{CompressionMethod, ZipWriter};
 
 use super::super::TransferError;
 use super::{Target, failed};
+use crate::out::{Stdout, stdout};
 
 /// Parts on their way to the archive.
 const QUEUE: usize = 4;
 
 /// What is being written.
 pub(super) enum Out {
-    Stdout(io::Stdout),
+    Stdout(Stdout),
     File(tokio::fs::File),
     Folder { path: PathBuf, file: Option<tokio::fs::File> },
     Zip(Archive),
@@ -29,11 +30,11 @@ impl Out {
     /// Opens a target, which is written at `partial` until it is whole.
     pub(super) fn open(target: &Target, partial: Option<&Path>) -> Result<Self, TransferError> {
         let Some(path) = partial else {
-            return Ok(Self::Stdout(io::stdout()));
+            return Ok(Self::Stdout(stdout()));
         };
         let create = || File::create(path).map_err(failed("cannot write", path));
         Ok(match target {
-            Target::Stdout => Self::Stdout(io::stdout()),
+            Target::Stdout => Self::Stdout(stdout()),
             Target::File(_) => Self::File(tokio::fs::File::from_std(create()?)),
             Target::Zip(_) => Self::Zip(Archive::new(create()?)),
             Target::Folder(_) => {

@@ -22,6 +22,8 @@ pub(crate) enum Signal {
     Quit,
     /// End in good order.
     Term,
+    /// The terminal went away.
+    Hangup,
 }
 
 impl Signal {
@@ -30,6 +32,7 @@ impl Signal {
             Self::Kill => "KILL",
             Self::Quit => "QUIT",
             Self::Term => "TERM",
+            Self::Hangup => "HUP",
         }
     }
 }

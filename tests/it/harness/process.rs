@@ -121,6 +121,12 @@ impl Process {
         self.finish().await
     }
 
+    /// Tells it that its terminal went away (SIGHUP) and waits for its exit status.
+    pub(crate) async fn hang_up(&mut self) -> ExitStatus {
+        self.running.signal(Signal::Hangup);
+        self.finish().await
+    }
+
     /// Waits until it ends by itself and all that it printed is here.
     pub(crate) async fn finish(&mut self) -> ExitStatus {
         self.finish_within(DEADLINE).await

@@ -41,7 +41,7 @@ async fn what_no_database_keeps_is_refused_by_name() {
     let senders = under("/backup/messages?senderId=a%00b");
     let answer = send(rest.get(&senders)).await;
     assert_eq!(answer.refused(400, "invalid_request")["field"], "senderId");
-    for id in ["a\0b", "a\nb", "", &"x".repeat(101)] {
+    for id in ["a\0b", "a\nb", "", &"x".repeat(101), "group", "C", "c1", "C é", "Telegram:1"] {
         let key = json!({"name": "n", "scopes": ["read:messages"], "channelIds": [id]});
         let answer = send(rest.post("/keys", &key)).await;
         assert_eq!(answer.refused(400, "invalid_request")["field"], "/channelIds/0", "{id:?}");

@@ -76,6 +76,6 @@ async fn what_is_too_old_goes_from_store_and_search() {
         text.contains("chatkeep_retention_deleted_total{why=\"age\"} 1200")
     })
     .await;
-    let well = ground.command(line, &["doctor"]).await;
+    let well = ground.said(line, &["doctor"]).await;
     assert!(well.starts_with("no difference"), "{well}");
 }

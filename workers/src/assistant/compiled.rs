@@ -35,7 +35,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// The mode that holds: semantic needs the plan, and is fuzzy without it (contract section 6).
+    /// The mode that holds: semantic needs the plan, and is fuzzy without it.
     pub fn mode(&self) -> QaMode {
         self.config.qa.mode.under(self.plan)
     }

@@ -46,7 +46,7 @@ pub struct Considered {
 }
 
 impl Compiled {
-    /// Decides on a text: rules trigger, then questions and answers (contract section 6).
+    /// Decides on a text: rules trigger, then questions and answers.
     pub fn decide(&self, text: &str) -> Decision {
         self.consider(text).decision
     }

@@ -1,4 +1,4 @@
-//! The assistant: group-rules triggers, questions and answers, welcome (contract section 6).
+//! The assistant: group-rules triggers, questions and answers, welcome.
 //!
 //! It has a consumer of its own and never waits for backup. An event is answered at most once:
 //! the right to answer is claimed in the store before the platform is called, and a call of

@@ -1,4 +1,4 @@
-//! Giving a reply: claim, call, record (contract section 6, "Reply token first").
+//! Giving a reply: claim, call, record.
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
-//! Notices: tells users in their own chat with the bot that their usage crossed a threshold, once
-//! (contract section 4).
+//! Notices: tells users in their own chat with the bot that their usage crossed a threshold, once.
 
 mod texts;
 

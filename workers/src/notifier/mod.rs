@@ -1,4 +1,4 @@
-//! Notifier: sends what happens to the webhooks that want it (contract section 7).
+//! Notifier: sends what happens to the webhooks that want it.
 //!
 //! Two loops that any number of processes may run side by side. One makes deliveries of what
 //! happened, from a place in the feed that is kept in the store. The other takes deliveries that

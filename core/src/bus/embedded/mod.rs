@@ -119,6 +119,22 @@ impl EmbeddedBus {
         Self::start(folder, limits, clock, None).await
     }
 
+    /// Opens the bus as [`EmbeddedBus::attach`] does, where there is one.
+    ///
+    /// # Errors
+    /// [`BusError::Missing`] when no process has served from this folder, [`BusError::Storage`]
+    /// when the file cannot be used.
+    pub async fn attach_existing(
+        folder: &Path,
+        limits: BusLimits,
+        clock: SharedClock,
+    ) -> Result<Self, BusError> {
+        if !schema::file(folder).try_exists().map_err(sqlx::Error::Io)? {
+            return Err(BusError::Missing(format!("in {}", folder.display())));
+        }
+        Self::attach(folder, limits, clock).await
+    }
+
     async fn start(
         folder: &Path,
         limits: BusLimits,

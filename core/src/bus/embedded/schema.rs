@@ -1,6 +1,6 @@
 //! The embedded bus' file: how it is opened, its tables, and what it holds at the start.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sqlx::sqlite::{
@@ -92,9 +92,14 @@ const fn stream_of(code: i64) -> Option<Stream> {
     }
 }
 
+/// Returns the path of the bus file of a data folder.
+pub(super) fn file(folder: &Path) -> PathBuf {
+    folder.join("bus.db")
+}
+
 fn options(folder: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
-        .filename(folder.join("bus.db"))
+        .filename(file(folder))
         .busy_timeout(Duration::from_secs(10))
         .disable_statement_logging()
 }

@@ -26,6 +26,7 @@ use tokio::time::timeout;
 pub use self::consumer::{NatsConsumer, NatsLease};
 pub(super) use self::talk::NatsReply;
 use super::{BusError, BusLimits, ConsumerSpec, DeadLetter, Outgoing};
+use crate::causes::with_causes;
 use crate::time::SharedClock;
 
 /// How long the bus may take to confirm; then it counts as unavailable.
@@ -91,6 +92,33 @@ impl NatsBus {
         limits: BusLimits,
         clock: SharedClock,
     ) -> Result<Self, BusError> {
+        let bus = Self::open(servers, replicas, limits, clock).await?;
+        bus.set_up_streams().await?;
+        Ok(bus)
+    }
+
+    /// Connects to a bus that another process has set up, and leaves it as it is.
+    ///
+    /// # Errors
+    /// [`BusError::Missing`] when no process has, else as [`NatsBus::connect`].
+    pub async fn attach(
+        servers: &str,
+        limits: BusLimits,
+        clock: SharedClock,
+    ) -> Result<Self, BusError> {
+        let bus = Self::open(servers, 1, limits, clock).await?;
+        if !bus.confirmed(bus.is_set_up()).await? {
+            return Err(BusError::Missing("on this NATS server".into()));
+        }
+        Ok(bus)
+    }
+
+    async fn open(
+        servers: &str,
+        replicas: usize,
+        limits: BusLimits,
+        clock: SharedClock,
+    ) -> Result<Self, BusError> {
         let (client, context, connected) = connect::connect(servers).await?;
         let inner = Inner {
             client,
@@ -102,9 +130,7 @@ impl NatsBus {
             specs: Mutex::default(),
             closed: AtomicBool::new(false),
         };
-        let bus = Self { inner: Arc::new(inner) };
-        bus.set_up_streams().await?;
-        Ok(bus)
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     pub(super) async fn publish(&self, messages: Vec<Outgoing>) -> Result<(), BusError> {
@@ -219,15 +245,5 @@ fn disconnected() -> BusError {
 
 /// Any failure of a request, with the causes in one line.
 fn unavailable(error: &(dyn std::error::Error + 'static)) -> BusError {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        let next_text = next.to_string();
-        // The client's errors often repeat their cause.
-        if !text.contains(&next_text) {
-            text = format!("{text}: {next_text}");
-        }
-        cause = next.source();
-    }
-    BusError::Unavailable(text)
+    BusError::Unavailable(with_causes(error))
 }

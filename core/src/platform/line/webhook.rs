@@ -17,7 +17,7 @@ const FEW_EVENTS: usize = 1_000;
 /// More events than that take at least so many bytes each: an id and a source alone are longer.
 const LEAST_BYTES: usize = 50;
 
-/// A webhook body of LINE. Lenient: events of any type and form pass (contract section 9).
+/// A webhook body of LINE. Lenient: events of any type and form pass.
 #[derive(Debug, Deserialize)]
 pub struct WebhookBody<'a> {
     #[serde(borrow, default)]

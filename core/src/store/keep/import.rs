@@ -57,7 +57,7 @@ pub struct ImportedMessage {
 /// What there is of an imported message's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedMedia {
-    /// The media status (contract section 5).
+    /// The media status.
     pub status: String,
     /// Why there is no file, where that is known.
     pub reason: Option<String>,

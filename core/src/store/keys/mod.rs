@@ -1,4 +1,4 @@
-//! API keys: only a key's SHA-256 is here, never the key (contract section 2).
+//! API keys: only a key's SHA-256 is here, never the key.
 
 mod limits;
 mod rotate;

@@ -1,5 +1,5 @@
 //! Replies: the record that makes an answer be given at most once and a match be counted exactly
-//! once (contract section 6).
+//! once.
 
 mod exchange;
 mod kinds;

@@ -1,4 +1,4 @@
-//! Outgoing webhooks: the places that a user has what happens sent to (contract section 7).
+//! Outgoing webhooks: the places that a user has what happens sent to.
 //!
 //! Deliveries hold ids only. What they stand for is read for every attempt, so nothing that was
 //! erased meanwhile is sent or kept. Locks are taken in one order: messages, webhooks, deliveries.

@@ -1,5 +1,5 @@
 //! The stored history as a test of the rules: `GET …/assistant/unanswered` and
-//! `POST …/assistant/backtest` (contract section 6).
+//! `POST …/assistant/backtest`.
 //!
 //! Both read what people said and rate it anew. So a rule that was added, and a message that was
 //! taken back, count at once; and a channel that is not kept has no history to look at.

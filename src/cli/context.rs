@@ -1,0 +1,151 @@
+//! The settings of a command, and opening what they name.
+//!
+//! A [`Context`] opens data that there is: in a wrong folder a command says so instead of showing an
+//! empty list. Only commands that get a [`Creator`] can make a data folder or a database.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use chatkeep_core::blobs::Blobs;
+use chatkeep_core::bus::{Bus, BusError};
+use chatkeep_core::config::{BlobsKind, BusKind, Config, Database};
+use chatkeep_core::store::{Store, StoreError};
+use chatkeep_core::time::SharedClock;
+
+use crate::app::{self, Unfit};
+use crate::private::{check_data_folder, make_data_folder};
+
+/// Settings and clock of a command that works with data that there is.
+pub(super) struct Context {
+    pub(super) config: Config,
+    pub(super) clock: SharedClock,
+}
+
+/// The context of a command that may create data.
+pub(super) struct Creator(pub(super) Context);
+
+impl Context {
+    /// Returns the data folder.
+    ///
+    /// # Errors
+    /// [`Unfit`] when there is none, or when this user may not write to it.
+    pub(super) fn data_folder(&self) -> anyhow::Result<&Path> {
+        let folder = self.config.data.as_path();
+        let file = matches!(self.config.database, Database::Sqlite);
+        let place = if file { folder.join("chatkeep.db") } else { folder.to_owned() };
+        if !place.exists() {
+            return Err(no_data(folder.display(), "--data").into());
+        }
+        check_data_folder(folder)?;
+        Ok(folder)
+    }
+
+    /// Opens the database.
+    ///
+    /// # Errors
+    /// [`Unfit`] when it has no data of chatkeep, else when it cannot be opened or reached.
+    pub(super) async fn store(&self) -> anyhow::Result<Store> {
+        if matches!(self.config.database, Database::Sqlite) {
+            self.data_folder()?;
+        }
+        let store = Store::open_existing(&self.config.database, &self.config.data).await;
+        match store {
+            Err(StoreError::NoData) => Err(match &self.config.database {
+                Database::Sqlite => no_data(self.config.data.display(), "--data"),
+                database @ Database::Postgres(_) => no_data(database, "--database"),
+            }
+            .into()),
+            store => opened(store),
+        }
+    }
+
+    /// Opens the bus beside a process that may be serving.
+    ///
+    /// # Errors
+    /// [`Unfit`] when no process has served on it, else when it cannot be opened or reached.
+    pub(super) async fn bus(&self) -> anyhow::Result<Bus> {
+        if matches!(self.config.bus, BusKind::Embedded) {
+            self.data_folder()?;
+        }
+        self.known_bus().await?.ok_or_else(|| {
+            let bus = match &self.config.bus {
+                BusKind::Embedded => format!("in {}", self.config.data.display()),
+                nats @ BusKind::Nats(_) => format!("at {nats}"),
+            };
+            Unfit(format!("no chatkeep has served {bus} yet: give --data, --bus or --config"))
+                .into()
+        })
+    }
+
+    /// Opens the bus as [`Context::bus`] does; `None` when no process has served on it.
+    ///
+    /// # Errors
+    /// When it cannot be opened or reached.
+    pub(super) async fn known_bus(&self) -> anyhow::Result<Option<Bus>> {
+        match app::attach_known_bus(&self.config, Arc::clone(&self.clock)).await {
+            Err(BusError::Missing(_)) => Ok(None),
+            bus => Ok(Some(bus.context("cannot open the bus (CHATKEEP_BUS)")?)),
+        }
+    }
+
+    /// Opens the place of media files.
+    ///
+    /// # Errors
+    /// [`Unfit`] when there is no such folder, else when the settings do not fit together.
+    pub(super) fn blobs(&self) -> anyhow::Result<Blobs> {
+        let Config { blobs, s3, .. } = &self.config;
+        if let BlobsKind::Folder(folder) = blobs
+            && !folder.exists()
+        {
+            // A new SQLite database has no files yet; the folder belongs to it.
+            let own = matches!(self.config.database, Database::Sqlite)
+                && folder.starts_with(&self.config.data);
+            if !own {
+                let folder = folder.display();
+                let why = format!("there are no media files of chatkeep in {folder}");
+                return Err(Unfit(format!("{why}: give --data, --blobs or --config")).into());
+            }
+            return open_blobs(Blobs::open(blobs, s3));
+        }
+        open_blobs(Blobs::open_existing(blobs, s3))
+    }
+}
+
+fn no_data(place: impl std::fmt::Display, flag: &str) -> Unfit {
+    Unfit(format!("there is no chatkeep data in {place}: give {flag} or --config"))
+}
+
+impl Creator {
+    /// Opens the database, which comes into being where there is none.
+    ///
+    /// # Errors
+    /// When it cannot be made, opened or reached.
+    pub(super) async fn store(&self) -> anyhow::Result<Store> {
+        let Config { database, data, .. } = &self.0.config;
+        make_data_folder(data)?;
+        opened(Store::open_frugal(database, data).await)
+    }
+
+    /// Opens the place of media files, which comes into being where there is none.
+    ///
+    /// # Errors
+    /// When the folder cannot be made, or the settings do not fit together.
+    pub(super) fn blobs(&self) -> anyhow::Result<Blobs> {
+        open_blobs(Blobs::open(&self.0.config.blobs, &self.0.config.s3))
+    }
+}
+
+fn opened(store: Result<Store, StoreError>) -> anyhow::Result<Store> {
+    match store {
+        // It says all that there is to say.
+        Err(error @ StoreError::Newer { .. }) => Err(error.into()),
+        store => store.context(app::NO_DATABASE),
+    }
+}
+
+fn open_blobs<E: std::error::Error + Send + Sync + 'static>(
+    blobs: Result<Blobs, E>,
+) -> anyhow::Result<Blobs> {
+    blobs.context("cannot open the place of media files (CHATKEEP_BLOBS)")
+}

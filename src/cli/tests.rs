@@ -1,0 +1,149 @@
+//! The command line as a whole: every command, whatever it is for.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use clap::CommandFactory as _;
+use tempfile::TempDir;
+
+use super::*;
+
+/// Commands that may create data, and those that need none.
+const APART: [&str; 7] = ["serve", "demo", "migrate", "import", "user add", "openapi", "qa try"];
+
+/// Every other command, with arguments that are fit for it.
+const ON_DATA: [&[&str]; 23] = [
+    &["user", "list"],
+    &["user", "set-plan", "U1", "pro"],
+    &["channel", "bots"],
+    &["channel", "assign", "--channel", "C1", "--bot", "main"],
+    &["key", "create", "--user", "U1"],
+    &["key", "list", "--user", "U1"],
+    &["key", "revoke", "key_1"],
+    &["export", "--channel", "C1"],
+    &["import", "list"],
+    &["import", "undo", "1"],
+    &["status"],
+    &["search", "word"],
+    &["reindex"],
+    &["doctor"],
+    &["model", "install", "--from", "/nowhere.whl"],
+    &["model", "status"],
+    &["model", "remove"],
+    &["bus", "consumers"],
+    &["bus", "remove-consumer", "old"],
+    &["dead", "list"],
+    &["dead", "show", "1"],
+    &["dead", "retry", "all"],
+    &["dead", "drop", "all"],
+];
+
+#[test]
+fn the_command_line_is_sound() {
+    Cli::command().debug_assert();
+}
+
+/// The names of the commands that have none beneath them.
+fn leaves(command: &clap::Command, path: &str, found: &mut BTreeSet<String>) {
+    let path =
+        |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path} {name}") };
+    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+        let path = path(inner.get_name());
+        if !inner.has_subcommands() || inner.is_args_conflicts_with_subcommands_set() {
+            found.insert(path.clone());
+        }
+        leaves(inner, &path, found);
+    }
+}
+
+fn run_in(folder: &Path, args: &[&str]) -> anyhow::Result<()> {
+    let data = folder.join("data").display().to_string();
+    let all = ["chatkeep", "--data", &data].into_iter().chain(args.iter().copied());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    run_on(&runtime, Cli::try_parse_from(all).unwrap())
+}
+
+#[test]
+fn every_other_command_says_that_there_is_no_data_and_makes_none() {
+    let mut commands = BTreeSet::new();
+    leaves(&Cli::command(), "", &mut commands);
+    for args in ON_DATA {
+        let folder = TempDir::new().unwrap();
+        let error = run_in(folder.path(), args).unwrap_err();
+        assert!(error.downcast_ref::<Unfit>().is_some(), "{args:?}: {error:#}");
+        let told = error.to_string();
+        assert!(told.contains("give --data"), "{args:?}: {told}");
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0, "{args:?}");
+        commands.retain(|command| !args.join(" ").starts_with(command.as_str()));
+    }
+    commands.retain(|command| !APART.contains(&command.as_str()));
+    assert_eq!(commands, BTreeSet::new(), "commands that this test does not know");
+}
+
+#[test]
+fn a_new_database_without_a_service_is_data() {
+    let folder = TempDir::new().unwrap();
+    run_in(folder.path(), &["user", "add", "U1"]).unwrap();
+    for args in [&["user", "list"][..], &["status"], &["doctor"]] {
+        run_in(folder.path(), args).unwrap();
+    }
+    // The bus comes into being with the service.
+    let error = run_in(folder.path(), &["dead", "list"]).unwrap_err();
+    assert!(error.to_string().starts_with("no chatkeep has served in "), "{error:#}");
+}
+
+#[test]
+fn keys_end_in_the_future_and_are_for_channels_that_there_are() {
+    let folder = TempDir::new().unwrap();
+    run_in(folder.path(), &["user", "add", "U1"]).unwrap();
+    for (flag, value, why) in [
+        ("--expires", "2020-01-01", "--expires must be in the future"),
+        ("--channel", "Cnone", "--channel: there is no channel Cnone"),
+    ] {
+        let error = run_in(folder.path(), &["key", "create", "--user", "U1", flag, value]);
+        assert_eq!(error.unwrap_err().to_string(), why);
+    }
+}
+
+#[test]
+fn every_list_can_be_had_as_json() {
+    const LISTS: [&str; 9] = [
+        "user list",
+        "channel bots",
+        "key list",
+        "import list",
+        "status",
+        "search",
+        "doctor",
+        "bus consumers",
+        "dead list",
+    ];
+    let mut commands = BTreeSet::new();
+    leaves(&Cli::command(), "", &mut commands);
+    let lists =
+        commands.iter().filter(|name| LISTS.contains(&name.as_str()) || name.ends_with("list"));
+    let mut count = 0;
+    for name in lists {
+        let cli = Cli::command();
+        let mut command = &cli;
+        for part in name.split(' ') {
+            command = command.find_subcommand(part).unwrap();
+        }
+        assert!(command.get_arguments().any(|arg| arg.get_id() == "json"), "{name}");
+        count += 1;
+    }
+    assert_eq!(count, LISTS.len());
+}
+
+#[test]
+fn options_of_every_command_are_listed_apart() {
+    let mut cli = Cli::command();
+    cli.build();
+    let command = cli.find_subcommand_mut("search").unwrap();
+    let help = command.render_help().to_string();
+    let (own, settings) = help.split_once(SETTINGS).unwrap();
+    for flag in ["--config", "--listen", "--data", "--database", "--bus", "--blobs"] {
+        assert!(settings.contains(flag) && !own.contains(flag), "{flag}: {help}");
+    }
+    assert!(own.contains("--limit") && own.contains("--json"), "{help}");
+}

@@ -1,0 +1,154 @@
+//! Commands as people run them: in pipes, without their terminal, in a wrong folder, beside servers
+//! that refuse them.
+
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqliteConnection};
+
+use crate::harness::process::{Process, Program};
+use crate::harness::scratch;
+use crate::pipeline::conversation::{emulator, group};
+use crate::pipeline::on_both;
+use crate::stack::{Ground, Parts, Stack};
+
+async fn run(ground: &Ground, sql: &str) {
+    if let Some(database) = &ground.database {
+        database.query(sql).await;
+        return;
+    }
+    let file = format!("sqlite://{}/chatkeep.db", ground.folder.path().display());
+    let mut connection = SqliteConnection::connect(&file).await.unwrap();
+    connection.execute(AssertSqlSafe(sql.to_owned())).await.unwrap();
+}
+
+/// Ends a program by itself, with that code.
+async fn ends(mut process: Process, code: i32) -> String {
+    let status = process.finish().await;
+    let said = process.stderr().join("\n");
+    assert_eq!(status.code(), Some(code), "{said}");
+    said
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_that_goes_away_ends_a_command_quietly() {
+    let folder = scratch::folder("pipes-");
+    let data = folder.path().join("data");
+    let command = |script: String| {
+        let script = format!("set -o pipefail; {script}");
+        let program = Program::new("bash").env("CHATKEEP_DATA", &data);
+        program.args(["-c", &script]).start()
+    };
+    let chatkeep = env!("CARGO_BIN_EXE_chatkeep");
+    ends(command(format!("{chatkeep} user add U1")), 0).await;
+    for args in
+        ["openapi", "user list", "channel bots", "key list --user U1", "import list", "status"]
+    {
+        // The reader is gone before anything is written.
+        let script = format!("(sleep 0.3; exec {chatkeep} {args}) | true");
+        let said = ends(command(script), 141).await;
+        assert_eq!(said, "", "{args}");
+    }
+    // What is told on the side stops nothing.
+    ends(command(format!("(sleep 0.3; exec {chatkeep} user add U2) 2>&1 | true")), 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_tells_what_it_uses_and_drains_when_its_terminal_goes_away() {
+    let mut stack = Stack::start(Parts::Servers, emulator().await).await;
+    let first = stack.process.stderr().remove(0);
+    assert!(first.contains("chatkeep starts version="), "{first}");
+    let data = format!("data={}", stack.ground.folder.path().display());
+    let listen = format!("listen={}", stack.ground.address);
+    let bus = format!("bus={}", stack.ground.nats.as_ref().unwrap().url());
+    for part in [
+        &data,
+        &listen,
+        &bus,
+        "settings=",
+        "database=postgres://",
+        "time_zone=\"UTC\"",
+        "base_url=",
+    ] {
+        assert!(first.contains(part), "{part}: {first}");
+    }
+    assert!(stack.process.hang_up().await.success());
+    let log = stack.process.stderr().join("\n");
+    assert!(log.contains("SIGHUP") && log.contains("chatkeep has stopped"), "{log}");
+}
+
+async fn a_newer_schema_is_named(parts: Parts) {
+    let (ground, line) = (Ground::new(parts).await, emulator().await);
+    ground.said(&line, &["migrate"]).await;
+    let newer = "INSERT INTO _sqlx_migrations
+                     (version, description, success, checksum, execution_time, installed_on)
+                 SELECT 1000, 'x', success, checksum, 1, installed_on
+                 FROM _sqlx_migrations WHERE version = 1";
+    run(&ground, newer).await;
+    for command in [&["user", "list"][..], &["serve"], &["migrate"]] {
+        let said = ends(ground.program(&line, command).start(), 1).await;
+        let told = "chatkeep: this database was written by a newer chatkeep (schema 1000; this one";
+        assert!(said.contains(told), "{command:?}: {said}");
+    }
+}
+
+async fn an_empty_database_stays_empty(parts: Parts) {
+    let (ground, line) = (Ground::new(parts).await, emulator().await);
+    for command in [&["user", "list"][..], &["doctor"], &["dead", "list"], &["status"]] {
+        let said = ends(ground.program(&line, command).start(), 2).await;
+        assert!(said.contains("give --da") || said.contains("--bus or --config"), "{said}");
+    }
+    assert_eq!(ground.folder.path().read_dir().unwrap().count(), 0);
+    if let Some(database) = &ground.database {
+        assert_eq!(
+            database.query("SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'public'").await,
+            "0"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_of_the_database_is_told_once() {
+    let (ground, line) = (Ground::new(Parts::Servers).await, emulator().await);
+    let url = ground.database.as_ref().unwrap().url_as("nobody_here");
+    let program = ground.program(&line, &["--database", &url, "user", "list"]);
+    let said = ends(program.start(), 1).await;
+    assert_eq!(said.matches("nobody_here").count(), 1, "{said}");
+    assert!(said.starts_with("chatkeep: cannot open the database"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_doctor_of_another_folder_finds_nothing_well() {
+    let stack = Stack::start(Parts::Servers, emulator().await).await;
+    let elsewhere = scratch::folder("elsewhere-");
+    for own in [false, true] {
+        if own {
+            std::fs::create_dir_all(elsewhere.path().join("blobs")).unwrap();
+        }
+        let program = stack.ground.program(&stack.line, &["doctor", "--repair"]);
+        let said = ends(program.env("CHATKEEP_DATA", elsewhere.path()).start(), 2).await;
+        assert!(said.contains("give --data, --blobs or --config"), "{said}");
+    }
+    stack.is_well().await;
+}
+
+/// A process that never answers, and that is taken for dead while the command waits for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reindexing_ends_when_nobody_does_it_any_more() {
+    let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
+    let (chat, _) = group(&mut stack).await;
+    assert!(stack.process.terminate().await.success());
+    let other = "INSERT INTO processes
+                     (process_id, host, pid, version, roles, stages, shared, search, started_at, seen_at)
+                 SELECT '0-x', 'elsewhere', 1, '0', '[]', '[]', '{}',
+                        '{\"phase\":\"catching_up\",\"epoch\":\"e\",\"position\":[0,0],\"filled\":[0,0],\"messages\":0,\"work\":null,\"error\":null}',
+                        9999999999999, 9999999999999";
+    run(&stack.ground, other).await;
+    let args = ["reindex", "--channel", &chat.chat_id];
+    let mut command = stack.ground.program(&stack.line, &args).start();
+    command.line("waiting for 1 process").await;
+    run(&stack.ground, "DELETE FROM processes").await;
+    let status = command.finish().await;
+    let said = command.stderr().join("\n");
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("no process with the role search runs any more"), "{said}");
+}
+
+on_both!(a_newer_schema_is_named, an_empty_database_stays_empty);
