@@ -86,8 +86,9 @@ async fn keys_are_checked_and_have_scopes() {
         (StatusCode::FORBIDDEN, &json!("Insufficient permissions"))
     );
 
-    let past = ["key", "create", "--user", &user, "--expires", "2020-01-01T00:00:00Z"];
-    let expired = cast.stack.ground.command(&cast.stack.line, &past).await;
+    let ending = ["key", "create", "--user", &user, "--expires", "2100-01-01T00:00:00Z"];
+    let expired = cast.stack.ground.command(&cast.stack.line, &ending).await;
+    cast.stack.sql("UPDATE api_keys SET expires_at = 1 WHERE expires_at IS NOT NULL".into()).await;
     cast.stack.use_key(&expired);
     assert_eq!(cast.stack.call(Method::GET, "/me", None).await.0, StatusCode::UNAUTHORIZED);
     let listed = ["key", "list", "--user", &user, "--json"];

@@ -240,7 +240,7 @@ async fn a_file_that_cannot_be_had_says_why(parts: Parts) {
     scene.counted().await;
 
     // An operator who knows better tries once more.
-    let dead = scene.stack.ground.command(&scene.stack.line, &["dead", "retry", "all"]).await;
+    let dead = scene.stack.ground.said(&scene.stack.line, &["dead", "retry", "all"]).await;
     assert!(dead.contains('1'), "{dead}");
     scene.becomes(&id, "stored").await;
     scene.counted().await;
