@@ -95,7 +95,7 @@ impl<T: PartialSchema + Shown> PartialSchema for Editable<T> {
             for name in T::READ_ONLY {
                 let ignored = ObjectBuilder::new()
                     .schema_type(SchemaType::AnyValue)
-                    .read_only(Some(true))
+                    .read_only(true)
                     .description(Some("As an answer has it; ignored here."));
                 object.properties.insert((*name).to_owned(), ignored.into());
             }

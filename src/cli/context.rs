@@ -117,13 +117,18 @@ fn no_data(place: impl std::fmt::Display, flag: &str) -> Unfit {
 }
 
 impl Creator {
-    /// Opens the database, which comes into being where there is none.
+    /// Opens the database, which comes into being where there is none, together with the folder of
+    /// media files: other commands take a missing one for a wrong one.
     ///
     /// # Errors
-    /// When it cannot be made, opened or reached.
+    /// When one of them cannot be made, opened or reached.
     pub(super) async fn store(&self) -> anyhow::Result<Store> {
-        let Config { database, data, .. } = &self.0.config;
+        let Config { database, data, blobs, .. } = &self.0.config;
         make_data_folder(data)?;
+        if let BlobsKind::Folder(folder) = blobs {
+            let why = || format!("cannot make the folder of media files {}", folder.display());
+            std::fs::create_dir_all(folder).with_context(why)?;
+        }
         opened(Store::open_frugal(database, data).await)
     }
 

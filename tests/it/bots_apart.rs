@@ -248,7 +248,7 @@ async fn a_bot_that_is_gone_gives_its_channels_by_a_command(parts: Parts) {
     assert_eq!(wrong.finish().await.code(), Some(2));
     let args = ["channel", "assign", "--from", "gone", "--bot", "shop"];
     let given = ground.said(&line, &args).await;
-    assert_eq!(given, "1 channels belong to the bot shop");
+    assert!(given.ends_with("1 channels belong to the bot shop"), "{given}");
     until("it is heard again", DEADLINE, async || {
         line.say(chat, user, "hello again").await.unwrap();
         two.stack.messages(chat).await.iter().any(|message| message["content"] == "hello again")

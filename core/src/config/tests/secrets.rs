@@ -53,7 +53,7 @@ fn secrets_are_never_shown() {
     let all = sources("[line]\nchannel_secret = \"hunter2\"", &environment, &flags);
     let shown = format!("{all:?} {:?} {:?}", all.overrides, Config::load(all.clone()).unwrap());
     assert!(!shown.contains("hunter2"), "{shown}");
-    assert!(shown.contains("Postgres(postgres://…@db/y)"), "{shown}");
+    assert!(shown.contains("Database(postgres://…@db/y)"), "{shown}");
 
     for file in [
         "[line]\nchannel_secret = hunter2",
