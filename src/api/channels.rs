@@ -106,7 +106,7 @@ pub(super) struct BackupBody {
     /// Days after which messages and their files are removed; null keeps them. For the owner.
     #[serde(default, deserialize_with = "days")]
     #[schema(value_type = Option<u32>, minimum = 1, maximum = 36500)]
-    retention_days: Retention,
+    retention_days: Nullable<u32>,
 }
 
 /// What the channel's `config.backup` has beside them.
@@ -114,16 +114,8 @@ impl Shown for BackupBody {
     const READ_ONLY: &'static [&'static str] = &["enabled", "paused", "effectiveTimeZone"];
 }
 
-/// What is there and null is not what is absent.
-#[derive(Clone, Copy, Default)]
-enum Retention {
-    #[default]
-    AsItIs,
-    Days(Option<u32>),
-}
-
-fn days<'de, D: Deserializer<'de>>(value: D) -> Result<Retention, D::Error> {
-    input::nullable_whole(value).map(Retention::Days)
+fn days<'de, D: Deserializer<'de>>(value: D) -> Result<Nullable<u32>, D::Error> {
+    input::nullable_whole(value).map(Nullable::To)
 }
 
 pub(super) async fn list(
@@ -169,7 +161,7 @@ pub(super) async fn set_backup(
         let why = format_args!("must be an IANA time zone, such as Asia/Taipei{hint}");
         return Err(ApiError::invalid_value(FieldPath::body("/timeZone"), why));
     }
-    if let Retention::Days(days) = body.retention_days {
+    if let Nullable::To(days) = body.retention_days {
         if days.is_some_and(|days| !(1..=MOST_DAYS).contains(&days)) {
             let why = format_args!("must be null or a whole number from 1 to {MOST_DAYS}");
             return Err(ApiError::invalid_value(FieldPath::body("/retentionDays"), why));

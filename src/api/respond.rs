@@ -174,7 +174,8 @@ fn error_response(bare: &Response, body: &ErrorBody, request_id: &str) -> Respon
         request_id,
     };
     match status {
-        StatusCode::UNAUTHORIZED => {
+        // A webhook with a bad signature is not helped by a key.
+        StatusCode::UNAUTHORIZED if body.code != "invalid_signature" => {
             let challenge = headers.entry(header::WWW_AUTHENTICATE);
             challenge.or_insert(HeaderValue::from_static("Bearer"));
         }

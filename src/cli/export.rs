@@ -50,19 +50,27 @@ pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
     let target = Target::of(args.out.as_deref(), wanted.format).map_err(Unfit)?;
     let channel = ChannelId::from(args.channel.as_str());
     let store = context.store().await?;
-    let blobs = context.blobs()?;
-    let done = write(&store, &channel, wanted, Arc::new(StoredMedia(blobs)), &target).await;
+    let media = media(context, &target)?;
+    let done = write(&store, &channel, wanted, media, &target).await;
     store.close().await;
     let Done { messages, files, bytes } = done?;
     note!("chatkeep: {messages} messages and {files} files, {}", HumanBytes(bytes));
     Ok(())
 }
 
+/// Opens the place of media files for a target that takes them.
+fn media(context: &Context, target: &Target) -> anyhow::Result<Option<Arc<dyn MediaSource>>> {
+    if !target.takes_media() {
+        return Ok(None);
+    }
+    Ok(Some(Arc::new(StoredMedia(context.blobs()?))))
+}
+
 async fn write(
     store: &Store,
     channel: &ChannelId,
     wanted: Wanted,
-    media: Arc<dyn MediaSource>,
+    media: Option<Arc<dyn MediaSource>>,
     target: &Target,
 ) -> anyhow::Result<Done> {
     let Some(known) = store.channel(channel).await? else {

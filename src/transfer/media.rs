@@ -30,20 +30,6 @@ pub(crate) trait MediaSource: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<FileBytes, TransferError>>;
 }
 
-/// No message has a file.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NoMedia;
-
-impl MediaSource for NoMedia {
-    fn name(&self, _: &StoredMessage) -> Option<String> {
-        None
-    }
-
-    fn open<'a>(&'a self, _: &'a StoredMessage) -> BoxFuture<'a, Result<FileBytes, TransferError>> {
-        Box::pin(async { Ok(Box::pin(futures_util::stream::empty()) as FileBytes) })
-    }
-}
-
 /// Where a page finds the files of its messages.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum MediaLinks {

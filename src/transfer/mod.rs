@@ -16,7 +16,7 @@ use chatkeep_core::store::{ImportId, StoreError};
 
 pub(crate) use export::{Export, export, pages};
 pub(crate) use format::Format;
-pub(crate) use media::{MediaLinks, MediaSource, NoMedia};
+pub(crate) use media::{MediaLinks, MediaSource};
 pub(crate) use stored::StoredMedia;
 
 /// Why an export or an import ended early.

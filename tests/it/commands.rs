@@ -1,23 +1,11 @@
 //! Commands as people run them: in pipes, without their terminal, in a wrong folder, beside servers
 //! that refuse them.
 
-use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqliteConnection};
-
 use crate::harness::process::{Process, Program};
 use crate::harness::scratch;
 use crate::pipeline::conversation::{emulator, group};
 use crate::pipeline::on_both;
 use crate::stack::{Ground, Parts, Stack};
-
-async fn run(ground: &Ground, sql: &str) {
-    if let Some(database) = &ground.database {
-        database.query(sql).await;
-        return;
-    }
-    let file = format!("sqlite://{}/chatkeep.db", ground.folder.path().display());
-    let mut connection = SqliteConnection::connect(&file).await.unwrap();
-    connection.execute(AssertSqlSafe(sql.to_owned())).await.unwrap();
-}
 
 /// Ends a program by itself, with that code.
 async fn ends(mut process: Process, code: i32) -> String {
@@ -81,7 +69,7 @@ async fn a_newer_schema_is_named(parts: Parts) {
                      (version, description, success, checksum, execution_time, installed_on)
                  SELECT 1000, 'x', success, checksum, 1, installed_on
                  FROM _sqlx_migrations WHERE version = 1";
-    run(&ground, newer).await;
+    ground.sql(newer).await;
     for command in [&["user", "list"][..], &["serve"], &["migrate"]] {
         let said = ends(ground.program(&line, command).start(), 1).await;
         let told = "chatkeep: this database was written by a newer chatkeep (schema 1000; this one";
@@ -140,11 +128,11 @@ async fn reindexing_ends_when_nobody_does_it_any_more() {
                  SELECT '0-x', 'elsewhere', 1, '0', '[]', '[]', '{}',
                         '{\"phase\":\"catching_up\",\"epoch\":\"e\",\"position\":[0,0],\"filled\":[0,0],\"messages\":0,\"work\":null,\"error\":null}',
                         9999999999999, 9999999999999";
-    run(&stack.ground, other).await;
+    stack.ground.sql(other).await;
     let args = ["reindex", "--channel", &chat.chat_id];
     let mut command = stack.ground.program(&stack.line, &args).start();
     command.line("waiting for 1 process").await;
-    run(&stack.ground, "DELETE FROM processes").await;
+    stack.ground.sql("DELETE FROM processes").await;
     let status = command.finish().await;
     let said = command.stderr().join("\n");
     assert_eq!(status.code(), Some(1), "{said}");

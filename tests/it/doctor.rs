@@ -1,12 +1,11 @@
 //! `chatkeep doctor` beside a running service: what it prints, how it ends, what it sets right.
 
 use serde_json::Value;
-use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqliteConnection};
 
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
 use crate::pipeline::on_both;
-use crate::stack::{DEADLINE, Ground, Parts, Stack};
+use crate::stack::{DEADLINE, Parts, Stack};
 
 /// How it ended, what it printed, and what it said on the side.
 struct Ended {
@@ -34,16 +33,6 @@ impl Ended {
     }
 }
 
-async fn run(ground: &Ground, sql: &str) {
-    if let Some(database) = &ground.database {
-        database.query(sql).await;
-        return;
-    }
-    let file = format!("sqlite://{}/chatkeep.db", ground.folder.path().display());
-    let mut connection = SqliteConnection::connect(&file).await.unwrap();
-    connection.execute(AssertSqlSafe(sql.to_owned())).await.unwrap();
-}
-
 /// A group with some messages, all of them kept and found.
 async fn talking(parts: Parts) -> (Stack, String) {
     let mut stack = Stack::start(parts, emulator().await).await;
@@ -64,7 +53,7 @@ async fn differences_are_told_and_set_right(parts: Parts) {
     assert!(well.said.starts_with("no difference: 1 channels, "), "{}", well.said);
     assert!(well.said.ends_with(" messages in the index"), "{}", well.said);
 
-    run(&stack.ground, "UPDATE channels SET message_count = message_count + 1").await;
+    stack.ground.sql("UPDATE channels SET message_count = message_count + 1").await;
     let found = doctor(&stack, &[]).await;
     found.is(1);
     let line = format!("{channel}: messages of the channel: recorded: 13; true: 12");
@@ -90,7 +79,7 @@ async fn differences_are_told_and_set_right(parts: Parts) {
 async fn a_running_service_sets_its_index_right(parts: Parts) {
     let (stack, channel) = talking(parts).await;
     // Behind the service's back: the index still has it.
-    run(&stack.ground, "DELETE FROM messages WHERE content LIKE '%number 3 of%'").await;
+    stack.ground.sql("DELETE FROM messages WHERE content LIKE '%number 3 of%'").await;
     let found = doctor(&stack, &[]).await;
     found.is(1);
     let index = format!("{channel} ");

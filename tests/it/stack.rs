@@ -113,6 +113,18 @@ impl Ground {
         process.stderr().join("\n")
     }
 
+    /// Changes the database behind the program's back.
+    pub(crate) async fn sql(&self, sql: &str) {
+        if let Some(database) = &self.database {
+            database.query(sql).await;
+            return;
+        }
+        let file = self.folder.path().join("chatkeep.db");
+        let address = format!("sqlite://{}", file.display());
+        let mut connection = SqliteConnection::connect(&address).await.unwrap();
+        connection.execute(AssertSqlSafe(sql.to_owned())).await.unwrap();
+    }
+
     /// Starts the service and waits until it is ready.
     pub(crate) async fn serve(&self, line: &Emulator) -> Process {
         let mut process = self.program(line, &["serve"]).start();
@@ -223,14 +235,7 @@ impl Stack {
 
     /// Changes the database behind the program's back.
     pub(crate) async fn sql(&self, sql: String) {
-        if let Some(database) = &self.ground.database {
-            database.query(&sql).await;
-            return;
-        }
-        let file = self.ground.folder.path().join("chatkeep.db");
-        let address = format!("sqlite://{}", file.display());
-        let mut connection = SqliteConnection::connect(&address).await.unwrap();
-        connection.execute(AssertSqlSafe(sql)).await.unwrap();
+        self.ground.sql(&sql).await;
     }
 
     /// Whether bus and store answer.

@@ -16,7 +16,7 @@ use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
 
 use self::out::Out;
 use super::media::FOLDER;
-use super::{Export, Format, MediaLinks, MediaSource, NoMedia, TransferError, pages};
+use super::{Export, Format, MediaLinks, MediaSource, TransferError, pages};
 
 /// Messages with files, read at once.
 const PAGE: u32 = 1_000;
@@ -50,6 +50,11 @@ pub(crate) struct Done {
 }
 
 impl Target {
+    /// Returns whether files of messages go into it, too.
+    pub(crate) const fn takes_media(&self) -> bool {
+        matches!(self, Self::Folder(_) | Self::Zip(_))
+    }
+
     /// Returns what `--out` means: an archive for `….zip`, a file for `….<format>`, else a folder.
     ///
     /// # Errors
@@ -83,19 +88,18 @@ impl Target {
     }
 }
 
-/// Writes a channel's messages, and their files where there is room for them.
+/// Writes a channel's messages, and their files from `media` where the target takes them.
 pub(crate) async fn pack(
     store: &Store,
     channel: &ChannelId,
     mut export: Export,
-    media: Arc<dyn MediaSource>,
+    media: Option<Arc<dyn MediaSource>>,
     target: &Target,
     mut watch: impl FnMut(Done),
 ) -> Result<Done, TransferError> {
-    let with_media = matches!(target, Target::Folder(_) | Target::Zip(_));
-    let media = if with_media { media } else { Arc::new(NoMedia) };
-    if with_media {
-        export.media = MediaLinks::Beside(Arc::clone(&media));
+    let media = media.filter(|_| target.takes_media());
+    if let Some(media) = &media {
+        export.media = MediaLinks::Beside(Arc::clone(media));
     }
     let partial = target.path().map(|path| Partial::new(path)).transpose()?;
     let mut out = Out::open(target, partial.as_ref().map(|partial| partial.path.as_path()))?;
@@ -109,7 +113,7 @@ pub(crate) async fn pack(
         out.write(part.bytes).await?;
         watch(done);
     }
-    if with_media {
+    if let Some(media) = media {
         files(store, channel, filter, &*media, &mut out, &mut done, &mut watch).await?;
     }
     out.finish().await?;

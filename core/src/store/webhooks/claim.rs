@@ -112,8 +112,8 @@ const TAKE: Sql = Sql { sqlite: take!(""), postgres: take!(" FOR UPDATE OF d SKI
 
 const TAKEN: &str = "
     SELECT d.delivery_no, d.claims, d.attempts, d.event_id, d.type, d.at, d.channel_id,
-           d.subject_id, d.detail_id, d.unkept, w.webhook_id, w.user_id, w.url, w.secret, w.not_before,
-           w.scopes, w.bound_channel_ids, w.ends_at,
+           d.subject_id, d.detail_id, d.unkept, w.webhook_id, w.user_id, w.url, w.secret,
+           w.not_before, w.scopes, w.bound_channel_ids, w.ends_at,
            CASE WHEN w.old_until > $2 THEN w.old_secret END AS old_secret,
            CAST(CASE WHEN w.failing_since <= $3 THEN 1 ELSE 0 END AS BIGINT) AS failing,
            CAST(CASE WHEN d.channel_id IS NULL THEN 1
