@@ -1,4 +1,4 @@
-//! What a consumer is given: leased messages, and what may be done with each.
+//! The consuming side of the bus: consumers, leased messages and their settlement.
 
 use std::time::Duration;
 
@@ -7,21 +7,21 @@ use bytes::Bytes;
 use super::{BusError, embedded, nats};
 use crate::time::Timestamp;
 
-/// One process' end of a consumer.
+/// One member of a durable consumer.
 #[derive(Debug)]
 pub enum Consumer {
-    /// Of the embedded bus.
+    /// Consumer of the embedded bus.
     Embedded(embedded::EmbeddedConsumer),
-    /// Of JetStream.
+    /// Consumer on JetStream.
     Nats(Box<nats::NatsConsumer>),
 }
 
 impl Consumer {
-    /// Leases up to `max` messages. Returns at once when there are any, and empty after `wait`
-    /// when there are none.
+    /// Leases up to `max` messages. Returns at once when there are any, and an empty list after
+    /// `wait` when there are none.
     ///
     /// # Errors
-    /// When the bus cannot be reached.
+    /// Returns an error when the bus cannot be reached.
     pub async fn fetch(&mut self, max: usize, wait: Duration) -> Result<Vec<Delivery>, BusError> {
         match self {
             Self::Embedded(consumer) => consumer.fetch(max, wait).await,
@@ -36,15 +36,15 @@ impl Consumer {
 /// runs out.
 #[derive(Debug)]
 pub struct Delivery {
-    /// Its subject.
+    /// Subject of the message.
     pub subject: String,
-    /// Its de-duplication id.
+    /// De-duplication id of the message.
     pub id: String,
-    /// What was published.
+    /// Published payload.
     pub payload: Bytes,
-    /// How often it was delivered to this consumer, this time included; from 1.
+    /// Number of deliveries to this consumer, this one included; from 1.
     pub attempt: u32,
-    /// When it was published.
+    /// Time of publishing.
     pub published_at: Timestamp,
     pub(crate) lease: Lease,
 }
@@ -57,10 +57,10 @@ pub(crate) enum Lease {
 }
 
 impl Delivery {
-    /// Done: never deliver it again to this consumer.
+    /// Acknowledges the message: it is never delivered to this consumer again.
     ///
     /// # Errors
-    /// When the bus cannot be reached; the message is then delivered again.
+    /// Returns an error when the bus cannot be reached; the message is then delivered again.
     pub async fn ack(self) -> Result<(), BusError> {
         match self.lease {
             Lease::Embedded(lease) => lease.ack(),
@@ -68,10 +68,10 @@ impl Delivery {
         }
     }
 
-    /// Deliver it again after `after`.
+    /// Requests redelivery after `after`.
     ///
     /// # Errors
-    /// When the bus cannot be reached; the message is then delivered again after its lease.
+    /// Returns an error when the bus cannot be reached; the message is then delivered again after its lease.
     pub async fn retry(self, after: Duration) -> Result<(), BusError> {
         match self.lease {
             Lease::Embedded(lease) => lease.retry(after).await,
@@ -79,10 +79,10 @@ impl Delivery {
         }
     }
 
-    /// Moves it to the dead letters with the reason (no message text in it).
+    /// Moves the message to the dead letters with the reason (no message text in it).
     ///
     /// # Errors
-    /// When the bus cannot be reached; the message is then delivered again.
+    /// Returns an error when the bus cannot be reached; the message is then delivered again.
     pub async fn bury(self, reason: &str) -> Result<(), BusError> {
         let Self { subject, id, payload, attempt, lease, .. } = self;
         let letter = Burial { subject, message_id: id, payload, attempts: attempt, reason };
@@ -92,10 +92,10 @@ impl Delivery {
         }
     }
 
-    /// Extends the lease: the work goes on.
+    /// Extends the lease while the work goes on.
     ///
     /// # Errors
-    /// When the bus cannot be reached.
+    /// Returns an error when the bus cannot be reached.
     pub async fn progress(&self) -> Result<(), BusError> {
         match &self.lease {
             Lease::Embedded(lease) => lease.progress(),
@@ -104,7 +104,7 @@ impl Delivery {
     }
 }
 
-/// What [`Delivery::bury`] hands to the adapter.
+/// Dead letter that [`Delivery::bury`] passes to the adapter.
 #[derive(Debug)]
 pub(crate) struct Burial<'a> {
     pub(crate) subject: String,

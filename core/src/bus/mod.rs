@@ -1,9 +1,9 @@
-//! The bus port: where an event is safe from the moment its webhook is answered.
+//! Bus port: makes an event durable before its webhook is confirmed.
 //!
-//! Two adapters, one contract (architecture, rule 7): [`embedded`] keeps everything in one SQLite
+//! Two adapters, one contract (architecture, rule 7): [`embedded`] stores everything in one SQLite
 //! file, [`nats`] uses JetStream. Both publish durably and de-duplicate by message id, lease
-//! messages to consumers, redeliver what was not acknowledged, keep dead letters, and refuse new
-//! messages when the backlog is full instead of losing old ones. Beside that, processes [`talk`].
+//! messages to consumers, redeliver unacknowledged ones, retain dead letters, and refuse new
+//! messages when the backlog is full instead of losing old ones. [`talk`] adds light pubsub.
 
 mod delivery;
 pub mod embedded;
@@ -23,7 +23,7 @@ pub use self::talk::{Answering, Listener};
 
 use crate::time::Timestamp;
 
-/// The two streams of chatkeep.
+/// Streams of chatkeep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stream {
     /// Platform events. Every consumer sees every message.
@@ -33,7 +33,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// The stream's name on JetStream, and its key in the embedded bus.
+    /// Name of the stream on JetStream, and its key in the embedded bus.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Events => "EVENTS",
@@ -41,7 +41,7 @@ impl Stream {
         }
     }
 
-    /// The first token of every subject of this stream.
+    /// First token of every subject of this stream.
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::Events => "event",
@@ -50,52 +50,53 @@ impl Stream {
     }
 }
 
-/// A message to publish.
+/// Message to publish.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
     /// `event.<platform>.<shard>` or `job.<queue>.<shard>`.
     pub subject: String,
     /// De-duplication key: a second message with this id inside the window is dropped.
     pub id: String,
-    /// What the consumer gets; JSON in UTF-8.
+    /// Payload for the consumer; JSON in UTF-8.
     pub payload: Bytes,
 }
 
-/// A consumer's fixed properties. The name is durable: its position outlives the process.
+/// Fixed properties of a consumer. The name is durable: its position outlives the process.
 #[derive(Clone, Debug)]
 pub struct ConsumerSpec {
     /// Durable name: the stage's name (`backup`, `assistant`, …).
     pub name: &'static str,
-    /// The stream it reads.
+    /// Stream that it reads.
     pub stream: Stream,
-    /// For [`Stream::Jobs`]: the queue (second token of the subject) it takes. `None`: everything.
+    /// Queue of [`Stream::Jobs`] (second token of the subject) that it reads. `None`: everything.
     pub queue: Option<&'static str>,
-    /// How long a delivered message is leased before it is delivered again.
+    /// Duration of a lease; then the message is delivered again.
     pub lease: Duration,
-    /// How many messages may be leased at once, over all processes.
+    /// Maximum number of messages leased at once, over all processes.
     pub max_in_flight: u32,
 }
 
-/// A durable consumer as the bus knows it.
+/// State of a durable consumer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConsumerStatus {
-    /// Its durable name.
+    /// Durable name.
     pub name: String,
-    /// The stream it reads.
+    /// Stream that it reads.
     pub stream: &'static str,
-    /// Messages that it has yet to finish (waiting, leased and delayed).
+    /// Number of unfinished messages (waiting, leased and delayed).
     pub backlog: u64,
-    /// How long ago a message was last delivered to it, in seconds; `None` if never, or not known.
+    /// Seconds since the last delivery; `None` if never, or not known.
     pub idle_seconds: Option<u64>,
 }
 
-/// How much the bus keeps, and how long it remembers ids.
+/// Limits of the backlog and of de-duplication.
 #[derive(Clone, Debug)]
 pub struct BusLimits {
-    /// Messages not yet handled by every consumer; one more is refused with [`BusError::Full`].
+    /// Maximum number of messages not yet handled by every consumer; one more is refused with
+    /// [`BusError::Full`].
     pub max_backlog: u64,
-    /// How long a message id is remembered for de-duplication.
+    /// Window in which a message id is remembered for de-duplication.
     pub dedupe_window: Duration,
 }
 
@@ -105,36 +106,36 @@ impl Default for BusLimits {
     }
 }
 
-/// A message that no handler could take, kept until someone decides (`chatkeep dead`).
+/// Message that no handler could process, retained until someone decides (`chatkeep dead`).
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadLetter {
-    /// The dead letter's own identifier, for `show`, `retry` and `drop`.
+    /// Identifier of the dead letter, for `show`, `retry` and `drop`.
     pub id: String,
-    /// The consumer that gave up on it.
+    /// Consumer that gave up on the message.
     pub consumer: String,
-    /// Its subject.
+    /// Subject of the message.
     pub subject: String,
-    /// Its de-duplication id (the webhook event id for events).
+    /// De-duplication id of the message (the webhook event id for events).
     pub message_id: String,
-    /// Why it is here. Never holds message text.
+    /// Reason for giving up. Never contains message text.
     pub reason: String,
-    /// How often it was delivered.
+    /// Number of deliveries.
     pub attempts: u32,
-    /// When it was given up.
+    /// Time of giving up.
     pub died_at: Timestamp,
-    /// The message itself.
+    /// Payload of the message.
     #[serde(skip)]
     pub payload: Bytes,
 }
 
-/// What can go wrong on the bus.
+/// Error of the bus.
 #[derive(Debug, thiserror::Error)]
 pub enum BusError {
-    /// The backlog is at its bound; publish again later.
+    /// The backlog is at its limit; publish again later.
     #[error("the bus is full: {backlog} messages wait")]
     Full {
-        /// How many messages wait.
+        /// Number of messages in the backlog.
         backlog: u64,
     },
     /// The bus cannot be reached or did not confirm in time.
@@ -149,10 +150,10 @@ pub enum BusError {
     /// No process of chatkeep has served on that bus yet.
     #[error("there is no bus of chatkeep {0}")]
     Missing(String),
-    /// Nobody answers that topic of [`talk`] right now.
+    /// No server of that topic of [`talk`] is there right now.
     #[error("nobody answers {0}")]
     Unanswered(&'static str),
-    /// No answer about that topic of [`talk`] came in time.
+    /// No reply about that topic of [`talk`] came in time.
     #[error("no answer about {0} came in time")]
     Late(&'static str),
     /// A message of [`talk`] about that topic has more than [`talk::MAX_TALK`] bytes.
@@ -163,14 +164,14 @@ pub enum BusError {
     Config(String),
 }
 
-/// One failed transaction fails everyone whose messages were in it, so the cause is shared.
+/// One failed transaction fails all callers whose messages were in it, so the cause is shared.
 impl From<sqlx::Error> for BusError {
     fn from(error: sqlx::Error) -> Self {
         Self::Storage(Arc::new(error))
     }
 }
 
-/// The bus: one of the two adapters. Cheap to clone.
+/// Bus with one of the two adapters. Cheap to clone.
 #[derive(Clone, Debug)]
 pub enum Bus {
     /// One SQLite file, one process.
@@ -198,18 +199,18 @@ impl Bus {
         on!(self, bus => bus.publish(messages).await)
     }
 
-    /// Makes sure that the consumer exists, so that it sees everything published from now on.
+    /// Ensures that the consumer exists, so that it sees everything published from now on.
     ///
     /// # Errors
-    /// When the bus cannot be reached.
+    /// Returns an error when the bus cannot be reached.
     pub async fn ensure(&self, spec: &ConsumerSpec) -> Result<(), BusError> {
         on!(self, bus => bus.ensure(spec).await)
     }
 
-    /// Joins a consumer; every process of a stage shares its messages.
+    /// Joins a consumer; all processes of a stage share its messages.
     ///
     /// # Errors
-    /// When the bus cannot be reached.
+    /// Returns an error when the bus cannot be reached.
     pub async fn consume(&self, spec: &ConsumerSpec) -> Result<Consumer, BusError> {
         Ok(match self {
             Self::Embedded(bus) => Consumer::Embedded(bus.consume(spec).await?),
@@ -217,45 +218,45 @@ impl Bus {
         })
     }
 
-    /// Whether the bus takes messages right now.
+    /// Checks that the bus takes messages right now.
     ///
     /// # Errors
-    /// Why it does not.
+    /// Fails with the reason why it does not.
     pub async fn ready(&self) -> Result<(), BusError> {
         on!(self, bus => bus.ready().await)
     }
 
-    /// Messages that the consumer has yet to finish (waiting, leased and delayed).
+    /// Counts the unfinished messages of a consumer (waiting, leased and delayed).
     ///
     /// # Errors
-    /// When the bus cannot be reached.
+    /// Returns an error when the bus cannot be reached.
     pub async fn backlog(&self, spec: &ConsumerSpec) -> Result<u64, BusError> {
         on!(self, bus => bus.backlog(spec).await)
     }
 
-    /// Every durable consumer of the two streams, also those that no version or process of today
-    /// serves. What such a consumer has not finished is kept, and counts against the bound of the
+    /// Returns every durable consumer of the two streams, also those that no version or process of
+    /// today serves. Their unfinished messages are retained and count against the limit of the
     /// backlog.
     ///
     /// # Errors
-    /// When the bus cannot be reached.
+    /// Returns an error when the bus cannot be reached.
     pub async fn consumers(&self) -> Result<Vec<ConsumerStatus>, BusError> {
         on!(self, bus => bus.consumers().await)
     }
 
-    /// Removes a durable consumer with everything that only it had yet to finish. `false` when
+    /// Deletes a durable consumer with everything that only it had yet to finish. `false` when
     /// there is none of that name. The embedded bus must have been opened for serving.
     ///
     /// # Errors
-    /// When the bus cannot be reached.
+    /// Returns an error when the bus cannot be reached.
     pub async fn remove_consumer(&self, name: &str) -> Result<bool, BusError> {
         on!(self, bus => bus.remove_consumer(name).await)
     }
 
-    /// Names the place where messages are: processes with the same identity share them.
+    /// Returns the identity of the bus: processes with the same identity share its messages.
     ///
     /// # Errors
-    /// When the bus cannot be reached.
+    /// Returns an error when the bus cannot be reached.
     pub async fn identity(&self) -> Result<String, BusError> {
         match self {
             Self::Embedded(bus) => Ok(bus.identity()),
@@ -263,19 +264,19 @@ impl Bus {
         }
     }
 
-    /// Dead letters, oldest first, at most `limit`.
+    /// Returns the oldest dead letters, oldest first, at most `limit`.
     ///
     /// # Errors
-    /// When the bus cannot be reached.
+    /// Returns an error when the bus cannot be reached.
     pub async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, BusError> {
         self.dead_letters_after(None, limit).await
     }
 
-    /// Dead letters from after the one of that id, oldest first, at most `limit`; the letter itself
-    /// may be gone. `None`: from the oldest on.
+    /// Returns the dead letters after the one of that id, oldest first, at most `limit`; the letter
+    /// itself may be gone. `None`: from the oldest on.
     ///
     /// # Errors
-    /// When the bus cannot be reached.
+    /// Returns an error when the bus cannot be reached.
     pub async fn dead_letters_after(
         &self,
         after: Option<&str>,
@@ -287,37 +288,37 @@ impl Bus {
     /// Returns the number of dead letters.
     ///
     /// # Errors
-    /// When the bus cannot be reached.
+    /// Returns an error when the bus cannot be reached.
     pub async fn count_dead_letters(&self) -> Result<u64, BusError> {
         on!(self, bus => bus.count_dead_letters().await)
     }
 
-    /// One dead letter.
+    /// Returns one dead letter.
     ///
     /// # Errors
-    /// When the bus cannot be reached.
+    /// Returns an error when the bus cannot be reached.
     pub async fn dead_letter(&self, id: &str) -> Result<Option<DeadLetter>, BusError> {
         on!(self, bus => bus.dead_letter(id).await)
     }
 
-    /// Gives a dead letter back to the consumer that gave up on it (and to no other). `false`
-    /// when there is none of that id.
+    /// Returns a dead letter to the consumer that gave up on it (and to no other). `false` when
+    /// there is none of that id.
     ///
     /// # Errors
-    /// When the bus cannot be reached.
+    /// Returns an error when the bus cannot be reached.
     pub async fn retry_dead_letter(&self, id: &str) -> Result<bool, BusError> {
         on!(self, bus => bus.retry_dead_letter(id).await)
     }
 
-    /// Drops a dead letter for good. `false` when there is none of that id.
+    /// Deletes a dead letter for good. `false` when there is none of that id.
     ///
     /// # Errors
-    /// When the bus cannot be reached.
+    /// Returns an error when the bus cannot be reached.
     pub async fn drop_dead_letter(&self, id: &str) -> Result<bool, BusError> {
         on!(self, bus => bus.drop_dead_letter(id).await)
     }
 
-    /// Writes what is pending and closes. Leased messages are delivered again after a restart.
+    /// Writes pending changes and closes. Leased messages are delivered again after a restart.
     pub async fn close(&self) {
         on!(self, bus => bus.close().await);
     }

@@ -1,11 +1,11 @@
-//! Subjects: which stream a message goes to, and for a job which queue.
+//! Subjects: parsing and validation; a subject gives a message's stream, and a job's queue.
 //!
 //! The form is `event.<platform>.<shard>` or `job.<queue>.<shard>`; both adapters refuse anything
 //! else, so that a message never ends up where nobody reads.
 
 use super::{BusError, Stream};
 
-/// The stream of a subject and its second token (a job's queue).
+/// Returns the stream of a subject and its second token (a job's queue).
 pub(super) fn parse(subject: &str) -> Result<(Stream, &str), BusError> {
     let mut tokens = subject.split('.');
     let stream = match tokens.next() {
@@ -21,7 +21,7 @@ pub(super) fn parse(subject: &str) -> Result<(Stream, &str), BusError> {
     }
 }
 
-/// Whether NATS takes it as one literal token of a subject.
+/// Returns `true` if NATS takes the text as one literal token of a subject.
 pub(super) fn is_token(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b'.' | b'*' | b'>'))

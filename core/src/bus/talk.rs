@@ -1,9 +1,9 @@
-//! Talk: light messages beside the durable streams, for what is worth nothing a moment later.
+//! Pubsub: light messages beside the durable streams, for content that expires within moments.
 //!
-//! What is told reaches whoever listens right now, in every process; what is asked is answered by
-//! one of those who answer right now. Nothing is kept, repeated or confirmed: who is away misses
-//! it. On the embedded bus all of it stays in the process; on NATS it is plain publish and
-//! request, under subjects of its own.
+//! A broadcast reaches every current subscriber, in every process; a request is served by one of
+//! the current servers. Nothing is stored, repeated or confirmed: an absent process misses it. On
+//! the embedded bus all of it stays in the process; on NATS it is plain publish and request, under
+//! subjects of its own.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,23 +20,23 @@ use tracing::{debug, warn};
 use super::nats::NatsReply;
 use super::{Bus, BusError, subject};
 
-/// The largest message of talk, in bytes: what every NATS server passes on by default, with room
+/// Maximum size of a pubsub message, in bytes: the default limit of every NATS server, with room
 /// for headers.
 pub const MAX_TALK: usize = 900_000;
 
-/// Questions that may wait for each one that is being answered; one more is turned away at once,
-/// for it would be answered when nobody waits for it any more.
+/// Number of requests that may wait for each one being served; one more is refused at once, for its
+/// reply would come too late.
 const WAITING: usize = 16;
 
-/// How long questions that are already on their way are waited for when answering ends.
+/// Timeout for requests already on their way when serving ends.
 const LAST: Duration = Duration::from_secs(2);
 
 impl Bus {
-    /// Tells everyone who listens to `topic`, in every process, this one included.
+    /// Broadcasts to all subscribers of `topic`, in every process, this one included.
     ///
     /// # Errors
     /// [`BusError::TooLarge`] for more than [`MAX_TALK`] bytes, [`BusError::Unavailable`] when the
-    /// bus cannot be reached. Success does not mean that anybody listened.
+    /// bus cannot be reached. Success does not mean that there was a subscriber.
     pub async fn tell(&self, topic: &'static str, message: Bytes) -> Result<(), BusError> {
         check(topic, &message)?;
         match self {
@@ -45,7 +45,7 @@ impl Bus {
         }
     }
 
-    /// Hears everything told about `topic` from now on, over outages of the bus.
+    /// Subscribes to everything broadcast on `topic` from now on, over outages of the bus.
     ///
     /// # Errors
     /// [`BusError::Unavailable`] when the bus is closed.
@@ -57,13 +57,12 @@ impl Bus {
         }))
     }
 
-    /// Asks one of those who answer `topic`, in any process.
+    /// Sends a request to one of the servers of `topic`, in any process.
     ///
     /// # Errors
-    /// [`BusError::Unanswered`] when there is nobody, [`BusError::Late`] when no answer came
-    /// within `patience`, [`BusError::TooLarge`] when question or answer have more than
-    /// [`MAX_TALK`] bytes, [`BusError::Unavailable`] when the bus cannot be reached or everyone is
-    /// busy.
+    /// [`BusError::Unanswered`] when there is none, [`BusError::Late`] when no reply came within
+    /// `patience`, [`BusError::TooLarge`] when request or reply have more than [`MAX_TALK`] bytes,
+    /// [`BusError::Unavailable`] when the bus cannot be reached or all servers are busy.
     pub async fn ask(
         &self,
         topic: &'static str,
@@ -77,8 +76,8 @@ impl Bus {
         }
     }
 
-    /// Prepares to answer `topic`, `at_once` questions at a time; all who answer the same topic
-    /// share its questions. Questions come from now on and are answered by [`Answering::run`].
+    /// Prepares to serve `topic`, `at_once` requests at a time; all servers of a topic share its
+    /// requests. Requests come from now on and are served by [`Answering::run`].
     ///
     /// # Errors
     /// [`BusError::Unavailable`] when the bus is closed.
@@ -109,7 +108,7 @@ fn check(topic: &'static str, message: &[u8]) -> Result<(), BusError> {
     if message.len() > MAX_TALK { Err(BusError::TooLarge(topic)) } else { Ok(()) }
 }
 
-/// Hears what is told about a topic.
+/// Subscription to a topic.
 #[derive(Debug)]
 pub struct Listener(Ear);
 
@@ -120,8 +119,8 @@ enum Ear {
 }
 
 impl Listener {
-    /// The next message; `None` when the bus is closed. A listener that falls far behind misses
-    /// some. Giving up the wait loses nothing.
+    /// Returns the next message; `None` when the bus is closed. A subscriber that falls far behind
+    /// misses some. Cancelling the wait loses nothing.
     pub async fn next(&mut self) -> Option<Bytes> {
         match &mut self.0 {
             Ear::Embedded(ear) => loop {
@@ -138,7 +137,7 @@ impl Listener {
     }
 }
 
-/// Someone who answers a topic, ready to [`run`](Answering::run).
+/// Server of a topic, ready to [`run`](Answering::run).
 pub struct Answering<H> {
     topic: &'static str,
     questions: Questions,
@@ -157,7 +156,7 @@ where
     H: Fn(Bytes) -> F + Send + Sync + 'static,
     F: Future<Output = Bytes> + Send + 'static,
 {
-    /// Answers until `stop` is done or the bus is closed, and then whatever was asked before.
+    /// Serves until `stop` is done or the bus is closed, and then the requests made before.
     pub async fn run(mut self, stop: impl Future<Output = ()>) {
         let permits = Arc::new(Semaphore::new(self.at_once));
         let mut running = JoinSet::new();
@@ -173,7 +172,7 @@ where
             }
         }
         self.questions.end().await;
-        // A server that is away says nothing about what is still on its way.
+        // An unreachable server says nothing about requests still on their way.
         let rest = async {
             while let Some(question) = self.questions.next().await {
                 self.start(question, &permits, &mut running).await;
@@ -191,7 +190,7 @@ where
         }
         let (permits, handler) = (Arc::clone(permits), Arc::clone(&self.handler));
         running.spawn(async move {
-            // Later, nobody waits for the answer.
+            // Later, nobody waits for the reply.
             let Ok(Ok(_permit)) = timeout_at(question.until, permits.acquire()).await else {
                 return;
             };
@@ -202,7 +201,7 @@ where
     }
 }
 
-/// Where questions come from.
+/// Source of requests.
 enum Questions {
     Embedded(mpsc::Receiver<Question>),
     Nats(Subscriber, super::nats::NatsBus),
@@ -218,7 +217,7 @@ impl Questions {
         }
     }
 
-    /// Takes no new ones; what is on its way still comes.
+    /// Stops taking new requests; those on their way still come.
     async fn end(&mut self) {
         match self {
             Self::Embedded(questions) => questions.close(),
@@ -227,16 +226,16 @@ impl Questions {
     }
 }
 
-/// A question on its way to its answer.
+/// Request on its way to its reply.
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) payload: Bytes,
-    /// How long whoever asked waits.
+    /// Deadline of the caller.
     pub(super) until: Instant,
     pub(super) reply: Reply,
 }
 
-/// Why a question gets no answer though it was heard.
+/// Reason for refusing a received request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     Busy,
@@ -252,7 +251,7 @@ impl Refused {
     }
 }
 
-/// The way back to whoever asked.
+/// Reply channel of a request.
 #[derive(Debug)]
 pub(super) enum Reply {
     Embedded(oneshot::Sender<Result<Bytes, Refused>>),

@@ -193,7 +193,7 @@ impl Store {
     /// What the log says about itself now.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn log_state(&self) -> Result<LogState, StoreError> {
         type StateRow = (String, i64, i64, i64, i64, i64, i64, Option<i64>, Option<i64>);
         let sql = self.pick(STATE);
@@ -211,7 +211,7 @@ impl Store {
     /// What changed after `after`, from at most `limit` rows of the log.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn logged_changes(
         &self,
         after: Place,
@@ -234,7 +234,7 @@ impl Store {
     /// When the first row after `after` was logged; `None` if there is none.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn next_logged(&self, after: Place) -> Result<Option<Timestamp>, StoreError> {
         let sql = self.pick(NEXT);
         let row: Option<(i64,)> =
@@ -254,7 +254,7 @@ impl Store {
     /// to the position that comes back.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn request_indexing(
         &self,
         request: IndexRequest<'_>,

@@ -119,7 +119,7 @@ impl Store {
     /// One channel.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn channel(&self, id: &ChannelId) -> Result<Option<Channel>, StoreError> {
         let row: Option<ChannelRow> =
             read!(self, c => query_as(ONE).bind(id.as_str()).fetch_optional(c))?;
@@ -129,7 +129,7 @@ impl Store {
     /// The ids of all channels, for operators.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn channel_ids(&self) -> Result<Vec<ChannelId>, StoreError> {
         let rows: Vec<(String,)> = read!(self, c => query_as(IDS).fetch_all(c))?;
         Ok(rows.into_iter().map(|(id,)| id.into()).collect())
@@ -139,7 +139,7 @@ impl Store {
     /// of `only` where it is given.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn channels_of(
         &self,
         user: &UserId,
@@ -157,7 +157,7 @@ impl Store {
     /// Whether the channel's name and size are older than `than` or were never asked for.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn lacks_summary(
         &self,
         channel: &ChannelId,
@@ -171,7 +171,7 @@ impl Store {
     /// Sets the zone in which a channel's days begin, by its IANA name; `None` for the service's.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn set_time_zone(
         &self,
         channel: &ChannelId,
@@ -186,7 +186,7 @@ impl Store {
     /// Keeps a channel's name, picture and size.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn save_summary(
         &self,
         channel: &ChannelId,

@@ -109,7 +109,7 @@ impl Store {
     /// who may know nothing older.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn coverage(
         &self,
         channel: &ChannelId,
@@ -138,7 +138,7 @@ impl Store {
     /// The gaps of a channel that touch the given time, oldest first.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn gaps(
         &self,
         channel: &ChannelId,
@@ -201,7 +201,7 @@ impl Store {
     /// was long; call it more often than that.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn beat(&self, now: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;

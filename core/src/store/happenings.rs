@@ -216,7 +216,7 @@ impl Store {
     /// What happened after `after` that the reader may know, at most `limit`.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn happenings(
         &self,
         reader: FeedReader<'_>,
@@ -250,7 +250,7 @@ impl Store {
     /// Deletes some of what was written down before `before`. Says how much.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn purge_happenings(&self, before: Timestamp) -> Result<u64, StoreError> {
         let sql = self.pick(PURGE);
         let mut tx = self.db.begin().await?;

@@ -72,7 +72,7 @@ where
     /// Ends the transaction for good.
     ///
     /// # Errors
-    /// When the database does not confirm it, and when a statement of the transaction failed:
+    /// Returns an error when the database does not confirm it, and when a statement of the transaction failed:
     /// PostgreSQL would roll back and call that a success, SQLite would keep the half of it.
     pub(super) async fn commit(mut self) -> Result<(), sqlx::Error> {
         if self.failed {

@@ -142,7 +142,7 @@ impl Store {
     /// Takes a request's key, or tells what became of the first request with it.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn claim_idempotency(
         &self,
         key: &IdempotencyKey,
@@ -179,7 +179,7 @@ impl Store {
     /// Keeps the answer to a request.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn finish_idempotency(
         &self,
         claim: &IdempotencyClaim,
@@ -195,7 +195,7 @@ impl Store {
     /// Frees the key of a request that was refused.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn release_idempotency(&self, claim: &IdempotencyClaim) -> Result<(), StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
@@ -207,7 +207,7 @@ impl Store {
     /// otherwise the key stays taken. Says whether it is free.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn abandon_idempotency(&self, claim: &IdempotencyClaim) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
@@ -222,7 +222,7 @@ impl Store {
     /// Deletes some of the answers that are too old to be repeated. Says how many.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn purge_idempotency(&self, now: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;

@@ -58,7 +58,7 @@ impl Store {
     /// Remembers a login for [`LOGIN_TIME`].
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn add_login(&self, login: &NewLogin<'_>, now: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
@@ -78,7 +78,7 @@ impl Store {
     /// took too long.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn take_login(
         &self,
         state: &str,
@@ -100,7 +100,7 @@ impl Store {
     /// Removes logins that took too long, at most `limit`; says whether there may be more.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn purge_logins(&self, limit: u32, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;

@@ -125,7 +125,7 @@ impl Store {
     /// Those of `users` whose profile is older than `than` or was never asked for.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn without_profile(
         &self,
         users: &[UserId],
@@ -141,7 +141,7 @@ impl Store {
     /// Keeps people's profiles; `None` records that the platform was asked and did not know.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn save_profiles(
         &self,
         profiles: &BTreeMap<UserId, Option<Profile>>,
@@ -166,7 +166,7 @@ impl Store {
     /// The plan of the channel's owner; `None` while it has no owner.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn owner_plan(&self, channel: &ChannelId) -> Result<Option<Plan>, StoreError> {
         let row: Option<(String,)> =
             read!(self, c => query_as(OWNER_PLAN).bind(channel.as_str()).fetch_optional(c))?;
@@ -177,7 +177,7 @@ impl Store {
     /// into them, with their names where those are known.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn names_in(
         &self,
         channels: &[ChannelId],
@@ -191,7 +191,7 @@ impl Store {
     /// One person in a channel; `None` when they were never seen there.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn member(
         &self,
         channel: &ChannelId,
@@ -206,7 +206,7 @@ impl Store {
     /// asked for by role.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn members(
         &self,
         channel: &ChannelId,

@@ -184,7 +184,7 @@ impl Store {
     /// the SQLite file is; `connections` bounds the pool.
     ///
     /// # Errors
-    /// When the database cannot be opened, reached or migrated.
+    /// Returns an error when the database cannot be opened, reached or migrated.
     pub async fn open(
         database: &Database,
         folder: &Path,
@@ -197,7 +197,7 @@ impl Store {
     /// and ends.
     ///
     /// # Errors
-    /// When the database cannot be opened, reached or migrated.
+    /// Returns an error when the database cannot be opened, reached or migrated.
     pub async fn open_frugal(database: &Database, folder: &Path) -> Result<Self, StoreError> {
         Self::open_mapped(database, folder, FRUGAL, UNMAPPED).await
     }
@@ -266,7 +266,7 @@ impl Store {
     /// called now and then.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn scrub(&self) -> Result<(), StoreError> {
         self.db.scrub().await
     }

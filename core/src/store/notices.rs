@@ -78,7 +78,7 @@ impl Store {
     /// The latest crossing of each user who was not told of it, oldest first, at most `limit`.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn untold_notices(&self, limit: u32) -> Result<Vec<UsageNotice>, StoreError> {
         let rows: Vec<NoticeRow> =
             read!(self, c => query_as(UNTOLD).bind(i64::from(limit)).fetch_all(c))?;
@@ -89,7 +89,7 @@ impl Store {
     /// when it had ended already.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn settle_notice(
         &self,
         notice: &UsageNotice,
@@ -113,7 +113,7 @@ impl Store {
     /// Whether a user wants to be told of their usage; `None` when there is no such user.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn wants_notices(&self, user: &UserId) -> Result<Option<bool>, StoreError> {
         let row: Option<(i64,)> =
             read!(self, c => query_as(WANTS).bind(user.as_str()).fetch_optional(c))?;
@@ -123,7 +123,7 @@ impl Store {
     /// Sets whether a user wants to be told of their usage. `false` when there is no such user.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn want_notices(&self, user: &UserId, wants: bool) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;

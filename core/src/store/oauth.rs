@@ -120,7 +120,7 @@ impl Store {
     /// Keeps a consent and its code.
     ///
     /// # Errors
-    /// When the database fails or the user is unknown.
+    /// Returns an error when the database fails or the user is unknown.
     pub async fn add_grant(&self, grant: &NewGrant<'_>, now: Timestamp) -> Result<(), StoreError> {
         let scopes = serde_json::to_string(grant.scopes)?;
         let channels = grant.channels.map(serde_json::to_string).transpose()?;
@@ -149,7 +149,7 @@ impl Store {
     /// changes nothing; a second use ends the consent, for one of the two was not the program's.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn exchange_code(
         &self,
         code: &str,
@@ -182,7 +182,7 @@ impl Store {
     /// or `admit` refuses the consent, which changes nothing.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn refresh_grant(
         &self,
         refresh: &str,
@@ -216,7 +216,7 @@ impl Store {
     /// The consent of an access token that works.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn access_token(
         &self,
         secret: &str,
@@ -232,7 +232,7 @@ impl Store {
     /// Ends the consent of any code or token of it. `false` when there is none.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn end_grant(&self, secret: &str) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;

@@ -79,7 +79,7 @@ impl Store {
     /// Keeps a program that registered itself.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn add_oauth_client(
         &self,
         client: &OAuthClient,
@@ -103,7 +103,7 @@ impl Store {
     /// A program that registered itself.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn oauth_client(&self, id: &str) -> Result<Option<OAuthClient>, StoreError> {
         let row: Option<(String, String)> =
             read!(self, c => query_as(CLIENT).bind(id).fetch_optional(c))?;
@@ -118,7 +118,7 @@ impl Store {
     /// What a user consented to, the newest first, at most two hundred.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn consents(&self, user: &UserId) -> Result<Vec<Consent>, StoreError> {
         let rows: Vec<(String, String, String, Option<String>, i64)> = read!(self, c => query_as(OF_USER)
             .bind(user.as_str()).bind(LISTED).fetch_all(c))?;
@@ -134,7 +134,7 @@ impl Store {
     /// Takes a consent of that user back. `false` when they have none of that id.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn take_back(&self, user: &UserId, id: &str) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
@@ -153,7 +153,7 @@ impl Store {
     /// consent; says whether there may be more.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn purge_grants(&self, limit: u32, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;

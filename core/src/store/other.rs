@@ -39,7 +39,7 @@ impl Store {
     /// there were; 0 at the end.
     ///
     /// # Errors
-    /// When the database fails; nothing of the batch is gone then.
+    /// Returns an error when the database fails; nothing of the batch is gone then.
     pub async fn purge_other_events(&self, before: Timestamp) -> Result<usize, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
@@ -52,7 +52,7 @@ impl Store {
     /// Keeps events of unknown type with the platform's name of each.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn keep_other(&self, events: &[(&Event, &str)]) -> Result<(), StoreError> {
         if events.is_empty() {
             return Ok(());

@@ -128,7 +128,7 @@ impl Store {
     /// not matter.
     ///
     /// # Errors
-    /// When the database fails; nothing is recorded then.
+    /// Returns an error when the database fails; nothing is recorded then.
     pub async fn admit(
         &self,
         events: &[&Event],

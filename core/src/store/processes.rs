@@ -103,7 +103,7 @@ impl Store {
     /// have in common. Those that differ come back; if there is none, the process is registered.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn register_process(
         &self,
         process: &NewProcess,
@@ -126,7 +126,7 @@ impl Store {
     /// forgotten meanwhile is registered again.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn heartbeat(
         &self,
         process: &NewProcess,
@@ -146,7 +146,7 @@ impl Store {
     /// Forgets a process that ends.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn unregister_process(&self, id: &str) -> Result<(), StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
@@ -157,7 +157,7 @@ impl Store {
     /// The processes that were heard of within `live`, oldest first.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn processes(&self, live: Duration) -> Result<Vec<ProcessRecord>, StoreError> {
         let mut tx = self.db.snapshot().await?;
         let mut found = all(&mut tx).await?;
@@ -168,7 +168,7 @@ impl Store {
     /// Keeps what a replica found for whoever asked for the check.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn add_replica_check(
         &self,
         check: &str,
@@ -186,7 +186,7 @@ impl Store {
     /// What replicas found in a check so far.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn replica_checks(&self, check: &str) -> Result<Vec<ReplicaCheck>, StoreError> {
         let rows: Vec<(String, String)> =
             super::db::read!(self, c => query_as(CHECKS).bind(check).fetch_all(c))?;

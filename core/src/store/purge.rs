@@ -36,7 +36,7 @@ impl Store {
     /// Deletes some of the records of replies from before `before`. Says how many.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn purge_replies(&self, before: Timestamp) -> Result<u64, StoreError> {
         self.sweep(REPLIES, before).await
     }
@@ -45,7 +45,7 @@ impl Store {
     /// how many.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn purge_notices(&self, before: Timestamp) -> Result<u64, StoreError> {
         self.sweep(NOTICES, before).await
     }
@@ -54,7 +54,7 @@ impl Store {
     /// how many.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn purge_membership_checks(&self, before: Timestamp) -> Result<u64, StoreError> {
         self.sweep(MEMBERSHIP_CHECKS, before).await
     }

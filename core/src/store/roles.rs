@@ -49,7 +49,7 @@ impl Store {
     /// only raises a `guest` to `member`.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn set_role(
         &self,
         channel: &ChannelId,
@@ -87,7 +87,7 @@ impl Store {
     /// less than `again` ago. From now on it counts as done.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn claim_membership_check(
         &self,
         channel: &ChannelId,
@@ -107,7 +107,7 @@ impl Store {
     /// Makes a claim undone, because the platform could not tell.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn release_membership_check(
         &self,
         channel: &ChannelId,

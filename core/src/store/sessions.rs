@@ -83,7 +83,7 @@ impl Store {
     /// Makes the person known, or refreshes what is known of them, and gives them a session.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn sign_in(
         &self,
         person: &SignedIn<'_>,
@@ -116,7 +116,7 @@ impl Store {
     /// used for `idle`.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn session(
         &self,
         secret: &str,
@@ -131,7 +131,7 @@ impl Store {
     /// A user's sessions that live, oldest first.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn sessions(
         &self,
         user: &UserId,
@@ -153,7 +153,7 @@ impl Store {
     /// Ends one session of a user. `false` when they have none of that id.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn end_session(&self, user: &UserId, id: &SessionId) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
@@ -165,7 +165,7 @@ impl Store {
     /// Ends every session of a user and says how many there were.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn end_sessions(&self, user: &UserId) -> Result<u64, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
@@ -178,7 +178,7 @@ impl Store {
     /// more.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn purge_sessions(
         &self,
         idle: Duration,

@@ -121,7 +121,7 @@ impl Store {
     /// Merges a batch of evidence into channels and members. Order and repetition do not matter.
     ///
     /// # Errors
-    /// When the database fails; nothing of the batch is kept then.
+    /// Returns an error when the database fails; nothing of the batch is kept then.
     pub async fn sight(&self, sightings: &[Sighting], now: Timestamp) -> Result<(), StoreError> {
         if sightings.is_empty() {
             return Ok(());

@@ -141,7 +141,7 @@ impl Store {
     /// who left become members.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn subscribe(
         &self,
         channel: &ChannelId,
@@ -157,7 +157,7 @@ impl Store {
     /// Ends a subscription; what is kept stays. `false` when there was none.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn unsubscribe(
         &self,
         channel: &ChannelId,
@@ -186,7 +186,7 @@ impl Store {
     /// channels of `only` where it is given.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn subscriptions(
         &self,
         user: &UserId,
@@ -210,7 +210,7 @@ impl Store {
     /// What a user's subscriptions hold.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn usage(&self, user: &UserId) -> Result<UserUsage, StoreError> {
         let rows: Vec<(String, i64, i64, i64)> =
             read!(self, c => query_as(USAGE).bind(user.as_str()).fetch_all(c))?;
@@ -228,7 +228,7 @@ impl Store {
     /// are over their quota.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn backup_state(&self, channel: &ChannelId) -> Result<(bool, bool), StoreError> {
         let rows: Vec<SubscriberRow> =
             read!(self, c => query_as(SUBSCRIBERS).bind(channel.as_str()).fetch_all(c))?;

@@ -75,7 +75,7 @@ impl Store {
     /// through the dead letters for yet, at most `limit`.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn takebacks(&self, limit: u32) -> Result<Vec<Takeback>, StoreError> {
         let rows: Vec<(String, i64)> =
             read!(self, c => query_as(LIST).bind(i64::from(limit)).fetch_all(c))?;
@@ -87,7 +87,7 @@ impl Store {
     /// Notes that somebody has looked for these; what was taken back since stays to be looked for.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn settle_takebacks(&self, looked: &[Takeback]) -> Result<(), StoreError> {
         if looked.is_empty() {
             return Ok(());
@@ -105,7 +105,7 @@ impl Store {
     /// channel keeps nothing.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn taken_back(
         &self,
         traces: &[&Trace],

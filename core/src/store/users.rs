@@ -61,7 +61,7 @@ impl Store {
     /// Makes a user known; an existing one keeps everything but gets the name when one is given.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn add_user(
         &self,
         id: &UserId,
@@ -77,7 +77,7 @@ impl Store {
     /// One user.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn user(&self, id: &UserId) -> Result<Option<User>, StoreError> {
         let row: Option<UserRow> =
             read!(self, c => query_as(ONE).bind(id.as_str()).fetch_optional(c))?;
@@ -87,7 +87,7 @@ impl Store {
     /// Users by id, from after `after`, at most `limit`.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn users(&self, after: Option<&UserId>, limit: u32) -> Result<Vec<User>, StoreError> {
         let after = after.map_or("", UserId::as_str);
         let rows: Vec<UserRow> =
@@ -99,7 +99,7 @@ impl Store {
     /// no such user.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn set_plan(
         &self,
         id: &UserId,

@@ -102,7 +102,7 @@ impl Store {
     /// Writes what was noted since the last time.
     ///
     /// # Errors
-    /// When the database fails; it is written with the next call then.
+    /// Returns an error when the database fails; it is written with the next call then.
     pub async fn write_uses(&self) -> Result<(), StoreError> {
         let noted = self.uses.noted().clone();
         if noted.keys.is_empty() && noted.sessions.is_empty() {

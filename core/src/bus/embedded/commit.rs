@@ -1,8 +1,8 @@
-//! One transaction of the embedded bus: a group of publishes, what memory is ahead by, the dead
-//! letters someone decided on, and a bit of housekeeping.
+//! Transactions of the embedded bus: a group of publishes, pending changes from memory, operations
+//! on dead letters, and housekeeping.
 //!
-//! The texts are constant and take lists as JSON, so that a group costs a handful of statements
-//! whatever its size; payloads travel beside it in one blob and are never parsed.
+//! The SQL texts are constant and take lists as JSON, so that a group costs a handful of statements
+//! whatever its size; payloads are bound as one blob and are never parsed.
 
 use std::collections::HashSet;
 
@@ -16,26 +16,26 @@ use super::state::Changes;
 use crate::bus::{Outgoing, Stream, subject};
 use crate::time::Timestamp;
 
-/// Old ids forgotten in one transaction.
+/// Maximum number of old ids deleted in one transaction.
 const FORGET: i64 = 500;
 
-/// Free pages that stay for reuse; beyond them the file shrinks.
+/// Number of free pages that stay for reuse; beyond them the file shrinks.
 const SPARE_PAGES: i64 = 4096;
 
-/// What a transaction has done.
+/// Result of a transaction.
 #[derive(Debug, Default)]
 pub(super) struct Written {
-    /// New messages of [`Stream::Events`] and [`Stream::Jobs`].
+    /// Number of new messages of [`Stream::Events`] and [`Stream::Jobs`].
     pub(super) added: [u64; 2],
-    /// The last sequence number handed out.
+    /// Last assigned sequence number.
     pub(super) high: i64,
-    /// Whether each dead letter asked for was there.
+    /// For each dead letter to retry, `true` if it existed.
     pub(super) retried_dead: Vec<bool>,
     pub(super) dropped_dead: Vec<bool>,
     pub(super) more_to_forget: bool,
 }
 
-/// Writes the group, all or nothing. `high` is the last sequence number known.
+/// Writes the group, all or nothing. `high` is the last known sequence number.
 pub(super) async fn write(
     conn: &mut SqliteConnection,
     group: &Group,
@@ -70,7 +70,7 @@ pub(super) async fn write(
     Ok(written)
 }
 
-/// Inserts the messages whose ids are new: how many, and the last sequence number.
+/// Inserts the messages with new ids; returns their number and the last sequence number.
 async fn insert(
     conn: &mut SqliteConnection,
     stream: Stream,
@@ -91,7 +91,7 @@ async fn insert(
     if seen.rows_affected() == 0 {
         return Ok((0, high));
     }
-    // An id seen before has a sequence number of before: only the new ones are above `high`.
+    // An id seen before has an older sequence number: only the new ones are above `high`.
     let stored = query(
         "INSERT INTO message (seq, stream, queue, subject, id, published_at, payload)
          SELECT seen.seq, ?2, row.value ->> 1, row.value ->> 2, seen.id, ?3,
@@ -108,14 +108,14 @@ async fn insert(
     .execute(&mut *conn)
     .await?;
     if stored.rows_affected() != seen.rows_affected() {
-        // Never answer for a message that is not there.
+        // Never confirm a message that was not stored.
         return Err(sqlx::Error::Protocol("the bus file lost count of its messages".into()));
     }
     Ok((stored.rows_affected(), stored.last_insert_rowid().max(seen.last_insert_rowid())))
 }
 
-/// The rows as JSON (`[id, queue, subject, start, length]`, start from 1) and their payloads in
-/// one piece; of messages with the same id the first.
+/// Encodes the rows as JSON (`[id, queue, subject, start, length]`, start from 1) and their
+/// payloads in one piece; of messages with the same id, the first.
 fn encode(messages: &[Outgoing]) -> Result<(String, Vec<u8>), sqlx::Error> {
     let mut ids = HashSet::with_capacity(messages.len());
     let mut payloads = Vec::with_capacity(messages.iter().map(|m| m.payload.len()).sum());
@@ -139,7 +139,7 @@ fn json(value: &impl serde::Serialize) -> Result<String, sqlx::Error> {
     serde_json::to_string(value).map_err(|error| sqlx::Error::Encode(error.into()))
 }
 
-/// Writes what memory is ahead by.
+/// Writes the changes that so far are only in memory.
 async fn save(conn: &mut SqliteConnection, changes: &Changes) -> Result<(), sqlx::Error> {
     if !changes.positions.is_empty() {
         save_positions(conn, changes).await?;
@@ -211,9 +211,9 @@ async fn save_postponed(conn: &mut SqliteConnection, changes: &Changes) -> Resul
     Ok(())
 }
 
-/// Forgets old ids and shrinks the file after a peak, a bit at a time; whether there is more.
+/// Deletes old ids and shrinks the file after a peak, one batch at a time; `true` if more remains.
 async fn tidy(conn: &mut SqliteConnection, before: i64) -> Result<bool, sqlx::Error> {
-    // Ids are in the order of their times, so the oldest are found without an index on the time.
+    // Ids are in the order of their times, so that the oldest need no index on the time.
     let forgotten = query(
         "DELETE FROM seen WHERE seq IN (SELECT seq FROM
              (SELECT seq, at FROM seen ORDER BY seq LIMIT ?2) WHERE at < ?1)",
@@ -229,7 +229,7 @@ async fn tidy(conn: &mut SqliteConnection, before: i64) -> Result<bool, sqlx::Er
     Ok(forgotten.rows_affected() == FORGET.unsigned_abs())
 }
 
-/// Gives back every free page and empties the log: what was handled is not left lying on disk.
+/// Frees every free page and truncates the WAL, so that handled messages do not remain on disk.
 pub(super) async fn scrub(conn: &mut SqliteConnection) -> Result<(), sqlx::Error> {
     query("PRAGMA incremental_vacuum").execute(&mut *conn).await?;
     query("PRAGMA wal_checkpoint(TRUNCATE)").execute(conn).await?;

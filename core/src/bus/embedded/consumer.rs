@@ -1,4 +1,4 @@
-//! Consuming from the embedded bus: taking messages in order, leasing them, settling them.
+//! Consumer of the embedded bus: reads messages in order, leases and settles them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub struct EmbeddedConsumer {
     filter: Filter,
 }
 
-/// One delivery's hold on its message.
+/// Lease of one delivery.
 #[derive(Debug)]
 pub struct EmbeddedLease {
     bus: Arc<Inner>,
@@ -52,7 +52,7 @@ impl EmbeddedConsumer {
         let deadline = Instant::now() + wait;
         let slot = Arc::clone(&self.slot);
         loop {
-            // Listen before looking, so that nothing is missed in between.
+            // Subscribe before reading, so that no wake-up is missed in between.
             let mut wake = std::pin::pin!(slot.wake.notified());
             wake.as_mut().enable();
             let high = *self.high.borrow_and_update();
@@ -71,7 +71,7 @@ impl EmbeddedConsumer {
         }
     }
 
-    /// Leases what there is right now.
+    /// Leases the messages that are available now.
     async fn take(&self, max: usize, high: i64) -> Result<Vec<Delivery>, BusError> {
         self.bus.check_open()?;
         let reading = self.slot.reading.lock().await;
@@ -89,8 +89,8 @@ impl EmbeddedConsumer {
             Some(scan) => self.filter.read(&self.bus.readers, scan).await?,
             None => Vec::new(),
         };
-        // Nothing is waited for between here and the return: a fetch that is given up before has
-        // leased nothing.
+        // No await between here and the return: a fetch that is cancelled before has leased
+        // nothing.
         let (deliveries, careful) = self.lease(&plan, again, new, high);
         drop(reading);
         if careful {
@@ -132,8 +132,8 @@ impl EmbeddedConsumer {
         (deliveries, careful)
     }
 
-    /// Ends messages that have no row. There are none in a sound file; but one could never be
-    /// delivered and would be looked for without end.
+    /// Ends messages without a row. A sound file has none; but one could never be delivered and
+    /// would be read again without end.
     fn give_up_rowless(&self, state: &mut State, plan: &Plan, rows: &[Row]) {
         for &seq in &plan.again {
             if rows.iter().all(|row| row.0 != seq) {
@@ -158,8 +158,8 @@ impl EmbeddedConsumer {
 }
 
 impl EmbeddedLease {
-    /// Only notes it: the file follows with the next group, and a crash before that costs a
-    /// redelivery.
+    /// Records the acknowledgement in memory only: the file follows with the next group, and a
+    /// crash before that costs a redelivery.
     pub(in crate::bus) fn ack(self) -> Result<(), BusError> {
         self.bus.check_open()?;
         self.bus.shared.change(|state| state.finish(self.key, self.seq));

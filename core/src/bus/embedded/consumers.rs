@@ -1,4 +1,4 @@
-//! The durable consumers of the file: listing and removing them, and the file's identity.
+//! Durable consumers in the bus file (listing and removal), and the identity of the file.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -12,7 +12,7 @@ use super::{EmbeddedBus, Op, read};
 use crate::blobs::random_name;
 use crate::bus::{BusError, ConsumerStatus, Stream};
 
-/// Names the bus of a data folder.
+/// File name of the identity of a data folder's bus.
 const IDENTITY: &str = "bus.id";
 
 impl EmbeddedBus {
@@ -47,7 +47,7 @@ impl EmbeddedBus {
     }
 }
 
-/// The identity of the bus in `folder`; made when there is none.
+/// Returns the identity of the bus in `folder`; creates it when there is none.
 pub(super) fn identity(folder: &Path) -> io::Result<String> {
     let path = folder.join(IDENTITY);
     match OpenOptions::new().write(true).create_new(true).open(&path) {
@@ -58,9 +58,9 @@ pub(super) fn identity(folder: &Path) -> io::Result<String> {
     Ok(fs::read_to_string(&path)?.trim().to_owned())
 }
 
-/// Removes a consumer from the file; `None` when there is none of that name, else how many messages
-/// of each stream went with it. `through` says of an event whether all other consumers are through
-/// with it.
+/// Removes a consumer from the file. Returns the number of messages of each stream removed with it,
+/// or `None` when there is none of that name. `through` returns `true` for an event that all other
+/// consumers have finished.
 pub(super) async fn remove(
     conn: &mut SqliteConnection,
     name: &str,

@@ -1,4 +1,4 @@
-//! Dead letters of the embedded bus, in a table of their own.
+//! Dead letters of the embedded bus, stored in a table of their own.
 
 use bytes::Bytes;
 use sqlx::sqlite::{SqliteConnection, SqlitePool};
@@ -25,7 +25,7 @@ fn letter(row: Row) -> DeadLetter {
     }
 }
 
-/// The oldest `limit` dead letters with ids above `after`. Ids only ever rise.
+/// Returns the oldest `limit` dead letters with ids above `after`. Ids only ever rise.
 pub(super) async fn list(
     pool: &SqlitePool,
     after: i64,
@@ -42,7 +42,7 @@ pub(super) async fn list(
     Ok(rows.into_iter().map(letter).collect())
 }
 
-/// The number of dead letters.
+/// Returns the number of dead letters.
 pub(super) async fn count(pool: &SqlitePool) -> Result<u64, BusError> {
     let count: i64 = query_scalar("SELECT count(*) FROM dead").fetch_one(pool).await?;
     Ok(u64::try_from(count).unwrap_or_default())
@@ -79,8 +79,8 @@ pub(super) async fn insert(conn: &mut SqliteConnection, grave: &Grave) -> Result
     Ok(())
 }
 
-/// Makes a dead letter a message again, for its consumer alone: the stream's code and the new
-/// sequence number, or `None` when there is no such letter.
+/// Turns a dead letter back into a message for its consumer alone. Returns the stream's code and
+/// the new sequence number, or `None` when there is no such letter.
 pub(super) async fn revive(
     conn: &mut SqliteConnection,
     id: i64,
@@ -114,7 +114,7 @@ pub(super) async fn revive(
     Ok(Some((stream, seq)))
 }
 
-/// Whether there was such a letter.
+/// Deletes a dead letter; `false` when there is none of that id.
 pub(super) async fn delete(conn: &mut SqliteConnection, id: i64) -> Result<bool, sqlx::Error> {
     let done = query("DELETE FROM dead WHERE id = ?1").bind(id).execute(conn).await?;
     Ok(done.rows_affected() > 0)

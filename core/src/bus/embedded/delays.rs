@@ -1,11 +1,11 @@
-//! The messages of one consumer that wait for their time after a retry: in memory by time, and
-//! what of that the file does not know yet.
+//! Delayed messages of one consumer, in memory by time, and those of their changes that the file
+//! does not have yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::time::Timestamp;
 
-/// A message that is not to be delivered before its time.
+/// Message that is not delivered before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Postponed {
     pub(super) attempts: u32,
@@ -14,7 +14,7 @@ pub(super) struct Postponed {
     pub(super) only: bool,
 }
 
-/// What changed, by sequence number: `None` waits no longer.
+/// Unsaved changes by sequence number; `None`: no longer delayed.
 pub(super) type DelayChanges = BTreeMap<i64, Option<Postponed>>;
 
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ pub(super) struct Delays {
 }
 
 impl Delays {
-    /// As the file has them: sequence number, attempts, time in milliseconds.
+    /// Restores the delays from the file: sequence number, attempts, time in milliseconds.
     pub(super) fn restored(rows: &[(i64, u32, i64)]) -> Self {
         let mut delays = Self::default();
         for &(seq, attempts, at) in rows {
@@ -58,7 +58,7 @@ impl Delays {
         Some(entry)
     }
 
-    /// Takes the one that is due the longest.
+    /// Removes and returns the message that has been due the longest.
     pub(super) fn take_due(&mut self, clock: Timestamp) -> Option<(i64, Postponed)> {
         let &(_, seq) = self.due.first().filter(|(at, _)| *at <= clock)?;
         self.take(seq).map(|entry| (seq, entry))
@@ -68,12 +68,12 @@ impl Delays {
         self.due.first().map(|&(at, _)| at)
     }
 
-    /// What the file does not know; taken, so it must be given back when writing fails.
+    /// Takes the unsaved changes; they must be given back when writing fails.
     pub(super) fn save(&mut self) -> DelayChanges {
         std::mem::take(&mut self.unsaved)
     }
 
-    /// Takes back what could not be written; later changes win.
+    /// Restores changes that could not be written; later changes win.
     pub(super) fn unsave(&mut self, changes: DelayChanges) {
         for (seq, entry) in changes {
             self.unsaved.entry(seq).or_insert(entry);

@@ -1,6 +1,6 @@
-//! The connection that writes the bus file. Whoever works with it takes it out; it comes back only
-//! when the work succeeded. After any failure (a full disk, an I/O error, a commit of unknown
-//! outcome) it is closed, and the next work gets a new one.
+//! Connection that writes the bus file. It is taken out for each piece of work and put back only
+//! when that succeeded. After any failure (a full disk, an I/O error, a commit of unknown outcome)
+//! it is closed, and the next piece of work opens a new one.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::{Shared, schema};
 use crate::bus::{BusError, Stream};
 
-/// The writing connection of a data folder's bus, while there is one.
+/// Writing connection of a data folder's bus, while there is one.
 #[derive(Debug)]
 pub(super) struct BusFile {
     folder: PathBuf,
@@ -22,7 +22,7 @@ impl BusFile {
         Self { folder, conn: Some(conn) }
     }
 
-    /// Takes the connection out; opens one where there is none any more.
+    /// Takes the connection out; opens a new one when there is none.
     pub(super) async fn take(&mut self, shared: &Shared) -> Result<SqliteConnection, BusError> {
         if let Some(conn) = self.conn.take() {
             return Ok(conn);
@@ -47,7 +47,7 @@ impl BusFile {
         done
     }
 
-    /// Closes the connection in good order.
+    /// Closes the connection cleanly.
     pub(super) async fn close(&mut self) -> Result<(), sqlx::Error> {
         match self.conn.take() {
             Some(conn) => conn.close().await,
@@ -56,8 +56,8 @@ impl BusFile {
     }
 }
 
-/// Makes memory know of messages that are in the file although their commit was reported as
-/// failed: consumers would not look beyond the highest number that memory has.
+/// Makes memory aware of messages that are in the file although their commit was reported as
+/// failed: consumers would not read beyond the highest number in memory.
 async fn catch_up(conn: &mut SqliteConnection, shared: &Shared) -> Result<(), BusError> {
     let known = *shared.high.borrow();
     let high = schema::high(conn).await?;

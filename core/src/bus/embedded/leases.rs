@@ -1,5 +1,4 @@
-//! The messages that one consumer holds: leased to someone until a time, or about to be delivered
-//! again.
+//! Messages held by one consumer: leased until a time, or ready for redelivery.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +7,7 @@ use tokio::time::Instant;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
     pub(super) attempts: u32,
-    /// `None`: to be delivered again.
+    /// End of the lease; `None`: ready for redelivery.
     until: Option<Instant>,
     /// The message is for this consumer alone.
     pub(super) only: bool,
@@ -17,15 +16,15 @@ pub(super) struct Held {
 #[derive(Debug, Default)]
 pub(super) struct Leases {
     held: BTreeMap<i64, Held>,
-    /// Those of `held` that are to be delivered again.
+    /// Messages of `held` that are ready for redelivery.
     again: BTreeSet<i64>,
-    /// No lease runs out before this.
+    /// Lower bound of all lease expiries.
     next_expiry: Option<Instant>,
 }
 
 impl Leases {
-    /// As the file has them (sequence number, attempts): all to be delivered again, for nobody
-    /// holds them any more.
+    /// Restores the messages from the file (sequence number, attempts), all ready for redelivery,
+    /// for their leases did not outlive the process.
     pub(super) fn restored(rows: &[(i64, u32)]) -> Self {
         let mut leases = Self::default();
         for &(seq, attempts) in rows {
@@ -34,7 +33,7 @@ impl Leases {
         leases
     }
 
-    /// As they are written to the file.
+    /// Returns the messages as they are written to the file.
     pub(super) fn save(&self) -> Vec<(i64, u32)> {
         self.held.iter().map(|(&seq, held)| (seq, held.attempts)).collect()
     }
@@ -47,12 +46,12 @@ impl Leases {
         self.held.contains_key(&seq)
     }
 
-    /// How many are to be delivered again.
+    /// Number of messages ready for redelivery.
     pub(super) fn waiting(&self) -> usize {
         self.again.len()
     }
 
-    /// The first `max` that are to be delivered again.
+    /// Returns the first `max` messages ready for redelivery.
     pub(super) fn again(&self, max: usize) -> Vec<i64> {
         self.again.iter().copied().take(max).collect()
     }
@@ -61,7 +60,7 @@ impl Leases {
         self.next_expiry
     }
 
-    /// Ends the leases that have run out.
+    /// Ends the expired leases.
     pub(super) fn expire(&mut self, now: Instant) {
         if self.next_expiry.is_none_or(|at| now < at) {
             return;
@@ -75,7 +74,7 @@ impl Leases {
         self.next_expiry = self.held.values().filter_map(|held| held.until).min();
     }
 
-    /// Adds a message that is to be delivered again.
+    /// Adds a message that is ready for redelivery.
     pub(super) fn give_back(&mut self, seq: i64, attempts: u32, only: bool) {
         let until = None;
         let held = Held { attempts, until, only };
@@ -91,7 +90,7 @@ impl Leases {
         self.expects(until);
     }
 
-    /// Leases a message that was to be delivered again: the attempt, or `None` when it has ended
+    /// Leases a message for redelivery; returns the attempt, or `None` when the message has ended
     /// in the meantime.
     pub(super) fn lease_again(&mut self, seq: i64, only: bool, until: Instant) -> Option<u32> {
         if !self.again.remove(&seq) {
@@ -106,7 +105,7 @@ impl Leases {
         Some(attempts)
     }
 
-    /// Starts the lease of an attempt anew, even when it ran out but nobody took the message.
+    /// Renews the lease of an attempt, even an expired one if nobody took the message.
     pub(super) fn extend(&mut self, seq: i64, attempt: u32, until: Instant) {
         if let Some(held) = self.held.get_mut(&seq)
             && held.attempts == attempt
@@ -122,7 +121,7 @@ impl Leases {
         self.held.remove(&seq)
     }
 
-    /// Removes a message unless it was lost to a later attempt.
+    /// Removes a message unless a later attempt has it.
     pub(super) fn remove_attempt(&mut self, seq: i64, attempt: u32) -> Option<Held> {
         self.held.get(&seq).filter(|held| held.attempts == attempt)?;
         self.remove(seq)

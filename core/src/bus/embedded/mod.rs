@@ -37,7 +37,7 @@ use self::writer::Writer;
 use super::{BusError, BusLimits, ConsumerSpec, DeadLetter, Outgoing, subject};
 use crate::time::SharedClock;
 
-/// Calls that may wait for the writer; more callers wait for a place.
+/// Capacity of the queue of calls to the writer; more callers wait.
 const QUEUE: usize = 1024;
 
 /// The embedded bus. Cheap to clone.
@@ -46,28 +46,28 @@ pub struct EmbeddedBus {
     inner: Arc<Inner>,
 }
 
-/// What the bus, its consumers and its leases share.
+/// State shared by the bus, its consumers and its leases.
 #[derive(Debug)]
 struct Inner {
     shared: Arc<Shared>,
     ops: mpsc::Sender<Op>,
     readers: SqlitePool,
-    /// Whether this process delivers messages; the command line only attaches.
+    /// `true` if this process delivers messages; the command line only attaches.
     serving: bool,
-    /// Whether the process before ended without closing.
+    /// `true` if the previous process ended without closing.
     unclean: bool,
-    /// Names the file.
+    /// Identity of the bus file.
     identity: String,
     talk: Talk,
 }
 
-/// What the writer task shares with everyone; it does not keep the writer alive.
+/// State that the writer task shares with the others; it does not keep the writer alive.
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
-    /// Wakes the writer when memory runs ahead of the file.
+    /// Wakes the writer when memory is ahead of the file.
     nudge: Notify,
-    /// The last sequence number that is in the file.
+    /// Last sequence number in the file.
     high: watch::Sender<i64>,
     closed: AtomicBool,
     limits: BusLimits,
@@ -76,11 +76,11 @@ struct Shared {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        // A panic elsewhere leaves the bookkeeping usable: no step in it stops half-way.
+        // A panic elsewhere leaves the state usable: no step in it stops half-way.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the state and sees to it that the change is written soon.
+    /// Changes the state and schedules its write to the file.
     fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.state();
         let result = change(&mut state);
@@ -106,7 +106,7 @@ impl EmbeddedBus {
         Self::start(folder, limits, clock, Some(lock)).await
     }
 
-    /// Opens the bus beside a serving process: to publish and to look after dead letters, not to
+    /// Opens the bus beside a serving process, to publish and to manage dead letters, not to
     /// consume.
     ///
     /// # Errors
@@ -119,7 +119,7 @@ impl EmbeddedBus {
         Self::start(folder, limits, clock, None).await
     }
 
-    /// Opens the bus as [`EmbeddedBus::attach`] does, where there is one.
+    /// Opens the bus as [`EmbeddedBus::attach`] does, if there is one.
     ///
     /// # Errors
     /// [`BusError::Missing`] when no process has served from this folder, [`BusError::Storage`]
@@ -207,7 +207,7 @@ impl EmbeddedBus {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<DeadLetter>, BusError> {
-        // No letter has an id that is no number, so none is after it in particular.
+        // No letter has a non-numeric id, so an unparsable cursor means "from the start".
         let after = after.and_then(|id| id.parse().ok()).unwrap_or(0);
         dead::list(&self.inner.readers, after, limit).await
     }
@@ -236,7 +236,7 @@ impl EmbeddedBus {
     pub(super) async fn close(&self) {
         self.inner.shared.closed.store(true, Ordering::Release);
         self.inner.talk.close();
-        // Readers first: the last connection to close moves the write-ahead log into the file.
+        // Readers first: the last connection to close moves the WAL into the file.
         self.inner.readers.close().await;
         let (done, closed) = oneshot::channel();
         // Either error means that the writer has ended already.
@@ -247,7 +247,7 @@ impl EmbeddedBus {
 }
 
 impl Inner {
-    /// Hands an operation to the writer and waits until it is durable.
+    /// Sends an operation to the writer and waits until it is durable.
     async fn ask<T>(
         &self,
         op: impl FnOnce(oneshot::Sender<Result<T, BusError>>) -> Op,
@@ -257,7 +257,7 @@ impl Inner {
         answer.await.map_err(|_| closed())?
     }
 
-    /// Waits until everything that memory knows is in the file.
+    /// Waits until all changes in memory are in the file.
     async fn flush(&self) -> Result<(), BusError> {
         self.ask(|done| Op::Flush { done }).await
     }

@@ -1,4 +1,4 @@
-//! What the writer of the embedded bus is asked for, gathered into one transaction, and who waits
+//! Operations of the embedded bus' writer, gathered into one transaction, and the callers that wait
 //! for it.
 
 use tokio::sync::oneshot;
@@ -6,13 +6,13 @@ use tokio::sync::oneshot;
 use super::state::Changes;
 use crate::bus::{BusError, Outgoing};
 
-/// Where an operation's answer goes.
+/// Sender of an operation's result.
 pub(super) type Answer<T> = oneshot::Sender<Result<T, BusError>>;
 
-/// What the writer is asked for.
+/// Operation of the writer.
 #[derive(Debug)]
 pub(super) enum Op {
-    /// The subjects are checked already.
+    /// Publishes messages with already checked subjects.
     Publish {
         messages: Vec<Outgoing>,
         done: Answer<()>,
@@ -29,7 +29,7 @@ pub(super) enum Op {
         name: String,
         done: Answer<bool>,
     },
-    /// Write what memory is ahead by.
+    /// Writes the changes that so far are only in memory.
     Flush {
         done: Answer<()>,
     },
@@ -38,7 +38,7 @@ pub(super) enum Op {
     },
 }
 
-/// What one transaction is made of.
+/// Contents of one transaction.
 #[derive(Debug, Default)]
 pub(super) struct Group {
     /// Messages of [`Stream::Events`] and [`Stream::Jobs`].
@@ -46,15 +46,15 @@ pub(super) struct Group {
     pub(super) retry_dead: Vec<i64>,
     pub(super) drop_dead: Vec<i64>,
     pub(super) changes: Changes,
-    /// Forget ids older than this (milliseconds).
+    /// Deletes ids older than this (milliseconds).
     pub(super) forget_before: Option<i64>,
 }
 
-/// Who waits for the transaction.
+/// Callers that wait for the transaction.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     pub(super) plain: Vec<Answer<()>>,
-    /// Whether memory's lead must go along.
+    /// `true` if the changes in memory must be written, too.
     pub(super) flush: bool,
     pub(super) retry_dead: Vec<Answer<bool>>,
     pub(super) drop_dead: Vec<Answer<bool>>,
@@ -70,7 +70,7 @@ impl Group {
     }
 }
 
-/// Whoever asked may have gone away; the work is done all the same.
+/// Sends the result; the caller may have gone away, the work is done all the same.
 pub(super) fn answer<T>(done: Answer<T>, result: Result<T, BusError>) {
     done.send(result).ok();
 }

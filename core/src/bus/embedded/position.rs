@@ -1,7 +1,7 @@
-//! Where one consumer of the embedded bus stands. Pure bookkeeping, without database or clock.
+//! Position of one consumer of the embedded bus. Pure bookkeeping, without database or clock.
 //!
-//! A message is *held* from its delivery until it is acknowledged, *postponed* after a retry until
-//! its time; and the consumer is *through* with everything else up to its cursor.
+//! A message is *held* from its delivery until it is acknowledged, and *postponed* after a retry
+//! until its time; the consumer is *through* with everything else up to its cursor.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,35 +14,35 @@ use super::leases::Leases;
 use crate::bus::{ConsumerSpec, Stream};
 use crate::time::Timestamp;
 
-/// How often a consumer looks for rows that another process wrote (`chatkeep dead retry`).
+/// Poll interval for rows that another process wrote (`chatkeep dead retry`).
 const POLL: Duration = Duration::from_secs(1);
 
-/// What the members of one consumer in this process share.
+/// State shared by the members of one consumer in this process.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     /// Held while messages are read, so that two members do not read the same ones.
     pub(super) reading: Mutex<()>,
-    /// Rung when something may be delivered again or there is room for more.
+    /// Notified when a message becomes deliverable or there is room for more.
     pub(super) wake: Notify,
 }
 
-/// What a fetch reads next.
+/// Messages that a fetch reads next.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// Messages to deliver again.
     pub(super) again: Vec<i64>,
-    /// New ones, unless there is no room or nothing new.
+    /// Scan for new messages; `None` without room or without new messages.
     pub(super) scan: Option<Scan>,
 }
 
-/// Up to `limit` messages after `cursor`.
+/// Scan of up to `limit` messages after `cursor`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scan {
     pub(super) cursor: i64,
     pub(super) limit: usize,
 }
 
-/// A position as it is written to the file.
+/// Position as written to the file.
 #[derive(Debug)]
 pub(super) struct Saved {
     pub(super) name: String,
@@ -65,17 +65,17 @@ pub(super) struct Position {
     cursor: i64,
     held: Leases,
     postponed: Delays,
-    /// Whether the file is behind.
+    /// `true` if the file is behind.
     changed: bool,
-    /// So many deliveries are yet to be written before they are handed out.
+    /// Number of deliveries that must be written before they are handed out.
     careful: usize,
     polled_at: Option<Instant>,
-    /// Whether the file has it no more.
+    /// `true` once removed from the file.
     removed: bool,
 }
 
 impl Position {
-    /// A new consumer, before everything that is kept.
+    /// Creates a new consumer, positioned before all retained messages.
     pub(super) fn new(spec: &ConsumerSpec) -> Self {
         let queue = spec.queue.filter(|_| spec.stream == Stream::Jobs);
         let (held, postponed) = (Leases::default(), Delays::default());
@@ -84,7 +84,7 @@ impl Position {
         new
     }
 
-    /// As the file has it.
+    /// Restores a consumer from the file.
     pub(super) fn restored(
         name: &str,
         stream: Stream,
@@ -110,7 +110,7 @@ impl Position {
         }
     }
 
-    /// Takes the properties that may change from start to start.
+    /// Applies the properties that may change from start to start.
     ///
     /// Attempts are written a moment after the delivery, with the next group. A message that kills
     /// the process at once would never be counted; so after an unclean end the first deliveries
@@ -158,12 +158,12 @@ impl Position {
         self.changed
     }
 
-    /// Whether the consumer will never see this message again.
+    /// Returns `true` if the consumer will never see this message again.
     pub(super) fn is_through(&self, seq: i64) -> bool {
         seq <= self.cursor && !self.held.contains(seq) && !self.postponed.contains(seq)
     }
 
-    /// What to read for at most `max` deliveries; `high` is the last sequence number written.
+    /// Plans the reads for at most `max` deliveries; `high` is the last sequence number written.
     pub(super) fn plan(&mut self, max: usize, now: Instant, clock: Timestamp, high: i64) -> Plan {
         self.held.expire(now);
         self.recall(max, clock);
@@ -179,7 +179,7 @@ impl Position {
         Plan { again, scan }
     }
 
-    /// Takes postponed messages back whose time has come, as many as there is room for.
+    /// Recalls due postponed messages, as many as there is room for.
     fn recall(&mut self, max: usize, clock: Timestamp) {
         while self.held.waiting() < max && self.held.len() < self.max_in_flight {
             let Some((seq, entry)) = self.postponed.take_due(clock) else {
@@ -190,7 +190,7 @@ impl Position {
         }
     }
 
-    /// Leases a message that [`Plan::again`] named; the attempt, or `None` when it was
+    /// Leases a message of [`Plan::again`]; returns the attempt, or `None` when the message was
     /// acknowledged in the meantime.
     pub(super) fn lease_again(&mut self, seq: i64, only: bool, now: Instant) -> Option<u32> {
         let attempt = self.held.lease_again(seq, only, now + self.lease)?;
@@ -198,13 +198,13 @@ impl Position {
         Some(attempt)
     }
 
-    /// Leases a message that the scan found, for its first attempt.
+    /// Leases a message that the scan returned, for its first attempt.
     pub(super) fn lease_new(&mut self, seq: i64, only: bool, now: Instant) {
         self.held.lease_new(seq, only, now + self.lease);
         self.advance(seq);
     }
 
-    /// Everything up to `seq` was looked at.
+    /// Advances the cursor: everything up to `seq` was read.
     pub(super) fn advance(&mut self, seq: i64) {
         if seq > self.cursor {
             self.cursor = seq;
@@ -212,19 +212,19 @@ impl Position {
         }
     }
 
-    /// Whether these deliveries must be written before they are handed out.
+    /// Returns `true` if these deliveries must be written before they are handed out.
     pub(super) fn is_careful(&mut self, deliveries: usize) -> bool {
         let careful = self.careful > 0;
         self.careful = self.careful.saturating_sub(deliveries);
         careful
     }
 
-    /// Ends a message, whoever holds it: whether it was for this consumer alone, or `None` when it
-    /// had ended before.
+    /// Ends a message, whoever holds it. Returns `true` if it was for this consumer alone, or
+    /// `None` when it had ended before.
     pub(super) fn finish(&mut self, seq: i64) -> Option<bool> {
         let only = match self.held.remove(seq) {
             Some(held) => held.only,
-            // Its lease ran out, the next holder asked for a retry, and now the first is done.
+            // Its lease expired, the next holder requested a retry, and now the first one is done.
             None => self.postponed.take(seq)?.only,
         };
         self.changed = true;
@@ -232,7 +232,7 @@ impl Position {
         Some(only)
     }
 
-    /// Delivers it again at `not_before`. `false` when the lease was lost to another holder.
+    /// Redelivers the message at `not_before`. `false` when the lease was lost to another holder.
     pub(super) fn postpone(&mut self, seq: i64, attempt: u32, not_before: Timestamp) -> bool {
         let Some(held) = self.held.remove_attempt(seq, attempt) else {
             return false;
@@ -244,12 +244,12 @@ impl Position {
         true
     }
 
-    /// Starts the lease anew.
+    /// Renews the lease.
     pub(super) fn extend(&mut self, seq: i64, attempt: u32, now: Instant) {
         self.held.extend(seq, attempt, now + self.lease);
     }
 
-    /// How long until a fetch that found nothing should look again, if nothing rings before.
+    /// Time until an empty fetch should read again unless it is notified before.
     pub(super) fn idle(&self, now: Instant, clock: Timestamp) -> Duration {
         let expiry = self.held.next_expiry().map(|at| at.saturating_duration_since(now));
         let room = self.held.len() < self.max_in_flight;
@@ -257,7 +257,7 @@ impl Position {
         expiry.into_iter().chain(due).fold(POLL, Duration::min)
     }
 
-    /// What is to be written; taken, so it must be given back when writing fails.
+    /// Takes the unsaved position; it must be given back when writing fails.
     pub(super) fn save(&mut self) -> Saved {
         self.changed = false;
         Saved {
@@ -270,7 +270,7 @@ impl Position {
         }
     }
 
-    /// Takes back what could not be written.
+    /// Restores a position that could not be written.
     pub(super) fn unsave(&mut self, saved: Saved) {
         self.changed = true;
         self.postponed.unsave(saved.postponed);

@@ -1,4 +1,4 @@
-//! Reading messages for consumers, on connections that never write.
+//! Reads messages for consumers, on read-only connections.
 
 use sqlx::sqlite::SqlitePool;
 use sqlx::{query_as, query_scalar};
@@ -8,10 +8,10 @@ use super::position::{Position, Scan};
 use super::schema::stream_code;
 use crate::bus::{BusError, ConsumerSpec, Stream};
 
-/// Sequence number, subject, id, payload, time of publishing, whether it is for one consumer.
+/// Sequence number, subject, id, payload, time of publishing, `true` if for one consumer only.
 pub(super) type Row = (i64, String, String, Vec<u8>, i64, bool);
 
-/// Which messages a consumer sees.
+/// Filter of the messages of a consumer.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
     pub(super) name: String,
@@ -28,10 +28,10 @@ impl Filter {
         }
     }
 
-    /// The next messages for this consumer, in the order they were published.
+    /// Returns the next messages for this consumer, in order of publishing.
     pub(super) async fn read(&self, pool: &SqlitePool, scan: Scan) -> Result<Vec<Row>, BusError> {
         let text = match self.stream {
-            // Events carry no queue.
+            // Events have no queue.
             Stream::Events => {
                 "SELECT seq, subject, id, payload, published_at, only_consumer IS NOT NULL
                  FROM message WHERE stream = 0 AND queue = '' AND seq > ?1
@@ -60,7 +60,7 @@ impl Filter {
     }
 }
 
-/// Messages by sequence number.
+/// Returns messages by sequence number.
 pub(super) async fn read_again(pool: &SqlitePool, seqs: &[i64]) -> Result<Vec<Row>, BusError> {
     let list = serde_json::to_string(seqs).map_err(|error| sqlx::Error::Encode(error.into()))?;
     Ok(query_as(
@@ -72,12 +72,12 @@ pub(super) async fn read_again(pool: &SqlitePool, seqs: &[i64]) -> Result<Vec<Ro
     .await?)
 }
 
-/// Messages that a consumer has yet to finish.
+/// Counts the unfinished messages of a consumer.
 pub(super) async fn backlog(bus: &Inner, spec: &ConsumerSpec) -> Result<u64, BusError> {
     backlog_of(bus, spec.name, spec.stream, spec.queue).await
 }
 
-/// The same by its properties.
+/// Counts the unfinished messages of a consumer given by its properties.
 pub(super) async fn backlog_of(
     bus: &Inner,
     name: &str,

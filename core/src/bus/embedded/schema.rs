@@ -1,4 +1,4 @@
-//! The embedded bus' file: how it is opened, its tables, and what it holds at the start.
+//! File of the embedded bus: opening, tables, and loading at the start.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,14 +15,14 @@ use super::position::Position;
 use super::state::State;
 use crate::bus::{BusError, Stream};
 
-/// The layout that this version writes, kept in `PRAGMA user_version`.
+/// Schema version that this release writes, stored in `PRAGMA user_version`.
 const VERSION: i64 = 1;
 
-/// Connections that read messages for consumers; more do not help, reading is bound by the CPU.
+/// Number of read connections for consumers; more do not help, reading is bound by the CPU.
 const READERS: u32 = 3;
 
-/// `seen` hands out the sequence numbers (never used twice, thanks to AUTOINCREMENT) and
-/// remembers ids for the de-duplication window; `message` holds what is not handled by everyone.
+/// `seen` assigns the sequence numbers (never used twice, thanks to AUTOINCREMENT) and remembers
+/// ids for the de-duplication window; `message` holds what some consumer has yet to finish.
 ///
 /// A consumer is through with every sequence number up to its cursor, except those it holds
 /// (`held`, a JSON list of `[seq, attempts]`) and those that wait in `postponed`.
@@ -76,7 +76,7 @@ const TABLES: &str = "
     PRAGMA user_version = 1;
 ";
 
-/// The number that stands for a stream in the file.
+/// Returns the code of a stream in the file.
 pub(super) const fn stream_code(stream: Stream) -> i64 {
     match stream {
         Stream::Events => 0,
@@ -104,22 +104,22 @@ fn options(folder: &Path) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
-/// Opens the one connection that writes, and creates the tables when there are none.
+/// Opens the writing connection and creates the tables when there are none.
 pub(super) async fn writer(folder: &Path) -> Result<SqliteConnection, BusError> {
     let mut conn = options(folder)
         .create_if_missing(true)
-        // Before the first table: pages freed after a peak can be given back.
+        // Before the first table, so that pages freed after a peak can be given back.
         .auto_vacuum(SqliteAutoVacuum::Incremental)
         .journal_mode(SqliteJournalMode::Wal)
-        // An acknowledged event also outlives a power cut.
+        // An acknowledged event also survives a power cut.
         .synchronous(SqliteSynchronous::Full)
-        // Texts do not outlive their events where that costs nothing; see `commit::scrub`.
+        // Payloads do not outlive their events where that costs nothing; see `commit::scrub`.
         .pragma("secure_delete", "fast")
         .pragma("journal_size_limit", "67108864")
         .pragma("cache_size", "-16000")
-        // In pages. Seldom: the commit that moves the log into the file takes long, and pages that
-        // change all the time are moved less often. Moving it beside the writer gained nothing,
-        // for the syncs then wait for each other.
+        // In pages. Seldom: a commit with a checkpoint takes long, and frequently changing pages
+        // are copied less often. A checkpoint beside the writer gained nothing, for the syncs then
+        // wait for each other.
         .pragma("wal_autocheckpoint", "8000")
         .connect()
         .await?;
@@ -140,17 +140,18 @@ pub(super) async fn writer(folder: &Path) -> Result<SqliteConnection, BusError> 
     Ok(conn)
 }
 
-/// Opens the connections that read; after [`writer`], so that the file is there.
+/// Opens the read connections; after [`writer`], so that the file exists.
 pub(super) fn readers(folder: &Path) -> SqlitePool {
     SqlitePoolOptions::new()
         .max_connections(READERS)
         .acquire_timeout(Duration::from_secs(5))
-        // The file is local; asking whether it is still there before each read gains nothing.
+        // The file is local; a liveness test before each read gains nothing.
         .test_before_acquire(false)
         .connect_lazy_with(options(folder).read_only(true))
 }
 
-/// Notes whether a serving process runs, and tells whether the last one ended without closing.
+/// Records that a serving process runs or has closed; returns `true` if the last one ended without
+/// closing.
 pub(super) async fn set_unclean(
     conn: &mut SqliteConnection,
     unclean: bool,
@@ -163,7 +164,7 @@ pub(super) async fn set_unclean(
     Ok(before)
 }
 
-/// The highest sequence number handed out so far.
+/// Returns the highest sequence number assigned so far.
 pub(super) async fn high(conn: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
     let high: Option<i64> =
         sqlx::query_scalar("SELECT seq FROM sqlite_sequence WHERE name = 'seen'")
@@ -172,7 +173,7 @@ pub(super) async fn high(conn: &mut SqliteConnection) -> Result<i64, sqlx::Error
     Ok(high.unwrap_or(0))
 }
 
-/// How many messages of [`Stream::Events`] and [`Stream::Jobs`] are above a sequence number.
+/// Counts the messages of [`Stream::Events`] and [`Stream::Jobs`] above a sequence number.
 pub(super) async fn count_above(
     conn: &mut SqliteConnection,
     seq: i64,
@@ -183,7 +184,7 @@ pub(super) async fn count_above(
     Ok([events.unsigned_abs(), jobs.unsigned_abs()])
 }
 
-/// Reads what the consumers had reached, and how much waits.
+/// Loads the positions of the consumers and the number of unfinished messages.
 pub(super) async fn load(conn: &mut SqliteConnection) -> Result<State, BusError> {
     let mut state = State::default();
     let counts: Vec<(i64, i64)> =

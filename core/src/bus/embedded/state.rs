@@ -1,9 +1,9 @@
-//! All that the embedded bus knows in memory: every consumer's position, how much waits, and what
-//! the next write to the file must contain.
+//! In-memory state of the embedded bus: every consumer's position, the number of unfinished
+//! messages, and the content of the next write to the file.
 //!
-//! Memory is ahead of the file by the acknowledgements of some milliseconds. One rule keeps the
-//! two consistent: a message's row is deleted in the transaction that writes the positions which
-//! are through with it.
+//! Memory is ahead of the file by the acknowledgements of some milliseconds. One rule keeps the two
+//! consistent: a message's row is deleted in the transaction that writes the positions which are
+//! through with it.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use super::position::{Position, Saved};
 use crate::bus::{BusError, ConsumerSpec, Stream};
 use crate::time::Timestamp;
 
-/// How long acknowledgements gather before they are written when nothing else is; a crash inside
-/// this time costs redeliveries, no losses.
+/// Interval over which acknowledgements gather when nothing else is written; a crash inside it
+/// costs redeliveries, no losses.
 pub(super) const GATHER: Duration = Duration::from_millis(20);
 
-/// A dead letter to be written.
+/// Dead letter to write.
 #[derive(Clone, Debug)]
 pub(super) struct Grave {
     pub(super) consumer: String,
@@ -32,11 +32,11 @@ pub(super) struct Grave {
     pub(super) payload: Bytes,
 }
 
-/// What one transaction writes.
+/// Changes written by one transaction.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     pub(super) positions: Vec<(usize, Saved)>,
-    /// Messages that everyone is through with.
+    /// Messages that all consumers have finished.
     pub(super) finished: Vec<i64>,
     pub(super) graves: Vec<Grave>,
 }
@@ -63,13 +63,12 @@ impl State {
         self.consumers.len() - 1
     }
 
-    /// The consumers that were not removed.
+    /// Consumers that were not removed.
     pub(super) fn consumers(&self) -> impl Iterator<Item = &Position> {
         self.consumers.iter().filter(|position| !position.is_removed())
     }
 
-    /// Forgets a consumer, and so many messages of each stream that went with it. Its key stays
-    /// taken.
+    /// Removes a consumer and the given number of messages of each stream. Its key stays taken.
     pub(super) fn remove(&mut self, name: &str, gone: [u64; 2]) {
         if let Some(key) = self.find(name) {
             self.consumers[key].remove();
@@ -79,14 +78,14 @@ impl State {
         }
     }
 
-    /// Whether every consumer but one is through with an event.
+    /// Returns `true` if every other consumer has finished an event.
     pub(super) fn is_through_but_for(&self, name: &str, seq: i64) -> bool {
         self.consumers()
             .filter(|other| other.stream() == Stream::Events && other.name() != name)
             .all(|other| other.is_through(seq))
     }
 
-    /// Messages of a stream that some consumer has yet to finish.
+    /// Number of messages of a stream that some consumer has yet to finish.
     pub(super) fn waiting(&self, stream: Stream) -> u64 {
         self.waiting[slot_of(stream)]
     }
@@ -103,7 +102,7 @@ impl State {
         &mut self.consumers[key]
     }
 
-    /// Adds the consumer if it is new; its key. It starts with the oldest message that is kept.
+    /// Adds the consumer if it is new; returns its key. It starts with the oldest retained message.
     pub(super) fn ensure(&mut self, spec: &ConsumerSpec, unclean: bool) -> Result<usize, BusError> {
         let new = Position::new(spec);
         let key = if let Some(key) = self.find(spec.name) {
@@ -133,19 +132,19 @@ impl State {
         first
     }
 
-    /// When the changes are to be written at the latest.
+    /// Deadline for writing the changes.
     pub(super) fn flush_at(&self) -> Option<Instant> {
         self.changed_at.map(|at| at + GATHER)
     }
 
-    /// Ends a message for one consumer, and for good when all others are through with it.
-    /// `false` when it had ended before.
+    /// Ends a message for one consumer, and for good when all others have finished it. `false` when
+    /// it had ended before.
     pub(super) fn finish(&mut self, key: usize, seq: i64) -> bool {
         let Some(only) = self.consumers[key].finish(seq) else {
             return false;
         };
         let stream = self.consumers[key].stream();
-        // A job is for one consumer; an event that came back from the dead letters too.
+        // A job is for one consumer; so is an event retried from the dead letters.
         let done = only
             || stream == Stream::Jobs
             || self
@@ -167,7 +166,7 @@ impl State {
         }
     }
 
-    /// Takes everything that the file does not have yet.
+    /// Takes all changes that the file does not have yet.
     pub(super) fn take_changes(&mut self) -> Changes {
         self.changed_at = None;
         Changes {
@@ -183,7 +182,7 @@ impl State {
         }
     }
 
-    /// Takes back what could not be written, for another attempt at `not_before`.
+    /// Restores changes that could not be written, for another attempt at `not_before`.
     pub(super) fn restore(&mut self, changes: Changes, not_before: Instant) {
         for (key, saved) in changes.positions {
             self.consumers[key].unsave(saved);
@@ -194,7 +193,7 @@ impl State {
     }
 }
 
-/// Two consumers that would take each other's jobs.
+/// Returns `true` if two consumers would take each other's jobs.
 fn overlap(one: &Position, other: &Position) -> bool {
     one.stream() == Stream::Jobs
         && other.stream() == Stream::Jobs

@@ -1,4 +1,4 @@
-//! Talk inside the process: channels by topic.
+//! Pubsub inside the process: channels by topic.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,13 +13,13 @@ use super::EmbeddedBus;
 use crate::bus::BusError;
 use crate::bus::talk::{Question, Refused, Reply};
 
-/// Messages that a listener may be behind by.
+/// Number of messages that a subscriber may fall behind by.
 const BEHIND: usize = 1024;
 
-/// Questions handed to someone who answers and not yet looked at.
+/// Capacity of the queue of requests of one server.
 const QUEUE: usize = 1024;
 
-/// Who listens and who answers.
+/// Subscribers and servers by topic.
 #[derive(Debug, Default)]
 pub(super) struct Talk(Mutex<Topics>);
 
@@ -31,18 +31,18 @@ struct Topics {
 
 impl Talk {
     fn topics(&self) -> MutexGuard<'_, Topics> {
-        // Nothing in here stops half-way.
+        // No step under this lock stops half-way.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends every listener and everyone who answers.
+    /// Ends every subscription and every server.
     pub(super) fn close(&self) {
         *self.topics() = Topics::default();
     }
 }
 
 impl Topics {
-    /// Hands the question to the next one who answers and has room for it.
+    /// Dispatches a request to the next server that has room for it.
     fn hand_out(&mut self, topic: &'static str, mut question: Question) -> Result<(), BusError> {
         let answering = self.asked.entry(topic).or_default();
         for _ in 0..answering.len() {
@@ -56,7 +56,7 @@ impl Topics {
                     answering.push_back(next);
                     question = back;
                 }
-                // Has stopped answering.
+                // Has stopped serving.
                 Err(TrySendError::Closed(back)) => question = back,
             }
         }
@@ -69,7 +69,7 @@ impl EmbeddedBus {
     pub(in crate::bus) fn tell(&self, topic: &'static str, message: Bytes) -> Result<(), BusError> {
         self.inner.check_open()?;
         if let Some(told) = self.inner.talk.topics().told.get(topic) {
-            // An error means that nobody listens any more.
+            // An error means that there is no subscriber any more.
             told.send(message).ok();
         }
         Ok(())
@@ -80,7 +80,7 @@ impl EmbeddedBus {
         topic: &'static str,
     ) -> Result<broadcast::Receiver<Bytes>, BusError> {
         let mut topics = self.inner.talk.topics();
-        // Looked at under the lock that closing takes, so that nobody listens for ever.
+        // Checked under the lock that closing takes, so that no subscription waits for ever.
         self.inner.check_open()?;
         let told = topics.told.entry(topic).or_insert_with(|| broadcast::Sender::new(BEHIND));
         Ok(told.subscribe())
@@ -99,7 +99,7 @@ impl EmbeddedBus {
         self.inner.talk.topics().hand_out(topic, question)?;
         match timeout_at(until, answer).await {
             Ok(Ok(answer)) => answer.map_err(|refused| refused.error(topic)),
-            // Given up without an answer.
+            // Dropped without a reply.
             Ok(Err(_)) => Err(BusError::Unanswered(topic)),
             Err(_) => Err(BusError::Late(topic)),
         }

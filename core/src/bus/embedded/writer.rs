@@ -1,5 +1,5 @@
-//! The task that owns the writing connection. While one group is being committed, the next
-//! gathers in the channel; so the number of syncs does not grow with the number of publishers.
+//! Task that owns the writing connection. While one group is committed, the next gathers in the
+//! channel; so the number of syncs does not grow with the number of publishers.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use super::state::Changes;
 use super::{Shared, consumers, schema};
 use crate::bus::{BusError, Outgoing, Stream, subject};
 
-/// Messages in one transaction, roughly: a call is never split.
+/// Maximum number of messages in one transaction, roughly: a call is never split.
 const GROUP: usize = 1024;
 
-/// How often old ids are forgotten and free pages given back.
+/// Interval between rounds of housekeeping (deletion of old ids, release of free pages).
 const HOUSEKEEPING: Duration = Duration::from_secs(1);
 
-/// Rounds of housekeeping without any other work after which the file is scrubbed.
+/// Number of rounds of housekeeping without other work before the WAL checkpoint.
 const QUIET: u32 = 10;
 
-/// How soon housekeeping goes on when there is more than one batch.
+/// Interval between batches of housekeeping while more remains.
 const SWEEP: Duration = Duration::from_millis(5);
 
-/// How long memory's lead waits after the file could not be written.
+/// Pause before changes in memory are written again after the file could not be written.
 const PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -35,10 +35,10 @@ pub(super) struct Writer {
     file: BusFile,
     shared: Arc<Shared>,
     ops: mpsc::Receiver<Op>,
-    /// Held as long as this process serves; the operating system frees it after a crash.
+    /// Lock held as long as this process serves; the operating system frees it after a crash.
     lock: Option<File>,
     housekeeping_at: Instant,
-    /// Rounds of housekeeping since the last other work; [`QUIET`] once the file is scrubbed.
+    /// Rounds of housekeeping since the last other work; [`QUIET`] once the checkpoint is done.
     quiet: u32,
 }
 
@@ -79,8 +79,7 @@ impl Writer {
         }
     }
 
-    /// Waits for the first operation, or until something is due. `false` when nobody can ask any
-    /// more.
+    /// Waits for the first operation, or until something is due. `false` when no caller is left.
     async fn first(&mut self, group: &mut Group, waiting: &mut Waiting) -> bool {
         loop {
             let due = match self.shared.state().flush_at() {
@@ -118,7 +117,8 @@ impl Writer {
                 waiting.drop_dead.push(done);
             }
             Op::RemoveConsumer { name, done } => {
-                // The positions of the others go first: what they are through with goes, too.
+                // The positions of the other consumers go first: what they have finished is
+                // removed, too.
                 waiting.flush = true;
                 waiting.remove.push((name, done));
             }
@@ -155,7 +155,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Adds memory's lead and housekeeping when they are due or `asked` for.
+    /// Adds the changes in memory and housekeeping when due or requested.
     fn add_due(&mut self, group: &mut Group, flush: bool) {
         let now = Instant::now();
         let mut state = self.shared.state();

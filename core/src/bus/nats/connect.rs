@@ -1,4 +1,4 @@
-//! Connecting to NATS: addresses, credentials, and a connection that comes back by itself.
+//! Connects to NATS: addresses, credentials, and automatic reconnection.
 
 use std::time::Duration;
 
@@ -11,21 +11,21 @@ use tokio::time::timeout;
 use super::{CONFIRM, unavailable};
 use crate::bus::BusError;
 
-/// Publishes without an answer yet. Waiting for a place while others wait for theirs could block
-/// for good, so the bound is out of reach; the time limit bounds them in fact.
+/// Maximum number of unconfirmed publishes. Waiting for a slot while others wait for theirs could
+/// block for good, so the limit is out of reach; the timeout bounds them in fact.
 const UNCONFIRMED: usize = 1_000_000;
 
-/// Noticing a connection that died silently takes two of these.
+/// Interval between pings; detecting a silently dead connection takes two of them.
 const PING: Duration = Duration::from_secs(10);
 
-/// Servers and how to log in to them. No `Debug`: it holds secrets.
+/// Servers and their credentials. No `Debug`: it holds secrets.
 struct Target {
     servers: Vec<ServerAddr>,
     user: Option<(String, String)>,
     token: Option<String>,
 }
 
-/// Connects; the receiver tells whether the connection stands.
+/// Connects; the receiver follows the state of the connection.
 pub(super) async fn connect(
     servers: &str,
 ) -> Result<(Client, Context, watch::Receiver<bool>), BusError> {
@@ -58,7 +58,7 @@ pub(super) async fn connect(
     Ok((client, context, connected))
 }
 
-/// Takes the addresses apart; credentials are left out of them, for addresses end up in logs.
+/// Parses the addresses; credentials are left out of them, for addresses end up in logs.
 fn parse(servers: &str) -> Result<Target, BusError> {
     let (scheme, rest) = servers.split_once("://").unwrap_or(("nats", servers));
     if !matches!(scheme, "nats" | "tls") {
@@ -87,7 +87,7 @@ fn parse(servers: &str) -> Result<Target, BusError> {
     Ok(target)
 }
 
-/// Undoes the percent-encoding of a URL's user part.
+/// Decodes the percent-encoding of a URL's user part.
 fn decode(text: &str) -> Result<String, BusError> {
     let broken =
         || BusError::Config("the credentials of the NATS address are not URL-encoded".into());

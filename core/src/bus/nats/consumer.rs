@@ -1,4 +1,4 @@
-//! Consuming from JetStream: pull requests on one inbox, and what ends a delivery.
+//! JetStream consumer: pull requests on one inbox, and settlement of deliveries.
 
 use std::fmt;
 use std::time::Duration;
@@ -15,13 +15,13 @@ use super::{ID, NatsBus, ONLY, disconnected, unavailable};
 use crate::bus::{Burial, BusError, Delivery, Lease};
 use crate::time::Timestamp;
 
-/// How much longer than the server a fetch waits for the end of its request.
+/// Extra time beyond the server's timeout that a fetch waits for the end of its request.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// After this silence a fetch that has messages returns them.
+/// Idle time after which a fetch with messages returns them.
 const SILENCE: Duration = Duration::from_millis(20);
 
-/// The shortest request worth sending.
+/// Minimum timeout of a request.
 const SHORTEST: Duration = Duration::from_millis(5);
 
 /// One member of a durable consumer; members of the same name share its messages.
@@ -34,28 +34,28 @@ pub struct NatsConsumer {
     request: Option<Request>,
 }
 
-/// A pull request that the server has not ended yet. It outlives a fetch that was given up, so
-/// that its messages reach the next one instead of waiting for their leases to run out.
+/// Pull request that the server has not ended yet. It outlives a cancelled fetch, so that its
+/// messages reach the next one instead of waiting for their leases to expire.
 #[derive(Debug)]
 struct Request {
     left: usize,
     ends: Instant,
 }
 
-/// What came to the inbox.
+/// Message received on the inbox.
 enum Incoming {
     Delivery(Delivery),
     /// For another consumer.
     Foreign,
-    /// The request is over.
+    /// The request has ended.
     End,
-    /// As many messages as allowed are leased.
+    /// The maximum number of messages is leased.
     Saturated,
-    /// The server knows no such consumer.
+    /// The server has no such consumer.
     NoConsumer,
 }
 
-/// One delivery's hold on its message.
+/// Lease of one delivery.
 pub struct NatsLease {
     bus: NatsBus,
     consumer: &'static str,
@@ -68,7 +68,7 @@ impl fmt::Debug for NatsConsumer {
     }
 }
 
-/// Without the message, whose text belongs in no log.
+/// Omits the message, whose text belongs in no log.
 impl fmt::Debug for NatsLease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NatsLease").field("consumer", &self.consumer).finish_non_exhaustive()
@@ -108,7 +108,7 @@ impl NatsConsumer {
             match self.next(until).await? {
                 Some(Incoming::Delivery(delivery)) => deliveries.push(delivery),
                 Some(Incoming::Foreign | Incoming::End) => {}
-                // Leases must end first: the one request that the server keeps until then.
+                // Leases must end first: the one request that the server keeps open until then.
                 Some(Incoming::Saturated) if deliveries.is_empty() => {
                     let left = deadline.saturating_duration_since(Instant::now());
                     if left < SHORTEST {
@@ -117,7 +117,7 @@ impl NatsConsumer {
                     self.ask(1, left, true).await?;
                 }
                 Some(Incoming::NoConsumer) => self.bus.set_up_again().await?,
-                // Not even the end of the request: perhaps nobody knows the consumer any more.
+                // Not even the end of the request: the consumer may no longer exist.
                 None if deliveries.is_empty() => {
                     self.request = None;
                     if self.bus.has_consumer(&self.consumer).await? {
@@ -131,8 +131,8 @@ impl NatsConsumer {
         Ok(deliveries)
     }
 
-    /// Sends a pull request. The server answers it at once with what there is, or with the first
-    /// message to come; one that `stays` is also kept while too many messages are leased.
+    /// Sends a pull request. The server responds at once with what is available, or with the first
+    /// message to come; one that `stays` is also kept open while too many messages are leased.
     async fn ask(&mut self, max: usize, wait: Duration, stays: bool) -> Result<(), BusError> {
         let wait = wait.max(SHORTEST);
         let request = BatchConfig {
@@ -147,7 +147,7 @@ impl NatsConsumer {
         Ok(())
     }
 
-    /// The next thing in the inbox, or `None` when nothing came in time.
+    /// Returns the next message of the inbox, or `None` when none came in time.
     async fn next(&mut self, until: Instant) -> Result<Option<Incoming>, BusError> {
         let mut connected = self.bus.inner.connected.clone();
         let message = tokio::select! {
@@ -158,7 +158,7 @@ impl NatsConsumer {
                 Err(_) => return Ok(None),
             },
             _ = connected.wait_for(|connected| !connected) => {
-                // The server has forgotten the request.
+                // The server has dropped the request.
                 self.request = None;
                 return Err(disconnected());
             }

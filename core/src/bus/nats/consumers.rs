@@ -1,4 +1,4 @@
-//! The durable consumers that the server has: listing and removing them.
+//! Durable consumers on the server: listing and removal.
 
 use std::time::Duration;
 
@@ -56,7 +56,8 @@ impl NatsBus {
         Ok(removed)
     }
 
-    /// `EVENTS` drops by itself what no consumer is interested in any more; a work queue keeps it.
+    /// Removes the messages of a removed consumer; `EVENTS` drops them by itself, a work queue
+    /// keeps them.
     async fn remove_from(&self, stream: Stream, info: &Info) -> Result<(), BusError> {
         let handle = self.inner.context.get_stream_no_info(stream.name()).await;
         let handle = handle.map_err(|error| unavailable(&error))?;
@@ -69,8 +70,8 @@ impl NatsBus {
         Ok(())
     }
 
-    /// The stream of events is made once for all processes; its time of creation tells it from any
-    /// other.
+    /// Returns the creation time of the stream of events: it is created once for all processes, so
+    /// the time identifies it.
     pub(in crate::bus) async fn identity(&self) -> Result<String, BusError> {
         self.confirmed(async {
             let stream = self.inner.context.get_stream(Stream::Events.name()).await;

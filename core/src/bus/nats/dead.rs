@@ -1,4 +1,4 @@
-//! Dead letters on JetStream: messages of the stream `DEAD`, named by their sequence number.
+//! Dead letters on JetStream: messages of the stream `DEAD`, identified by their sequence number.
 
 use async_nats::header::{HeaderMap, NATS_MESSAGE_ID};
 use async_nats::jetstream::ErrorCode;
@@ -16,7 +16,7 @@ const ATTEMPTS: &str = "Chatkeep-Attempts";
 const DIED_AT: &str = "Chatkeep-Died-At";
 
 impl NatsBus {
-    /// Adds a dead letter. `key` names the burial: a second one under it changes nothing.
+    /// Adds a dead letter. `key` is an idempotency key: a second call with it changes nothing.
     pub(super) async fn add_dead(
         &self,
         consumer: &str,
@@ -33,7 +33,7 @@ impl NatsBus {
         self.publish_one(&format!("dead.{consumer}"), &headers, &letter.payload).await
     }
 
-    /// The oldest `limit` dead letters with sequence numbers above `after`.
+    /// Returns the oldest `limit` dead letters with sequence numbers above `after`.
     pub(super) async fn list_dead(
         &self,
         after: u64,
@@ -52,7 +52,7 @@ impl NatsBus {
         Ok(letters)
     }
 
-    /// The number of dead letters.
+    /// Returns the number of dead letters.
     pub(super) async fn count_dead(&self) -> Result<u64, BusError> {
         let stream = self.dead_stream().await?;
         let info = stream.get_info().await.map_err(|error| unavailable(&error))?;
@@ -60,7 +60,7 @@ impl NatsBus {
     }
 
     pub(super) async fn find_dead(&self, seq: u64) -> Result<Option<DeadLetter>, BusError> {
-        // The server takes 0 for "the last one".
+        // The server takes 0 as "the last one".
         if seq == 0 {
             return Ok(None);
         }
@@ -69,14 +69,14 @@ impl NatsBus {
         Ok(found.map(letter))
     }
 
-    /// Publishes a dead letter again for its consumer alone, then drops it.
+    /// Publishes a dead letter again for its consumer alone, then deletes it.
     pub(super) async fn revive(&self, seq: u64) -> Result<bool, BusError> {
         let Some(letter) = self.find_dead(seq).await? else {
             return Ok(false);
         };
         let mut headers = HeaderMap::new();
-        // The message's own id may still be remembered. This one makes a second retry harmless
-        // when the first could not drop the letter.
+        // The message's own id may still be remembered. This one makes a second retry harmless when
+        // the first could not delete the letter.
         let key = format!("{DEAD} {seq} {}", letter.died_at.millis());
         headers.insert(NATS_MESSAGE_ID, key);
         headers.insert(ID, line(&letter.message_id));
@@ -125,7 +125,7 @@ fn found(
     }
 }
 
-/// A header's value is one line.
+/// Reduces a text to one line, as a header's value must be.
 fn line(text: &str) -> String {
     text.replace(['\r', '\n'], " ")
 }

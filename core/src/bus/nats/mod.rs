@@ -1,7 +1,7 @@
-//! The bus on NATS JetStream, for many processes. Needs nats-server 2.9 or newer.
+//! Bus on NATS JetStream, for many processes. Needs nats-server 2.9 or newer.
 //!
-//! `EVENTS` keeps a message until every consumer has acknowledged it, `JOBS` until its one
-//! consumer has, `DEAD` until someone decides. What this process has set up it can set up again
+//! `EVENTS` retains a message until every consumer has acknowledged it, `JOBS` until its one
+//! consumer has, `DEAD` until someone decides. This process can set up again what it has set up
 //! when a server comes back empty (`topology`).
 
 mod connect;
@@ -29,19 +29,19 @@ use super::{BusError, BusLimits, ConsumerSpec, DeadLetter, Outgoing};
 use crate::causes::with_causes;
 use crate::time::SharedClock;
 
-/// How long the bus may take to confirm; then it counts as unavailable.
+/// Timeout for a confirmation; then the bus counts as unavailable.
 const CONFIRM: Duration = Duration::from_secs(5);
 
-/// How long a round trip may take for the bus to count as ready.
+/// Timeout for the round trip of the readiness check.
 const READY: Duration = Duration::from_secs(2);
 
-/// Names the consumer that a message is for, when it is for one alone.
+/// Header with the only consumer of a message, when it is for one alone.
 const ONLY: &str = "Chatkeep-Only";
 
-/// The message's own id, where `Nats-Msg-Id` must be another.
+/// Header with the message's own id, where `Nats-Msg-Id` must be another.
 const ID: &str = "Chatkeep-Id";
 
-/// The bus on NATS JetStream. Cheap to clone.
+/// Bus on NATS JetStream. Cheap to clone.
 #[derive(Clone)]
 pub struct NatsBus {
     inner: Arc<Inner>,
@@ -50,17 +50,17 @@ pub struct NatsBus {
 struct Inner {
     client: Client,
     context: Context,
-    /// Follows the connection, to end waits early.
+    /// State of the connection, to end waits early.
     connected: watch::Receiver<bool>,
     replicas: usize,
     limits: BusLimits,
     clock: SharedClock,
-    /// The consumers that this process has asked for; held while streams are set up.
+    /// Consumers that this process has requested; locked while streams are set up.
     specs: Mutex<Vec<ConsumerSpec>>,
     closed: AtomicBool,
 }
 
-/// Without the connection, whose options hold credentials.
+/// Omits the connection, whose options hold credentials.
 impl fmt::Debug for NatsBus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NatsBus").finish_non_exhaustive()
@@ -72,8 +72,8 @@ impl NatsBus {
     /// each stream.
     ///
     /// # Errors
-    /// [`BusError::Config`] for an address that is none, [`BusError::Unavailable`] when no server
-    /// answers within five seconds. Once connected, outages heal by themselves.
+    /// [`BusError::Config`] for an invalid address, [`BusError::Unavailable`] when no server
+    /// responds within five seconds. Once connected, outages heal by themselves.
     pub async fn connect(
         servers: &str,
         limits: BusLimits,
@@ -97,7 +97,7 @@ impl NatsBus {
         Ok(bus)
     }
 
-    /// Connects to a bus that another process has set up, and leaves it as it is.
+    /// Connects to a bus that another process has set up, without changing it.
     ///
     /// # Errors
     /// [`BusError::Missing`] when no process has, else as [`NatsBus::connect`].
@@ -150,7 +150,7 @@ impl NatsBus {
         self.check()?;
         match timeout(READY, self.is_set_up()).await {
             Ok(Ok(true)) => Ok(()),
-            // A server that came back empty is of use again as soon as it is set up.
+            // A server that came back empty is usable again as soon as it is set up.
             Ok(Ok(false)) => self.set_up_again().await,
             Ok(Err(error)) => Err(error),
             Err(_) => Err(BusError::Unavailable("JetStream does not answer".into())),
@@ -168,7 +168,7 @@ impl NatsBus {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<DeadLetter>, BusError> {
-        // No letter has an id that is no number, so none is after it in particular.
+        // No letter has a non-numeric id, so an unparsable cursor means "from the start".
         let after = after.and_then(|id| id.parse().ok()).unwrap_or(0);
         self.list_dead(after, limit).await
     }
@@ -207,8 +207,8 @@ impl NatsBus {
         self.inner.client.drain().await.ok();
     }
 
-    /// Whether it makes sense to send anything: the client would keep it until the server is back
-    /// and the caller would not know.
+    /// Checks that a connection stands; without one the client would queue the message and the
+    /// caller would not know.
     fn check(&self) -> Result<(), BusError> {
         self.check_open()?;
         match self.inner.client.connection_state() {
@@ -224,7 +224,7 @@ impl NatsBus {
         Ok(())
     }
 
-    /// Runs `work` until it is done, the connection breaks or [`CONFIRM`] is over.
+    /// Runs `work` until it is done, the connection breaks or the timeout [`CONFIRM`] is over.
     async fn confirmed<T>(
         &self,
         work: impl Future<Output = Result<T, BusError>>,
@@ -243,7 +243,7 @@ fn disconnected() -> BusError {
     BusError::Unavailable("not connected to NATS".into())
 }
 
-/// Any failure of a request, with the causes in one line.
+/// Converts any failure of a request, with the causes in one line.
 fn unavailable(error: &(dyn std::error::Error + 'static)) -> BusError {
     BusError::Unavailable(with_causes(error))
 }

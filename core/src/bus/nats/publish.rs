@@ -1,4 +1,4 @@
-//! Publishing to JetStream: everything of a call is sent, then all confirmations are awaited.
+//! Publishes to JetStream: all messages of a call are sent, then all confirmations are awaited.
 
 use std::error::Error as _;
 
@@ -11,9 +11,9 @@ use bytes::Bytes;
 use super::{NatsBus, unavailable};
 use crate::bus::{BusError, Outgoing, subject};
 
-/// Why a publish failed, where the bus itself may help.
+/// Reason for a failed publish that the bus itself may mend.
 enum Refusal {
-    /// No stream listens: the server is new, or came back empty.
+    /// No stream has the subject: the server is new, or came back empty.
     NoStream,
     Other(BusError),
 }
@@ -41,7 +41,7 @@ impl NatsBus {
         .await
     }
 
-    /// Tries again once after setting up the streams, when there are none.
+    /// Publishes; sets up the streams and tries once more when there are none.
     async fn with_streams<F>(&self, publish: impl Fn() -> F) -> Result<(), BusError>
     where
         F: Future<Output = Result<(), Refusal>>,
@@ -86,7 +86,7 @@ impl NatsBus {
             return Refusal::NoStream;
         }
         let answer = error.source().and_then(|source| source.downcast_ref::<ServerError>());
-        // The server has one code for all that a stream refuses to store.
+        // The server has one code for all reasons why a stream refuses to store a message.
         let full = answer.is_some_and(|answer| {
             answer.error_code() == ErrorCode::STREAM_STORE_FAILED
                 && answer.to_string().contains("maximum messages")

@@ -1,5 +1,5 @@
-//! Talk on core NATS: `talk.told.<topic>` for everyone, `talk.asked.<topic>` for one of a queue
-//! group. The client subscribes again by itself when a connection comes back.
+//! Pubsub on core NATS: `talk.told.<topic>` for broadcasts, `talk.asked.<topic>` for requests to a
+//! queue group. The client resubscribes by itself when a connection comes back.
 
 use std::time::Duration;
 
@@ -15,17 +15,17 @@ use super::{CONFIRM, NatsBus, READY, disconnected, unavailable};
 use crate::bus::BusError;
 use crate::bus::talk::{Question, Refused, Reply};
 
-/// The queue group of those who answer.
+/// Queue group of the servers.
 const GROUP: &str = "chatkeep";
 
-/// A subject that nobody answers: the server says so at once, and has by then taken everything
-/// that was sent before.
+/// Subject without responders: the server says so at once, and has by then processed everything
+/// sent before.
 const NOBODY: &str = "talk.nobody";
 
-/// For how many milliseconds whoever asks waits.
+/// Header with the timeout of the request in milliseconds.
 const PATIENCE: &str = "Chatkeep-Patience";
 
-/// Why there is no answer.
+/// Header with the reason for a missing reply.
 const REFUSED: &str = "Chatkeep-Refused";
 
 impl NatsBus {
@@ -92,8 +92,8 @@ impl NatsBus {
         Question { payload: message.payload, until, reply: Reply::Nats(reply) }
     }
 
-    /// Waits until the server knows of a subscription, so that nothing which other processes send
-    /// afterwards is missed. Without a connection it learns of it when there is one.
+    /// Waits until the server has the subscription, so that no later message of another process is
+    /// missed. Without a connection the client subscribes when there is one.
     async fn settle(&self) {
         if self.inner.client.connection_state() == State::Connected {
             timeout(READY, self.inner.client.request(NOBODY, Bytes::new())).await.ok();
@@ -101,7 +101,7 @@ impl NatsBus {
     }
 }
 
-/// The way back to whoever asked.
+/// Reply channel of a request.
 #[derive(Debug)]
 pub(in crate::bus) struct NatsReply {
     client: Client,
@@ -110,9 +110,9 @@ pub(in crate::bus) struct NatsReply {
 
 impl NatsReply {
     pub(in crate::bus) async fn send(self, answer: Result<Bytes, Refused>) {
-        // Told, not asked: nobody waits.
+        // A broadcast, no request: nobody waits for a reply.
         let Some(subject) = self.subject else { return };
-        // The server's own bound may be lower than ours.
+        // The server's own limit may be lower than ours.
         let answer = answer.and_then(|bytes| {
             if bytes.len() > self.client.max_payload() { Err(Refused::TooLarge) } else { Ok(bytes) }
         });
@@ -137,7 +137,7 @@ const fn name(refused: Refused) -> &'static str {
     }
 }
 
-/// Why a message is no answer, if it is none.
+/// Reason for a refused request, if the message carries one.
 fn refusal(message: &Message) -> Option<Refused> {
     let why = message.headers.as_ref()?.get(REFUSED)?;
     let large = why.as_str() == name(Refused::TooLarge);

@@ -1,8 +1,8 @@
-//! Streams and consumers on the server: creating them, and creating them again.
+//! Streams and consumers on the server: creation, and creation anew.
 //!
-//! `EVENTS` drops a message that no consumer is interested in. So it is created *shut* (it listens
-//! to a subject that nobody uses), gets its consumers, and only then takes `event.>`: whoever
-//! publishes before that is refused instead of losing the message.
+//! `EVENTS` drops a message that no consumer is interested in. So it is created *shut* (bound to a
+//! subject that nobody uses), gets its consumers, and only then takes `event.>`: a publish before
+//! that is refused instead of losing the message.
 
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::consumer::pull::Config as PullConfig;
@@ -15,10 +15,10 @@ use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, Stor
 use super::{NatsBus, unavailable};
 use crate::bus::{BusError, ConsumerSpec, Stream};
 
-/// The stream of dead letters.
+/// Stream of dead letters.
 pub(super) const DEAD: &str = "DEAD";
 
-/// What `EVENTS` listens to until its consumers are there.
+/// Subject of `EVENTS` until its consumers exist.
 const SHUT: &str = "chatkeep.shut";
 
 fn everything(stream: Stream) -> String {
@@ -26,7 +26,7 @@ fn everything(stream: Stream) -> String {
 }
 
 impl NatsBus {
-    /// Makes sure that the three streams exist as configured; `EVENTS` may still be shut.
+    /// Ensures that the three streams exist as configured; `EVENTS` may still be shut.
     pub(super) async fn set_up_streams(&self) -> Result<(), BusError> {
         let _one_at_a_time = self.inner.specs.lock().await;
         self.confirmed(self.set_up_all_streams()).await
@@ -77,7 +77,7 @@ impl NatsBus {
             Ok(stream) => stream.cached_info().config.clone(),
             Err(error) if is_missing(&error) => match context.create_stream(&wanted).await {
                 Ok(_) => return Ok(()),
-                // Another process was faster; its settings are this one's.
+                // Another process was faster; its settings are the same.
                 Err(error) if is_taken(&error) => return Ok(()),
                 Err(error) => return Err(unavailable(&error)),
             },
@@ -95,7 +95,7 @@ impl NatsBus {
         Ok(())
     }
 
-    /// Makes sure that a consumer exists as specified.
+    /// Ensures that a consumer exists as specified.
     pub(super) async fn set_up_consumer(
         &self,
         spec: &ConsumerSpec,
@@ -118,7 +118,7 @@ impl NatsBus {
             deliver_policy: DeliverPolicy::All,
             ack_policy: AckPolicy::Explicit,
             ack_wait: spec.lease,
-            // Whoever consumes decides when to give up.
+            // The consuming stage decides when to give up.
             max_deliver: -1,
             max_ack_pending: i64::from(spec.max_in_flight.max(1)),
             filter_subject,
@@ -131,7 +131,7 @@ impl NatsBus {
             .map_err(|error| unavailable(&error))
     }
 
-    /// What the server says about a consumer.
+    /// Returns the server's state of a consumer.
     pub(super) async fn consumer_info(&self, spec: &ConsumerSpec) -> Result<Info, BusError> {
         self.confirmed(async {
             let stream = self.inner.context.get_stream_no_info(spec.stream.name()).await;
@@ -141,7 +141,7 @@ impl NatsBus {
         .await
     }
 
-    /// Whether the server still knows a consumer.
+    /// Returns `true` if the server still has a consumer.
     pub(super) async fn has_consumer(&self, consumer: &PullConsumer) -> Result<bool, BusError> {
         self.confirmed(async {
             match consumer.get_info().await {
@@ -157,7 +157,7 @@ impl NatsBus {
         .await
     }
 
-    /// Whether `EVENTS` exists; a round trip to JetStream.
+    /// Returns `true` if `EVENTS` exists; a round trip to JetStream.
     pub(super) async fn is_set_up(&self) -> Result<bool, BusError> {
         match self.inner.context.get_stream(Stream::Events.name()).await {
             Ok(_) => Ok(true),
@@ -166,8 +166,8 @@ impl NatsBus {
         }
     }
 
-    /// Sets up everything this process knows of, and opens `EVENTS`: on first use, and when a
-    /// server came back empty.
+    /// Sets up everything that this process has requested, and opens `EVENTS`: on first use, and
+    /// when a server came back empty.
     pub(super) async fn set_up_again(&self) -> Result<(), BusError> {
         let specs = self.inner.specs.lock().await;
         self.confirmed(async {

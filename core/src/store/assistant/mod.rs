@@ -98,7 +98,7 @@ impl Store {
     /// The state of a channel's settings; `None` while nothing was ever set.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn assistant_state(
         &self,
         channel: &ChannelId,
@@ -115,7 +115,7 @@ impl Store {
     /// A channel's switches; the defaults while nothing was ever set.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn assistant_config(
         &self,
         channel: &ChannelId,
@@ -126,7 +126,7 @@ impl Store {
     /// A channel's switches with their version.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn assistant_setting(
         &self,
         channel: &ChannelId,
@@ -141,7 +141,7 @@ impl Store {
     /// the switches and of the welcome text, and may refuse. What changes nothing is no edit.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn change_assistant_config<E: Send>(
         &self,
         channel: &ChannelId,
@@ -168,7 +168,7 @@ impl Store {
     /// The welcome text.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn welcome(&self, channel: &ChannelId) -> Result<Setting<SettingText>, StoreError> {
         let Some(row) = self.assistant_row(channel).await? else {
             return Ok(Setting { version: 0, value: SettingText::default() });
@@ -181,7 +181,7 @@ impl Store {
     /// The group-rules text.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn group_rules(
         &self,
         channel: &ChannelId,
@@ -198,7 +198,7 @@ impl Store {
     /// text that it has already is no edit.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn set_group_rules(
         &self,
         channel: &ChannelId,

@@ -86,7 +86,7 @@ impl Store {
     /// A channel's rules, oldest first.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn rules(&self, channel: &ChannelId) -> Result<Setting<RuleList>, StoreError> {
         let row = self.assistant_row(channel).await?;
         let version = row.as_ref().map_or(0, |row| row.qa_v);
@@ -106,7 +106,7 @@ impl Store {
     /// [`RULE_BYTES`]: crate::assistant::limits::RULE_BYTES
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn rule_sizes(&self, channel: &ChannelId) -> Result<(i64, i64), StoreError> {
         let (count, bytes, _): (i64, i64, i64) =
             read!(self, c => query_as(MEASURE).bind(channel.as_str()).bind("").fetch_one(c))?;
@@ -116,7 +116,7 @@ impl Store {
     /// Adds, replaces or removes a rule.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn change_rule(
         &self,
         channel: &ChannelId,

@@ -37,7 +37,7 @@ impl Store {
     /// for the caller's worker, which is told with `true`.
     ///
     /// # Errors
-    /// When the database fails; nothing is begun then.
+    /// Returns an error when the database fails; nothing is begun then.
     pub async fn begin_job(
         &self,
         new: &NewChannelJob<'_>,
@@ -88,7 +88,7 @@ impl Store {
     /// Claims the job that has waited longest, if any waits.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn claim_job(
         &self,
         worker: &str,
@@ -110,7 +110,7 @@ impl Store {
     /// has lost the claim, and then nothing is removed. Repeat until the job is over.
     ///
     /// # Errors
-    /// When the database fails; nothing is removed then.
+    /// Returns an error when the database fails; nothing is removed then.
     pub async fn work_on_job(
         &self,
         job: &ChannelJob,
@@ -142,7 +142,7 @@ impl Store {
     /// Gives a job up for others to go on with, from `next` on.
     ///
     /// # Errors
-    /// When the database fails; the claim ends by itself then.
+    /// Returns an error when the database fails; the claim ends by itself then.
     pub async fn release_job(
         &self,
         job: &ChannelJob,
@@ -159,7 +159,7 @@ impl Store {
     /// on, a few times; then it has failed, for the reason `why` that its caller may know.
     ///
     /// # Errors
-    /// When the database fails; the claim ends by itself then.
+    /// Returns an error when the database fails; the claim ends by itself then.
     pub async fn fail_job(
         &self,
         job: &ChannelJob,
@@ -185,7 +185,7 @@ impl Store {
     /// A job of a channel.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn channel_job(
         &self,
         channel: &ChannelId,
@@ -199,7 +199,7 @@ impl Store {
     /// Deletes some of the jobs that were finished before that time. Says how many.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn purge_jobs(&self, before: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;

@@ -53,7 +53,7 @@ impl Store {
     /// those that hold what people wrote, which nothing removes by itself.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn loose_rows(&self) -> Result<(Vec<Difference>, Vec<Difference>), StoreError> {
         let (mut spare, mut precious) = (Vec::new(), Vec::new());
         for (table, sql, _) in SPARE {
@@ -81,7 +81,7 @@ impl Store {
     /// Removes gaps and rules of channels that are not there.
     ///
     /// # Errors
-    /// When the database fails; nothing is gone then.
+    /// Returns an error when the database fails; nothing is gone then.
     pub async fn drop_loose_rows(&self) -> Result<(), StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
@@ -94,7 +94,7 @@ impl Store {
     /// Those of the blobs that no message holds and no mark is about.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn unheld_blobs(
         &self,
         blobs: &BTreeSet<BlobId>,
@@ -107,7 +107,7 @@ impl Store {
     /// Marks blobs, so that the sweep removes those that no message holds.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn mark_blobs(&self, blobs: &BTreeSet<BlobId>) -> Result<(), StoreError> {
         let blobs = names(blobs.iter().map(BlobId::as_str))?;
         let mut tx = self.db.begin().await?;

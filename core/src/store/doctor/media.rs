@@ -126,7 +126,7 @@ impl Store {
     /// at most `limit`.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn audit_media(
         &self,
         channel: &ChannelId,
@@ -142,7 +142,7 @@ impl Store {
     /// One media record as it is now.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn audit_medium(
         &self,
         channel: &ChannelId,
@@ -157,7 +157,7 @@ impl Store {
     /// it was found.
     ///
     /// # Errors
-    /// When the database fails; nothing has changed then.
+    /// Returns an error when the database fails; nothing has changed then.
     pub async fn mend_media(
         &self,
         channel: &ChannelId,

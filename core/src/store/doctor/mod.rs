@@ -141,7 +141,7 @@ impl Store {
     /// `None` when there is no such channel.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn audit_channel(
         &self,
         channel: &ChannelId,
@@ -156,7 +156,7 @@ impl Store {
     /// [`Store::mend_user`].
     ///
     /// # Errors
-    /// When the database fails; nothing has changed then.
+    /// Returns an error when the database fails; nothing has changed then.
     pub async fn mend_channel(
         &self,
         channel: &ChannelId,

@@ -69,7 +69,7 @@ impl Store {
     /// ([`super::ChannelAudit::parts`]). Everybody looked at is in the answer.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn audit_users(
         &self,
         after: Option<&UserId>,
@@ -89,7 +89,7 @@ impl Store {
     /// backup that this resumes has its gaps closed.
     ///
     /// # Errors
-    /// When the database fails; nothing has changed then.
+    /// Returns an error when the database fails; nothing has changed then.
     pub async fn mend_user(&self, user: &UserId, now: Timestamp) -> Result<(), StoreError> {
         let channels = self.subscribed_channels(user).await?;
         let mut tx = self.db.begin().await?;

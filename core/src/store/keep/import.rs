@@ -118,7 +118,7 @@ impl Store {
     /// has room. They carry the number of the import, by which [`Store::undo_import`] finds them.
     ///
     /// # Errors
-    /// When the database fails; nothing of the batch is kept then.
+    /// Returns an error when the database fails; nothing of the batch is kept then.
     pub async fn import(
         &self,
         import: ImportId,
@@ -153,7 +153,7 @@ impl Store {
     /// and nobody needs to subscribe.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn try_import(
         &self,
         channel: &ChannelId,
@@ -173,7 +173,7 @@ impl Store {
     /// Counts those of the messages that are known or were erased. Each id counts once.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn count_known(
         &self,
         channel: &ChannelId,
@@ -192,7 +192,7 @@ impl Store {
     /// Whoever has a name keeps it.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn add_people(
         &self,
         channel: &ChannelId,
@@ -214,7 +214,7 @@ impl Store {
     /// import into it. Repeating it changes nothing.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn open_for_import(
         &self,
         channel: &ChannelId,

@@ -121,7 +121,7 @@ impl Store {
     /// Records that an import begins, and numbers it.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn begin_import(
         &self,
         new: &NewImport<'_>,
@@ -140,7 +140,7 @@ impl Store {
     /// forgotten.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn end_import(&self, import: ImportId, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
@@ -153,7 +153,7 @@ impl Store {
     /// Returns the imports into a channel, or into all of them, newest first.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn imports(
         &self,
         channel: Option<&ChannelId>,
@@ -166,7 +166,7 @@ impl Store {
     /// Returns one import.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn import_record(
         &self,
         import: ImportId,
@@ -182,7 +182,7 @@ impl Store {
     /// import adds nothing more, should it still run.
     ///
     /// # Errors
-    /// When the database fails; nothing of the batch is gone then.
+    /// Returns an error when the database fails; nothing of the batch is gone then.
     pub async fn undo_import(
         &self,
         import: &ImportRecord,

@@ -71,7 +71,7 @@ impl Store {
     /// The present states of these messages, in any order; those not known at all are left out.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn message_states(
         &self,
         keys: &BTreeSet<(ChannelId, MessageId)>,
@@ -93,7 +93,7 @@ impl Store {
     /// The states of all messages by channel and id, from after `after`, at most `limit`.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn all_messages(
         &self,
         after: Option<&(ChannelId, MessageId)>,
@@ -108,7 +108,7 @@ impl Store {
     /// How many messages there are in all channels, tombstones included.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn count_messages(&self) -> Result<i64, StoreError> {
         let (count,): (i64,) = read!(self, c => query_as(COUNT_MESSAGES).fetch_one(c))?;
         Ok(count)
@@ -119,7 +119,7 @@ impl Store {
     /// batch, or any part of it in any order, changes nothing more.
     ///
     /// # Errors
-    /// When the database fails; nothing of the batch is kept then.
+    /// Returns an error when the database fails; nothing of the batch is kept then.
     pub async fn keep(
         &self,
         changes: &[ChannelChange],

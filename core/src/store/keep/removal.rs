@@ -91,7 +91,7 @@ impl Store {
     /// How many messages were sent before that time, and how many bytes they count for.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn count_before(
         &self,
         channel: &ChannelId,

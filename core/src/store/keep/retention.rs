@@ -39,7 +39,7 @@ impl Store {
     /// Sets after how many days a channel's messages are removed; `None`: never.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn set_retention(
         &self,
         channel: &ChannelId,
@@ -55,7 +55,7 @@ impl Store {
     /// removed because of that had been sent.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn retention(
         &self,
         channel: &ChannelId,
@@ -69,7 +69,7 @@ impl Store {
     /// The channels that have messages older than they keep them.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn outdated_channels(&self, now: Timestamp) -> Result<Vec<ChannelId>, StoreError> {
         let rows: Vec<(String,)> =
             read!(self, c => query_as(OUTDATED).bind(now.millis()).fetch_all(c))?;
@@ -81,7 +81,7 @@ impl Store {
     /// keeps is looked up each time: somebody may have changed their mind.
     ///
     /// # Errors
-    /// When the database fails; nothing of the batch is gone then.
+    /// Returns an error when the database fails; nothing of the batch is gone then.
     pub async fn delete_outdated(
         &self,
         channel: &ChannelId,
@@ -113,7 +113,7 @@ impl Store {
     /// before that time.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn abandoned_channels(
         &self,
         before: Timestamp,
@@ -127,7 +127,7 @@ impl Store {
     /// before that time; none when somebody subscribes. Repeat until [`Removed::last`].
     ///
     /// # Errors
-    /// When the database fails; nothing of the batch is gone then.
+    /// Returns an error when the database fails; nothing of the batch is gone then.
     pub async fn delete_abandoned(
         &self,
         channel: &ChannelId,

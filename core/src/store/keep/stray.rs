@@ -22,7 +22,7 @@ impl Store {
     /// Forgets a batch of edits from before that time whose message did not come: how many.
     ///
     /// # Errors
-    /// When the database fails; nothing of the batch is gone then.
+    /// Returns an error when the database fails; nothing of the batch is gone then.
     pub async fn purge_stray_edits(&self, before: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;

@@ -65,7 +65,7 @@ impl Store {
     /// they ended ([`Store::end_webhooks`]). Says how many.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn purge_keys(&self, limit: u32, now: Timestamp) -> Result<u64, StoreError> {
         let kept = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
         let mut tx = self.db.begin().await?;

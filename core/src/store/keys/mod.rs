@@ -120,7 +120,7 @@ impl Store {
     /// the one that it replaced count as one while both work.
     ///
     /// # Errors
-    /// When the database fails or the user is unknown.
+    /// Returns an error when the database fails or the user is unknown.
     pub async fn add_key(&self, key: &NewKey<'_>, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
         lock_user(&mut tx, key.user).await?;
@@ -135,7 +135,7 @@ impl Store {
     /// The stored key that `secret` is, expired or not; `None` for an unknown one.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn key(&self, secret: &str) -> Result<Option<Key>, StoreError> {
         let row: Option<KeyRow> =
             read!(self, c => query_as(BY_HASH).bind(hash(secret)).fetch_optional(c))?;
@@ -145,7 +145,7 @@ impl Store {
     /// A user's keys, oldest first, from after `after` (time of making, id), at most `limit`.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn keys(
         &self,
         user: &UserId,
@@ -161,7 +161,7 @@ impl Store {
     /// A user's key, expired or not; `None` when they have none of that id.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn key_of(&self, user: &UserId, id: &KeyId) -> Result<Option<Key>, StoreError> {
         // Nothing is locked by reading: it is the statement of SQLite on both.
         let row: Option<KeyRow> = read!(self, c => query_as(ONE_OF_USER.sqlite)
@@ -172,7 +172,7 @@ impl Store {
     /// Deletes a key, and disables its webhooks. `false` when there is none of that id.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn drop_key(&self, id: &KeyId, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
@@ -185,7 +185,7 @@ impl Store {
     /// The same of a key of that user.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn drop_key_of(
         &self,
         user: &UserId,

@@ -38,7 +38,7 @@ impl Store {
     /// old key are the new one's from now on.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn rotate_key(
         &self,
         user: &UserId,

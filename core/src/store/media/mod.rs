@@ -210,7 +210,7 @@ impl Store {
     /// A page of a channel's media, newest first. Files that were erased are not in it.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn media_page(
         &self,
         channel: &ChannelId,
@@ -236,7 +236,7 @@ impl Store {
     /// One media message; `None` when there is none, or it was taken back.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn media(
         &self,
         channel: &ChannelId,
@@ -251,7 +251,7 @@ impl Store {
     /// left lying.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn pending_media(
         &self,
         before: Timestamp,

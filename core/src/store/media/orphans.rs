@@ -98,7 +98,7 @@ impl Store {
     /// sweep has it just now, this waits until its file is gone.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn claim_blob(&self, blob: BlobId, now: Timestamp) -> Result<BlobClaim, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
@@ -114,7 +114,7 @@ impl Store {
     /// `limit` should be small.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn orphans(&self, before: Timestamp, limit: u32) -> Result<OrphanSweep, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
@@ -155,7 +155,7 @@ impl OrphanSweep {
     /// Removes the marks of blobs whose files are gone. The others come again.
     ///
     /// # Errors
-    /// When the database fails; all come again then.
+    /// Returns an error when the database fails; all come again then.
     pub async fn deleted(mut self, blobs: &[BlobId]) -> Result<(), StoreError> {
         unmark(&mut self.tx, blobs.iter().map(BlobId::as_str)).await?;
         self.tx.commit().await

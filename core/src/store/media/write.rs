@@ -77,7 +77,7 @@ impl Store {
     /// The claims on its blobs end, whatever becomes of it.
     ///
     /// # Errors
-    /// When the database fails; nothing has changed then.
+    /// Returns an error when the database fails; nothing has changed then.
     pub async fn store_media(
         &self,
         channel: &ChannelId,
@@ -95,7 +95,7 @@ impl Store {
     /// Does the same for a file that an import brought, which [`Store::undo_import`] removes again.
     ///
     /// # Errors
-    /// When the database fails; nothing has changed then.
+    /// Returns an error when the database fails; nothing has changed then.
     pub async fn store_imported_media(
         &self,
         import: ImportId,
@@ -120,7 +120,7 @@ impl Store {
     /// be downloaded in vain; the gap is recorded. `false` when it is not paused.
     ///
     /// # Errors
-    /// When the database fails; nothing has changed then.
+    /// Returns an error when the database fails; nothing has changed then.
     pub async fn skip_media(
         &self,
         channel: &ChannelId,
@@ -140,7 +140,7 @@ impl Store {
     /// Gives a file up because it cannot be downloaded. `false` when it is not waited for.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn fail_media(
         &self,
         channel: &ChannelId,
@@ -154,7 +154,7 @@ impl Store {
     /// Gives a file up because the platform no longer has it. `false` when it is not waited for.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn expire_media(
         &self,
         channel: &ChannelId,

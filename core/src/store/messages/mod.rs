@@ -172,7 +172,7 @@ impl Store {
     /// A page of a channel's messages.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn messages(
         &self,
         channel: &ChannelId,
@@ -210,7 +210,7 @@ impl Store {
     /// One message of a channel; `None` when it is not kept.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn message(
         &self,
         channel: &ChannelId,
@@ -226,7 +226,7 @@ impl Store {
     /// The messages of that channel and id that are kept, in any order.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn chosen_messages(
         &self,
         keys: &[(ChannelId, MessageId)],

@@ -50,7 +50,7 @@ impl Store {
     /// The bots that channels belong to, by name, with how many each has.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn bots_of_channels(&self) -> Result<Vec<BotChannels>, StoreError> {
         let rows: Vec<(String, i64)> = read!(self, c => query_as(OF_BOTS).fetch_all(c))?;
         Ok(rows.into_iter().map(|(bot, channels)| BotChannels { bot, channels }).collect())
@@ -60,7 +60,7 @@ impl Store {
     /// channel. What the bot that had it sent until now still counts.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn assign_channel(
         &self,
         channel: &ChannelId,
@@ -92,7 +92,7 @@ impl Store {
     /// Gives all channels of one bot to another, for a bot whose name changed. Says how many.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn rename_bot(
         &self,
         from: &str,

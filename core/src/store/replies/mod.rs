@@ -113,7 +113,7 @@ impl Store {
     /// granted it must stay silent.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn claim_reply(
         &self,
         intent: &ReplyIntent<'_>,
@@ -129,7 +129,7 @@ impl Store {
     /// answer. Says what became of keeping that.
     ///
     /// # Errors
-    /// When the database fails; nothing is recorded then.
+    /// Returns an error when the database fails; nothing is recorded then.
     pub async fn finish_reply(
         &self,
         event: &EventId,
@@ -161,7 +161,7 @@ impl Store {
     /// whether it arrived, so it is not repeated. Says how many there were.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn interrupt_replies(
         &self,
         before: Timestamp,
@@ -178,7 +178,7 @@ impl Store {
     /// The latest replies of a channel, newest first.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn replies(
         &self,
         channel: &ChannelId,
@@ -192,7 +192,7 @@ impl Store {
     /// The replies to these messages of a channel, in any order.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn replies_to(
         &self,
         channel: &ChannelId,

@@ -70,7 +70,7 @@ impl Store {
     /// Makes a webhook.
     ///
     /// # Errors
-    /// When the database fails or the user is unknown.
+    /// Returns an error when the database fails or the user is unknown.
     pub async fn add_webhook(
         &self,
         new: &NewWebhook<'_>,
@@ -116,7 +116,7 @@ impl Store {
     /// one whose key has ended and that is enabled again ends with the new maker's key.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn change_webhook(
         &self,
         user: &UserId,

@@ -180,7 +180,7 @@ impl Store {
     /// when its lease ends.
     ///
     /// # Errors
-    /// When the database fails; nothing is taken then.
+    /// Returns an error when the database fails; nothing is taken then.
     pub async fn claim_webhooks(
         &self,
         room: ClaimRoom,
@@ -216,7 +216,7 @@ impl Store {
     /// How much waits for webhooks that are enabled.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn webhook_queue(&self, now: Timestamp) -> Result<WebhookQueue, StoreError> {
         let (waiting, due, oldest): (i64, i64, Option<i64>) =
             read!(self, c => query_as(QUEUE).bind(now.millis()).fetch_one(c))?;

@@ -44,7 +44,7 @@ impl Store {
     /// call it again until there are none.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn end_webhooks(&self, now: Timestamp) -> Result<Vec<WebhookId>, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;

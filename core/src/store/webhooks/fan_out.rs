@@ -77,7 +77,7 @@ impl Store {
     /// `None` when nothing has happened or another process is at it.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn fan_out_webhooks(&self, now: Timestamp) -> Result<Option<u64>, StoreError> {
         // Looked at first without the lock: mostly nothing has happened.
         let (tx, seq): (i64, i64) = read!(self, c => query_as(POSITION).fetch_one(c))?;

@@ -176,7 +176,7 @@ impl Store {
     /// Deliveries of a webhook, newest first, at most `limit`.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn webhook_deliveries(
         &self,
         webhook: &WebhookId,
@@ -195,7 +195,7 @@ impl Store {
     /// One delivery of a webhook, when it is within the bounds.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn webhook_delivery(
         &self,
         webhook: &WebhookId,
@@ -212,7 +212,7 @@ impl Store {
     /// Makes a test delivery with that event id; its number. `None` when there is no such webhook.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn test_webhook(
         &self,
         webhook: &WebhookId,
@@ -234,7 +234,7 @@ impl Store {
     /// is under way is left alone.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn redeliver(
         &self,
         webhook: &WebhookId,
@@ -252,7 +252,7 @@ impl Store {
     /// Says how much.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn redeliver_since(
         &self,
         webhook: &WebhookId,
@@ -281,7 +281,7 @@ impl Store {
     /// Deletes some of the deliveries that were made before `before`. Says how many.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn purge_webhook_deliveries(&self, before: Timestamp) -> Result<u64, StoreError> {
         let sql = self.pick(PURGE);
         let mut tx = self.db.begin().await?;

@@ -99,7 +99,7 @@ impl Store {
     /// A user's webhooks, oldest first; at most [`WEBHOOKS_OF_USER`].
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn webhooks(&self, user: &UserId) -> Result<Vec<Webhook>, StoreError> {
         let rows: Vec<WebhookRow> =
             read!(self, c => query_as(OF_USER).bind(user.as_str()).fetch_all(c))?;
@@ -109,7 +109,7 @@ impl Store {
     /// One webhook of a user.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn webhook(
         &self,
         user: &UserId,
@@ -124,7 +124,7 @@ impl Store {
     /// user has none of that id.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn rotate_webhook_secret(
         &self,
         user: &UserId,
@@ -152,7 +152,7 @@ impl Store {
     /// id.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn drop_webhook(&self, user: &UserId, id: &WebhookId) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;

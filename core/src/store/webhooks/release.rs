@@ -29,7 +29,7 @@ impl Store {
     /// Gives back deliveries that were taken and not tried: they are due again.
     ///
     /// # Errors
-    /// When the database fails; they are due when their lease ends then.
+    /// Returns an error when the database fails; they are due when their lease ends then.
     pub async fn return_webhooks(
         &self,
         deliveries: &[ClaimedDelivery],
@@ -50,7 +50,7 @@ impl Store {
     /// it starts.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn release_webhooks(&self, now: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;

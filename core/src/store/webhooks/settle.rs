@@ -135,7 +135,7 @@ impl Store {
     /// `give_up` and failed again, is disabled; gives those, with why.
     ///
     /// # Errors
-    /// When the database fails; nothing of the batch is kept then.
+    /// Returns an error when the database fails; nothing of the batch is kept then.
     pub async fn settle_webhooks(
         &self,
         attempts: &[Attempt],

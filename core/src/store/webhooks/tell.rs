@@ -58,7 +58,7 @@ impl Store {
     /// Webhooks of whose end nobody was told yet, oldest first, at most `limit`.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn untold_webhooks(&self, limit: u32) -> Result<Vec<UntoldWebhook>, StoreError> {
         let rows: Vec<UntoldRow> =
             read!(self, c => query_as(UNTOLD).bind(i64::from(limit)).fetch_all(c))?;
@@ -69,7 +69,7 @@ impl Store {
     /// already.
     ///
     /// # Errors
-    /// When the database fails.
+    /// Returns an error when the database fails.
     pub async fn settle_untold_webhook(
         &self,
         webhook: &UntoldWebhook,
