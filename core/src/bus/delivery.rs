@@ -71,7 +71,8 @@ impl Delivery {
     /// Requests redelivery after `after`.
     ///
     /// # Errors
-    /// Returns an error when the bus cannot be reached; the message is then delivered again after its lease.
+    /// Returns an error when the bus cannot be reached; the message is then redelivered after its
+    /// lease.
     pub async fn retry(self, after: Duration) -> Result<(), BusError> {
         match self.lease {
             Lease::Embedded(lease) => lease.retry(after).await,

@@ -1,9 +1,8 @@
-//! The part of the event log that search replicas follow: which messages changed, in the order in
-//! which the changes were committed.
+//! Change log for search replicas, a part of the event log: changed messages, in commit order.
 //!
-//! Every transaction that changes what can be found writes its rows itself, so nothing can be
-//! changed without being logged (architecture, rule 2). Rows hold ids only; a reader reads the
-//! messages as they are by then, so reading a row twice, or late, ends the same.
+//! Every transaction that changes searchable content writes its rows itself, so no change goes
+//! unlogged (architecture, rule 2). Rows hold ids only; a reader reads the messages in their
+//! present state, so reading a row twice, or late, has the same result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,15 +16,15 @@ use super::{Place, Store, StoreError};
 use crate::id::{ChannelId, MessageId};
 use crate::time::Timestamp;
 
-/// Messages named in one row, at most.
+/// Maximum number of messages in one row.
 const IDS: usize = 500;
 
-/// Rows of these types are read by search replicas alone and shown nowhere.
+/// Type of the rows that only search replicas read; they are shown nowhere.
 pub(super) const MESSAGES: &str = "search.messages";
 const CHANNEL: &str = "search.channel";
 const REBUILD: &str = "search.rebuild";
 
-/// A condition that leaves out the rows that only search replicas read.
+/// Builds a condition that excludes the rows that only search replicas read.
 macro_rules! shown {
     () => {
         "type NOT IN ('search.messages', 'search.channel', 'search.rebuild')"
@@ -33,42 +32,42 @@ macro_rules! shown {
 }
 pub(super) use shown;
 
-/// What the log says about itself.
+/// State of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogState {
-    /// Names the log; positions of another epoch mean nothing in this one.
+    /// Identity of the log; positions of another epoch mean nothing in this one.
     pub epoch: String,
-    /// The last row that was purged: who has read less than that has missed something.
+    /// Last purged row: a reader before this position has missed changes.
     pub purged: Place,
-    /// Where a reader starts who knows everything that is committed now.
+    /// Start position of a reader that knows everything committed so far.
     pub end: Place,
-    /// Positions beyond this were never handed out: they come from another state of the database.
+    /// Last position ever assigned; those beyond it come from another state of the database.
     pub limit: Place,
-    /// The last request to rebuild all indexes.
+    /// Last request to rebuild all indexes.
     pub rebuild: Option<Place>,
 }
 
-/// A part of the log.
+/// Page of the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoggedChanges {
-    /// Messages that changed.
+    /// Changed messages.
     pub messages: BTreeSet<(ChannelId, MessageId)>,
-    /// Channels that somebody wants indexed anew.
+    /// Channels to index anew.
     pub channels: BTreeSet<ChannelId>,
-    /// Where the next part starts.
+    /// Start position of the next page.
     pub next: Place,
-    /// Whether there may be more already.
+    /// `true` if there may be more already.
     pub more: bool,
 }
 
-/// Something for search replicas to do.
+/// Request to the search replicas.
 #[derive(Clone, Copy, Debug)]
 pub enum IndexRequest<'a> {
-    /// Read these messages again.
+    /// Reads these messages again.
     Messages(&'a BTreeSet<(ChannelId, MessageId)>),
-    /// Index this channel anew.
+    /// Indexes this channel anew.
     Channel(&'a ChannelId),
-    /// Build the whole index anew.
+    /// Builds the whole index anew.
     Rebuild,
 }
 
@@ -142,7 +141,7 @@ struct Row {
 struct NewRow<'a> {
     r#type: &'static str,
     c: Option<&'a str>,
-    /// A [`MessageKey`] list as JSON.
+    /// [`MessageKey`] list as JSON.
     ids: Option<String>,
 }
 
@@ -151,7 +150,7 @@ struct MessageKey<'a> {
     m: std::borrow::Cow<'a, str>,
 }
 
-/// Logs messages that changed, for search replicas.
+/// Logs changed messages, for search replicas.
 pub(super) async fn log_messages<'a>(
     tx: &mut Tx,
     messages: impl IntoIterator<Item = (&'a ChannelId, &'a MessageId)>,
@@ -182,15 +181,16 @@ async fn add(tx: &mut Tx, rows: &[NewRow<'_>], now: Timestamp) -> Result<(), Sto
     Ok(())
 }
 
-/// Makes every position that was handed out so far meaningless, and with them what was purged.
+/// Starts a new epoch, which invalidates all positions assigned so far, and with them the purged
+/// one.
 pub(super) async fn begin_epoch(tx: &mut Tx) -> Result<(), StoreError> {
-    // RETURNING makes it a query that both databases answer alike.
+    // RETURNING makes it a query with the same result on both databases.
     let _: (String,) = run!(tx, NEW_EPOCH, |sql, c| query_as(sql).fetch_one(c))?;
     Ok(())
 }
 
 impl Store {
-    /// What the log says about itself now.
+    /// Returns the present state of the log.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -208,7 +208,7 @@ impl Store {
         })
     }
 
-    /// What changed after `after`, from at most `limit` rows of the log.
+    /// Returns the changes after `after`, from at most `limit` rows of the log.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -231,7 +231,7 @@ impl Store {
         Ok(changes)
     }
 
-    /// When the first row after `after` was logged; `None` if there is none.
+    /// Returns the time at which the first row after `after` was logged; `None` if there is none.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -242,7 +242,7 @@ impl Store {
         Ok(row.map(|(at,)| Timestamp::from_millis(at)))
     }
 
-    /// The last of at most `limit` rows after `after`; `None` if there is none that may be read.
+    /// Returns the last of at most `limit` readable rows after `after`; `None` if there is none.
     async fn log_window(&self, after: Place, limit: u32) -> Result<Option<Place>, StoreError> {
         let sql = self.pick(WINDOW_END);
         let end: Option<(Option<i64>, Option<i64>)> = read!(self, c => query_as(sql)
@@ -250,8 +250,8 @@ impl Store {
         Ok(end.and_then(|(tx, seq)| Some(Place(tx?, seq?))))
     }
 
-    /// Asks every search replica for something. A replica has done it once it has read the log up
-    /// to the position that comes back.
+    /// Sends a request to every search replica. A replica has served it once it has read the log up
+    /// to the returned position.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -278,7 +278,7 @@ impl Store {
         Ok(last.map_or_else(Place::default, |(tx, seq)| Place(tx, seq)))
     }
 
-    /// Makes replicas fill themselves anew where positions in the log lost their meaning.
+    /// Starts a new epoch where positions in the log lost their meaning, so that replicas refill.
     pub(super) async fn renew_epoch(&self) -> Result<(), StoreError> {
         let mut tx = self.db.begin().await?;
         begin_epoch(&mut tx).await?;
@@ -305,7 +305,7 @@ impl LoggedChanges {
                 self.messages.extend(messages.map(|message| (channel.clone(), message)));
             }
             CHANNEL => drop(self.channels.insert(channel)),
-            // Of a message that is not kept nothing can be found.
+            // An unstored message has no searchable content.
             other if changes_index(other) && row.unkept.is_none() => {
                 let message = row.subject_id.map(MessageId::new);
                 self.messages.extend(message.map(|message| (channel, message)));
@@ -316,8 +316,8 @@ impl LoggedChanges {
     }
 }
 
-/// The events whose subject has to be read again. Every other change of a message is logged by
-/// [`log_messages`].
+/// Returns `true` for events whose subject must be read again. Every other change of a message is
+/// logged by [`log_messages`].
 pub(super) fn changes_index(kind: &str) -> bool {
     let kinds = [
         HappeningKind::MessageReceived,

@@ -1,4 +1,4 @@
-//! Channels: what is known of a chat, and which of them a user may see.
+//! Channels: chats with their properties, and the channels visible to a user.
 
 use chrono_tz::Tz;
 use serde::Serialize;
@@ -12,42 +12,42 @@ use crate::id::{ChannelId, UserId};
 use crate::platform::ChannelSummary;
 use crate::time::Timestamp;
 
-/// Whether the bot is in a chat.
+/// Presence of the bot in a chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChannelStatus {
-    /// It is.
+    /// The bot is in the chat.
     Active,
-    /// It left or was removed.
+    /// The bot left or was removed.
     Disabled,
 }
 
-/// A chat.
+/// Chat on a platform.
 #[derive(Clone, Debug)]
 pub struct Channel {
-    /// Its id.
+    /// Channel id.
     pub id: ChannelId,
-    /// Its kind.
+    /// Kind of the channel.
     pub kind: ChannelKind,
-    /// The bot that is in it, or was last; empty while none was heard of.
+    /// Bot that is in it, or was last; empty while none is known.
     pub bot: String,
-    /// Its name, once known.
+    /// Name, once known.
     pub name: Option<String>,
-    /// Its picture, once known.
+    /// Picture, once known.
     pub picture_url: Option<String>,
-    /// People in it: as the platform counts, or as many as are known.
+    /// Number of people: as the platform counts, or as many as are known.
     pub member_count: i64,
-    /// When it was first heard of; set once.
+    /// Time at which the channel became known; set once.
     pub created_at: Timestamp,
-    /// Who made it known: `system`.
+    /// Creator of the record: `system`.
     pub created_by: String,
-    /// The latest change to active.
+    /// Time of the latest change to active.
     pub enabled_at: Timestamp,
-    /// Whether the bot is in it.
+    /// Presence of the bot.
     pub status: ChannelStatus,
-    /// Bytes kept of it.
+    /// Stored bytes.
     pub bytes: i64,
-    /// Messages kept of it.
+    /// Number of stored messages.
     pub message_count: i64,
     /// IANA name of the zone in which its days begin; `None` for the service's.
     pub time_zone: Option<String>,
@@ -93,7 +93,7 @@ macro_rules! channels {
 
 const ONE: &str = channels!("WHERE c.channel_id = $1");
 
-/// The channels in which the user is an active member, admin or owner.
+/// Channels in which the user is an active member, admin or owner.
 const OF_USER: &str = channels!(
     "JOIN members m ON m.channel_id = c.channel_id
      WHERE m.user_id = $1 AND m.role <> 'guest'
@@ -116,7 +116,7 @@ const SAVE_SUMMARY: &str = "
 const IDS: &str = "SELECT channel_id FROM channels ORDER BY channel_id";
 
 impl Store {
-    /// One channel.
+    /// Returns one channel.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -126,7 +126,7 @@ impl Store {
         row.map(Channel::try_from).transpose()
     }
 
-    /// The ids of all channels, for operators.
+    /// Returns the ids of all channels, for operators.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -135,8 +135,8 @@ impl Store {
         Ok(rows.into_iter().map(|(id,)| id.into()).collect())
     }
 
-    /// The channels that a user may see, by id, from after `after`, at most `limit`; only those
-    /// of `only` where it is given.
+    /// Returns the channels visible to a user, by id, after `after`, at most `limit`; only those of
+    /// `only` if given.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -154,7 +154,7 @@ impl Store {
         rows.into_iter().map(Channel::try_from).collect()
     }
 
-    /// Whether the channel's name and size are older than `than` or were never asked for.
+    /// Returns `true` if the channel's name and size are older than `than` or were never fetched.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -183,7 +183,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// Keeps a channel's name, picture and size.
+    /// Stores a channel's name, picture and size.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -208,14 +208,14 @@ impl Store {
     }
 }
 
-/// Channels as the JSON list that a statement reads.
+/// Encodes channels as the JSON list that a statement reads.
 pub(super) fn channel_keys(channels: &[ChannelId]) -> Result<String, StoreError> {
     let keys: Vec<_> = channels.iter().map(|id| Key { c: id.as_str(), m: None }).collect();
     Ok(serde_json::to_string(&keys)?)
 }
 
 impl Channel {
-    /// Returns the zone in which its days begin: its own, else `service`, the service's.
+    /// Returns the zone in which the channel's days begin: its own, else `service`, the service's.
     pub fn zone(&self, service: Tz) -> Tz {
         self.time_zone.as_deref().and_then(|name| name.parse().ok()).unwrap_or(service)
     }
@@ -226,8 +226,8 @@ impl TryFrom<ChannelRow> for Channel {
 
     fn try_from(row: ChannelRow) -> Result<Self, StoreError> {
         let kind = parsed(ChannelKind::parse(&row.r#type), "channels", "type", &row.channel_id)?;
-        // An event from after the leave shows the bot as well as a join does; a subscription shows
-        // nothing.
+        // An event from after the leave proves the bot's presence as well as a join does; a
+        // subscription proves nothing.
         let joined = row.enabled_at;
         let back = if joined > row.disabled_at { joined } else { joined.max(row.resumed_at) };
         let gone = row.disabled_at > 0 && row.disabled_at >= back;

@@ -1,4 +1,4 @@
-//! Since when a channel is kept, and what is missing, so that silence is never mistaken for "no
+//! Coverage of a channel: start of its backup, and gaps, so that silence is never mistaken for "no
 //! messages".
 
 use std::time::Duration;
@@ -10,41 +10,41 @@ use super::{Gap, Store, StoreError};
 use crate::id::ChannelId;
 use crate::time::Timestamp;
 
-/// The reason of the time in which nobody subscribed.
+/// Reason for a gap without any subscription.
 const UNSUBSCRIBED: &str = "unsubscribed";
 
-/// When nothing was alive to take events for this long, it is an outage.
+/// Time without any process taking events after which it is an outage.
 const OUTAGE: Duration = Duration::from_mins(3);
 
-/// What is kept of a channel, and what is not.
+/// Coverage of a channel: its stored range, and what is missing.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
-    /// When keeping began; `None` when nobody ever subscribed.
+    /// Start of the backup; `None` when nobody ever subscribed.
     pub since: Option<Timestamp>,
-    /// The oldest and the newest message that are kept.
+    /// Times of the oldest and the newest stored message.
     pub messages: Option<(Timestamp, Timestamp)>,
-    /// Times that are missing, oldest first.
+    /// Gaps, oldest first.
     pub gaps: Vec<Gap>,
-    /// Media files that are missing.
+    /// Missing media files.
     pub media: Vec<LostMedia>,
     /// Days after which messages are removed; `None`: never.
     pub retention_days: Option<i64>,
-    /// Messages sent before this were removed because of their age.
+    /// Messages sent before this time were removed because of their age.
     pub retained_from: Option<Timestamp>,
 }
 
-/// Media files of which nothing is kept, for one reason.
+/// Number of media files without content, for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostMedia {
     /// `skipped`, `failed` or `expired`.
     pub status: String,
-    /// Why, where it is known.
+    /// Reason, if known.
     pub reason: Option<String>,
-    /// How many.
+    /// Number of files.
     pub count: i64,
 }
 
-/// A change in whether a channel is kept.
+/// Change that starts or ends the backup of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Presence {
     BotJoined,
@@ -56,7 +56,7 @@ pub(super) enum Presence {
 const ADD: &str = "
     INSERT INTO presence (channel_id, at, kind) VALUES ($1, $2, $3)
     ON CONFLICT (channel_id, at, kind) DO NOTHING";
-/// Of the same millisecond the leaving counts, as everywhere: it sorts behind.
+/// In the same millisecond the leave counts, as everywhere: it sorts behind.
 const PRESENCE: &str = "SELECT at, kind FROM presence WHERE channel_id = $1 ORDER BY at, kind";
 const BIRTH: &str = "SELECT created_at FROM channels WHERE channel_id = $1";
 const QUOTA: &str = "
@@ -93,7 +93,7 @@ impl Presence {
     }
 }
 
-/// Writes down a change, and says whether it is new; again or late it changes nothing.
+/// Records a change; `true` if it is new. A repeated or late one changes nothing.
 pub(super) async fn note(
     tx: &mut Tx,
     channel: &ChannelId,
@@ -105,8 +105,8 @@ pub(super) async fn note(
 }
 
 impl Store {
-    /// What is kept of a channel, and what is not; of both only what is not before `start`, for
-    /// who may know nothing older.
+    /// Returns the coverage of a channel; only what is not before `start`, for callers who may know
+    /// nothing older.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -135,7 +135,7 @@ impl Store {
         })
     }
 
-    /// The gaps of a channel that touch the given time, oldest first.
+    /// Returns the gaps of a channel that overlap the given time, oldest first.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -154,7 +154,7 @@ impl Store {
                 && to.is_none_or(|to| gap.from < to)
         };
         let Some(since) = since(&presence) else {
-            // Silence of a channel that nobody has kept yet says nothing about it.
+            // Silence of a channel without any backup yet says nothing about it.
             let never = unknown(birth.millis(), None, UNSUBSCRIBED);
             return Ok(Some(never).filter(touches).into_iter().collect());
         };
@@ -179,8 +179,8 @@ impl Store {
         Ok(gaps)
     }
 
-    /// When a channel was first heard of: by its row, or by an older event that came later; `None`
-    /// for one that nobody knows.
+    /// Returns the time at which a channel became known: by its row, or by an older event that came
+    /// later; `None` for an unknown one.
     async fn birth(
         &self,
         channel: &ChannelId,
@@ -197,8 +197,8 @@ impl Store {
         Ok(read!(self, c => query_as(PRESENCE).bind(channel.as_str()).fetch_all(c))?)
     }
 
-    /// Says that events are being taken now. What passed since the last time is an outage when it
-    /// was long; call it more often than that.
+    /// Records that events are being taken now. A long time since the last call is an outage, so
+    /// call it more often than that.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -221,8 +221,8 @@ fn since(presence: &[(i64, String)]) -> Option<Timestamp> {
     Some(Timestamp::from_millis(first.0))
 }
 
-/// The times in which nobody subscribed, from when the channel was first heard of, and those since
-/// the first subscription in which the bot was out.
+/// Returns the times without any subscription, from when the channel became known, and those since
+/// the first subscription in which the bot was absent.
 fn absences(presence: &[(i64, String)], birth: Timestamp, since: Timestamp) -> Vec<Gap> {
     let unsubscribed = Track {
         begins: Presence::Unsubscribed,
@@ -241,17 +241,17 @@ fn absences(presence: &[(i64, String)], birth: Timestamp, since: Timestamp) -> V
     gaps
 }
 
-/// A condition under which nothing is kept: what begins and ends it.
+/// Condition under which nothing is stored, with the changes that begin and end it.
 struct Track {
     begins: Presence,
     ends: Presence,
     reason: &'static str,
-    /// Nothing before this is a gap.
+    /// Nothing before this time is a gap.
     start: i64,
 }
 
 impl Track {
-    /// The gaps of this kind; the condition holds from `open` on already, where that is given.
+    /// Returns the gaps of this kind; the condition holds from `open` on already, if given.
     fn gaps(&self, presence: &[(i64, String)], mut open: Option<i64>) -> Vec<Gap> {
         let mut gaps = Vec::new();
         for (at, kind) in presence {
@@ -269,7 +269,7 @@ impl Track {
     }
 }
 
-/// A gap of which nobody knows what was missed.
+/// Creates a gap with an unknown number of missed messages.
 fn unknown(from: i64, to: Option<i64>, reason: &str) -> Gap {
     Gap {
         from: Timestamp::from_millis(from),

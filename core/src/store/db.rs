@@ -1,5 +1,5 @@
-//! The two databases behind one set of methods: which one it is, how a transaction starts, and
-//! the two macros that run the same query on either.
+//! Access to both databases by one set of methods: selection, start of transactions, and the two
+//! macros that run the same query on either.
 
 use std::path::Path;
 use std::str::FromStr as _;
@@ -18,29 +18,29 @@ use super::StoreError;
 use super::hold::Held;
 use super::idempotency::mark_claim;
 
-/// Waiting for a free connection longer than this means the database is down or overloaded.
+/// Timeout for a free connection; beyond it the database counts as down or overloaded.
 const ACQUIRE: Duration = Duration::from_secs(5);
 
-/// The SQLite file in the data folder.
+/// Name of the SQLite file in the data folder.
 const FILE: &str = "chatkeep.db";
 
-/// SQLite waits this long for another process that writes.
+/// Timeout of SQLite for another process that writes.
 const BUSY: Duration = Duration::from_secs(10);
 
 /// Bytes of the SQLite file that each connection of a service maps into memory.
 pub(super) const MAPPED: &str = "268435456";
-/// The same for a command that reads everything once: mapping would only fill the memory.
+/// Mapped bytes of a command that reads everything once: mapping would only fill the memory.
 pub(super) const UNMAPPED: &str = "0";
 
-/// A statement that the two databases need worded differently, side by side.
+/// Statement that differs between the two databases, side by side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sql {
     pub(super) sqlite: &'static str,
     pub(super) postgres: &'static str,
 }
 
-/// A SELECT whose rows must not change until the transaction ends. SQLite has one writer at a
-/// time, so there it is a plain SELECT.
+/// Builds a SELECT whose rows must not change until the transaction ends. SQLite has one writer at
+/// a time, so there it is a plain SELECT.
 macro_rules! locking {
     ($text:literal) => {
         locking!($text, " FOR UPDATE")
@@ -50,15 +50,15 @@ macro_rules! locking {
     };
 }
 
-/// The database.
+/// Database handle.
 #[derive(Clone, Debug)]
 pub(super) struct Db {
     pub(super) pools: Pools,
-    /// Counts the transactions committed here that added to the event log.
+    /// Counter of the transactions committed here that added to the event log.
     pub(super) logged: watch::Sender<u64>,
 }
 
-/// The connections to either database.
+/// Connection pools of either database.
 #[derive(Clone, Debug)]
 pub(super) enum Pools {
     /// Readers beside one writer: waiting for the writer is a queue, not a busy loop.
@@ -69,7 +69,7 @@ pub(super) enum Pools {
     Postgres(PgPool),
 }
 
-/// A transaction. Dropped without [`Tx::commit`], it is rolled back.
+/// Transaction. Dropped without [`Tx::commit`], it is rolled back.
 #[derive(Debug)]
 pub(super) struct Tx {
     pub(super) held: HeldTx,
@@ -77,7 +77,7 @@ pub(super) struct Tx {
     has_logged: bool,
 }
 
-/// The connection of a transaction to either database.
+/// Connection of a transaction to either database.
 #[derive(Debug)]
 pub(super) enum HeldTx {
     Sqlite(Held<Sqlite>),
@@ -95,7 +95,7 @@ macro_rules! read {
 }
 
 /// Runs one fetching query inside a transaction: `run!(tx, c => query_as(SQL).fetch_all(c))`, or
-/// with a two-worded statement `run!(tx, SQL, |sql, c| query_as(sql).fetch_all(c))`.
+/// for a [`Sql`] `run!(tx, SQL, |sql, c| query_as(sql).fetch_all(c))`.
 macro_rules! run {
     ($tx:expr, $conn:ident => $query:expr) => {
         match &mut $tx.held {
@@ -127,8 +127,8 @@ macro_rules! run {
     };
 }
 
-/// Executes one statement inside a transaction and gives the number of rows it touched:
-/// `exec!(tx, query(SQL).bind(x))`.
+/// Executes one statement inside a transaction and returns the number of affected rows: `exec!(tx,
+/// query(SQL).bind(x))`.
 macro_rules! exec {
     ($tx:expr, $query:expr) => {
         match &mut $tx.held {
@@ -157,7 +157,7 @@ impl Db {
         Self::sqlite_file(file, connections, mapped).await
     }
 
-    /// Opens the SQLite file of a data folder where there is one.
+    /// Opens the SQLite file of a data folder if it exists.
     pub(super) async fn existing_sqlite(
         folder: &Path,
         connections: u32,
@@ -178,14 +178,14 @@ impl Db {
     ) -> Result<Self, StoreError> {
         let options = file
             .journal_mode(SqliteJournalMode::Wal)
-            // The bus forgets an event once it is stored, so storing must outlive a power cut.
+            // The bus forgets an event once it is stored, so stored data must survive a power cut.
             .synchronous(SqliteSynchronous::Full)
             .busy_timeout(BUSY)
             .foreign_keys(true)
             .pragma("cache_size", "-16000")
             .pragma("mmap_size", mapped)
             .pragma("temp_store", "memory")
-            // What was taken back is not left lying in pages that are free.
+            // Retracted content does not remain in free pages.
             .pragma("secure_delete", "on")
             .disable_statement_logging();
         let pool = |size| SqlitePoolOptions::new().max_connections(size).acquire_timeout(ACQUIRE);
@@ -223,7 +223,7 @@ impl Db {
         }))
     }
 
-    /// Starts a transaction that reads one state of everything.
+    /// Starts a read transaction on one consistent snapshot.
     pub(super) async fn snapshot(&self) -> Result<Tx, StoreError> {
         const POSTGRES: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
         Ok(self.tx(match &self.pools {
@@ -234,7 +234,7 @@ impl Db {
         }))
     }
 
-    /// Returns whether some version of chatkeep has made its tables.
+    /// Returns `true` if some version of chatkeep has created its tables.
     pub(super) async fn has_schema(&self) -> Result<bool, StoreError> {
         const SQLITE: &str = "SELECT COUNT(*) FROM sqlite_master WHERE name = '_sqlx_migrations'";
         const POSTGRES: &str = "SELECT CAST(COUNT(to_regclass('_sqlx_migrations')) AS BIGINT)";
@@ -245,7 +245,7 @@ impl Db {
         Ok(tables > 0)
     }
 
-    /// Brings the schema up to date. Many processes may do so at once.
+    /// Migrates the schema to the latest version. Many processes may do so at once.
     pub(super) async fn migrate(&self) -> Result<(), StoreError> {
         let migrator = match &self.pools {
             Pools::Sqlite { .. } => sqlx::migrate!("../migrations/sqlite"),
@@ -265,7 +265,7 @@ impl Db {
         }
     }
 
-    /// Returns the number of the last migration of the database.
+    /// Returns the number of the last applied migration.
     async fn schema_version(&self) -> Result<Option<i64>, StoreError> {
         const SQL: &str = "SELECT MAX(version) FROM _sqlx_migrations";
         let (version,) = match &self.pools {
@@ -275,14 +275,14 @@ impl Db {
         Ok(version)
     }
 
-    /// Moves what SQLite's log holds into the file and empties it, unless somebody reads: what was
-    /// taken back stays in the log until then. PostgreSQL looks after itself.
+    /// Runs a WAL checkpoint of SQLite and truncates the log unless there are readers: retracted
+    /// content stays in the log until then. PostgreSQL needs no such call.
     pub(super) async fn scrub(&self) -> Result<(), StoreError> {
         let Pools::Sqlite { write, .. } = &self.pools else {
             return Ok(());
         };
         let mut held = Held::plain(write).await?;
-        // A reader may take long, and everybody who writes would wait for it.
+        // A reader may take long, and all writers would wait for it.
         sqlx::query("PRAGMA busy_timeout = 0").execute(held.conn()).await?;
         sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(held.conn()).await?;
         let wait = format!("PRAGMA busy_timeout = {}", BUSY.as_millis());
@@ -303,12 +303,12 @@ impl Db {
 }
 
 impl Tx {
-    /// Notes that rows were added to the event log: its readers are woken by the commit.
+    /// Marks that rows were added to the event log: its readers are woken by the commit.
     pub(super) fn note_logged(&mut self) {
         self.has_logged = true;
     }
 
-    /// Commits, and notes with it that the request whose claim this task works under has changed
+    /// Commits, and marks the claim that this task works under as one whose request has changed
     /// something.
     pub(super) async fn commit(mut self) -> Result<(), StoreError> {
         mark_claim(&mut self).await?;

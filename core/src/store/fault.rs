@@ -1,13 +1,13 @@
-//! Classes of database errors, told apart where they arise: by SQLSTATE on PostgreSQL, by result
-//! code on SQLite.
+//! Classification of database errors at their source: by SQLSTATE on PostgreSQL, by result code on
+//! SQLite.
 
 use sqlx::postgres::PgDatabaseError;
 use sqlx::sqlite::SqliteError;
 
-/// What an error of the database means for whoever asked.
+/// Class of a database error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The database is away, busy, full or being repaired. The same request works once it is not.
+    /// The database is down, busy, full or in recovery. The same request works once it is not.
     Unavailable,
     /// The database will never take these values: they are malformed, too long, or break a
     /// constraint.
@@ -63,7 +63,7 @@ impl Fault {
     }
 }
 
-/// Says why the database refuses a request for good, without any value of it.
+/// Returns the reason for a permanent refusal, without any value of the request.
 pub(super) fn refusal(error: &sqlx::Error) -> String {
     let Some(error) = error.as_database_error() else {
         return "the database cannot take a value".to_owned();
@@ -75,8 +75,8 @@ pub(super) fn refusal(error: &sqlx::Error) -> String {
     }
 }
 
-/// Returns whether a connection that gave this error inside a transaction is to be closed: SQLite
-/// may have rolled back by itself, or it cannot trust its pages; or the other end does not answer.
+/// Returns `true` if the connection is to be closed after this error inside a transaction: SQLite
+/// may have rolled back by itself or cannot trust its pages, or the server does not respond.
 pub(super) fn breaks_connection(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Database(error) => {
@@ -92,7 +92,7 @@ pub(super) fn breaks_connection(error: &sqlx::Error) -> bool {
     }
 }
 
-/// The primary result code of an error of SQLite.
+/// Returns the primary result code of an SQLite error.
 fn primary_code(error: &(dyn sqlx::error::DatabaseError + 'static)) -> Option<i32> {
     error.try_downcast_ref::<SqliteError>()?;
     let extended: i32 = error.code()?.parse().ok()?;
@@ -165,7 +165,7 @@ mod tests {
         assert!(!breaks_connection(&twice));
         let unknown = conn.execute("SELECT * FROM nothing").await.unwrap_err();
         assert_eq!(Fault::of(&unknown), Fault::Unknown);
-        // What a page more than the file may have costs is what a full disk costs.
+        // A page beyond the maximum size has the same effect as a full disk.
         conn.execute("PRAGMA max_page_count = 3").await.unwrap();
         let full = conn.execute("CREATE TABLE u (x TEXT)").await;
         let full = match full {

@@ -1,11 +1,11 @@
-//! The kinds of what happens: their names on every surface.
+//! Kinds of events: their names on every surface.
 
 use crate::bounds::Subject;
 use crate::id::ChannelId;
 use crate::plan::UsageStatus;
 use crate::role::Scope;
 
-/// The kinds of what happens.
+/// Kind of an event.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, utoipa::ToSchema, serde::Serialize, serde::Deserialize,
 )]
@@ -42,7 +42,7 @@ pub enum HappeningKind {
 }
 
 impl HappeningKind {
-    /// Every kind there is.
+    /// All kinds.
     pub const ALL: [Self; 14] = [
         Self::MessageReceived,
         Self::MessageSent,
@@ -60,7 +60,7 @@ impl HappeningKind {
         Self::EndpointDisabled,
     ];
 
-    /// Its name on every surface.
+    /// Returns the name of the kind on every surface.
     pub const fn name(self) -> &'static str {
         match self {
             Self::MessageReceived => "message.received",
@@ -80,12 +80,12 @@ impl HappeningKind {
         }
     }
 
-    /// The kind of that name.
+    /// Returns the kind of that name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether its subject is a message.
+    /// Returns `true` if its subject is a message.
     pub const fn is_about_message(self) -> bool {
         matches!(
             self,
@@ -98,8 +98,7 @@ impl HappeningKind {
         )
     }
 
-    /// The scope that being told of it needs; `None` for what any
-    /// credential may know.
+    /// Returns the scope needed to receive the event; `None` for what any credential may know.
     pub const fn scope(self) -> Option<Scope> {
         match self {
             Self::MessageReceived
@@ -108,7 +107,7 @@ impl HappeningKind {
             | Self::MessageUnsent => Some(Scope::ReadMessages),
             Self::MemberJoined | Self::MemberLeft => Some(Scope::ReadMembers),
             Self::FileUploaded | Self::MediaFailed => Some(Scope::ReadMedia),
-            // Ids of webhooks are for those who may deal with webhooks.
+            // Ids of webhooks are for callers who may manage webhooks.
             Self::EndpointDisabled => Some(Scope::ManageWebhooks),
             Self::BackupPaused
             | Self::BackupResumed
@@ -118,7 +117,7 @@ impl HappeningKind {
         }
     }
 
-    /// Whether it is about its user's account with all channels together, and not about one.
+    /// Returns `true` if it is about its user's account with all channels, not about one of them.
     pub const fn is_about_account(self) -> bool {
         matches!(
             self,
@@ -126,7 +125,7 @@ impl HappeningKind {
         )
     }
 
-    /// What it is for [`crate::bounds::Bounds::admit`], in that channel.
+    /// Returns the subject for [`crate::bounds::Bounds::admit`], in that channel.
     pub const fn subject(self, channel: Option<&ChannelId>) -> Subject<'_> {
         match channel {
             Some(channel) => Subject::of_channel(channel, self.scope()),
@@ -134,17 +133,17 @@ impl HappeningKind {
         }
     }
 
-    /// The kind of a new message: what the bot says itself was not received.
+    /// Returns the kind of a new message: the bot's own messages were not received.
     pub(super) const fn of_message(is_bot: bool) -> Self {
         if is_bot { Self::MessageSent } else { Self::MessageReceived }
     }
 
-    /// Whether it tells of a message for the first time.
+    /// Returns `true` if it is the first event of a message.
     pub(super) const fn is_new_message(self) -> bool {
         matches!(self, Self::MessageReceived | Self::MessageSent)
     }
 
-    /// What reaching that usage is called; nothing for going back to OK.
+    /// Returns the kind of reaching that usage; `None` for going back to OK.
     pub(super) const fn of_usage(status: UsageStatus) -> Option<Self> {
         match status {
             UsageStatus::Ok => None,

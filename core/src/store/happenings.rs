@@ -1,8 +1,7 @@
-//! What happened, in the order it was committed: the pull feed of events, and later the source of
-//! outgoing webhooks.
+//! Outbox of events in commit order: source of the pull feed and of outgoing webhooks.
 //!
-//! A row is written in the transaction that does what it tells of, and holds ids only. What they
-//! stand for is read when it is told, so nothing that was erased meanwhile can be told.
+//! A row is written in the transaction of its change, and holds ids only. They are resolved when
+//! the event is delivered, so no content erased meanwhile can be delivered.
 
 use sqlx::{query, query_as};
 
@@ -15,32 +14,32 @@ use super::{Store, StoreError, parsed};
 use crate::id::{ChannelId, UserId};
 use crate::time::Timestamp;
 
-/// Rows looked at in one read, at most: what bounds the work for a caller whose channels are quiet
+/// Maximum number of rows examined in one read: bounds the work for a caller with quiet channels
 /// among many busy ones.
 const WINDOW: i64 = 20_000;
-/// Old rows deleted at a time.
+/// Batch size for the deletion of old rows.
 const SWEEP: i64 = 5_000;
 
-/// Something that happened.
+/// Outbox event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Happening {
-    /// Where it stands in the order.
+    /// Position in the log.
     pub place: Place,
-    /// What.
+    /// Kind.
     pub kind: HappeningKind,
-    /// When, by the platform's clock where that tells.
+    /// Time of the event, by the platform's clock if that has one.
     pub at: Timestamp,
-    /// In which channel; `None` for what is about a user alone.
+    /// Channel; `None` for an event about a user alone.
     pub channel: Option<ChannelId>,
-    /// The message, or the person.
+    /// Message id, or user id.
     pub subject: Option<String>,
-    /// What else it is about: the webhook that was disabled.
+    /// Further subject: the disabled webhook.
     pub detail: Option<String>,
-    /// What there is to tell of a message that is not kept.
+    /// Content to deliver for an unstored message.
     pub unkept: Option<Unkept>,
 }
 
-/// A place in the order of what happened.
+/// Position in the event log.
 #[derive(
     Clone,
     Copy,
@@ -54,42 +53,42 @@ pub struct Happening {
     serde::Deserialize,
 )]
 pub struct Place(
-    /// The transaction (always 0 on SQLite).
+    /// Transaction number (always 0 on SQLite).
     pub i64,
-    /// Its number.
+    /// Sequence number.
     pub i64,
 );
 
 impl Place {
-    /// The name by which what stands here is told on every surface.
+    /// Returns the id of the event at this position on every surface.
     pub fn event_id(self) -> String {
         format!("evt_{}_{}", self.0, self.1)
     }
 }
 
-/// A part of what happened.
+/// Page of events.
 #[derive(Debug, Default)]
 pub struct Feed {
-    /// In order.
+    /// Events in order.
     pub happenings: Vec<Happening>,
-    /// Where the next part starts.
+    /// Start position of the next page.
     pub next: Place,
-    /// Whether there may be more already.
+    /// `true` if there may be more already.
     pub more: bool,
 }
 
-/// Who reads.
+/// Reader of the feed.
 #[derive(Clone, Copy, Debug)]
 pub struct FeedReader<'a> {
-    /// Whose usage they may know.
+    /// User whose usage the reader may know.
     pub user: &'a UserId,
-    /// Channels that they may read.
+    /// Channels that the reader may read.
     pub channels: &'a [ChannelId],
-    /// Nothing from before this.
+    /// Events before this time are excluded.
     pub not_before: Option<Timestamp>,
 }
 
-/// Something to write down.
+/// Event to log.
 #[derive(Debug, serde::Serialize)]
 pub(super) struct NewHappening<'a> {
     #[serde(rename = "type")]
@@ -99,16 +98,16 @@ pub(super) struct NewHappening<'a> {
     pub(super) s: Option<&'a str>,
 }
 
-/// What happened to a message, to write down.
+/// Event of a message to log.
 #[derive(Debug, serde::Serialize)]
 pub(super) struct NewMessage<'a> {
     #[serde(flatten)]
     pub(super) happening: NewHappening<'a>,
-    /// An [`Unkept`] as JSON, for a message that is not kept.
+    /// [`Unkept`] as JSON, for an unstored message.
     pub(super) unkept: Option<String>,
 }
 
-/// A message that is not kept is written down once, however often it comes.
+/// An unstored message is logged once, however often it comes.
 const ADD: &str = "
     INSERT INTO happenings (type, at, logged_at, channel_id, subject_id, unkept)
     SELECT value ->> 'type', CAST(value ->> 'at' AS BIGINT), CAST($2 AS BIGINT), value ->> 'c',
@@ -116,8 +115,8 @@ const ADD: &str = "
     FROM json_each($1) WHERE TRUE
     ON CONFLICT DO NOTHING";
 
-/// PostgreSQL commits transactions in another order than they take their numbers, so a reader
-/// goes by transaction, and only as far as none of this database is running any more.
+/// PostgreSQL commits transactions in another order than it numbers them, so a reader goes by
+/// transaction, and only as far as none of this database is still running.
 pub(super) const WINDOW_END: Sql = Sql {
     sqlite: "SELECT CAST(0 AS BIGINT), MAX(seq) FROM (
                  SELECT seq FROM happenings WHERE $1 = $1 AND seq > $2 ORDER BY seq LIMIT $3) w",
@@ -153,7 +152,7 @@ const ROWS: Sql = Sql {
     ),
 };
 
-/// The oldest rows first; nothing behind a young one is looked at.
+/// The oldest rows first; nothing behind a young one is examined.
 const PURGE: Sql = Sql {
     sqlite: "DELETE FROM happenings WHERE seq IN (
                  SELECT seq FROM (SELECT seq, logged_at FROM happenings ORDER BY seq LIMIT $2) o
@@ -166,22 +165,22 @@ const PURGE: Sql = Sql {
                RETURNING tx, seq",
 };
 
-/// Who has read less than this has missed something.
+/// A reader before this position has missed events.
 const PURGED: &str = "
     UPDATE deployment SET purged_tx = $1, purged_seq = $2
     WHERE purged_tx < $1 OR (purged_tx = $1 AND purged_seq < $2)";
 
-/// Rows of another server (a restored dump) whose transactions this one has yet to reach.
+/// Rows of another server (a restored dump) with transaction numbers ahead of this one's.
 const ADOPT: &str = "
     UPDATE happenings SET tx = 0
     WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
 
-/// Whoever makes deliveries of them has read as far in them as before.
+/// The webhook fan-out keeps its progress in the adopted rows.
 const ADOPT_READER: &str = "
     UPDATE webhook_feed SET tx = 0
     WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
 
-/// Whether rows of such transactions were purged.
+/// Checks for purged rows of such transactions.
 const FOREIGN_PURGE: &str = "
     SELECT purged_tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint FROM deployment";
 
@@ -197,7 +196,7 @@ struct Row {
     unkept: Option<String>,
 }
 
-/// Writes down what happened, in order: [`NewHappening`]s or [`NewMessage`]s.
+/// Logs events in order: [`NewHappening`]s or [`NewMessage`]s.
 pub(super) async fn log<T: serde::Serialize + Sync>(
     tx: &mut Tx,
     happenings: &[T],
@@ -213,7 +212,7 @@ pub(super) async fn log<T: serde::Serialize + Sync>(
 }
 
 impl Store {
-    /// What happened after `after` that the reader may know, at most `limit`.
+    /// Returns the events after `after` that the reader may know, at most `limit`.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -247,7 +246,7 @@ impl Store {
         Ok(end.and_then(|(tx, seq)| Some(Place(tx?, seq?))))
     }
 
-    /// Deletes some of what was written down before `before`. Says how much.
+    /// Deletes a batch of the events logged before `before`. Returns their number.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -264,7 +263,7 @@ impl Store {
         Ok(gone.len() as u64)
     }
 
-    /// Makes rows readable that came from another PostgreSQL server.
+    /// Makes rows from another PostgreSQL server readable.
     pub(super) async fn adopt_happenings(&self) -> Result<(), StoreError> {
         if let Pools::Postgres(pool) = &self.db.pools {
             let adopted = query(ADOPT).execute(pool).await?.rows_affected();

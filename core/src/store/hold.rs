@@ -1,11 +1,11 @@
-//! One connection of a pool while a transaction runs on it, and what becomes of it afterwards.
+//! Pooled connection that runs a transaction, and its return to the pool.
 //!
-//! The statements that begin and end a transaction are sent from here and nowhere else, and a
-//! connection goes back to its pool only when it is known that no transaction is left on it. It
-//! is closed, and the pool opens another, when beginning or ending failed, when nobody waited for
-//! either to end, and when a statement failed in a way that leaves the connection doubtful. The
-//! driver counts transactions by itself, and never gets back to zero when SQLite has rolled back
-//! already because the disk was full.
+//! The statements that begin and end a transaction are sent only from here, and a connection
+//! returns to its pool only when it is certain that no transaction is left on it. It is closed, and
+//! the pool opens another, when beginning or ending failed, when either was cancelled, and when a
+//! statement failed in a way that leaves the connection doubtful. The driver counts transactions by
+//! itself, and never gets back to zero when SQLite has rolled back already because the disk was
+//! full.
 
 use std::time::Duration;
 
@@ -16,21 +16,21 @@ use tokio::time::timeout;
 
 use super::fault::breaks_connection;
 
-/// A rollback that takes longer than this is not waited for: the connection is closed.
+/// Timeout for a rollback; after it the connection is closed.
 const ROLLBACK: Duration = Duration::from_secs(5);
 
-/// A connection with a transaction on it. Dropped before [`Held::commit`], the transaction is
-/// rolled back.
+/// Connection with a transaction on it. Dropped before [`Held::commit`], the transaction is rolled
+/// back.
 #[derive(Debug)]
 pub(super) struct Held<DB: Database>
 where
     for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
 {
-    /// `None` only while it is being dropped.
+    /// `None` only while being dropped.
     conn: Option<PoolConnection<DB>>,
-    /// Whether a statement failed: what follows cannot be committed.
+    /// `true` once a statement failed: the transaction cannot be committed.
     failed: bool,
-    /// Whether the state of the connection is not known.
+    /// `true` if the state of the connection is not known.
     doubtful: bool,
 }
 
@@ -46,13 +46,13 @@ where
         Ok(held)
     }
 
-    /// Takes a connection whose settings will be changed for a while. It is closed unless
-    /// [`Held::release`] says that they are as before.
+    /// Takes a connection for temporary changes of its settings. It is closed unless
+    /// [`Held::release`] confirms that they are restored.
     pub(super) async fn plain(pool: &Pool<DB>) -> Result<Self, sqlx::Error> {
         Ok(Self { conn: Some(pool.acquire().await?), failed: false, doubtful: true })
     }
 
-    /// The connection, for statements whose results go to [`Held::note`].
+    /// Returns the connection, for statements whose results go to [`Held::note`].
     pub(super) fn conn(&mut self) -> &mut DB::Connection {
         match &mut self.conn {
             Some(conn) => conn,
@@ -60,7 +60,7 @@ where
         }
     }
 
-    /// Remembers that a statement failed.
+    /// Records the failure of a statement.
     pub(super) fn note<T>(&mut self, done: Result<T, sqlx::Error>) -> Result<T, sqlx::Error> {
         if let Err(error) = &done {
             self.failed = true;
@@ -69,11 +69,12 @@ where
         done
     }
 
-    /// Ends the transaction for good.
+    /// Commits the transaction.
     ///
     /// # Errors
-    /// Returns an error when the database does not confirm it, and when a statement of the transaction failed:
-    /// PostgreSQL would roll back and call that a success, SQLite would keep the half of it.
+    /// Returns an error when the database does not confirm it, and when a statement of the
+    /// transaction failed: PostgreSQL would roll back and call that a success, SQLite would commit
+    /// half of it.
     pub(super) async fn commit(mut self) -> Result<(), sqlx::Error> {
         if self.failed {
             let why = "a statement of the transaction failed, so it is not committed";
@@ -85,7 +86,7 @@ where
         Ok(())
     }
 
-    /// Gives the connection back: there is no transaction on it, and its settings are as before.
+    /// Returns the connection to the pool: without a transaction, and with its settings restored.
     pub(super) fn release(mut self) {
         drop(self.conn.take());
     }
@@ -107,7 +108,7 @@ where
     }
 }
 
-/// Ends a transaction that nobody committed, and with it the connection when that fails.
+/// Rolls back an uncommitted transaction; closes the connection when that fails.
 async fn roll_back<DB: Database>(mut conn: PoolConnection<DB>)
 where
     for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
@@ -129,7 +130,7 @@ mod tests {
 
     const BEGIN: &str = "BEGIN IMMEDIATE";
 
-    /// A pool of one connection, which has a mark that no other one has.
+    /// Creates a pool of one connection, with a mark that no other one has.
     async fn marked() -> (SqlitePool, TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let options =

@@ -1,7 +1,8 @@
-//! Answers to requests that may be repeated (`Idempotency-Key`).
+//! Stored responses to repeatable requests (`Idempotency-Key`).
 //!
 //! A request runs under a claim of its key. The first transaction that it commits marks the claim,
-//! and so does every later one: a request whose claim was given to another fails there, before it
+//! and so does every later one: a request that lost its claim to another fails there, before it
+//! changes anything, and one that died after a change is never run a second time.
 //! changes anything, and one that died after it changed something is never run a second time.
 
 use std::future::Future;
@@ -12,23 +13,23 @@ use super::db::{Sql, Tx, exec, locking, run};
 use super::{Store, StoreError};
 use crate::time::Timestamp;
 
-/// A repeated request is recognised for this long, in milliseconds: a day.
+/// Retention of an idempotency key, in milliseconds: a day.
 const KEPT_MS: i64 = 86_400_000;
-/// A request that has been running for longer than this died with its process, in milliseconds.
+/// Running time after which a request counts as dead with its process, in milliseconds.
 const LOST_MS: i64 = 120_000;
-/// Old answers deleted at a time.
+/// Batch size for the deletion of old responses.
 const SWEEP: i64 = 1_000;
 
 /// Values of the column `progress`.
 const CHANGED: i64 = 1;
 const ENDED: i64 = 2;
 
-/// A request that its caller gave a key.
+/// Idempotency key of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotencyKey {
-    /// Whose key it is: names the API key or the person.
+    /// Owner of the key: the API key or the person.
     pub owner: String,
-    /// The route that was called.
+    /// Called route.
     pub route: String,
     /// Hash of the key.
     pub key_hash: String,
@@ -36,30 +37,30 @@ pub struct IdempotencyKey {
     pub request: String,
 }
 
-/// The right to run a request with a key, until another request takes it over.
+/// Right to run a request with a key, until another request takes it over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotencyClaim {
     key: IdempotencyKey,
-    /// Tells it from a later claim of the same key.
+    /// Distinguishes it from a later claim of the same key.
     created_at: i64,
 }
 
-/// What is known of a request.
+/// State of a request with a repeated key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Repeated {
-    /// Nothing: it is the first, and now taken.
+    /// First request with the key, which is now claimed.
     First(IdempotencyClaim),
-    /// The first one still runs.
+    /// The first request still runs.
     Running,
-    /// The first one changed something and ended without an answer.
+    /// The first request changed something and ended without a response.
     Interrupted,
-    /// The key stands for another request.
+    /// The key belongs to another request.
     Other,
-    /// The first one was answered.
+    /// The first request has a response.
     Answered {
-        /// With this HTTP status.
+        /// HTTP status of the response.
         status: u16,
-        /// And this answer, as it was given to [`Store::finish_idempotency`].
+        /// Response as given to [`Store::finish_idempotency`].
         answer: String,
     },
 }
@@ -105,11 +106,11 @@ const PURGE: &str = "
         SELECT owner, route, key_hash FROM idempotency WHERE created_at < $1 LIMIT $2)";
 
 tokio::task_local! {
-    /// The claim under which the present task changes the store.
+    /// Claim under which the current task changes the store.
     static RUNNING: IdempotencyClaim;
 }
 
-/// Binds what names a claim to `$1` to `$4` of a statement, and runs it.
+/// Binds the key of a claim to `$1` to `$4` of a statement, and runs it.
 macro_rules! exec_claim {
     ($tx:expr, $claim:expr, $sql:expr $(, $more:expr)*) => {{
         let IdempotencyClaim { key, created_at } = $claim;
@@ -129,7 +130,7 @@ impl IdempotencyClaim {
     }
 }
 
-/// Marks the claim that this task works under, if any, as one that changed something.
+/// Marks the claim of this task, if any, as one that changed something.
 pub(super) async fn mark_claim(tx: &mut Tx) -> Result<(), StoreError> {
     let Ok(claim) = RUNNING.try_with(Clone::clone) else {
         return Ok(());
@@ -139,7 +140,7 @@ pub(super) async fn mark_claim(tx: &mut Tx) -> Result<(), StoreError> {
 }
 
 impl Store {
-    /// Takes a request's key, or tells what became of the first request with it.
+    /// Claims a request's key, or returns the state of the first request with it.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -170,13 +171,13 @@ impl Store {
         tx.commit().await?;
         Ok(match known {
             Some(row) => row.into_repeated(&key.request, lost),
-            // Gone between the two statements: whoever had it has just freed it.
+            // Gone between the two statements: its holder has just released it.
             None if taken == 0 => Repeated::Running,
             None => Repeated::First(IdempotencyClaim { key: key.clone(), created_at: now }),
         })
     }
 
-    /// Keeps the answer to a request.
+    /// Stores the response to a request.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -192,7 +193,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// Frees the key of a request that was refused.
+    /// Releases the key of a refused request.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -203,8 +204,8 @@ impl Store {
         tx.commit().await
     }
 
-    /// Frees the key of a request that ended without an answer to repeat, if it changed nothing;
-    /// otherwise the key stays taken. Says whether it is free.
+    /// Releases the key of a request that ended without a repeatable response, if it changed
+    /// nothing; otherwise the key stays taken. Returns `true` if it is free.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -219,7 +220,7 @@ impl Store {
         Ok(freed > 0)
     }
 
-    /// Deletes some of the answers that are too old to be repeated. Says how many.
+    /// Deletes a batch of the expired responses. Returns their number.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -233,7 +234,7 @@ impl Store {
 }
 
 impl KnownRow {
-    /// What became of it, for a request with that hash; what began before `lost` runs no more.
+    /// Converts to the state for a request with that hash; a run begun before `lost` is dead.
     fn into_repeated(self, request: &str, lost: i64) -> Repeated {
         if self.request != request {
             return Repeated::Other;

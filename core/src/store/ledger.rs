@@ -1,5 +1,5 @@
-//! The quota ledger of one transaction: what each channel and each subscriber holds, charged
-//! message by message, so that backup pauses at exactly the right one.
+//! Quota ledger of one transaction: the bytes of each channel and subscriber, charged message by
+//! message, so that backup pauses at exactly the right one.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::id::{ChannelId, UserId};
 use crate::plan::{Plan, Usage, UsageStatus};
 use crate::time::Timestamp;
 
-/// A channel's counters and who subscribes to it.
+/// Counters and subscribers of a channel.
 #[derive(Debug, Default)]
 pub(super) struct ChannelAccount {
     pub(super) bytes_delta: i64,
@@ -23,7 +23,7 @@ struct Subscriber {
     baseline_delta: i64,
 }
 
-/// A user's usage while the transaction goes on.
+/// Usage of a user within the transaction.
 #[derive(Debug)]
 pub(super) struct UserAccount {
     plan: Plan,
@@ -31,7 +31,7 @@ pub(super) struct UserAccount {
     used: i64,
 }
 
-/// A row of `subscriptions` with its user's plan and usage.
+/// Row of `subscriptions` with its user's plan and usage.
 #[derive(Debug, sqlx::FromRow)]
 pub(super) struct SubscriberRow {
     pub(super) channel_id: String,
@@ -41,7 +41,7 @@ pub(super) struct SubscriberRow {
     pub(super) used_bytes: i64,
 }
 
-/// The accounts that a transaction touches.
+/// Accounts of a transaction.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     pub(super) channels: BTreeMap<ChannelId, ChannelAccount>,
@@ -68,12 +68,12 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Whether anybody subscribes to the channel at all.
+    /// Returns `true` if the channel has a subscription.
     pub(super) fn subscribed(&self, channel: &ChannelId) -> bool {
         self.channels.get(channel.as_str()).is_some_and(|account| !account.subscribers.is_empty())
     }
 
-    /// Whether backup of the channel is paused: every subscriber's quota is exceeded.
+    /// Returns `true` if backup of the channel is paused: every subscriber's quota is exceeded.
     pub(super) fn paused(&self, channel: &ChannelId) -> bool {
         let running = |subscriber: &Subscriber| {
             self.users.get(&subscriber.user).is_some_and(|user| !user.usage().exceeded())
@@ -84,23 +84,23 @@ impl Ledger {
             .is_some_and(|account| account.subscribers.iter().any(running))
     }
 
-    /// Whether every subscriber stays below their quota when these bytes come on top.
+    /// Returns `true` if every subscriber stays below their quota with these bytes added.
     pub(super) fn has_room(&self, bytes: i64) -> bool {
         let room =
             |user: &UserAccount| !Usage::new(user.used.saturating_add(bytes), user.plan).exceeded();
         self.users.values().all(room)
     }
 
-    /// A time for something stored now that is after every subscription of the channel, so that
-    /// it counts for all of them.
+    /// Returns a storing time for now that is after every subscription of the channel, so that the
+    /// content counts for all of them.
     pub(super) fn storing_time(&self, channel: &ChannelId, now: Timestamp) -> Timestamp {
         let subscribers = self.channels.get(channel.as_str()).map(|account| &account.subscribers);
         let latest = subscribers.into_iter().flatten().map(|s| s.since.millis() + 1).max();
         Timestamp::from_millis(latest.unwrap_or_default().max(now.millis()))
     }
 
-    /// Charges a change in size of something stored at `stored_at`. Whoever subscribed later had
-    /// it in the baseline, so there the baseline changes and the usage stays.
+    /// Charges a change in size of something stored at `stored_at`. Later subscribers had it in the
+    /// baseline, so for them the baseline changes and the usage stays.
     pub(super) fn charge(
         &mut self,
         channel: &ChannelId,
@@ -122,14 +122,14 @@ impl Ledger {
         }
     }
 
-    /// Gives a user back bytes that no longer count for them.
+    /// Releases bytes that no longer count for a user.
     pub(super) fn release(&mut self, user: &UserId, bytes: i64) {
         if let Some(account) = self.users.get_mut(user.as_str()) {
             account.used -= bytes;
         }
     }
 
-    /// Channels whose counters changed: id, bytes, messages.
+    /// Channels with changed counters: id, bytes, messages.
     pub(super) fn channel_deltas(&self) -> impl Iterator<Item = (&ChannelId, i64, i64)> {
         self.channels
             .iter()
@@ -137,7 +137,7 @@ impl Ledger {
             .filter(|(_, bytes, count)| *bytes != 0 || *count != 0)
     }
 
-    /// Subscriptions whose baseline changed: channel, user, bytes.
+    /// Subscriptions with a changed baseline: channel, user, bytes.
     pub(super) fn baseline_deltas(&self) -> impl Iterator<Item = (&ChannelId, &UserId, i64)> {
         self.channels.iter().flat_map(|(id, account)| {
             let changed = account.subscribers.iter().filter(|s| s.baseline_delta != 0);
@@ -145,7 +145,7 @@ impl Ledger {
         })
     }
 
-    /// Users whose usage changed: id, bytes.
+    /// Users with changed usage: id, bytes.
     pub(super) fn user_deltas(&self) -> impl Iterator<Item = (&UserId, i64)> {
         self.users
             .iter()
@@ -153,7 +153,7 @@ impl Ledger {
             .filter(|(_, bytes)| *bytes != 0)
     }
 
-    /// Users whose usage status changed, with the old and the new one.
+    /// Users with a changed usage status, with the old and the new one.
     pub(super) fn crossings(&self) -> impl Iterator<Item = (&UserId, UsageStatus, UsageStatus)> {
         self.users.iter().filter_map(|(id, account)| {
             let before = Usage::new(account.before, account.plan).status();

@@ -1,4 +1,4 @@
-//! Logins on their way to the identity provider and back: each can come back once.
+//! Pending logins at the identity provider: each can be completed once.
 
 use std::time::Duration;
 
@@ -10,27 +10,27 @@ use super::sessions::before;
 use super::{Store, StoreError};
 use crate::time::Timestamp;
 
-/// A login that sets out for the identity provider. No `Debug`: it is made of secrets.
+/// Login to start at the identity provider. No `Debug`: it consists of secrets.
 #[derive(Clone, Copy)]
 pub struct NewLogin<'a> {
-    /// What comes back from the provider and only this browser knows; only its hash is stored.
+    /// OAuth `state`, known only to this browser; only its hash is stored.
     pub state: &'a str,
-    /// What the ID token has to repeat.
+    /// Nonce that the ID token has to repeat.
     pub nonce: &'a str,
-    /// The PKCE code verifier.
+    /// PKCE code verifier.
     pub verifier: &'a str,
-    /// The path to go to afterwards.
+    /// Path to go to afterwards.
     pub return_to: &'a str,
 }
 
-/// A login that came back. No `Debug`: it is made of secrets.
+/// Login that returned from the provider. No `Debug`: it consists of secrets.
 #[derive(Clone)]
 pub struct PendingLogin {
-    /// What the ID token has to repeat.
+    /// Nonce that the ID token has to repeat.
     pub nonce: String,
-    /// The PKCE code verifier.
+    /// PKCE code verifier.
     pub verifier: String,
-    /// The path to go to now.
+    /// Path to go to now.
     pub return_to: String,
 }
 
@@ -51,11 +51,11 @@ const PURGE_LOGINS: &str = "
     DELETE FROM logins WHERE state_hash IN
         (SELECT state_hash FROM logins WHERE created_at <= $1 ORDER BY created_at LIMIT $2)";
 
-/// A login that takes longer than this has to be started again.
+/// Maximum duration of a login; a longer one has to be started again.
 pub const LOGIN_TIME: Duration = Duration::from_mins(10);
 
 impl Store {
-    /// Remembers a login for [`LOGIN_TIME`].
+    /// Stores a login for [`LOGIN_TIME`].
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -74,8 +74,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// The login of that state, which is forgotten with this; `None` when there is none or it
-    /// took too long.
+    /// Removes and returns the login of that state; `None` when there is none or it took too long.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -97,7 +96,7 @@ impl Store {
         }))
     }
 
-    /// Removes logins that took too long, at most `limit`; says whether there may be more.
+    /// Deletes expired logins, at most `limit`; returns `true` if there may be more.
     ///
     /// # Errors
     /// Returns an error when the database fails.

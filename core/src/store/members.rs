@@ -1,4 +1,4 @@
-//! Who is in which channel, and what people are called.
+//! Members of channels, and people's names.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +14,18 @@ use crate::platform::Profile;
 use crate::role::Role;
 use crate::time::Timestamp;
 
-/// Whether a person is in a channel.
+/// Presence of a person in a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MemberStatus {
-    /// They are.
+    /// In the channel.
     Active,
-    /// They were.
+    /// No longer in the channel.
     Left,
 }
 
 impl MemberStatus {
-    /// The status of that name.
+    /// Returns the status of that name.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "active" => Some(Self::Active),
@@ -35,24 +35,24 @@ impl MemberStatus {
     }
 }
 
-/// A person in a channel.
+/// Person in a channel.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// The person.
+    /// User id.
     pub user: UserId,
-    /// Their name, once known.
+    /// Name, once known.
     pub display_name: Option<String>,
-    /// Their picture, once known.
+    /// Picture, once known.
     pub picture_url: Option<String>,
-    /// Their role.
+    /// Role.
     pub role: Role,
-    /// Whether they are there.
+    /// Presence.
     pub status: MemberStatus,
-    /// When they came in, or were first seen.
+    /// Time at which they joined, or were first seen.
     pub joined_at: Timestamp,
-    /// When they left; `None` while they are there.
+    /// Time at which they left; `None` while present.
     pub left_at: Option<Timestamp>,
-    /// The last change of any of this.
+    /// Time of the last change of any of this.
     pub updated_at: Timestamp,
 }
 
@@ -122,7 +122,7 @@ pub(super) struct UserKey<'a> {
 }
 
 impl Store {
-    /// Those of `users` whose profile is older than `than` or was never asked for.
+    /// Returns those of `users` whose profile is older than `than` or was never fetched.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -138,7 +138,7 @@ impl Store {
         Ok(rows.into_iter().map(|(id,)| UserId::new(id)).collect())
     }
 
-    /// Keeps people's profiles; `None` records that the platform was asked and did not know.
+    /// Stores people's profiles; `None` records that the platform was asked and did not know.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -163,7 +163,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// The plan of the channel's owner; `None` while it has no owner.
+    /// Returns the plan of the channel's owner; `None` while it has no owner.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -173,8 +173,8 @@ impl Store {
         row.map(|(plan,)| parsed(Plan::parse(&plan), "users", "plan", channel.as_str())).transpose()
     }
 
-    /// Returns the people who are or were in these channels, or whose messages were imported
-    /// into them, with their names where those are known.
+    /// Returns the people who are or were in these channels, or whose messages were imported into
+    /// them, with their names if known.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -188,7 +188,7 @@ impl Store {
         Ok(rows.into_iter().map(|(id, name)| (UserId::new(id), name)).collect())
     }
 
-    /// One person in a channel; `None` when they were never seen there.
+    /// Returns one person in a channel; `None` when they were never seen there.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -202,8 +202,8 @@ impl Store {
         row.map(Member::try_from).transpose()
     }
 
-    /// People of a channel by user id, from after `after`, at most `limit`; guests only when
-    /// asked for by role.
+    /// Returns people of a channel by user id, after `after`, at most `limit`; guests only when
+    /// requested by role.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -230,7 +230,7 @@ impl TryFrom<MemberRow> for Member {
     fn try_from(row: MemberRow) -> Result<Self, StoreError> {
         let role = parsed(Role::parse(&row.role), "members", "role", &row.user_id)?;
         let there = row.joined_at.max(row.last_seen_at);
-        // Leaving and another sign of life in the same millisecond: the person is gone.
+        // Leave and other evidence in the same millisecond: the person is gone.
         let left = row.left_at > 0 && row.left_at >= there;
         let joined = if row.joined_at > 0 { row.joined_at } else { row.first_seen_at };
         let updated = joined.max(row.left_at).max(row.role_at).max(row.profile_at);

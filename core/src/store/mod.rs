@@ -1,11 +1,11 @@
-//! The store: everything chatkeep keeps, in SQLite or PostgreSQL.
+//! Store: all persistent data of chatkeep, in SQLite or PostgreSQL.
 //!
 //! One method body serves both databases (architecture, rule 5): statements keep to the portable
 //! subset (`$1` parameters, `ON CONFLICT`, `RETURNING`, integer milliseconds, JSON as text), lists
 //! travel as one JSON parameter read with `json_each` (SQLite's own; on PostgreSQL a function of
-//! the first migration), and where the wording must differ the two stand side by side. Every
-//! write transaction locks rows in one order (channels, users, the rest; each by key), so that
-//! two never wait for each other.
+//! the first migration), and where the wording must differ the two stand side by side. Every write
+//! transaction locks rows in one order (channels, users, the rest; each by key), so that two never
+//! deadlock.
 
 mod assistant;
 mod change_log;
@@ -96,10 +96,10 @@ pub use webhooks::{
 use crate::config::Database;
 use crate::message::MessageState;
 
-/// Connections of a command that goes through everything once.
+/// Number of connections of a command that reads everything once.
 const FRUGAL: u32 = 2;
 
-/// What can go wrong in the store.
+/// Error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database cannot be reached or refused a statement.
@@ -116,35 +116,35 @@ pub enum StoreError {
         "this database was written by a newer chatkeep (schema {found}; this one knows {known})"
     )]
     Newer {
-        /// The number of the database's last migration.
+        /// Number of the database's last migration.
         found: i64,
-        /// The number of the last migration of this version.
+        /// Number of this version's last migration.
         known: i64,
     },
-    /// The address of the database cannot be read. It is not repeated: it may hold a password.
+    /// The URL of the database is invalid. It is not repeated: it may contain a password.
     #[error("the database address is not a valid postgres:// URL")]
     BadUrl,
-    /// A value in the database is not what this version writes.
+    /// A stored value has a form that this version does not write.
     #[error("unexpected value in {table}.{column} of {row}")]
     Corrupt {
-        /// The table.
+        /// Table.
         table: &'static str,
-        /// The column.
+        /// Column.
         column: &'static str,
-        /// The row's key.
+        /// Key of the row.
         row: String,
     },
-    /// The request took so long that a repetition of it was begun: only one of them may change
+    /// The request took so long that its repetition has begun: only one of them may change
     /// anything.
     #[error("another request with this Idempotency-Key has taken over")]
     ClaimLost,
-    /// A list of keys or rows could not be written as JSON.
+    /// A list of keys or rows could not be encoded as JSON.
     #[error("a statement's parameters cannot be written")]
     Encode(#[from] serde_json::Error),
 }
 
 impl StoreError {
-    /// What the error means for whoever asked.
+    /// Returns the class of the error.
     pub fn fault(&self) -> Fault {
         match self {
             Self::Database(error) => Fault::of(error),
@@ -166,13 +166,13 @@ impl StoreError {
         }
     }
 
-    /// Returns whether the same request works once the database is back.
+    /// Returns `true` if the same request works once the database is back.
     pub fn is_transient(&self) -> bool {
         self.fault() == Fault::Unavailable
     }
 }
 
-/// The store. Cheap to clone.
+/// Store. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Store {
     db: Db,
@@ -180,8 +180,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the database and brings its schema up to date. `folder` is the data folder, where
-    /// the SQLite file is; `connections` bounds the pool.
+    /// Opens the database and migrates its schema. `folder` is the data folder, which contains the
+    /// SQLite file; `connections` bounds the pool.
     ///
     /// # Errors
     /// Returns an error when the database cannot be opened, reached or migrated.
@@ -193,8 +193,8 @@ impl Store {
         Self::open_mapped(database, folder, connections, MAPPED).await
     }
 
-    /// Opens the database as [`Store::open`] does, for a command that goes through everything once
-    /// and ends.
+    /// Opens the database as [`Store::open`] does, for a command that reads everything once and
+    /// ends.
     ///
     /// # Errors
     /// Returns an error when the database cannot be opened, reached or migrated.
@@ -202,8 +202,8 @@ impl Store {
         Self::open_mapped(database, folder, FRUGAL, UNMAPPED).await
     }
 
-    /// Opens a database that has data of chatkeep, for a command that goes through everything once
-    /// and ends. Neither a file nor a table comes into being where there is none.
+    /// Opens a database with data of chatkeep, for a command that reads everything once and ends.
+    /// Creates neither a file nor a table where there is none.
     ///
     /// # Errors
     /// [`StoreError::NoData`], or when the database cannot be opened, reached or migrated.
@@ -232,7 +232,7 @@ impl Store {
         Self::ready_to_use(db).await
     }
 
-    /// Brings the schema up to date.
+    /// Migrates the schema.
     async fn ready_to_use(db: Db) -> Result<Self, StoreError> {
         db.migrate().await?;
         let store = Self { db, uses: Arc::default() };
@@ -240,21 +240,22 @@ impl Store {
         Ok(store)
     }
 
-    /// Whether the database answers.
+    /// Checks that the database responds.
     ///
     /// # Errors
-    /// Why it does not.
+    /// Returns the reason for which it does not.
     pub async fn ready(&self) -> Result<(), StoreError> {
         let _: (i64,) = read!(self, c => sqlx::query_as("SELECT CAST(1 AS BIGINT)").fetch_one(c))?;
         Ok(())
     }
 
-    /// Changes whenever something was logged through this store or a clone of it.
+    /// Returns a receiver that changes whenever something was logged through this store or a clone
+    /// of it.
     pub fn logged(&self) -> watch::Receiver<u64> {
         self.db.logged.subscribe()
     }
 
-    /// The wording of a statement for this database.
+    /// Selects the wording of a statement for this database.
     const fn pick(&self, sql: Sql) -> &'static str {
         match self.db.pools {
             Pools::Sqlite { .. } => sql.sqlite,
@@ -262,8 +263,8 @@ impl Store {
         }
     }
 
-    /// Removes what was taken back from places that only the database's files show. Cheap; to be
-    /// called now and then.
+    /// Removes retracted content from parts of the database files that no query shows. Cheap; to be
+    /// called periodically.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -277,7 +278,7 @@ impl Store {
     }
 }
 
-/// A row's text that has to be one of a fixed set.
+/// Parses a row's text that has to be one of a fixed set.
 fn parsed<T>(
     value: Option<T>,
     table: &'static str,

@@ -1,6 +1,6 @@
-//! Usage notices: crossings of a threshold that users are told of in their own chat with the bot.
-//! What is told is the present state, once: a user who crossed three thresholds in one moment hears
-//! of the last.
+//! Usage notices: threshold crossings that users are notified of in their own chat with the bot. A
+//! notice has the present state, once: a user who crossed three thresholds in one moment is
+//! notified of the last.
 
 use sqlx::{query, query_as};
 
@@ -11,24 +11,24 @@ use crate::id::UserId;
 use crate::plan::{Plan, Usage, UsageStatus};
 use crate::time::Timestamp;
 
-/// A crossing that nobody was told of yet.
+/// Threshold crossing without a notification yet.
 #[derive(Clone, Debug)]
 pub struct UsageNotice {
-    /// Its number; rises with every crossing.
+    /// Number of the notice; rises with every crossing.
     pub id: i64,
-    /// Whose usage it is.
+    /// User.
     pub user: UserId,
-    /// The status that it came to.
+    /// Status reached by the crossing.
     pub status: UsageStatus,
-    /// When.
+    /// Time of the crossing.
     pub at: Timestamp,
-    /// What they heard last; [`UsageStatus::Ok`] when they never heard anything.
+    /// Last notified status; [`UsageStatus::Ok`] when there was no notification yet.
     pub last_told: UsageStatus,
-    /// Their usage now.
+    /// Present usage.
     pub usage: Usage,
-    /// Whether they want to hear.
+    /// `true` if the user wants notifications.
     pub wanted: bool,
-    /// The bot that they have a chat of their own with, and the chat.
+    /// Bot with which they have a direct chat, and the chat.
     pub chat: Option<(String, ChannelRef)>,
 }
 
@@ -75,7 +75,7 @@ const WANT: &str = "UPDATE users SET tell_usage = $2 WHERE user_id = $1";
 const WANTS: &str = "SELECT tell_usage FROM users WHERE user_id = $1";
 
 impl Store {
-    /// The latest crossing of each user who was not told of it, oldest first, at most `limit`.
+    /// Returns the latest unnotified crossing of each user, oldest first, at most `limit`.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -85,8 +85,8 @@ impl Store {
         rows.into_iter().map(UsageNotice::try_from).collect()
     }
 
-    /// Ends a notice and those before it: `outcome` is `sent`, or why nobody was told. `false`
-    /// when it had ended already.
+    /// Settles a notice and those before it: `outcome` is `sent`, or the reason why nothing was
+    /// sent. `false` when it was settled already.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -110,7 +110,7 @@ impl Store {
         Ok(settled > 0)
     }
 
-    /// Whether a user wants to be told of their usage; `None` when there is no such user.
+    /// Returns `true` if a user wants usage notifications; `None` when there is no such user.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -120,7 +120,7 @@ impl Store {
         Ok(row.map(|(wants,)| wants != 0))
     }
 
-    /// Sets whether a user wants to be told of their usage. `false` when there is no such user.
+    /// Turns a user's usage notifications on or off. `false` when there is no such user.
     ///
     /// # Errors
     /// Returns an error when the database fails.

@@ -1,5 +1,5 @@
-//! What people consented to: programs that read for them, and the tokens of these. Only
-//! the SHA-256 of a code or token is here, never the code or token.
+//! OAuth grants: consents of people to programs that read for them, and their tokens. Only the
+//! SHA-256 of a code or token is stored, never the code or token.
 
 use std::time::Duration;
 
@@ -12,69 +12,69 @@ use crate::id::{ChannelId, UserId};
 use crate::role::Scope;
 use crate::time::Timestamp;
 
-/// A refresh token that is shown twice within this was lost on its way, not stolen.
+/// Window in which a repeated refresh token counts as lost in transit, not stolen.
 const LOST: Duration = Duration::from_secs(30);
 
-/// A consent to keep, with the code that stands for it. No `Debug`: it is made of secrets.
+/// Grant to store, with its authorization code. No `Debug`: it consists of secrets.
 #[derive(Clone, Copy)]
 pub struct NewGrant<'a> {
-    /// Its public id.
+    /// Public id.
     pub id: &'a str,
-    /// Who consented.
+    /// User who consented.
     pub user: &'a UserId,
-    /// To which program.
+    /// Client id of the program.
     pub client_id: &'a str,
-    /// What the program calls itself.
+    /// Name of the program, given by itself.
     pub client_name: &'a str,
-    /// To what.
+    /// Granted scopes.
     pub scopes: &'a [Scope],
-    /// The only channels it may see; `None` for every one of the person, later ones included.
+    /// Visible channels; `None` for all of the user, later ones included.
     pub channels: Option<&'a [ChannelId]>,
-    /// What its tokens are for.
+    /// Resource (audience) of its tokens.
     pub resource: &'a str,
-    /// The code; only its hash is stored.
+    /// Authorization code; only its hash is stored.
     pub code: &'a str,
-    /// Until when the code may be exchanged.
+    /// Expiry of the code.
     pub code_until: Timestamp,
-    /// Where the code was sent.
+    /// Redirect URI that the code was sent to.
     pub redirect_uri: &'a str,
-    /// The PKCE challenge.
+    /// PKCE challenge.
     pub challenge: &'a str,
 }
 
-/// A consent.
+/// Consent of a user to a program.
 #[derive(Clone, Debug)]
 pub struct Grant {
-    /// Its public id.
+    /// Public id.
     pub id: String,
-    /// Who consented.
+    /// User who consented.
     pub user: UserId,
-    /// To which program.
+    /// Client id of the program.
     pub client_id: String,
-    /// To what.
+    /// Granted scopes.
     pub scopes: Vec<Scope>,
-    /// The only channels it may see; `None` for every one of the person.
+    /// Visible channels; `None` for all of the user.
     pub channels: Option<Vec<ChannelId>>,
-    /// What its tokens are for.
+    /// Resource (audience) of its tokens.
     pub resource: String,
-    /// Until when the code or token with which it was found works.
+    /// Expiry of the code or token by which the grant was looked up.
     pub expires_at: Timestamp,
-    /// Where the code was sent; of codes only.
+    /// Redirect URI that the code was sent to; of codes only.
     pub redirect_uri: Option<String>,
-    /// The PKCE challenge; of codes only.
+    /// PKCE challenge; of codes only.
     pub challenge: Option<String>,
 }
 
-/// Tokens of a consent, each with its end. No `Debug`: they are secrets.
+/// Tokens of a grant, each with its expiry. No `Debug`: they are secrets.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Tokens {
-    /// The access token.
+    /// Access token.
     pub access: (String, Timestamp),
-    /// The refresh token.
+    /// Refresh token.
     pub refresh: (String, Timestamp),
 }
 
-/// What serves once.
+/// Kind of a single-use secret.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Once {
     Code,
@@ -117,7 +117,7 @@ const DROP_SECRETS: &str = "DELETE FROM oauth_secrets WHERE grant_id = $1";
 const DROP_GRANT: &str = "DELETE FROM oauth_grants WHERE grant_id = $1";
 const GRANT_OF: &str = "SELECT grant_id FROM oauth_secrets WHERE hash = $1";
 impl Store {
-    /// Keeps a consent and its code.
+    /// Stores a grant and its code.
     ///
     /// # Errors
     /// Returns an error when the database fails or the user is unknown.
@@ -145,8 +145,8 @@ impl Store {
     }
 
     /// Exchanges a code for tokens, in one transaction: the code is used up exactly when there are
-    /// tokens. `None` when there is none, it is too late, or `admit` refuses the consent, which
-    /// changes nothing; a second use ends the consent, for one of the two was not the program's.
+    /// tokens. `None` when there is none, it has expired, or `admit` refuses the grant, which
+    /// changes nothing; a second use ends the grant, for one of the two was not the program's.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -175,11 +175,11 @@ impl Store {
         Ok(Some(grant))
     }
 
-    /// Exchanges a refresh token for the next tokens, which `make` makes of a seed and the time of
-    /// the first use. A token that is shown again within 30 seconds was lost on its way, or is used
-    /// by two at once: it is answered with the same tokens, so that there is never more than one
-    /// chain; after that a second use ends the consent. `None` when there is none, it is too late,
-    /// or `admit` refuses the consent, which changes nothing.
+    /// Exchanges a refresh token for the next tokens, which `make` derives from a seed and the time
+    /// of the first use. A token repeated within 30 seconds was lost in transit, or is used twice
+    /// concurrently: the result has the same tokens, so that there is never more than one chain;
+    /// after that a second use ends the grant. `None` when there is none, it has expired, or
+    /// `admit` refuses the grant, which changes nothing.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -203,7 +203,7 @@ impl Store {
             return Ok(None);
         }
         if let Some(at) = used {
-            // One that was used before there were seeds has no answer to repeat.
+            // A token used before seeds were introduced has no response to repeat.
             return Ok(known.map(|seed| (grant, make(&seed, at))));
         }
         let tokens = make(seed, now);
@@ -213,7 +213,7 @@ impl Store {
         Ok(Some((grant, tokens)))
     }
 
-    /// The consent of an access token that works.
+    /// Returns the grant of a valid access token.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -222,14 +222,14 @@ impl Store {
         secret: &str,
         now: Timestamp,
     ) -> Result<Option<Grant>, StoreError> {
-        // Nothing is locked by reading: it is the statement of SQLite on both.
+        // Reading locks nothing: the statement of SQLite serves both.
         let row: Option<GrantRow> = read!(self, c => query_as(SECRET.sqlite)
             .bind(hash(secret)).bind("access").fetch_optional(c))?;
         let grant = row.map(Grant::try_from).transpose()?;
         Ok(grant.filter(|grant| grant.expires_at > now))
     }
 
-    /// Ends the consent of any code or token of it. `false` when there is none.
+    /// Deletes the grant of any of its codes or tokens. `false` when there is none.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -247,8 +247,8 @@ impl Store {
     }
 }
 
-/// The consent of what serves once, when that was used first, and with which seed. Nobody else
-/// uses it until the transaction ends.
+/// Returns the grant of a single-use secret, with the time and the seed of its first use. The
+/// secret is locked until the transaction ends.
 async fn once(
     tx: &mut Tx,
     kind: Once,

@@ -1,5 +1,5 @@
-//! Programs that registered themselves for people's consent, what people consented to and take
-//! back, and removing what is over.
+//! Self-registered OAuth clients, the list and revocation of consents, and the deletion of expired
+//! rows.
 
 use std::time::Duration;
 
@@ -11,41 +11,41 @@ use super::{Store, StoreError, parsed};
 use crate::id::{ChannelId, UserId};
 use crate::time::Timestamp;
 
-/// A program that registered itself.
+/// Self-registered program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OAuthClient {
-    /// Its id.
+    /// Client id.
     pub id: String,
-    /// What it calls itself.
+    /// Name given by the program.
     pub name: String,
-    /// Where people may be sent back to.
+    /// Allowed redirect URIs.
     pub redirect_uris: Vec<String>,
 }
 
-/// A program to which nobody consented within this is forgotten.
+/// Retention of a program without any consent.
 const NEVER_USED: Duration = Duration::from_hours(24 * 7);
-/// A program to which nobody consents any more is forgotten so long after the last consent.
+/// Retention of a program after its last consent.
 const UNUSED: Duration = Duration::from_hours(24 * 90);
-/// Programs to which nobody has consented yet, at most: anybody may register one. Of more the
-/// oldest are forgotten.
+/// Maximum number of programs without any consent: anybody may register one. Beyond it the oldest
+/// are deleted.
 const UNPROVEN: i64 = 10_000;
 
-/// What somebody consented to, for them to see.
+/// Consent as shown to its user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consent {
-    /// Its public id.
+    /// Public id.
     pub id: String,
-    /// Which program.
+    /// Client id of the program.
     pub client_id: String,
-    /// What the program calls itself.
+    /// Name of the program, given by itself.
     pub client_name: String,
-    /// How many channels it may see; `None` for every one of the person.
+    /// Number of visible channels; `None` for all of the user.
     pub channels: Option<usize>,
-    /// When they consented.
+    /// Time of the consent.
     pub created_at: Timestamp,
 }
 
-/// Consents of a user that are listed, at most.
+/// Maximum number of listed consents of a user.
 const LISTED: i64 = 200;
 
 const OF_USER: &str = "
@@ -76,7 +76,7 @@ const TRIM_CLIENTS: &str = "
          ORDER BY created_at DESC, client_id LIMIT 1000 OFFSET $1)";
 
 impl Store {
-    /// Keeps a program that registered itself.
+    /// Stores a self-registered program.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -100,7 +100,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// A program that registered itself.
+    /// Returns a self-registered program.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -115,7 +115,7 @@ impl Store {
         Ok(Some(OAuthClient { id: id.to_owned(), name, redirect_uris }))
     }
 
-    /// What a user consented to, the newest first, at most two hundred.
+    /// Returns a user's consents, newest first, at most two hundred.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -131,7 +131,7 @@ impl Store {
         rows.into_iter().map(consent).collect()
     }
 
-    /// Takes a consent of that user back. `false` when they have none of that id.
+    /// Revokes a consent of that user. `false` when they have none of that id.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -148,9 +148,9 @@ impl Store {
         Ok(true)
     }
 
-    /// Removes what works no longer, at most `limit` codes and tokens, consents that have none
-    /// left, and programs to which nobody consented for a week, or for 90 days since the last
-    /// consent; says whether there may be more.
+    /// Deletes at most `limit` expired codes and tokens, consents without any left, and programs
+    /// without a consent for a week, or for 90 days since the last one; returns `true` if there may
+    /// be more.
     ///
     /// # Errors
     /// Returns an error when the database fails.

@@ -1,4 +1,4 @@
-//! Events of types that this version does not know, kept as they came.
+//! Events of unknown types, stored as received.
 
 use serde::Serialize;
 use sqlx::{query, query_as};
@@ -8,7 +8,7 @@ use super::{Store, StoreError};
 use crate::event::Event;
 use crate::time::Timestamp;
 
-/// Events removed in one transaction.
+/// Maximum number of events deleted in one transaction.
 const BATCH: i64 = 1_000;
 
 #[derive(Serialize)]
@@ -28,18 +28,18 @@ const SAVE: &str = "
     FROM json_each($1) WHERE TRUE
     ON CONFLICT (event_id) DO NOTHING";
 
-/// Says which ones, so that they can be counted; the oldest go first.
+/// Returns the deleted ones, so that they can be counted; the oldest go first.
 const PURGE: &str = "
     DELETE FROM other_events WHERE event_id IN
         (SELECT event_id FROM other_events WHERE at < $1 ORDER BY at, event_id LIMIT $2)
     RETURNING event_id";
 
 impl Store {
-    /// Removes a batch of events of unknown type that happened before that time, and says how many
-    /// there were; 0 at the end.
+    /// Deletes a batch of events of unknown type that happened before that time, and returns their
+    /// number; 0 at the end.
     ///
     /// # Errors
-    /// Returns an error when the database fails; nothing of the batch is gone then.
+    /// Returns an error when the database fails; nothing of the batch is deleted then.
     pub async fn purge_other_events(&self, before: Timestamp) -> Result<usize, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
@@ -49,7 +49,7 @@ impl Store {
         Ok(gone.len())
     }
 
-    /// Keeps events of unknown type with the platform's name of each.
+    /// Stores events of unknown type with the platform's name of each.
     ///
     /// # Errors
     /// Returns an error when the database fails.

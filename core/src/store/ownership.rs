@@ -1,14 +1,14 @@
-//! The bot that each channel belongs to, and whose events about it count.
+//! Ownership of channels by bots, which decides whose events about a channel count.
 //!
 //! Bots of one deployment do not trust each other: with one bot's secret nobody may change or read
-//! what another bot keeps. A group or room belongs to the bot that joined it last. Another bot takes
-//! it over only by a join after its owner left, by event time; what joined while the owner was in is
-//! remembered, for the owner's leave may come late. The same joins and leaves end in the same owner
-//! whatever their order of arrival.
+//! what another bot stores. A group or room belongs to the bot that joined it last. Another bot
+//! takes it over only by a join after its owner left, by event time; joins while the owner was in
+//! are remembered, for the owner's leave may come late. The same joins and leaves end in the same
+//! owner whatever their order of arrival.
 //!
 //! A 1:1 chat is between a person and one bot, and is never taken over. The plain id is the chat
-//! with the bot that heard of the person first; the chat with any other bot is a channel of its own
-//! ([`ChannelId::chat_with`]).
+//! with the bot that first received something of the person; the chat with any other bot is a
+//! channel of its own ([`ChannelId::chat_with`]).
 
 mod assign;
 mod tenure;
@@ -28,7 +28,7 @@ use crate::time::Timestamp;
 pub use assign::BotChannels;
 use tenure::{Tenure, succession};
 
-/// What an event is to its channel.
+/// Standing of an event towards its channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It counts: its bot owns the channel, or owned it when the event was received.
@@ -38,10 +38,10 @@ pub enum Standing {
     OwnChat(ChannelId),
     /// It does not count: the channel belongs to another bot.
     Foreign {
-        /// That bot; empty when the channel is imported and belongs to none.
+        /// Owning bot; empty when the channel is imported and belongs to none.
         owner: String,
-        /// Whether the bot joined after the owner did, so that the channel is its own once the
-        /// owner turns out to have left.
+        /// `true` if the bot joined after the owner did, so that the channel becomes its own once
+        /// the owner turns out to have left.
         pending: bool,
     },
 }
@@ -82,21 +82,21 @@ const TENURES: &str = "
     SELECT channel_id, bot, joined_at, left_at, owned_until FROM channel_bots
     WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1)) ORDER BY channel_id, bot";
 
-/// Ends a bot's ownership: what was received by now still counts.
+/// Ends a bot's ownership: events received until now still count.
 const DEPOSE: &str = "
     INSERT INTO channel_bots (channel_id, bot, owned_until) VALUES ($1, $2, $3)
     ON CONFLICT (channel_id, bot) DO UPDATE SET owned_until =
         CASE WHEN excluded.owned_until > channel_bots.owned_until
              THEN excluded.owned_until ELSE channel_bots.owned_until END";
 
-/// What came before its bot owned the channel was not merged into it.
+/// Events from before its bot owned the channel were not merged into it.
 const SUCCEED: &str = "
     UPDATE channels SET bot = $2,
         enabled_at = CASE WHEN $3 > enabled_at THEN $3 ELSE enabled_at END,
         disabled_at = CASE WHEN $4 > disabled_at THEN $4 ELSE disabled_at END
     WHERE channel_id = $1";
 
-/// A channel that is heard of for the first time, or a claim on one that belongs to nobody.
+/// Channel seen for the first time, or a claim on one that belongs to no bot.
 #[derive(Serialize)]
 struct Opening<'a> {
     c: &'a str,
@@ -115,17 +115,17 @@ struct Move<'a> {
     left: i64,
 }
 
-/// The owners of channels by channel id; empty text for none.
+/// Owners of channels by channel id; empty text for none.
 type Owners = HashMap<String, String>;
 
-/// What is known of the bots of channels, by channel id.
+/// Known tenures of bots, by channel id.
 type Tenures = HashMap<String, Vec<Tenure>>;
 
 impl Store {
-    /// Says of each event whether it counts, in order; joins and leaves of bots are recorded, and
-    /// channels that nobody knew become their bot's. An imported channel, which belongs to no bot,
-    /// becomes the bot's where `only_bot` says that no other is configured. Order and repetition do
-    /// not matter.
+    /// Returns the standing of each event, in order; joins and leaves of bots are recorded, and
+    /// unknown channels become their bot's. An imported channel, which belongs to no bot, becomes
+    /// the bot's where `only_bot` says that no other is configured. Order and repetition do not
+    /// matter.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is recorded then.
@@ -159,13 +159,13 @@ impl Store {
     }
 }
 
-/// An event as a claim of its bot on its channel.
+/// Event as a claim of its bot on its channel.
 struct Claim<'a> {
     event: &'a Event,
     channel: &'a ChannelRef,
-    /// The channel that it counts for while the plain id is another bot's chat.
+    /// Channel that it counts for while the plain id is another bot's chat.
     chat: Option<ChannelId>,
-    /// Whether it takes a channel that belongs to nobody.
+    /// `true` if it takes a channel that belongs to no bot.
     adopts: bool,
 }
 
@@ -186,19 +186,19 @@ impl<'a> Claim<'a> {
         &self.event.bot
     }
 
-    /// Whether it tells of the bot's coming or going, where that decides who owns the channel.
+    /// Returns `true` for a join or leave of the bot that matters for ownership.
     fn moves(&self) -> bool {
         self.chat.is_none() && matches!(self.event.kind, EventKind::BotJoined | EventKind::BotLeft)
     }
 
-    /// When it happened; not after it was received but for what clocks may differ, so that nobody
-    /// joins in advance.
+    /// Returns the time of the event, but not after its receipt beyond the clock skew, so that
+    /// nobody joins in advance.
     fn at(&self) -> i64 {
         let latest = self.event.received_at.plus(tenure::SKEW).millis();
         self.event.at.millis().clamp(1, latest.max(1))
     }
 
-    /// Whether it may change who owns what.
+    /// Returns `true` if it may change the ownership.
     fn changes(&self, owners: &Owners) -> bool {
         let Some(owner) = owners.get(self.id()) else {
             return true;
@@ -210,7 +210,7 @@ impl<'a> Claim<'a> {
         adopts || opens || self.moves()
     }
 
-    /// Whether the bot owns the channel now, or a chat beside it.
+    /// Returns `true` if the bot owns the channel now, or a chat beside it.
     fn owns(&self, owners: &Owners) -> bool {
         let owned = |id: &str| owners.get(id).is_some_and(|owner| owner == self.bot());
         owned(self.id()) || self.chat.as_ref().is_some_and(|chat| owned(chat.as_str()))
@@ -247,7 +247,7 @@ fn standing(event: &Event, only_bot: bool, owners: &Owners, tenures: &Tenures) -
     Standing::Foreign { owner: owner.to_owned(), pending }
 }
 
-/// Records what the claims show, and gives the owners as they are then.
+/// Records the claims, and returns the owners after them.
 async fn settle(
     tx: &mut Tx,
     claims: &[Claim<'_>],
@@ -255,7 +255,7 @@ async fn settle(
     now: Timestamp,
 ) -> Result<Owners, StoreError> {
     let first = |claims: &[Claim<'_>]| -> Result<String, StoreError> {
-        // One row a channel, in key order; the first to claim it has it.
+        // One row per channel, in key order; the first claim wins.
         let mut rows = BTreeMap::new();
         for claim in claims {
             rows.entry(claim.id().to_owned()).or_insert_with(|| claim.opening(claim.id()));
@@ -284,7 +284,7 @@ async fn settle(
     Ok(rows.into_iter().collect())
 }
 
-/// Records comings and goings of bots, and who owns their channels then.
+/// Records joins and leaves of bots, and the resulting owners of their channels.
 async fn record_moves(tx: &mut Tx, claims: &[Claim<'_>], now: Timestamp) -> Result<(), StoreError> {
     let mut moves = BTreeMap::new();
     for claim in claims.iter().filter(|claim| claim.moves()) {
@@ -307,7 +307,7 @@ async fn record_moves(tx: &mut Tx, claims: &[Claim<'_>], now: Timestamp) -> Resu
         run!(tx, c => query_as(OWNERS).bind(&channels).fetch_all(c))?;
     let rows = run!(tx, c => query_as(TENURES).bind(&channels).fetch_all(c))?;
     let tenures = by_channel(rows);
-    // Whatever this batch brings was received while its bot still owned the channel.
+    // Everything in this batch was received while its bot still owned the channel.
     let received = claims.iter().map(|claim| claim.event.received_at).max();
     let until = received.map_or(now, |received| received.max(now));
     for (channel, owner) in owners {
@@ -317,7 +317,7 @@ async fn record_moves(tx: &mut Tx, claims: &[Claim<'_>], now: Timestamp) -> Resu
     Ok(())
 }
 
-/// Hands a channel from the first of `owners` to the last.
+/// Passes a channel from the first of `owners` to the last.
 async fn succeed(
     tx: &mut Tx,
     channel: &ChannelId,
@@ -350,7 +350,8 @@ fn by_channel(rows: Vec<(String, String, i64, i64, i64)>) -> Tenures {
     tenures
 }
 
-/// The channels of claims, and the chats beside them, as the JSON list that statements read.
+/// Encodes the channels of claims, and the chats beside them, as the JSON list that statements
+/// read.
 fn channel_keys_of(claims: &[Claim<'_>]) -> Result<String, StoreError> {
     let plain = claims.iter().map(Claim::id);
     let chats = claims.iter().filter_map(|claim| Some(claim.chat.as_ref()?.as_str()));

@@ -1,4 +1,4 @@
-//! Whether the bot is in a channel: it came, it left, or an event shows that it is back.
+//! Presence of the bot in a channel: joins, leaves, and events that prove its return.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,8 @@ use super::sightings::{Sighting, SightingKind};
 use crate::id::ChannelId;
 use crate::time::Timestamp;
 
-/// Channels that the bot has left and not joined since, with the first event after that, and when
-/// anybody was last seen there.
+/// Channels that the bot has left and not joined since, with the first event after that, and the
+/// time at which anybody was last seen there.
 const LEFT: &str = "
     SELECT c.channel_id, c.disabled_at, c.resumed_at,
            COALESCE((SELECT MAX(m.last_seen_at) FROM members m
@@ -25,24 +25,24 @@ const LEFT: &str = "
 
 const RESUME: &str = "UPDATE channels SET resumed_at = $2 WHERE channel_id = $1";
 
-/// What a batch shows of the bot in one channel.
+/// Evidence of the bot in one channel from a batch.
 #[derive(Default)]
 struct Shown {
-    /// When events happened that are no leave.
+    /// Times of events that are no leave.
     events: BTreeSet<i64>,
-    /// Whether a leave came that was not known.
+    /// `true` if an unknown leave came.
     left: bool,
 }
 
-/// A channel that the bot has left.
+/// Channel that the bot has left.
 struct Left {
     at: i64,
     resumed: i64,
     seen: i64,
 }
 
-/// Notes the comings and goings of bots, and events from after they left: whatever its bot signs
-/// shows that the bot is in a channel. The channels' rows are saved, and so locked, before.
+/// Records joins and leaves of bots, and events from after they left: any event signed for the bot
+/// proves its presence. The channels' rows are saved, and so locked, before.
 pub(super) async fn note_bots(tx: &mut Tx, sightings: &[Sighting]) -> Result<(), StoreError> {
     let mut shown: BTreeMap<&ChannelId, Shown> = BTreeMap::new();
     for sighting in sightings {
@@ -81,8 +81,8 @@ pub(super) async fn note_bots(tx: &mut Tx, sightings: &[Sighting]) -> Result<(),
 }
 
 impl Left {
-    /// When the bot was back as far as is known: the first event after it left. Of events that came
-    /// before a late leave only the last is known.
+    /// Returns the known time of the bot's return: the first event after it left. Of events that
+    /// came before a late leave only the last is known.
     fn back(&self, shown: &Shown) -> Option<i64> {
         let event = shown.events.range(self.at + 1..).next().copied();
         let later = |time: i64| Some(time).filter(|time| *time > self.at);

@@ -1,5 +1,5 @@
-//! The processes of a deployment: each one registers itself here and tells every few seconds that
-//! it runs. What they must have in common is compared before a process starts its work.
+//! Processes of a deployment: each one registers itself and sends a heartbeat every few seconds.
+//! Their shared properties are compared before a process starts its work.
 //!
 //! Times are the database's own, for the clocks of several machines differ.
 
@@ -12,51 +12,52 @@ use super::db::{Sql, Tx, exec, run};
 use super::{Store, StoreError, parsed};
 use crate::time::Timestamp;
 
-/// Registrations and results of checks older than this are removed, in milliseconds: an hour.
+/// Retention of registrations and results of checks, in milliseconds: an hour.
 const FORGOTTEN: i64 = 3_600_000;
 
-/// A process as it registers itself.
+/// Process to register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewProcess {
-    /// Its id, unique among all processes ever.
+    /// Id, unique among all processes ever.
     pub id: String,
-    /// The name of its machine.
+    /// Host name.
     pub host: String,
-    /// Its process id there.
+    /// Process id on that host.
     pub pid: u32,
-    /// The version of the program.
+    /// Version of the program.
     pub version: String,
-    /// Its roles.
+    /// Process roles.
     pub roles: Vec<String>,
-    /// The stages that it runs.
+    /// Running stages.
     pub stages: Vec<String>,
-    /// What all processes must have in common, by name: parts and settings. Never a secret.
+    /// Properties that all processes must have in common, by name: parts and settings. Never a
+    /// secret.
     pub shared: BTreeMap<String, String>,
 }
 
-/// A registered process.
+/// Registered process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessRecord {
-    /// The process.
+    /// Process.
     pub process: NewProcess,
-    /// The state of its search replica as JSON; `None` if it has none.
+    /// State of its search replica as JSON; `None` if it has none.
     pub search: Option<String>,
-    /// When it registered.
+    /// Time of registration.
     pub started_at: Timestamp,
-    /// How long ago it was heard of.
+    /// Time since the last heartbeat.
     pub silent_for: Duration,
 }
 
-/// What a search replica found when it compared itself with the store.
+/// Result of a search replica's comparison with the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicaCheck {
-    /// The process whose replica it is.
+    /// Process of the replica.
     pub process_id: String,
-    /// What it found, as JSON.
+    /// Result as JSON.
     pub result: String,
 }
 
-/// The database's clock in milliseconds since 1970, in both dialects.
+/// Builds the database's clock in milliseconds since 1970, in both dialects.
 macro_rules! at_now {
     ($before:literal, $after:literal) => {
         Sql {
@@ -99,8 +100,8 @@ const FORGET_CHECKS: Sql = at_now!("DELETE FROM replica_checks WHERE ended_at < 
 struct Row(String, String, i64, String, String, String, String, Option<String>, i64, i64);
 
 impl Store {
-    /// Registers a process, unless one that was heard of within `live` differs in what all must
-    /// have in common. Those that differ come back; if there is none, the process is registered.
+    /// Registers a process, unless one with a heartbeat within `live` differs in the shared
+    /// properties. Returns those that differ; if there is none, the process is registered.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -122,8 +123,8 @@ impl Store {
         Ok(others)
     }
 
-    /// Tells that a process runs, and the state of its search replica as JSON. A process that was
-    /// forgotten meanwhile is registered again.
+    /// Records a heartbeat of a process, with the state of its search replica as JSON. A process
+    /// removed meanwhile is registered again.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -143,7 +144,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// Forgets a process that ends.
+    /// Removes a process that ends.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -154,7 +155,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// The processes that were heard of within `live`, oldest first.
+    /// Returns the processes with a heartbeat within `live`, oldest first.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -165,7 +166,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Keeps what a replica found for whoever asked for the check.
+    /// Stores the result of a replica for the caller of the check.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -183,7 +184,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// What replicas found in a check so far.
+    /// Returns the results of replicas in a check so far.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -218,8 +219,8 @@ async fn add(tx: &mut Tx, process: &NewProcess) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether two processes differ in something that both of them name. Another version may name
-/// more.
+/// Returns `true` if two processes differ in a property that both of them have. Another version may
+/// have more.
 fn differs(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>) -> bool {
     one.iter().any(|(name, value)| other.get(name).is_some_and(|theirs| theirs != value))
 }

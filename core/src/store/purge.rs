@@ -1,5 +1,5 @@
-//! Removing rows that only served for a while, from tables that would grow for ever: some at a
-//! time, so that nobody waits for long.
+//! Deletes rows of limited use from tables that would grow for ever, in batches, so that nobody
+//! waits for long.
 
 use sqlx::query;
 
@@ -7,15 +7,15 @@ use super::db::exec;
 use super::{Store, StoreError};
 use crate::time::Timestamp;
 
-/// Rows deleted at a time.
+/// Batch size of a deletion.
 const SWEEP: i64 = 1_000;
 
-/// One that is still being given is not old, however long that takes.
+/// A reply that is still being sent is not old, however long that takes.
 const REPLIES: &str = "
     DELETE FROM replies WHERE (event_id, created_at) IN (
         SELECT event_id, created_at FROM replies WHERE created_at < $1 AND status <> 'sending'
         ORDER BY created_at LIMIT $2)";
-/// A user's last one stays, and the last one that they heard of: they tell what would be news.
+/// A user's last notice stays, and the last notified one: they decide on the next notification.
 const NOTICES: &str = "
     DELETE FROM usage_notices WHERE notice_id IN (
         SELECT n.notice_id FROM usage_notices n
@@ -33,7 +33,7 @@ const MEMBERSHIP_CHECKS: &str = "
         ORDER BY checked_at LIMIT $2)";
 
 impl Store {
-    /// Deletes some of the records of replies from before `before`. Says how many.
+    /// Deletes a batch of reply records from before `before`. Returns their number.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -41,8 +41,8 @@ impl Store {
         self.sweep(REPLIES, before).await
     }
 
-    /// Deletes some of the usage notices from before `before` that are settled and overtaken. Says
-    /// how many.
+    /// Deletes a batch of settled and overtaken usage notices from before `before`. Returns their
+    /// number.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -50,8 +50,8 @@ impl Store {
         self.sweep(NOTICES, before).await
     }
 
-    /// Deletes some of the notes that the platform was asked about a person before `before`. Says
-    /// how many.
+    /// Deletes a batch of records of membership checks on the platform from before `before`.
+    /// Returns their number.
     ///
     /// # Errors
     /// Returns an error when the database fails.

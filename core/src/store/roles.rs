@@ -1,4 +1,4 @@
-//! Changing people's roles, and asking the platform about people nobody has seen yet.
+//! Changes of people's roles, and membership checks on the platform for unseen people.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use crate::id::{ChannelId, UserId};
 use crate::role::Role;
 use crate::time::Timestamp;
 
-/// What came of setting a role.
+/// Result of setting a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoleSet {
-    /// It is set, or was so already.
+    /// Set, or unchanged.
     Done,
-    /// The caller may not: its own role is too low for it.
+    /// Denied: the caller's own role is too low.
     Denied,
     /// The person was never seen in the channel.
     NoMember,
 }
 
-/// Both rows in key order, so that two changes never wait for each other.
+/// Both rows in key order, so that two changes never deadlock.
 const LOCK: Sql = locking!(
     "SELECT user_id, role, left_at, joined_at, last_seen_at FROM members
      WHERE channel_id = $1 AND user_id IN ($2, $3) ORDER BY user_id"
@@ -44,9 +44,9 @@ struct Row {
 }
 
 impl Store {
-    /// Sets a person's role on behalf of `by`, whose own role is looked at in the same
-    /// transaction: an owner sets `admin`, `member` and `guest` for anyone but an owner; an admin
-    /// only raises a `guest` to `member`.
+    /// Sets a person's role on behalf of `by`, whose own role is read in the same transaction: an
+    /// owner sets `admin`, `member` and `guest` for anyone but an owner; an admin only raises a
+    /// `guest` to `member`.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -83,8 +83,8 @@ impl Store {
         Ok(RoleSet::Done)
     }
 
-    /// Whether the platform should be asked about a person in a channel: not when that was done
-    /// less than `again` ago. From now on it counts as done.
+    /// Claims a membership check of a person in a channel; `false` when the last one was less than
+    /// `again` ago. From now on it counts as done.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -104,7 +104,7 @@ impl Store {
         Ok(claimed > 0)
     }
 
-    /// Makes a claim undone, because the platform could not tell.
+    /// Releases a claim, because the platform could not tell.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -120,7 +120,7 @@ impl Store {
     }
 }
 
-/// Whether somebody with the role `caller` may turn `before` into `after`.
+/// Returns `true` if a caller with the role `caller` may change `before` into `after`.
 fn may_set(caller: Role, before: Role, after: Role) -> bool {
     match caller {
         Role::Owner => before != Role::Owner && after != Role::Owner,

@@ -1,4 +1,4 @@
-//! Sessions of people who signed in. A cookie's value is never here, only its SHA-256.
+//! Sessions of signed-in people. A cookie's value is never stored, only its SHA-256.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,40 +11,40 @@ use super::{Store, StoreError};
 use crate::id::{SessionId, UserId};
 use crate::time::Timestamp;
 
-/// A person as the identity provider describes them.
+/// Person as described by the identity provider.
 #[derive(Clone, Copy, Debug)]
 pub struct SignedIn<'a> {
-    /// Who it is.
+    /// User.
     pub user: &'a UserId,
-    /// Their name; without one, what is known of name and picture stays.
+    /// Name; without one, the stored name and picture stay.
     pub display_name: Option<&'a str>,
-    /// Their picture; `None` beside a name: they have none.
+    /// Picture; `None` beside a name: they have none.
     pub picture_url: Option<&'a str>,
 }
 
-/// A session to make. No `Debug`: it is made of secrets.
+/// Session to create. No `Debug`: it consists of secrets.
 #[derive(Clone, Copy)]
 pub struct NewSession<'a> {
-    /// Its public id.
+    /// Public id.
     pub id: &'a SessionId,
-    /// The cookie's value; only its hash is stored.
+    /// Cookie value; only its hash is stored.
     pub secret: &'a str,
-    /// What the session's own pages send with every change.
+    /// CSRF token that the session's own pages send with every change.
     pub csrf: &'a str,
 }
 
-/// A signed-in browser.
+/// Signed-in browser.
 #[derive(Clone)]
 pub struct Session {
-    /// Its public id.
+    /// Public id.
     pub id: SessionId,
-    /// Who signed in.
+    /// User.
     pub user: UserId,
-    /// What the session's own pages send with every change.
+    /// CSRF token that the session's own pages send with every change.
     pub csrf: String,
-    /// When they signed in.
+    /// Time of signing in.
     pub created_at: Timestamp,
-    /// When it was last used, to the hour.
+    /// Time of its last use, to the hour.
     pub seen_at: Timestamp,
 }
 
@@ -74,13 +74,13 @@ const OF_USER: &str = "
     WHERE user_id = $1 AND seen_at > $2 ORDER BY created_at, session_id";
 const END: &str = "DELETE FROM sessions WHERE user_id = $1 AND session_id = $2";
 const END_ALL: &str = "DELETE FROM sessions WHERE user_id = $1";
-/// The age is asked for twice: a session may be used while the statement runs.
+/// The age is tested twice: a session may be used while the statement runs.
 const PURGE: &str = "
     DELETE FROM sessions WHERE seen_at <= $1 AND hash IN
         (SELECT hash FROM sessions WHERE seen_at <= $1 ORDER BY seen_at LIMIT $2)";
 
 impl Store {
-    /// Makes the person known, or refreshes what is known of them, and gives them a session.
+    /// Creates the user, or updates their profile, and creates a session for them.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -112,8 +112,8 @@ impl Store {
         tx.commit().await
     }
 
-    /// The session whose cookie is `secret`; `None` for an unknown one and for one that was not
-    /// used for `idle`.
+    /// Returns the session whose cookie is `secret`; `None` for an unknown one and for one that was
+    /// not used for `idle`.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -128,7 +128,7 @@ impl Store {
         Ok(row.map(|row| self.session_of(row)))
     }
 
-    /// A user's sessions that live, oldest first.
+    /// Returns a user's live sessions, oldest first.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -143,7 +143,7 @@ impl Store {
         Ok(rows.into_iter().map(|row| self.session_of(row)).collect())
     }
 
-    /// The session of a row, with a use of it that is not written yet.
+    /// Converts a row, with a use of the session that is not written yet.
     fn session_of(&self, row: SessionRow) -> Session {
         let mut session = Session::from(row);
         session.seen_at = self.uses.session(&session.id).unwrap_or(session.seen_at);
@@ -162,7 +162,7 @@ impl Store {
         Ok(ended > 0)
     }
 
-    /// Ends every session of a user and says how many there were.
+    /// Ends every session of a user and returns their number.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -174,8 +174,8 @@ impl Store {
         Ok(ended)
     }
 
-    /// Removes sessions that were not used for `idle`, at most `limit`; says whether there may be
-    /// more.
+    /// Deletes sessions that were not used for `idle`, at most `limit`; returns `true` if there may
+    /// be more.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -193,7 +193,7 @@ impl Store {
     }
 }
 
-/// The latest time that is `age` ago.
+/// Returns the latest time that is `age` ago.
 pub(super) fn before(now: Timestamp, age: Duration) -> i64 {
     now.millis().saturating_sub(i64::try_from(age.as_millis()).unwrap_or(i64::MAX))
 }
@@ -210,7 +210,7 @@ impl From<SessionRow> for Session {
     }
 }
 
-/// Without the CSRF token.
+/// Omits the CSRF token.
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session")

@@ -1,5 +1,5 @@
-//! Evidence from events of who is in which channel, merged so that late, repeated and disordered
-//! events change nothing that is newer.
+//! Presence evidence from events about people and channels, merged so that late, repeated and
+//! disordered events change nothing that is newer.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,41 +16,41 @@ use crate::event::{ChannelRef, PlatformKind};
 use crate::id::UserId;
 use crate::time::Timestamp;
 
-/// One piece of evidence from an event.
+/// Piece of presence evidence from an event.
 #[derive(Clone, Debug)]
 pub struct Sighting {
-    /// Where.
+    /// Channel.
     pub channel: ChannelRef,
-    /// On which platform.
+    /// Platform.
     pub platform: PlatformKind,
-    /// By which bot, which a channel that nobody knew belongs to; empty for none, as where a
-    /// channel is imported. Evidence counts whichever bot it is by: [`Store::admit`] says what to
-    /// bring here.
+    /// Bot that received the event, which an unknown channel then belongs to; empty for none, as
+    /// where a channel is imported. Evidence counts whichever bot it is from: [`Store::admit`]
+    /// decides what to record.
     pub bot: String,
-    /// When, by the platform's clock.
+    /// Time of the event, by the platform's clock.
     pub at: Timestamp,
-    /// What.
+    /// Kind of the evidence.
     pub kind: SightingKind,
 }
 
-/// What an event shows.
+/// Kind of presence evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SightingKind {
     /// The channel exists.
     Channel,
-    /// The bot came in.
+    /// The bot joined.
     BotJoined,
-    /// The bot is out.
+    /// The bot left.
     BotLeft,
-    /// This person is there (they did something).
+    /// This person is present (they did something).
     Present(UserId),
-    /// This person came in.
+    /// This person joined.
     Joined(UserId),
     /// This person left.
     Left(UserId),
 }
 
-/// When a channel was first heard of is set once, however old the events are that come later.
+/// The time at which a channel became known is set once, however old later events are.
 const SAVE_CHANNELS: &str = "
     INSERT INTO channels (channel_id, platform, bot, type, created_at, enabled_at, disabled_at)
     SELECT value ->> 'c', value ->> 'platform', value ->> 'bot', value ->> 'type',
@@ -121,7 +121,7 @@ impl Store {
     /// Merges a batch of evidence into channels and members. Order and repetition do not matter.
     ///
     /// # Errors
-    /// Returns an error when the database fails; nothing of the batch is kept then.
+    /// Returns an error when the database fails; nothing of the batch is stored then.
     pub async fn sight(&self, sightings: &[Sighting], now: Timestamp) -> Result<(), StoreError> {
         if sightings.is_empty() {
             return Ok(());
@@ -169,10 +169,10 @@ async fn save_members(
     Ok(())
 }
 
-/// When people were last known to come in and to leave, by channel and person.
+/// Times of people's last known joins and leaves, by channel and person.
 type Moves = HashMap<(String, String), (i64, i64)>;
 
-/// Reads it for those who come or leave now, so that only what is new is told.
+/// Reads the moves of those who join or leave now, so that only new ones have an event.
 async fn known_moves(tx: &mut Tx, moves: &[&MemberEvidence<'_>]) -> Result<Moves, StoreError> {
     if moves.is_empty() {
         return Ok(Moves::new());
@@ -184,7 +184,7 @@ async fn known_moves(tx: &mut Tx, moves: &[&MemberEvidence<'_>]) -> Result<Moves
 }
 
 impl<'a> MemberEvidence<'a> {
-    /// What of it is news.
+    /// Returns the events of the new moves.
     fn told(&self, known: &Moves) -> Vec<NewHappening<'a>> {
         let key = (self.c.to_owned(), self.u.to_owned());
         let (on, off) = known.get(&key).copied().unwrap_or_default();
@@ -210,8 +210,8 @@ impl<'a> MemberEvidence<'a> {
 type Merged<'a> =
     (BTreeMap<&'a str, ChannelEvidence<'a>>, BTreeMap<(&'a str, &'a str), MemberEvidence<'a>>);
 
-/// One row a channel and one a member, in key order: a statement may touch a row only once, and
-/// every process locks in the same order.
+/// Merges into one row per channel and one per member, in key order: a statement may touch a row
+/// only once, and every process locks in the same order.
 fn merged(sightings: &[Sighting]) -> Merged<'_> {
     let (mut channels, mut members) = (BTreeMap::new(), BTreeMap::new());
     for sighting in sightings {

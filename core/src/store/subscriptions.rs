@@ -1,4 +1,4 @@
-//! Subscriptions: who wants a channel kept, and what it counts for.
+//! Subscriptions: users who back up a channel, and the bytes that count for them.
 
 use std::collections::BTreeSet;
 
@@ -13,50 +13,50 @@ use super::{Store, StoreError};
 use crate::id::{ChannelId, UserId};
 use crate::time::Timestamp;
 
-/// What came of subscribing.
+/// Result of subscribing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subscribed {
-    /// From now on.
+    /// Subscribed from now on.
     New,
-    /// It was already; nothing changed.
+    /// Subscribed before; nothing changed.
     Already,
     /// There is no such channel.
     NoChannel,
 }
 
-/// An active subscription.
+/// Active subscription.
 #[derive(Clone, Debug)]
 pub struct Subscription {
-    /// The channel.
+    /// Channel.
     pub channel: ChannelId,
-    /// Since when.
+    /// Time of subscribing.
     pub created_at: Timestamp,
-    /// The channel's bytes that count for nobody who subscribed now.
+    /// Baseline: the channel's bytes that count for nobody who subscribed now.
     pub bytes_at_subscribe: i64,
 }
 
-/// A channel's part in a user's usage.
+/// Part of a channel in a user's usage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelUsage {
-    /// The channel.
+    /// Channel.
     pub channel: ChannelId,
-    /// Bytes kept of it.
+    /// Stored bytes of the channel.
     pub bytes: i64,
-    /// The baseline.
+    /// Baseline.
     pub bytes_at_subscribe: i64,
-    /// Messages kept of it.
+    /// Number of stored messages of the channel.
     pub message_count: i64,
 }
 
-/// A user's usage by channel.
+/// Usage of a user by channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserUsage {
-    /// One entry an active subscription.
+    /// One entry per active subscription.
     pub channels: Vec<ChannelUsage>,
 }
 
 impl UserUsage {
-    /// Bytes used: what each channel holds beyond its baseline.
+    /// Used bytes: those of each channel beyond its baseline.
     pub fn total(&self) -> i64 {
         self.channels.iter().map(|c| (c.bytes - c.bytes_at_subscribe).max(0)).sum()
     }
@@ -81,7 +81,7 @@ const SAVE: &str = "
     ON CONFLICT (channel_id, user_id) DO UPDATE SET created_at = excluded.created_at,
         cancelled_at = 0, bytes_at_subscribe = excluded.bytes_at_subscribe";
 
-/// Whether somebody, who is `m`, is in the channel and more than a guest.
+/// Builds the condition that the person `m` is in the channel and more than a guest.
 macro_rules! takes_part {
     () => {
         "m.role <> 'guest' AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at
@@ -89,7 +89,7 @@ macro_rules! takes_part {
     };
 }
 
-/// Owners who left become members when somebody else is about to own the channel: should they come
+/// Owners who left become members when another user is about to own the channel: should they come
 /// back, there is one owner all the same.
 const DEPOSE: &str = concat!(
     "UPDATE members SET role = 'member', role_at = $3
@@ -100,8 +100,8 @@ const DEPOSE: &str = concat!(
     ")"
 );
 
-/// The first to subscribe a channel without an active owner becomes its owner. The channel's row is
-/// locked, which coming and going lock, too.
+/// The first subscriber of a channel without an active owner becomes its owner. The channel's row
+/// is locked, as by joins and leaves.
 const CLAIM: &str = concat!(
     "UPDATE members SET role = 'owner', role_at = $3
      WHERE channel_id = $1 AND user_id = $2 AND role <> 'owner'
@@ -136,9 +136,9 @@ const USAGE: &str = "
     WHERE s.user_id = $1 AND s.cancelled_at = 0 ORDER BY s.channel_id";
 
 impl Store {
-    /// Subscribes a user to a channel. What is kept so far is the baseline. Whoever does so while
-    /// the channel has no active owner becomes its owner, also when they subscribe already; owners
-    /// who left become members.
+    /// Subscribes a user to a channel. The content stored so far is the baseline. A user who does
+    /// so while the channel has no active owner becomes its owner, also when subscribed already;
+    /// owners who left become members.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -154,7 +154,7 @@ impl Store {
         Ok(subscribed)
     }
 
-    /// Ends a subscription; what is kept stays. `false` when there was none.
+    /// Cancels a subscription; stored messages are kept. `false` when there was none.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -172,7 +172,7 @@ impl Store {
         Ok(ended)
     }
 
-    /// The channels that a user subscribes to now.
+    /// Returns the channels that a user subscribes to now.
     pub(super) async fn subscribed_channels(
         &self,
         user: &UserId,
@@ -182,8 +182,8 @@ impl Store {
         Ok(rows.into_iter().map(|(id,)| ChannelId::new(id)).collect())
     }
 
-    /// A user's active subscriptions by channel, from after `after`, at most `limit`; only of the
-    /// channels of `only` where it is given.
+    /// Returns a user's active subscriptions by channel, after `after`, at most `limit`; only of
+    /// the channels of `only` if given.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -207,7 +207,7 @@ impl Store {
         Ok(rows.into_iter().map(subscription).collect())
     }
 
-    /// What a user's subscriptions hold.
+    /// Returns a user's usage by channel.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -224,7 +224,7 @@ impl Store {
         Ok(UserUsage { channels: rows.into_iter().map(usage).collect() })
     }
 
-    /// Whether the channel has subscribers, and whether its backup is paused because all of them
+    /// Returns two flags: the channel has subscribers, and its backup is paused because all of them
     /// are over their quota.
     ///
     /// # Errors
@@ -257,7 +257,7 @@ async fn subscribe_in(
         claim_ownership(tx, channel, user, now).await?;
         return Ok(Subscribed::Already);
     }
-    // Not before anything that is kept, so that time alone tells what is in the baseline.
+    // Not before any stored content, so that time alone decides on the baseline.
     let since = now.millis().max(counted_at);
     let (c, u) = (channel.as_str(), user.as_str());
     let others = has_subscribers(tx, channel).await?;
@@ -303,7 +303,7 @@ async fn unsubscribe_in(
         return Ok(false);
     }
     ledger.release(user, bytes - known.bytes_at_subscribe);
-    // Before the room that this makes resumes the user's channels: this one is none any more.
+    // Before this room resumes the user's channels, of which this one is none any more.
     exec!(tx, query(CANCEL).bind(c).bind(u).bind(now.millis()))?;
     save_ledger(tx, &ledger, now).await?;
     if !has_subscribers(tx, channel).await? {
@@ -318,7 +318,7 @@ async fn has_subscribers(tx: &mut Tx, channel: &ChannelId) -> Result<bool, Store
     Ok(count > 0)
 }
 
-/// Closes the gaps of those channels whose backup runs (again).
+/// Closes the gaps of those channels with running (resumed) backup.
 pub(super) async fn resume(
     tx: &mut Tx,
     channels: &BTreeSet<ChannelId>,

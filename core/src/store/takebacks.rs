@@ -1,6 +1,6 @@
-//! What was taken back, as far as dead letters go: these hold events as they came, outside of the
-//! store, so somebody has to look through them when a message was taken back, a person erased or
-//! old messages deleted ([`Store::takebacks`]), and to know what is to go ([`Store::taken_back`]).
+//! Retractions with respect to dead letters: these hold events as received, outside of the store,
+//! so they must be searched when a message was retracted, a person erased or old messages deleted
+//! ([`Store::takebacks`]), and matched against the retracted content ([`Store::taken_back`]).
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,12 @@ use crate::event::Trace;
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::time::Timestamp;
 
-/// A channel in which something was taken back since somebody last looked.
+/// Channel with a retraction since the last search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Takeback {
-    /// The channel.
+    /// Channel.
     pub channel: ChannelId,
-    /// Rises with every time.
+    /// Version; rises with every retraction.
     version: i64,
 }
 
@@ -32,7 +32,7 @@ struct TraceKey<'a> {
     t: i64,
 }
 
-/// Whoever looks meanwhile has to look again.
+/// A concurrent search has to be repeated.
 const NOTE: &str = "
     INSERT INTO takebacks (channel_id, version)
     SELECT value ->> 'c', 1 FROM json_each($1) WHERE TRUE ORDER BY 1
@@ -40,7 +40,7 @@ const NOTE: &str = "
 const LIST: &str = "SELECT channel_id, version FROM takebacks ORDER BY channel_id LIMIT $1";
 const SETTLE: &str = "DELETE FROM takebacks WHERE channel_id = $1 AND version = $2";
 
-/// The same bounds as for late deliveries, and what is older than its channel keeps anything.
+/// The same bounds as for late deliveries, and content older than its channel's retention.
 const TAKEN_BACK: &str = "
     SELECT t.n FROM (
         SELECT CAST(value ->> 'n' AS BIGINT) AS n, value ->> 'c' AS c, value ->> 'm' AS m,
@@ -57,7 +57,7 @@ const TAKEN_BACK: &str = "
                     AND (t.t < c.deleted_before
                          OR t.t < $2 - c.retention_days * 86400000))";
 
-/// Notes that something of these channels was taken back.
+/// Records that content of these channels was retracted.
 pub(super) async fn note_takebacks(
     tx: &mut Tx,
     channels: &BTreeSet<&ChannelId>,
@@ -71,8 +71,8 @@ pub(super) async fn note_takebacks(
 }
 
 impl Store {
-    /// Channels in which something was taken back, erased or deleted that nobody has looked
-    /// through the dead letters for yet, at most `limit`.
+    /// Returns channels with retracted, erased or deleted content for which the dead letters have
+    /// not been searched yet, at most `limit`.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -84,7 +84,7 @@ impl Store {
         Ok(rows.into_iter().map(takeback).collect())
     }
 
-    /// Notes that somebody has looked for these; what was taken back since stays to be looked for.
+    /// Marks these as searched; later retractions stay to be searched for.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -100,9 +100,8 @@ impl Store {
         tx.commit().await
     }
 
-    /// Which of these, by their place in the list, are about something that was taken back: a
-    /// message that was unsent or erased, a person who was erased since, or a time of which the
-    /// channel keeps nothing.
+    /// Returns, by index in the list, those about retracted content: a message that was unsent or
+    /// erased, a person who was erased since, or a time of which the channel stores nothing.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -114,7 +113,7 @@ impl Store {
         if traces.is_empty() {
             return Ok(Vec::new());
         }
-        // Kept in either of the two channels that a 1:1 chat may be.
+        // Stored in either of the two channels that a 1:1 chat may be.
         let places = traces
             .iter()
             .enumerate()

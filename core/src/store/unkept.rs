@@ -1,4 +1,4 @@
-//! Messages that came and are not kept: what is told of them all the same.
+//! Unstored messages: received, with an event, but without stored content.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::{Kept, StoreError, parsed};
 use crate::id::UserId;
 use crate::message::{MessageType, Received};
 
-/// Why a message is told of and not kept.
+/// Reason for not storing a message that has an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UnkeptReason {
@@ -16,22 +16,22 @@ pub enum UnkeptReason {
     NotSubscribed,
 }
 
-/// What is told of a message that is not kept. Its content is not in here.
+/// Properties of an unstored message for its event. Its content is not among them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unkept {
-    /// Why it is not kept.
+    /// Reason for not storing it.
     pub reason: UnkeptReason,
-    /// Who sent it, where the platform tells.
+    /// Sender, if the platform names one.
     pub sender: Option<UserId>,
-    /// Its type.
+    /// Message type.
     #[serde(rename = "type")]
     pub kind: MessageType,
 }
 
 impl UnkeptReason {
-    /// Returns why a message with that outcome is told of as not kept; `None` for what is told in
-    /// another way, or not at all. Every outcome is named here: one for people who do not want to
-    /// be kept gives `None`, for nothing of them is told.
+    /// Returns the reason to report a message with that outcome as unstored; `None` for an outcome
+    /// with another event, or with none. Every outcome is named here: one for people who object to
+    /// storage gives `None`, for they get no event at all.
     pub(super) const fn of(kept: Kept) -> Option<Self> {
         match kept {
             Kept::Skipped => Some(Self::Quota),
@@ -47,7 +47,7 @@ impl Unkept {
         Some(Self { reason, sender: message.sender.clone(), kind: message.kind })
     }
 
-    /// Reads a column of the row `row` of `table`.
+    /// Parses a column of the row `row` of `table`.
     pub(super) fn read(
         json: Option<&str>,
         table: &'static str,

@@ -10,20 +10,20 @@ use crate::id::UserId;
 use crate::plan::{Plan, Usage};
 use crate::time::Timestamp;
 
-/// A user.
+/// User.
 #[derive(Clone, Debug)]
 pub struct User {
-    /// Their id.
+    /// User id.
     pub id: UserId,
-    /// Their name, once known.
+    /// Name, once known.
     pub display_name: Option<String>,
-    /// Their picture, once known.
+    /// Picture, once known.
     pub picture_url: Option<String>,
-    /// Their plan.
+    /// Plan.
     pub plan: Plan,
     /// Bytes that count against the plan.
     pub used: i64,
-    /// When they were first known.
+    /// Time at which they became known.
     pub created_at: Timestamp,
 }
 
@@ -58,7 +58,7 @@ const ADD: &str = "
 const SET_PLAN: &str = "UPDATE users SET plan = $2 WHERE user_id = $1";
 
 impl Store {
-    /// Makes a user known; an existing one keeps everything but gets the name when one is given.
+    /// Creates a user; an existing one is unchanged but for the name, if one is given.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -74,7 +74,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// One user.
+    /// Returns one user.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -84,7 +84,7 @@ impl Store {
         row.map(User::try_from).transpose()
     }
 
-    /// Users by id, from after `after`, at most `limit`.
+    /// Returns users by id, after `after`, at most `limit`.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -95,7 +95,7 @@ impl Store {
         rows.into_iter().map(User::try_from).collect()
     }
 
-    /// Changes a user's plan; backup that it resumes has its gaps closed. `false` when there is
+    /// Changes a user's plan; closes the gaps of backup that resumes by this. `false` when there is
     /// no such user.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl Store {
         let subscribed = self.subscribed_channels(id).await?;
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
-        // Channels first: the order in which every transaction takes its locks.
+        // Channels first: the lock order of every transaction.
         lock_ledger(tx_ref, &subscribed.iter().collect()).await?;
         let before: Option<(String, i64)> =
             run!(tx_ref, LOCK, |sql, c| query_as(sql).bind(id.as_str()).fetch_optional(c))?;

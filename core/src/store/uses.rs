@@ -1,5 +1,5 @@
-//! When keys and sessions were last used. Noted in memory, so that no request waits for the
-//! writer, and written together every few seconds. A crash loses what was not written yet.
+//! Last uses of keys and sessions. Collected in memory, so that no request waits for the writer,
+//! and written together every few seconds. A crash loses what was not written yet.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,11 +15,11 @@ use super::{Store, StoreError};
 use crate::id::{KeyId, SessionId};
 use crate::time::Timestamp;
 
-/// A key's last use is told to the minute.
+/// Precision of a key's last use.
 const KEY_PRECISION: Duration = Duration::from_mins(1);
-/// A session's last use is told to the hour.
+/// Precision of a session's last use.
 const SESSION_PRECISION: Duration = Duration::from_hours(1);
-/// Uses that may wait for being written; of more, the newest are not noted.
+/// Maximum number of unwritten uses; beyond it, new ones are not recorded.
 const WAITING: usize = 100_000;
 
 const LOCK_KEYS: Sql = locking!(
@@ -63,18 +63,18 @@ impl Uses {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// When the key was last used, as far as it is not written yet.
+    /// Returns the unwritten last use of a key.
     pub(super) fn key(&self, id: &KeyId) -> Option<Timestamp> {
         self.noted().keys.get(id).copied()
     }
 
-    /// When the session was last used, as far as it is not written yet.
+    /// Returns the unwritten last use of a session.
     pub(super) fn session(&self, id: &SessionId) -> Option<Timestamp> {
         self.noted().sessions.get(id).copied()
     }
 }
 
-/// Notes a use unless there are too many already.
+/// Records a use unless there are too many already.
 fn note<K: Clone + Ord>(uses: &mut BTreeMap<K, Timestamp>, id: &K, at: Timestamp) {
     if let Some(known) = uses.get_mut(id) {
         *known = at.max(*known);
@@ -84,14 +84,14 @@ fn note<K: Clone + Ord>(uses: &mut BTreeMap<K, Timestamp>, id: &K, at: Timestamp
 }
 
 impl Store {
-    /// Notes that a key is used, to the minute. [`Store::write_uses`] writes it.
+    /// Records a use of a key, to the minute. [`Store::write_uses`] writes it.
     pub fn note_key_use(&self, key: &Key, now: Timestamp) {
         if key.last_used_at.is_none_or(|at| now.since(at) > KEY_PRECISION) {
             note(&mut self.uses.noted().keys, &key.id, now);
         }
     }
 
-    /// Notes that a session is used, to the hour. [`Store::write_uses`] writes it.
+    /// Records a use of a session, to the hour. [`Store::write_uses`] writes it.
     pub fn note_session_use(&self, session: &mut Session, now: Timestamp) {
         if now.since(session.seen_at) >= SESSION_PRECISION {
             note(&mut self.uses.noted().sessions, &session.id, now);
@@ -99,10 +99,10 @@ impl Store {
         }
     }
 
-    /// Writes what was noted since the last time.
+    /// Writes the uses recorded since the last time.
     ///
     /// # Errors
-    /// Returns an error when the database fails; it is written with the next call then.
+    /// Returns an error when the database fails; the uses are written with the next call then.
     pub async fn write_uses(&self) -> Result<(), StoreError> {
         let noted = self.uses.noted().clone();
         if noted.keys.is_empty() && noted.sessions.is_empty() {

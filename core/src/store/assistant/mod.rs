@@ -1,5 +1,5 @@
-//! The assistant's settings. Every change raises the channel's `version` in the same transaction,
-//! so that a worker knows with one small read whether what it compiled still holds.
+//! Settings of the assistant. Every change raises the channel's `version` in the same transaction,
+//! so that a worker detects with one small read that its compiled state is outdated.
 
 mod rules;
 
@@ -59,43 +59,43 @@ const SET_RULES: &str = "
     UPDATE assistants SET rules_text = $2, rules_at = $3, rules_by = $4, version = version + 1,
                           rules_v = rules_v + 1
     WHERE channel_id = $1";
-/// A settings object and its version, which rises with every change of it; 0 while nothing was
-/// ever set.
+/// Settings object with its version, which rises with every change of it; 0 while nothing was ever
+/// set.
 #[derive(Clone, Debug)]
 pub struct Setting<T> {
-    /// The version.
+    /// Version of the object.
     pub version: i64,
-    /// The object.
+    /// Settings object.
     pub value: T,
 }
 
-/// The versions of the switches and of the welcome text, which is one of them.
+/// Versions of the switches and of the welcome text, which is one of them.
 #[derive(Clone, Copy, Debug)]
 pub struct SettingVersions {
-    /// Of all switches.
+    /// Version of all switches.
     pub config: i64,
-    /// Of the welcome text.
+    /// Version of the welcome text.
     pub welcome: i64,
 }
 
-/// The versions that a caller may replace; `None` for any.
+/// Versions that a caller may replace; `None` for any.
 pub type IfMatch<'a> = Option<&'a [i64]>;
 
 fn fits(version: i64, if_match: IfMatch<'_>) -> bool {
     if_match.is_none_or(|versions| versions.contains(&version))
 }
 
-/// What an assistant is made from, in short: while it is the same, so is the assistant.
+/// Short fingerprint of an assistant's inputs: while it is the same, so is the assistant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AssistantState {
-    /// The version of the settings.
+    /// Version of the settings.
     pub version: i64,
-    /// The plan of the channel's owner; `None` while it has no owner.
+    /// Plan of the channel's owner; `None` while it has no owner.
     pub plan: Option<Plan>,
 }
 
 impl Store {
-    /// The state of a channel's settings; `None` while nothing was ever set.
+    /// Returns the state of a channel's settings; `None` while nothing was ever set.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -112,7 +112,7 @@ impl Store {
         Ok(Some(AssistantState { version, plan: plan.transpose()? }))
     }
 
-    /// A channel's switches; the defaults while nothing was ever set.
+    /// Returns a channel's switches; the defaults while nothing was ever set.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -123,7 +123,7 @@ impl Store {
         Ok(self.assistant_setting(channel).await?.value)
     }
 
-    /// A channel's switches with their version.
+    /// Returns a channel's switches with their version.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -137,8 +137,8 @@ impl Store {
         })
     }
 
-    /// Changes a channel's switches by `change`, which sees the present ones with the versions of
-    /// the switches and of the welcome text, and may refuse. What changes nothing is no edit.
+    /// Changes a channel's switches by `change`, which gets the present ones with the versions of
+    /// the switches and of the welcome text, and may refuse. Without a difference it is no edit.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -165,7 +165,7 @@ impl Store {
         Ok(Ok(Setting { version: row.config_v + 1, value }))
     }
 
-    /// The welcome text.
+    /// Returns the welcome text.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -178,7 +178,7 @@ impl Store {
         Ok(Setting { version: row.welcome_v, value })
     }
 
-    /// The group-rules text.
+    /// Returns the group-rules text.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -194,8 +194,8 @@ impl Store {
         Ok(Setting { version: row.rules_v, value })
     }
 
-    /// Sets the group-rules text. `false` when it is of another version than `if_match` says. The
-    /// text that it has already is no edit.
+    /// Sets the group-rules text. `false` when its version is not one of `if_match`. Setting the
+    /// same text again is no edit.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -227,7 +227,7 @@ impl Store {
     }
 }
 
-/// The channel's settings row, made if it is not there, locked until the transaction ends.
+/// Returns the channel's settings row, created if missing, locked until the transaction ends.
 async fn locked(tx: &mut Tx, channel: &ChannelId) -> Result<AssistantRow, StoreError> {
     let defaults = serde_json::to_string(&AssistantConfig::default())?;
     exec!(tx, query(CREATE).bind(channel.as_str()).bind(&defaults))?;

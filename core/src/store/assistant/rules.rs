@@ -1,4 +1,4 @@
-//! The rules of a channel's assistant.
+//! Rules of a channel's assistant.
 
 use std::future::ready;
 
@@ -31,7 +31,7 @@ const RULES: &str = "
     SELECT rule_id, keywords, question, answer, created_at, created_by, hit_count,
            suppressed_count
     FROM qa_rules WHERE channel_id = $1 ORDER BY created_at, rule_id";
-/// How many rules there are, the bytes of all, and of one of them.
+/// Number of rules, and the bytes of all and of one of them.
 const MEASURE: &str = "
     SELECT COUNT(*),
            CAST(COALESCE(SUM(OCTET_LENGTH(keywords) + OCTET_LENGTH(question)
@@ -51,39 +51,39 @@ const SAME_RULE: &str = "
     WHERE channel_id = $1 AND rule_id = $2 AND keywords = $3 AND question = $4 AND answer = $5";
 const DROP_RULE: &str = "DELETE FROM qa_rules WHERE channel_id = $1 AND rule_id = $2";
 
-/// A change to a channel's rules.
+/// Change to a channel's rules.
 #[derive(Clone, Debug)]
 pub enum RuleChange<'a> {
-    /// A new rule.
+    /// Adds a rule.
     Add(&'a RuleId, &'a RuleDraft),
-    /// New contents of a rule.
+    /// Replaces the contents of a rule.
     Replace(&'a RuleId, &'a RuleDraft),
-    /// A rule goes.
+    /// Removes a rule.
     Remove(&'a RuleId),
 }
 
-/// What came of a change to a channel's rules.
+/// Result of a change to a channel's rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleChanged {
-    /// It is done.
+    /// Changed.
     Done,
-    /// The rule is so already, which is no edit.
+    /// The rule has these contents already; not an edit.
     Unchanged,
     /// There is no such rule.
     NoRule,
-    /// The channel has as many rules as it may.
+    /// The channel has the maximum number of rules.
     TooMany,
-    /// The channel's rules would hold that many bytes, which is more than they may
-    /// ([`RULE_BYTES`]) and more than they do.
+    /// The channel's rules would have that many bytes, which is above the limit ([`RULE_BYTES`])
+    /// and more than before.
     ///
     /// [`RULE_BYTES`]: crate::assistant::limits::RULE_BYTES
     TooLarge(i64),
-    /// The rules are of another version than the caller expects.
+    /// The version of the rules is not the one that the caller expects.
     Stale,
 }
 
 impl Store {
-    /// A channel's rules, oldest first.
+    /// Returns a channel's rules, oldest first.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -91,7 +91,7 @@ impl Store {
         let row = self.assistant_row(channel).await?;
         let version = row.as_ref().map_or(0, |row| row.qa_v);
         let revision = row.map(|row| revision(row.qa_at, row.qa_by)).unwrap_or_default();
-        // Row by row: a large list is neither held twice nor read in one go.
+        // Row by row: a large list is neither held twice nor read at once.
         let items: Vec<Rule> = read!(self, c => query_as::<_, RuleRow>(RULES)
             .bind(channel.as_str())
             .fetch(c)
@@ -101,7 +101,7 @@ impl Store {
         Ok(Setting { version, value: RuleList { revision, items } })
     }
 
-    /// How many rules a channel has, and the bytes of all as [`RULE_BYTES`] counts them.
+    /// Returns the number of a channel's rules and their total bytes as [`RULE_BYTES`] counts them.
     ///
     /// [`RULE_BYTES`]: crate::assistant::limits::RULE_BYTES
     ///
@@ -188,8 +188,8 @@ const fn touched(rows: u64) -> RuleChanged {
     if rows == 0 { RuleChanged::NoRule } else { RuleChanged::Done }
 }
 
-/// Refuses a rule of `size` bytes that makes the list longer or larger than it may be. A list that
-/// is larger already, from before there was a bound, may be changed as long as it does not grow.
+/// Refuses a rule of `size` bytes that exceeds the limits on the list's length or size. A list that
+/// is larger already, from before there was a limit, may be changed as long as it does not grow.
 async fn check_bounds(
     tx: &mut Tx,
     channel: &ChannelId,

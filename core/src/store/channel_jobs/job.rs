@@ -1,83 +1,83 @@
-//! What is known of a job.
+//! Jobs of a channel: kinds, states and records.
 
 use crate::id::{ChannelId, UserId};
 use crate::store::keep::Removed;
 use crate::time::Timestamp;
 
-/// What a job does.
+/// Kind of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobKind {
-    /// Erases what that person wrote in the channel.
+    /// Erases that person's messages in the channel.
     Erasure(UserId),
     /// Deletes the channel's messages.
     Deletion,
 }
 
-/// The state of a job.
+/// State of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobStatus {
-    /// Nobody has begun.
+    /// Not started.
     Pending,
-    /// Some of it is done.
+    /// Partly done.
     Running,
-    /// All of it is done.
+    /// Completed.
     Done,
-    /// It cannot be done; [`ChannelJob::error`] says why.
+    /// Failed; [`ChannelJob::error`] has the reason.
     Failed,
 }
 
-/// A job of a channel.
+/// Job of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelJob {
-    /// Its public id.
+    /// Public id.
     pub id: String,
-    /// The channel.
+    /// Channel.
     pub channel: ChannelId,
-    /// What it does.
+    /// Kind of the job.
     pub kind: JobKind,
-    /// Only messages sent before this are removed.
+    /// Only messages sent before this time are removed.
     pub sent_before: Timestamp,
-    /// Who asked for it.
+    /// Requesting user.
     pub created_by: UserId,
-    /// When it was asked for.
+    /// Time of the request.
     pub created_at: Timestamp,
-    /// Messages to remove; while it runs, as many as there were when it was asked for.
+    /// Number of messages to remove; while it runs, the number at the time of the request.
     pub total: i64,
-    /// Messages removed so far.
+    /// Number of messages removed so far.
     pub done: i64,
-    /// Bytes that they counted for.
+    /// Bytes of the removed messages.
     pub freed_bytes: i64,
-    /// How far it is.
+    /// State of the job.
     pub status: JobStatus,
-    /// Why it failed, as the caller may know it.
+    /// Reason for the failure, suitable for the caller.
     pub error: Option<String>,
-    /// When it was done or failed.
+    /// Time of completion or failure.
     pub finished_at: Option<Timestamp>,
 }
 
-/// A job to begin.
+/// Job to begin.
 #[derive(Clone, Copy, Debug)]
 pub struct NewChannelJob<'a> {
-    /// Its public id.
+    /// Public id.
     pub id: &'a str,
-    /// The channel.
+    /// Channel.
     pub channel: &'a ChannelId,
-    /// What it does.
+    /// Kind of the job.
     pub kind: &'a JobKind,
-    /// Only messages sent before this are removed.
+    /// Only messages sent before this time are removed.
     pub sent_before: Timestamp,
-    /// Who asks for it.
+    /// Requesting user.
     pub by: &'a UserId,
-    /// Who works on it at once if it is small: names the claim.
+    /// Name of the worker that claims the job at once if it is small.
     pub worker: &'a str,
 }
 
-/// A batch of a job that was done.
+/// Completed batch of a job.
 #[derive(Debug)]
 pub struct JobBatch {
-    /// What was taken away.
+    /// Removed messages.
     pub removed: Removed,
-    /// The job after it.
+    /// Job after the batch.
     pub job: ChannelJob,
 }
 
@@ -89,7 +89,7 @@ impl JobKind {
         }
     }
 
-    /// The person whose messages are erased; empty for a deletion.
+    /// Returns the person whose messages are erased; empty for a deletion.
     pub(super) fn user(&self) -> &str {
         match self {
             Self::Erasure(user) => user.as_str(),
@@ -109,7 +109,7 @@ impl JobStatus {
         })
     }
 
-    /// Whether nothing more will happen.
+    /// Returns `true` once the job has completed or failed.
     pub const fn is_over(self) -> bool {
         matches!(self, Self::Done | Self::Failed)
     }

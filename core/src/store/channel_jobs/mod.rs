@@ -1,8 +1,8 @@
-//! Removals of many messages as jobs: rows that outlive the request, the process and a restart.
+//! Bulk removals of messages as jobs: rows that outlive the request, the process and a restart.
 //!
 //! A process works on a job under a claim, which it renews with every batch. A batch, the job's
-//! progress and the claim change in one transaction, so that a job that was taken over by another
-//! process is never counted twice.
+//! progress and the claim change in one transaction, so that a job taken over by another process is
+//! never counted twice.
 
 mod job;
 mod rows;
@@ -21,20 +21,20 @@ use super::{Store, StoreError};
 use crate::id::ChannelId;
 use crate::time::Timestamp;
 
-/// Messages of a job that is done while its caller waits, at most.
+/// Maximum number of messages of a job that is done while its caller waits.
 pub const SMALL_JOB: i64 = 2_000;
 
-/// A claim that is not renewed for so long is free, in milliseconds.
+/// Timeout in milliseconds after which a claim that was not renewed is free.
 const CLAIM_MS: i64 = 10_000;
-/// Batches in a row that may fail for good before the job does.
+/// Number of consecutive batches that may fail permanently before the job does.
 const FAILURES: i64 = 3;
-/// Finished jobs deleted at a time.
+/// Batch size for the deletion of finished jobs.
 const SWEEP: i64 = 500;
 
 impl Store {
-    /// Begins a job, or joins one that does the same and is not finished. What is to be removed
-    /// cannot come back from this moment on. A new job of at most [`SMALL_JOB`] messages is claimed
-    /// for the caller's worker, which is told with `true`.
+    /// Begins a job, or joins an unfinished one that does the same. From now on the content to be
+    /// removed cannot come back. A new job of at most [`SMALL_JOB`] messages is claimed for the
+    /// caller's worker, as the returned `true` says.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is begun then.
@@ -48,7 +48,7 @@ impl Store {
         let before = new.sent_before.millis();
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
-        // Two that ask for the same at once begin one job.
+        // Two concurrent requests for the same begin one job.
         lock_ledger(tx_ref, &[new.channel].into()).await?;
         match new.kind {
             JobKind::Erasure(user) => {
@@ -73,7 +73,7 @@ impl Store {
         Ok((row.try_into()?, claimed))
     }
 
-    /// Messages that such a job would remove now.
+    /// Counts the messages that such a job would remove now.
     async fn count_of_job(&self, new: &NewChannelJob<'_>) -> Result<i64, StoreError> {
         let (c, before) = (new.channel.as_str(), new.sent_before.millis());
         let (count,): (i64,) = match new.kind {
@@ -85,7 +85,7 @@ impl Store {
         Ok(count)
     }
 
-    /// Claims the job that has waited longest, if any waits.
+    /// Claims the job that has waited longest, if there is one.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -106,8 +106,8 @@ impl Store {
         row.map(ChannelJob::try_from).transpose()
     }
 
-    /// Removes a batch of at most `limit` messages and renews the worker's claim; `None` when it
-    /// has lost the claim, and then nothing is removed. Repeat until the job is over.
+    /// Removes a batch of at most `limit` messages and renews the worker's claim; `None` when the
+    /// claim was lost, and then nothing is removed. Repeat until the job is over.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is removed then.
@@ -139,7 +139,7 @@ impl Store {
         Ok(Some(JobBatch { removed, job: row.try_into()? }))
     }
 
-    /// Gives a job up for others to go on with, from `next` on.
+    /// Releases a job for other workers, from `next` on.
     ///
     /// # Errors
     /// Returns an error when the database fails; the claim ends by itself then.
@@ -155,8 +155,8 @@ impl Store {
         tx.commit().await
     }
 
-    /// Notes that a batch failed for a reason that does not pass. The job is tried again from `next`
-    /// on, a few times; then it has failed, for the reason `why` that its caller may know.
+    /// Records that a batch failed for a permanent reason. The job is retried from `next` on, a few
+    /// times; then it has failed, for the reason `why` that its caller may know.
     ///
     /// # Errors
     /// Returns an error when the database fails; the claim ends by itself then.
@@ -182,7 +182,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// A job of a channel.
+    /// Returns a job of a channel.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -196,7 +196,7 @@ impl Store {
         row.map(ChannelJob::try_from).transpose()
     }
 
-    /// Deletes some of the jobs that were finished before that time. Says how many.
+    /// Deletes a batch of the jobs finished before that time. Returns their number.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -209,7 +209,7 @@ impl Store {
     }
 }
 
-/// Counts a batch; `None` when the claim is lost.
+/// Records a batch; `None` when the claim is lost.
 async fn progress(
     tx: &mut Tx,
     job: &ChannelJob,

@@ -1,4 +1,4 @@
-//! The statements of jobs, and the rows that they give.
+//! SQL statements of jobs, and their rows.
 
 use super::super::db::Sql;
 use super::super::{StoreError, parsed};
@@ -22,7 +22,7 @@ pub(super) struct JobRow {
     finished_at: Option<i64>,
 }
 
-/// A statement that gives whole jobs.
+/// Builds a statement that returns whole jobs.
 macro_rules! jobs {
     ($before:literal, $after:literal) => {
         concat!(
@@ -38,8 +38,8 @@ pub(super) const COUNT_OF_PERSON: &str = "
     SELECT COUNT(*) FROM messages WHERE channel_id = $1 AND sent_at < $2 AND sender_id = $3";
 pub(super) const COUNT_BEFORE: &str =
     "SELECT COUNT(*) FROM messages WHERE channel_id = $1 AND sent_at < $2";
-/// An erasure that still runs takes on what was written since. A deletion is the same only if it is
-/// of the same time.
+/// A running erasure takes on messages written since. A deletion is the same only with the same
+/// time.
 pub(super) const JOIN: &str = jobs!(
     "UPDATE channel_jobs
      SET sent_before = CASE WHEN sent_before < $4 THEN $4 ELSE sent_before END,
@@ -73,7 +73,7 @@ pub(super) const CLAIM: Sql = Sql {
         ""
     ),
 };
-/// What there is to do is looked at under the claim: the job may have taken on more.
+/// The goal is read under the claim: the job may have taken on more.
 pub(super) const GOAL: &str = "
     SELECT sent_before FROM channel_jobs
     WHERE id = $1 AND claimed_by = $2 AND finished_at IS NULL";

@@ -1,4 +1,4 @@
-//! Counting a channel's rows: what it holds, and what of it was there when each subscriber came.
+//! Recounts a channel's rows: its totals, and the part of them in each subscriber's baseline.
 
 use sqlx::query_as;
 
@@ -6,36 +6,36 @@ use super::super::StoreError;
 use super::super::db::{Tx, run};
 use crate::id::{ChannelId, UserId};
 
-/// Rows in one read.
+/// Number of rows in one read.
 const PAGE: i64 = 10_000;
 
-/// What a channel's rows come to.
+/// Totals of a channel's rows.
 #[derive(Debug, Default)]
 pub(super) struct Count {
-    /// Rows of messages, tombstones included.
+    /// Number of message rows, tombstones included.
     pub(super) rows: i64,
-    /// Messages that count.
+    /// Number of messages that count.
     pub(super) messages: i64,
     /// Bytes of contents and stored files.
     pub(super) bytes: i64,
-    /// Messages that were taken back and still have their content.
+    /// Number of retracted messages that still have their content.
     pub(super) taken_back: i64,
-    /// What each active subscriber found, in the order in which they came.
+    /// Part of each active subscriber, in order of subscription.
     pub(super) parts: Vec<Part>,
 }
 
-/// An active subscription.
+/// Active subscription.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) user: UserId,
     since: i64,
-    /// Its baseline as it is recorded, in bytes.
+    /// Recorded baseline in bytes.
     pub(super) recorded: i64,
-    /// What was stored not after it began, in bytes, as far as it is still there.
+    /// True baseline in bytes: content stored not after the subscription began that is still there.
     pub(super) truth: i64,
 }
 
-/// A row that counts for something.
+/// Row that counts for something.
 #[derive(Debug, sqlx::FromRow)]
 struct Row {
     message_id: String,
@@ -66,7 +66,7 @@ const FILES: &str = "
     WHERE channel_id = $1 AND message_id > $2 AND status = 'stored'
     ORDER BY message_id LIMIT $3";
 
-/// Counts a channel.
+/// Recounts a channel.
 pub(super) async fn recount(tx: &mut Tx, channel: &ChannelId) -> Result<Count, StoreError> {
     let parts: Vec<(String, i64, i64)> =
         run!(tx, c => query_as(PARTS).bind(channel.as_str()).fetch_all(c))?;
@@ -77,8 +77,7 @@ pub(super) async fn recount(tx: &mut Tx, channel: &ChannelId) -> Result<Count, S
         truth: 0,
     };
     let mut count = Count { parts: parts.into_iter().map(part).collect(), ..Count::default() };
-    // What was there when each came and not yet when the one before did; behind all: what came
-    // after everybody.
+    // Bytes stored between two consecutive subscriptions; last: those after all of them.
     let mut shares = vec![0_i64; count.parts.len() + 1];
     count.rows = add(tx, channel, MESSAGES, &mut count, &mut shares).await?;
     add(tx, channel, FILES, &mut count, &mut shares).await?;
@@ -90,7 +89,7 @@ pub(super) async fn recount(tx: &mut Tx, channel: &ChannelId) -> Result<Count, S
     Ok(count)
 }
 
-/// Adds the rows of a table; says how many there were.
+/// Adds the rows of a table; returns their number.
 async fn add(
     tx: &mut Tx,
     channel: &ChannelId,
@@ -111,7 +110,7 @@ async fn add(
             count.bytes += row.bytes;
             count.messages += row.counts;
             count.taken_back += row.taken_back;
-            // What was never said to be stored is in nobody's baseline.
+            // Content without a recorded storing time is in nobody's baseline.
             let stored_at = row.stored_at.unwrap_or(i64::MAX);
             shares[count.parts.partition_point(|part| part.since < stored_at)] += row.bytes;
         }

@@ -1,4 +1,4 @@
-//! Quota gaps: one is open only while backup is paused, there is one at most, and none ends before
+//! Quota gaps: one is open only while backup is paused, there is at most one, and none ends before
 //! it begins.
 
 use sqlx::{query, query_as};
@@ -14,10 +14,10 @@ const GAPS: &str = "
     SELECT from_at, to_at, reason FROM gaps
     WHERE channel_id = $1 AND (to_at = 0 OR to_at < from_at) ORDER BY reason, from_at";
 
-/// Those that end before they begin end where they begin.
+/// A gap that ends before it begins ends where it begins.
 const TURN: &str = "
     UPDATE gaps SET to_at = from_at WHERE channel_id = $1 AND to_at <> 0 AND to_at < from_at";
-/// Of several open ones the latest goes on, and the others end where the next one begins.
+/// Of several open gaps the latest stays open, and the others end where the next one begins.
 const CLOSE: &str = "
     UPDATE gaps SET to_at = (SELECT MIN(g.from_at) FROM gaps g
                              WHERE g.channel_id = gaps.channel_id AND g.reason = gaps.reason
@@ -55,7 +55,7 @@ pub(super) async fn audit(tx: &mut Tx, channel: &ChannelId) -> Result<Vec<Differ
     Ok(found)
 }
 
-/// Sets right what is wrong with the gaps by themselves. Whether one is over is not decided here.
+/// Repairs gaps that are wrong by themselves. The end of an open gap is not decided here.
 pub(super) async fn mend(tx: &mut Tx, channel: &ChannelId) -> Result<(), StoreError> {
     exec!(tx, query(TURN).bind(channel.as_str()))?;
     exec!(tx, query(CLOSE).bind(channel.as_str()))?;

@@ -1,4 +1,4 @@
-//! Rows that belong to nothing, and files that nothing holds.
+//! Rows without their channel, and files without a message.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::super::{Store, StoreError};
 use super::{Check, Difference};
 use crate::blobs::BlobId;
 
-/// Channels told of, at most.
+/// Maximum number of reported channels.
 const MOST: i64 = 1_000;
 
 macro_rules! loose {
@@ -24,7 +24,7 @@ macro_rules! loose {
     };
 }
 
-/// Tables whose rows nobody misses when their channel is not there, and how they go.
+/// Tables whose rows are expendable without their channel, and the statements that delete them.
 const SPARE: [(&str, &str, &str); 2] = [
     (
         "gaps",
@@ -39,7 +39,7 @@ const SPARE: [(&str, &str, &str); 2] = [
              (SELECT 1 FROM channels c WHERE c.channel_id = qa_rules.channel_id)",
     ),
 ];
-/// Tables that hold what people wrote: somebody has to look at it.
+/// Tables with people's content: an operator has to look at it.
 const PRECIOUS: [(&str, &str); 2] = [("messages", loose!("messages")), ("media", loose!("media"))];
 
 const UNHELD: &str = "
@@ -49,8 +49,8 @@ const UNHELD: &str = "
       AND NOT EXISTS (SELECT 1 FROM blob_orphans WHERE sha256 = value ->> 's')";
 
 impl Store {
-    /// Rows of channels that are not there: those that [`Store::drop_loose_rows`] removes, and
-    /// those that hold what people wrote, which nothing removes by itself.
+    /// Returns rows of missing channels: those that [`Store::drop_loose_rows`] deletes, and those
+    /// with people's content, which nothing deletes by itself.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -78,10 +78,10 @@ impl Store {
         Ok(rows.into_iter().map(difference).collect())
     }
 
-    /// Removes gaps and rules of channels that are not there.
+    /// Deletes gaps and rules of missing channels.
     ///
     /// # Errors
-    /// Returns an error when the database fails; nothing is gone then.
+    /// Returns an error when the database fails; nothing is deleted then.
     pub async fn drop_loose_rows(&self) -> Result<(), StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
@@ -91,7 +91,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// Those of the blobs that no message holds and no mark is about.
+    /// Returns those of the blobs that no message holds and that have no mark.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -104,7 +104,7 @@ impl Store {
         Ok(rows.into_iter().filter_map(|(name,)| BlobId::parse(&name)).collect())
     }
 
-    /// Marks blobs, so that the sweep removes those that no message holds.
+    /// Marks blobs, so that the orphan sweep deletes those that no message holds.
     ///
     /// # Errors
     /// Returns an error when the database fails.

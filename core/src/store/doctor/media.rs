@@ -1,5 +1,5 @@
-//! Media records against their messages, and setting them right. Whether their files are there is
-//! for the caller to look up.
+//! Checks media records against their messages, and repairs them. The caller checks that their
+//! files exist.
 
 use std::collections::BTreeSet;
 
@@ -17,50 +17,50 @@ use crate::id::{ChannelId, MessageId};
 use crate::message::MessageType;
 use crate::time::Timestamp;
 
-/// What is wrong with a media record by itself.
+/// Inconsistency of a media record by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MediaFault {
-    /// Its message is not there.
+    /// Its message does not exist.
     NoMessage,
     /// Its message is of a type without a file.
     NotMedia,
-    /// Its message was taken back.
+    /// Its message was retracted.
     TakenBack,
-    /// It is stored, but does not say where or since when.
+    /// Stored, but without a blob or a storing time.
     Nowhere,
-    /// It is not stored, and yet holds a file or bytes.
+    /// Not stored, and yet with a file or bytes.
     NotStored,
 }
 
-/// A media record as it was found.
+/// Media record with the result of its check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MediaAudit {
-    /// The message.
+    /// Message id.
     pub message: MessageId,
-    /// What is wrong with it by itself.
+    /// Inconsistency of the record by itself.
     pub fault: Option<MediaFault>,
-    /// Its status.
+    /// Status.
     pub status: String,
-    /// What it counts for, in bytes.
+    /// Counted bytes.
     pub bytes: i64,
-    /// The file that it holds.
+    /// Blob of the file.
     pub blob: Option<BlobId>,
-    /// The small picture that it holds.
+    /// Blob of the preview picture.
     pub preview: Option<BlobId>,
 }
 
-/// What is to be done about a media record.
+/// Repair of a media record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MediaMend {
-    /// The record goes.
+    /// Deletes the record.
     Drop,
-    /// The file is lost, for that reason: the record is failed and counts for nothing.
+    /// Marks the record as failed, for that reason: the file is lost, and it counts for nothing.
     Lose(&'static str),
-    /// What is not stored counts for nothing and holds nothing.
+    /// Clears the bytes and the files of a record that is not stored.
     Empty,
-    /// The file has so many bytes.
+    /// Sets the size of the file in bytes.
     Resize(i64),
-    /// The small picture is lost.
+    /// Removes the lost preview picture.
     DropPreview,
 }
 
@@ -77,7 +77,7 @@ struct AuditRow {
     unsent_at: Option<i64>,
 }
 
-/// A record whose row is locked.
+/// Media record with its row locked.
 #[derive(Debug, sqlx::FromRow)]
 struct LockedRow {
     status: String,
@@ -122,7 +122,7 @@ const DROP_PREVIEW: &str = "
     WHERE channel_id = $1 AND message_id = $2";
 
 impl Store {
-    /// The media records of a channel, in the order of their messages' ids, from after `after`,
+    /// Returns the media records of a channel, in the order of their messages' ids, after `after`,
     /// at most `limit`.
     ///
     /// # Errors
@@ -139,7 +139,7 @@ impl Store {
         Ok(rows.into_iter().map(MediaAudit::from).collect())
     }
 
-    /// One media record as it is now.
+    /// Returns one media record in its present state.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -153,8 +153,8 @@ impl Store {
         Ok(row.map(MediaAudit::from))
     }
 
-    /// Sets a media record right, with the counters. `false`, and nothing done, when it is not as
-    /// it was found.
+    /// Repairs a media record, with the counters. `false`, without a change, when it is not in the
+    /// audited state any more.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
@@ -189,10 +189,10 @@ impl LockedRow {
             && id(self.preview_sha256.as_deref()) == found.preview
     }
 
-    /// Changes what the record counts for. Only what is stored counts.
+    /// Changes the counted bytes of the record. Only stored files count.
     fn charge(&self, ledger: &mut Ledger, channel: &str, bytes: i64) {
         if self.status == MediaStatus::Stored.name() {
-            // What does not say since when counts for everybody.
+            // A record without a storing time counts for all subscribers.
             let stored_at = Timestamp::from_millis(self.stored_at.unwrap_or(i64::MAX));
             ledger.charge(&ChannelId::from(channel), stored_at, bytes, 0);
         }
@@ -272,7 +272,7 @@ impl AuditRow {
 }
 
 impl MediaFault {
-    /// What is wrong, in words.
+    /// Returns the inconsistency in words.
     pub const fn words(self) -> &'static str {
         match self {
             Self::NoMessage => "no such message",
@@ -283,7 +283,7 @@ impl MediaFault {
         }
     }
 
-    /// What sets it right.
+    /// Returns the repair.
     pub const fn mend(self) -> MediaMend {
         match self {
             Self::NoMessage | Self::NotMedia | Self::TakenBack => MediaMend::Drop,

@@ -1,12 +1,12 @@
-//! Checking what is kept: every counter is worked out again from the rows that it counts, and set
-//! right where it differs (architecture, rule 3).
+//! Consistency check: every counter is recomputed from the rows that it counts, and repaired where
+//! it differs (architecture, rule 3).
 //!
-//! A channel is looked at in one snapshot, so that the answer is exact while the service runs.
-//! Setting right works everything out once more under the locks that every writer takes, and
-//! writes in that same transaction. Rows are read page by page: memory does not grow with them.
+//! A channel is checked in one snapshot, so that the result is exact while the service runs. A
+//! repair recomputes everything under the locks that every writer takes, and writes in that same
+//! transaction. Rows are read page by page: memory does not grow with them.
 //!
-//! What cannot be worked out again is not checked: names and pictures, who was when in a chat,
-//! what was skipped in a gap. Of ended subscriptions nothing counts, so their baselines are left.
+//! Data that cannot be recomputed is not checked: names and pictures, membership times, the
+//! messages skipped in a gap. Ended subscriptions count for nothing, so their baselines are left.
 
 mod count;
 mod gaps;
@@ -32,7 +32,7 @@ pub use users::UserAudit;
 
 use count::{Count, recount};
 
-/// What was checked.
+/// Kind of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
@@ -42,32 +42,32 @@ pub enum Check {
     ChannelMessages,
     /// `subscriptions.bytes_at_subscribe` against what was there then and still is.
     Baseline,
-    /// A message that was taken back has no content.
+    /// A retracted message has no content.
     TakenBack,
-    /// Quota gaps: when they begin and end.
+    /// Quota gaps: their begin and end.
     Gap,
     /// `qa_rules.hit_count` and `suppressed_count` against replies.
     RuleHits,
     /// `users.used_bytes` against channels and baselines.
     UserBytes,
-    /// The last usage status that was recorded against the present one.
+    /// Last recorded usage status against the present one.
     UserStatus,
     /// A media record against its message and its own state.
     MediaRecord,
     /// A media record against its file.
     MediaFile,
-    /// A media record against its small picture.
+    /// A media record against its preview picture.
     MediaPreview,
-    /// A file against the records that hold it.
+    /// A file against the records that reference it.
     File,
-    /// Rows that belong to a channel that is not there.
+    /// Rows of missing channels.
     LooseRows,
     /// The search index against messages.
     Index,
 }
 
 impl Check {
-    /// What it is called in a line for people.
+    /// Returns the name of the check for people.
     pub const fn words(self) -> &'static str {
         match self {
             Self::ChannelBytes => "bytes of the channel",
@@ -88,21 +88,21 @@ impl Check {
     }
 }
 
-/// Something that is recorded otherwise than it is.
+/// Difference between a recorded and a recomputed value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// What was checked.
+    /// Kind of the check.
     pub check: Check,
-    /// Where: ids, with a blank between.
+    /// Location: ids, separated by a blank.
     pub place: String,
-    /// What is recorded.
+    /// Recorded value.
     pub recorded: String,
-    /// What is true.
+    /// True value.
     pub truth: String,
 }
 
 impl Difference {
-    /// A difference.
+    /// Creates a difference.
     #[expect(clippy::needless_pass_by_value, reason = "numbers and words as they come")]
     pub fn new(
         check: Check,
@@ -115,15 +115,15 @@ impl Difference {
     }
 }
 
-/// What a look at a channel found.
+/// Result of the check of a channel.
 #[derive(Clone, Debug, Default)]
 pub struct ChannelAudit {
-    /// What differs.
+    /// Differences.
     pub differences: Vec<Difference>,
-    /// By how many bytes each subscriber's part of the channel, as its counters have it, is off:
-    /// true less recorded. Only those of whom it is.
+    /// Error of each subscriber's part of the channel by its counters, in bytes: true less
+    /// recorded. Only the subscribers with an error.
     pub parts: Vec<(UserId, i64)>,
-    /// Messages that were looked at, tombstones included.
+    /// Number of checked messages, tombstones included.
     pub messages: i64,
 }
 
@@ -152,7 +152,7 @@ impl Store {
         Ok(audit)
     }
 
-    /// Sets right what [`Store::audit_channel`] finds. Users' own counters are for
+    /// Repairs the differences of [`Store::audit_channel`]. Users' own counters are left to
     /// [`Store::mend_user`].
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What rules are said to have matched, against the replies that were claimed for them.
+//! Checks the hit counters of rules against the replies claimed for them.
 
 use sqlx::{query, query_as};
 
@@ -9,7 +9,7 @@ use crate::id::ChannelId;
 
 const LOCK: Sql = locking!("SELECT rule_id FROM qa_rules WHERE channel_id = $1 ORDER BY rule_id");
 
-/// A claim and the hit that it counts are one transaction, and claims are never removed.
+/// A claim and its counted hit are one transaction, and claims are never deleted.
 const HITS: &str = "
     SELECT q.rule_id, q.hit_count, q.suppressed_count,
            CAST(COALESCE(r.hits, 0) AS BIGINT) AS hits,
@@ -37,7 +37,7 @@ struct HitRow {
     suppressed: i64,
 }
 
-/// Keeps claims of the channel's rules out until the transaction ends.
+/// Locks out claims of the channel's rules until the transaction ends.
 pub(super) async fn lock(tx: &mut Tx, channel: &ChannelId) -> Result<(), StoreError> {
     let _: Vec<(String,)> =
         run!(tx, LOCK, |sql, c| query_as(sql).bind(channel.as_str()).fetch_all(c))?;
@@ -54,7 +54,7 @@ pub(super) async fn audit(tx: &mut Tx, channel: &ChannelId) -> Result<Vec<Differ
     Ok(wrong(tx, channel).await?.into_iter().map(difference).collect())
 }
 
-/// Sets the hits right; the rules have to be locked.
+/// Repairs the hit counters; the rules have to be locked.
 pub(super) async fn mend(tx: &mut Tx, channel: &ChannelId) -> Result<(), StoreError> {
     let c = channel.as_str();
     for row in wrong(tx, channel).await? {

@@ -1,4 +1,4 @@
-//! What users have used, against their channels; and whether they were told.
+//! Checks users' usage against their channels, and their recorded usage status.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,12 +14,12 @@ use crate::id::{ChannelId, UserId};
 use crate::plan::{Plan, Usage, UsageStatus};
 use crate::time::Timestamp;
 
-/// What a look at a user found.
+/// Result of the check of a user.
 #[derive(Clone, Debug)]
 pub struct UserAudit {
-    /// The user.
+    /// User.
     pub user: UserId,
-    /// What differs.
+    /// Differences.
     pub differences: Vec<Difference>,
 }
 
@@ -32,7 +32,7 @@ struct UserRow {
     told: Option<String>,
 }
 
-/// What the user's counter should show, by the counters of the channels.
+/// Builds a statement with the expected usage of users, by the counters of their channels.
 macro_rules! users {
     ($rest:literal) => {
         concat!(
@@ -63,10 +63,10 @@ const LOCK: Sql = locking!("SELECT user_id FROM users WHERE user_id = $1");
 const SET: &str = "UPDATE users SET used_bytes = $2 WHERE user_id = $1";
 
 impl Store {
-    /// Compares the counters of users with those of their channels, by id, from after `after`,
-    /// at most `limit`; of `only` these channels' subscribers where it is given. `parts` are the
-    /// bytes by which the channels' own counters are off for a user
-    /// ([`super::ChannelAudit::parts`]). Everybody looked at is in the answer.
+    /// Compares the counters of users with those of their channels, by id, after `after`, at most
+    /// `limit`; only subscribers of the channels in `only` if given. `parts` are the errors of the
+    /// channels' own counters for a user in bytes ([`super::ChannelAudit::parts`]). The result has
+    /// all checked users.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -85,8 +85,8 @@ impl Store {
         rows.into_iter().map(|row| row.audit(parts)).collect()
     }
 
-    /// Sets right what [`Store::audit_users`] finds of a user, by the counters of their channels;
-    /// backup that this resumes has its gaps closed.
+    /// Repairs the differences of [`Store::audit_users`] for a user, by the counters of their
+    /// channels; closes the gaps of backup that resumes by this.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
@@ -94,12 +94,12 @@ impl Store {
         let channels = self.subscribed_channels(user).await?;
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
-        // Channels first: the order in which every transaction takes its locks.
+        // Channels first: the lock order of every transaction.
         let locked: BTreeSet<_> = channels.iter().collect();
         lock_ledger(tx_ref, &locked).await?;
         let _: Option<(String,)> =
             run!(tx_ref, LOCK, |sql, c| query_as(sql).bind(user.as_str()).fetch_optional(c))?;
-        // After the lock: whoever changes what a user holds has it until that is committed.
+        // After the lock: a change to the user's usage holds it until it is committed.
         let row: Option<UserRow> =
             run!(tx_ref, c => query_as(ONE).bind(user.as_str()).fetch_optional(c))?;
         let Some(row) = row else {
@@ -126,7 +126,7 @@ impl UserRow {
             let id = user.as_str();
             differences.push(Difference::new(Check::UserBytes, id, self.used_bytes, truth));
         }
-        // By what is recorded: a wrong counter is one difference, not two.
+        // By the recorded value: a wrong counter is one difference, not two.
         let status = self.status(self.used_bytes)?;
         if self.told() != status.name() {
             let id = user.as_str();
@@ -140,7 +140,7 @@ impl UserRow {
         Ok(Usage::new(used, plan).status())
     }
 
-    /// Whoever was never told anything is at the beginning.
+    /// Returns the last notified status; a user without any notice is at the first one.
     fn told(&self) -> &str {
         self.told.as_deref().unwrap_or(UsageStatus::Ok.name())
     }

@@ -1,4 +1,4 @@
-//! What must not come back: times that somebody deleted, and what erased people wrote.
+//! Deletion guard: refuses content of deleted times and of erased people.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,7 +19,7 @@ const ERASED: &str = "
     SELECT channel_id, user_id, erased_at FROM erased_people
     WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))";
 
-/// What is refused in the channels of a batch.
+/// Deletions and erasures in the channels of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Bars {
     deleted: HashMap<ChannelId, Timestamp>,
@@ -43,7 +43,7 @@ impl Bars {
         Ok(Self { deleted: deleted.collect(), erased: erased.collect() })
     }
 
-    /// Whether a late delivery is of a time that was deleted, or by a person who was erased.
+    /// Returns `true` for a late delivery from a deleted time or by an erased person.
     pub(super) fn refuse(&self, item: &ChannelChange) -> bool {
         if self.deleted.is_empty() && self.erased.is_empty() {
             return false;
@@ -51,8 +51,8 @@ impl Bars {
         let deleted = |at| self.deleted.get(&item.channel).is_some_and(|before| at < *before);
         let message = match &item.change {
             MessageChange::Received(message) => message,
-            // Nothing is edited before it is sent; what it would leave is content without a
-            // message, which no later deletion finds.
+            // Nothing is edited before it is sent; storing the edit would leave content without a
+            // message, which no later deletion would reach.
             MessageChange::Edited { at, .. } => return deleted(*at),
             MessageChange::Unsent { .. } => return false,
         };

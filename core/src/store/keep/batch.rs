@@ -1,4 +1,4 @@
-//! One batch of changes on its way through its transaction.
+//! Batch of changes in its transaction.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -24,7 +24,7 @@ use crate::time::Timestamp;
 
 pub(super) type MessageKey = (ChannelId, MessageId);
 
-/// One batch on its way through the transaction.
+/// Batch of changes in its transaction.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) ledger: Ledger,
@@ -38,21 +38,21 @@ pub(super) struct Batch {
     pub(super) told: Vec<Told>,
 }
 
-/// What is to be told of a change.
+/// Event to log for a change.
 #[derive(Debug)]
 pub(super) struct Told {
-    /// Which of the batch's changes it is: all are told in their order, so that an answer follows
-    /// what it answers.
+    /// Index of the change in the batch: all are logged in their order, so that a reply follows its
+    /// message.
     pub(super) nth: usize,
     pub(super) kind: HappeningKind,
     pub(super) key: MessageKey,
     pub(super) at: Timestamp,
-    /// What there is to tell of a message that is not kept.
+    /// Content to deliver for an unstored message.
     pub(super) unkept: Option<Unkept>,
 }
 
 impl Told {
-    /// Returns whether search replicas learn of the change from its being told.
+    /// Returns `true` if search replicas learn of the change from this event.
     fn changes_index(&self) -> bool {
         self.unkept.is_none() && changes_index(self.kind.name())
     }
@@ -71,7 +71,7 @@ impl Told {
 }
 
 impl Batch {
-    /// Reads what is known of the messages that these changes are about.
+    /// Loads the stored states of the messages of these changes.
     pub(super) async fn load(
         &mut self,
         tx: &mut Tx,
@@ -98,7 +98,7 @@ impl Batch {
     /// Applies the `nth` change of the batch.
     pub(super) fn apply(&mut self, nth: usize, item: &ChannelChange, now: Timestamp) -> Kept {
         let key = (item.channel.clone(), item.message.clone());
-        // What is kept is erased when it is taken back, also when nobody subscribes any more.
+        // Stored content is erased on a retraction, also without any subscription left.
         let erases = takes_back(item) && self.states.contains_key(&key);
         let kept = if self.bars.refuse(item) {
             Kept::Known
@@ -142,7 +142,7 @@ impl Batch {
         if effect == Effect::Skipped { Kept::Skipped } else { Kept::Changed }
     }
 
-    /// Notes what to tell of a change. What nobody could see yet is not told.
+    /// Queues the event of a change. A change that nobody could see yet has none.
     fn tell(&mut self, nth: usize, key: &MessageKey, change: &MessageChange, count: i64) {
         let seen = self.states.get(key).is_some_and(|state| state.sent_at.is_some());
         let told = match change {
@@ -157,7 +157,7 @@ impl Batch {
         self.told.extend(told);
     }
 
-    /// Notes a message that came and is not kept.
+    /// Queues the event of a received, unstored message.
     fn tell_unkept(&mut self, nth: usize, item: &ChannelChange, key: MessageKey, kept: Kept) {
         let MessageChange::Received(message) = &item.change else {
             return;
@@ -186,7 +186,7 @@ impl Batch {
         for (channel, skips) in &self.skips {
             open_gap(tx, channel, skips, now).await?;
         }
-        // What was taken back behind what was skipped may have made room.
+        // Retractions behind skipped messages may have made room.
         let running = self.skips.keys().filter(|channel| !self.ledger.paused(channel));
         close_gaps(tx, &running.cloned().collect(), now).await?;
         let changed = self.told.iter().filter(|told| !told.kind.is_new_message());
@@ -197,7 +197,7 @@ impl Batch {
         self.log_quiet_changes(tx, now).await
     }
 
-    /// Logs what changed without anybody being told, for search replicas.
+    /// Logs changes without an event, for search replicas.
     async fn log_quiet_changes(&self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
         let told = self.told.iter().filter(|told| told.changes_index());
         let told: HashSet<_> = told.map(|told| &told.key).collect();

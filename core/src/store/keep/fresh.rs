@@ -1,8 +1,8 @@
-//! The quick way for what backup mostly does: storing messages that nobody knows yet.
+//! Fast path for the bulk of backup: storing messages that are not known yet.
 //!
-//! While every subscriber has room for the whole batch, the order of its messages decides nothing,
-//! so they are inserted without looking first. Whatever turns out to be known already is left to
-//! the careful way.
+//! While every subscriber has room for the whole batch, the order of its messages does not matter,
+//! so they are inserted without a read first. Those that turn out to be known already are left to
+//! the careful path.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -18,7 +18,7 @@ use crate::message::MessageChange;
 use crate::time::Timestamp;
 
 impl Batch {
-    /// Stores the fresh messages among the changes. Says for each change whether it was done.
+    /// Stores the fresh messages among the changes. Returns for each change whether it was done.
     pub(super) async fn add_fresh(
         &mut self,
         tx: &mut Tx,
@@ -53,8 +53,8 @@ impl Batch {
         Ok(done)
     }
 
-    /// The first change of each message that was just received, as it is to be stored; none when
-    /// somebody's quota could fill up on the way.
+    /// Returns the first change of each just received message, as it is to be stored; none when a
+    /// quota could fill up on the way.
     fn fresh(
         &self,
         changes: &[ChannelChange],

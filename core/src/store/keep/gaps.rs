@@ -1,4 +1,4 @@
-//! Quota gaps: when backup of a channel was paused, and what was skipped.
+//! Quota gaps: times in which backup of a channel was paused, with the skipped messages.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub(in crate::store) struct Skips {
     pub(in crate::store) count: i64,
 }
 
-/// Ends the quota gaps of channels whose backup runs again.
+/// Ends the quota gaps of channels with resumed backup.
 pub(in crate::store) async fn close_gaps(
     tx: &mut Tx,
     channels: &BTreeSet<ChannelId>,
@@ -34,9 +34,9 @@ pub(in crate::store) async fn close_gaps(
     tell_resumed(tx, &closed, now).await
 }
 
-/// Ends the quota gaps of all channels of a user who has room again: with room for one
-/// subscriber, backup runs. Whoever changes a channel's gaps holds its subscribers' locks, and
-/// this user's is held.
+/// Ends the quota gaps of all channels of a user who has room again: with room for one subscriber,
+/// backup runs. A change to a channel's gaps requires its subscribers' locks, and this user's is
+/// held.
 pub(super) async fn resume_all_of(
     tx: &mut Tx,
     user: &UserId,
@@ -61,7 +61,7 @@ async fn tell_resumed(
     log(tx, &resumed.collect::<Vec<_>>(), now).await
 }
 
-/// Records that backup of a channel was paused and what was skipped.
+/// Records that backup of a channel was paused, and the skipped messages.
 pub(in crate::store) async fn open_gap(
     tx: &mut Tx,
     channel: &ChannelId,

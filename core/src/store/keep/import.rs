@@ -1,9 +1,8 @@
-//! Importing: messages that were kept elsewhere come in, batch by batch, under the same counters
-//! and quota as live ones.
+//! Imports messages from elsewhere, batch by batch, under the same counters and quota as live ones.
 //!
-//! What is known already is left as it is, and what was erased stays away, so that an import may
-//! be repeated, overlap another one or stop half-way. A message that no quota has room for ends
-//! the import instead of being skipped: the file still has it.
+//! Known messages stay as they are, and erased ones stay away, so that an import may be repeated,
+//! overlap another one or stop half-way. A message that no quota has room for ends the import
+//! instead of being skipped: the file still has it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -27,85 +26,85 @@ use crate::store::members::UserKey;
 use crate::store::{Sighting, SightingKind};
 use crate::time::Timestamp;
 
-/// A message from an import.
+/// Imported message.
 #[derive(Clone, Debug)]
 pub struct ImportedMessage {
-    /// Its id.
+    /// Message id.
     pub id: MessageId,
-    /// When it was sent.
+    /// Time of sending.
     pub sent_at: Timestamp,
-    /// When another store kept it first; `None` when no store did.
+    /// Time at which another store first stored it; `None` when no store did.
     pub kept_at: Option<Timestamp>,
-    /// Who sent it, where that is known.
+    /// Sender, if known.
     pub sender: Option<UserId>,
-    /// Its type.
+    /// Message type.
     pub kind: MessageType,
-    /// Its content as stored JSON; `None` for one that was taken back.
+    /// Content as stored JSON; `None` for a retracted message.
     pub content: Option<String>,
-    /// The message it quotes.
+    /// Quoted message.
     pub quoted: Option<MessageId>,
-    /// Whether the bot sent it.
+    /// `true` if the bot sent it.
     pub is_bot: bool,
-    /// When its present content was written, if it was edited.
+    /// Time of its present content, if it was edited.
     pub edited_at: Option<Timestamp>,
-    /// When it was taken back.
+    /// Time of its retraction.
     pub unsent_at: Option<Timestamp>,
-    /// For media types: what there is of the file.
+    /// File state, for media types.
     pub media: Option<ImportedMedia>,
 }
 
-/// What there is of an imported message's file.
+/// State of an imported message's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedMedia {
-    /// The media status.
+    /// Media status.
     pub status: String,
-    /// Why there is no file, where that is known.
+    /// Reason for a missing file, if known.
     pub reason: Option<String>,
 }
 
-/// A person whom imported messages name.
+/// Person named by imported messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedPerson {
-    /// Their id.
+    /// User id.
     pub id: UserId,
-    /// Their name.
+    /// Name.
     pub display_name: Option<String>,
-    /// Their picture.
+    /// Picture.
     pub picture_url: Option<String>,
 }
 
-/// What became of a batch.
+/// Result of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Messages that are kept now and were not before.
+    /// Number of newly stored messages.
     pub stored: usize,
-    /// Messages that were known already.
+    /// Number of messages known before.
     pub known: usize,
-    /// Messages that were erased once, or whose sender was.
+    /// Number of messages that were erased once, or whose sender was.
     pub erased: usize,
     /// Every subscriber's quota is full: the batch ended after the messages counted above.
     pub full: bool,
 }
 
 impl Imported {
-    /// How many messages of the batch, from its beginning, are dealt with.
+    /// Number of processed messages of the batch, from its beginning.
     pub const fn taken(&self) -> usize {
         self.stored + self.known + self.erased
     }
 }
 
-/// Outcome of a batch, or the reason for which it was refused.
+/// Outcome of a batch, or the reason for its refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportOutcome {
-    /// It is dealt with.
+    /// Processed.
     Done(Imported),
-    /// Nobody subscribes to the channel, so nothing of it is kept.
+    /// Nobody subscribes to the channel, so nothing of it is stored.
     NotSubscribed,
-    /// Somebody undid this import while it ran.
+    /// The import was undone while it ran.
     Undone,
 }
 
-/// What is to happen to one message of a batch.
+/// Treatment of one message of a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     New,
@@ -114,11 +113,11 @@ enum Fate {
 }
 
 impl Store {
-    /// Keeps imported messages in one transaction, in their order, until no subscriber's quota
-    /// has room. They carry the number of the import, by which [`Store::undo_import`] finds them.
+    /// Stores imported messages in one transaction, in their order, until no subscriber's quota has
+    /// room. They carry the number of the import, by which [`Store::undo_import`] finds them.
     ///
     /// # Errors
-    /// Returns an error when the database fails; nothing of the batch is kept then.
+    /// Returns an error when the database fails; nothing of the batch is stored then.
     pub async fn import(
         &self,
         import: ImportId,
@@ -149,8 +148,8 @@ impl Store {
         Ok(ImportOutcome::Done(imported))
     }
 
-    /// What [`Store::import`] would do with these messages if quotas had no end. Nothing changes,
-    /// and nobody needs to subscribe.
+    /// Simulates [`Store::import`] of these messages with unlimited quotas. Nothing changes, and no
+    /// subscription is needed.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -170,7 +169,7 @@ impl Store {
         })
     }
 
-    /// Counts those of the messages that are known or were erased. Each id counts once.
+    /// Counts the messages that are known or were erased. Each id counts once.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -188,8 +187,8 @@ impl Store {
         Ok(ids.len() as u64)
     }
 
-    /// Makes people known whom imported messages name, except those erased from this channel.
-    /// Whoever has a name keeps it.
+    /// Adds people named by imported messages, except those erased from this channel. An existing
+    /// name stays.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -200,7 +199,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let row = |person: &ImportedPerson| (person.id.clone(), person.clone());
-        // One row a person, in key order: the order in which every transaction takes its locks.
+        // One row per person, in key order: the lock order of every transaction.
         let people: BTreeMap<_, _> = people.iter().map(row).collect();
         let rows: Vec<_> = people.values().map(PersonRow::of).collect();
         let rows = serde_json::to_string(&rows)?;
@@ -210,7 +209,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// Makes a user a member of and a subscriber to a channel, and the channel known, for an
+    /// Makes a user a member of and a subscriber to a channel, and creates the channel, for an
     /// import into it. Repeating it changes nothing.
     ///
     /// # Errors
@@ -246,7 +245,7 @@ impl Store {
     }
 }
 
-/// What is to happen to each message; one that stands twice in the batch is known the second time.
+/// Decides on each message; a second occurrence in the batch is known.
 async fn fates(
     tx: &mut Tx,
     channel: &ChannelId,
@@ -277,13 +276,13 @@ async fn fates(
     Ok(messages.iter().map(fate).collect())
 }
 
-/// Whether its sender was erased after it was sent.
+/// Returns `true` if its sender was erased after it was sent.
 fn of_erased(message: &ImportedMessage, people: &HashMap<String, i64>) -> bool {
     let sender = message.sender.as_ref().and_then(|sender| people.get(sender.as_str()));
     sender.is_some_and(|erased_at| message.sent_at.millis() < *erased_at)
 }
 
-/// Charges the new messages one after the other, up to the first that nobody has room for.
+/// Charges the new messages in order, up to the first that no quota has room for.
 fn charge<'a>(
     ledger: &mut Ledger,
     channel: &ChannelId,

@@ -1,4 +1,4 @@
-//! The statements of importing, and the JSON rows they read.
+//! SQL statements of imports, and their JSON rows.
 
 use serde::Serialize;
 
@@ -33,7 +33,7 @@ pub(super) struct FirstKept<'a> {
     import: i64,
 }
 
-/// A media message whose file goes again.
+/// Media message whose file is removed again.
 #[derive(Serialize, sqlx::FromRow)]
 pub(super) struct LostFile {
     #[sqlx(rename = "message_id")]
@@ -92,7 +92,7 @@ pub(super) const ADD_SENDERS: &str = "
     SELECT $1, value ->> 'u' FROM json_each($2) WHERE TRUE
     ON CONFLICT (channel_id, user_id) DO NOTHING";
 
-/// People known already keep the name that the platform told.
+/// People known already keep the name from the platform.
 pub(super) const ADD_PEOPLE: &str = "
     INSERT INTO users (user_id, display_name, picture_url, created_at)
     SELECT value ->> 'u', value ->> 'name', value ->> 'picture', CAST($3 AS BIGINT)
@@ -108,12 +108,12 @@ pub(super) const ADD_CHANNEL: &str = "
     VALUES ($1, $2, '', $3, $4, $5) ON CONFLICT (channel_id) DO NOTHING";
 
 impl ImportedMessage {
-    /// Its content as far as it is to be kept.
+    /// Returns its content as far as it is to be stored.
     pub(super) fn kept_content(&self) -> Option<&str> {
         self.content.as_deref().filter(|_| self.unsent_at.is_none())
     }
 
-    /// Its row.
+    /// Returns its row.
     pub(super) fn row<'a>(
         &'a self,
         import: ImportId,
@@ -138,7 +138,7 @@ impl ImportedMessage {
         FirstKept { message, first, import: import.number() }
     }
 
-    /// The row of its file.
+    /// Returns the row of its file.
     pub(super) fn media_row(&self) -> Option<MediaRow<'_>> {
         let media = self.media.as_ref().filter(|_| self.unsent_at.is_none())?;
         Some(MediaRow {

@@ -1,8 +1,8 @@
-//! Records of imports, and undoing them: what an import added carries its number, so that exactly
-//! that can be removed again.
+//! Records of imports, and their undo: everything that an import added carries its number, so that
+//! exactly that can be removed again.
 //!
-//! A message that was taken back or erased since belongs to no import any more: its tombstone
-//! stays, so that what was erased cannot come back by importing the file once more.
+//! A message retracted or erased since belongs to no import any more: its tombstone stays, so that
+//! the content cannot come back by importing the file once more.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,47 +20,47 @@ use super::{lock_ledger, save_ledger};
 use crate::id::{ChannelId, MessageId};
 use crate::time::Timestamp;
 
-/// The number of an import.
+/// Number of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ImportId(i64);
 
-/// An import that is about to begin.
+/// Import to begin.
 #[derive(Clone, Copy, Debug)]
 pub struct NewImport<'a> {
-    /// The channel that it goes into.
+    /// Target channel.
     pub channel: &'a ChannelId,
-    /// The form of its file: `line` or `jsonl`.
+    /// Format of the file: `line` or `jsonl`.
     pub form: &'a str,
-    /// The name of its file, without the folder.
+    /// Name of the file, without the folder.
     pub file_name: &'a str,
-    /// The zone in which its times are read; `None` where the file says it itself.
+    /// Time zone of its times; `None` where the file has it itself.
     pub time_zone: Option<&'a str>,
 }
 
-/// An import as it is remembered.
+/// Record of an import.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportRecord {
-    /// Its number.
+    /// Number of the import.
     pub id: ImportId,
-    /// The channel that it went into.
+    /// Target channel.
     pub channel_id: ChannelId,
-    /// The form of its file: `line` or `jsonl`.
+    /// Format of the file: `line` or `jsonl`.
     pub form: String,
-    /// The name of its file, without the folder.
+    /// Name of the file, without the folder.
     pub file_name: String,
-    /// The zone in which its times were read; `None` where the file said it itself.
+    /// Time zone of its times; `None` where the file had it itself.
     pub time_zone: Option<String>,
-    /// When it began.
+    /// Start time.
     pub started_at: Timestamp,
-    /// When it ended; `None` while it runs, and when it was interrupted.
+    /// End time; `None` while it runs, and when it was interrupted.
     pub ended_at: Option<Timestamp>,
-    /// Messages that it added.
+    /// Number of added messages.
     pub messages: i64,
-    /// Media files that it added.
+    /// Number of added media files.
     pub files: i64,
-    /// When somebody began to undo it.
+    /// Start time of its undo.
     pub undone_at: Option<Timestamp>,
 }
 
@@ -82,7 +82,7 @@ const BEGIN: &str = "
     INSERT INTO imports (channel_id, form, file_name, time_zone, started_at)
     VALUES ($1, $2, $3, $4, $5) RETURNING import_id";
 const END: &str = "UPDATE imports SET ended_at = $2 WHERE import_id = $1";
-/// An import that added nothing needs no undoing.
+/// An import that added nothing needs no undo.
 const FORGET: &str = "
     DELETE FROM imports WHERE import_id = $1 AND messages = 0 AND files = 0";
 const LIST: &str = "
@@ -105,7 +105,7 @@ const DROP_SENDERS: &str = "
     WHERE channel_id = $1 AND NOT EXISTS (
         SELECT 1 FROM messages m
         WHERE m.channel_id = $1 AND m.sender_id = imported_senders.user_id)";
-/// People known by name only, whom nothing names any more.
+/// People known by name only, without any reference left.
 const DROP_PEOPLE: &str = "
     DELETE FROM users
     WHERE user_id LIKE 'import:%'
@@ -118,7 +118,7 @@ const DROP_PEOPLE: &str = "
       AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.user_id = users.user_id)";
 
 impl Store {
-    /// Records that an import begins, and numbers it.
+    /// Records the begin of an import, and assigns its number.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -136,8 +136,8 @@ impl Store {
         Ok(ImportId(id))
     }
 
-    /// Records that an import ended. Returns whether it added anything; one that did not is
-    /// forgotten.
+    /// Records the end of an import. Returns `true` if it added anything; one that did not is
+    /// deleted.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -177,12 +177,12 @@ impl Store {
     }
 
     /// Removes at most `limit` messages or files that an import added, with their counters,
-    /// baselines and places in the search index. What others added, and tombstones of what was
-    /// taken back or erased since, stay. Repeat until [`Removed::last`]; from the first call on the
-    /// import adds nothing more, should it still run.
+    /// baselines and search index entries. Additions of others, and tombstones of content retracted
+    /// or erased since, stay. Repeat until [`Removed::last`]; from the first call on the import
+    /// adds nothing more, should it still run.
     ///
     /// # Errors
-    /// Returns an error when the database fails; nothing of the batch is gone then.
+    /// Returns an error when the database fails; nothing of the batch is removed then.
     pub async fn undo_import(
         &self,
         import: &ImportRecord,
@@ -211,7 +211,7 @@ impl Store {
     }
 }
 
-/// Removes files that an import brought for messages of others. Returns their bytes and whether
+/// Removes files that an import added to messages of others. Returns their bytes, and `true` when
 /// none is left.
 async fn drop_files(
     tx: &mut Tx,
@@ -238,19 +238,19 @@ async fn drop_files(
     Ok((bytes, last))
 }
 
-/// Returns whether somebody undid the import. The caller holds the channel's lock.
+/// Returns `true` if the import was undone. The caller holds the channel's lock.
 pub(super) async fn is_undone(tx: &mut Tx, import: ImportId) -> Result<bool, StoreError> {
     let row: Option<(i32,)> = run!(tx, c => query_as(UNDONE).bind(import.0).fetch_optional(c))?;
     Ok(row.is_some())
 }
 
 impl ImportId {
-    /// The import of that number.
+    /// Creates the import id of that number.
     pub const fn new(number: i64) -> Self {
         Self(number)
     }
 
-    /// Its number.
+    /// Number of the import.
     pub const fn number(self) -> i64 {
         self.0
     }

@@ -1,4 +1,4 @@
-//! Keeping messages: one transaction stores a batch of changes and moves every counter with them
+//! Ingests messages: one transaction stores a batch of changes and updates every counter with them
 //! (architecture, rules 2 and 3).
 
 mod bars;
@@ -43,23 +43,23 @@ use crate::message::MessageChange;
 use crate::plan::UsageStatus;
 use crate::time::Timestamp;
 
-/// A change to one message of one channel.
+/// Change to one message of one channel.
 #[derive(Clone, Debug)]
 pub struct ChannelChange {
-    /// The channel.
+    /// Channel.
     pub channel: ChannelId,
-    /// The message.
+    /// Message.
     pub message: MessageId,
-    /// What happened to it, and when by the platform's clock.
+    /// Change, with its time by the platform's clock.
     pub change: MessageChange,
 }
 
-/// What became of a change.
+/// Outcome of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// It changed what is kept.
+    /// Stored data changed.
     Changed,
-    /// It was known already.
+    /// Known already.
     Known,
     /// Backup of the channel is paused; the gap is recorded.
     Skipped,
@@ -68,7 +68,7 @@ pub enum Kept {
 }
 
 impl Store {
-    /// The present states of these messages, in any order; those not known at all are left out.
+    /// Returns the present states of these messages, in any order, without unknown ones.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -90,7 +90,7 @@ impl Store {
         rows.into_iter().map(keyed_state).collect()
     }
 
-    /// The states of all messages by channel and id, from after `after`, at most `limit`.
+    /// Returns the states of all messages by channel and id, after `after`, at most `limit`.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -105,7 +105,7 @@ impl Store {
         rows.into_iter().map(keyed_state).collect()
     }
 
-    /// How many messages there are in all channels, tombstones included.
+    /// Counts the messages in all channels, tombstones included.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -114,12 +114,12 @@ impl Store {
         Ok(count)
     }
 
-    /// Keeps a batch of changes in one transaction: messages, media records, counters, usage
-    /// notices and gaps together. Says for each change what became of it, in order. Repeating a
-    /// batch, or any part of it in any order, changes nothing more.
+    /// Ingests a batch of changes in one transaction: messages, media records, counters, usage
+    /// notices and gaps together. Returns the outcome of each change, in order. Repeating a batch,
+    /// or any part of it in any order, changes nothing more.
     ///
     /// # Errors
-    /// Returns an error when the database fails; nothing of the batch is kept then.
+    /// Returns an error when the database fails; nothing of the batch is stored then.
     pub async fn keep(
         &self,
         changes: &[ChannelChange],
@@ -162,8 +162,8 @@ pub(super) async fn keep_in(
     Ok(kept)
 }
 
-/// Has what waits outside of the store go with messages that were taken back. Of one that was never
-/// kept, because nobody subscribes, only its id is kept, so that no import brings it.
+/// Removes pending replies outside of the store for retracted messages. Of an unstored one, for
+/// lack of a subscription, only the id is recorded, so that no import brings it.
 async fn note_unsent(
     tx: &mut Tx,
     changes: &[ChannelChange],
@@ -188,7 +188,7 @@ async fn note_unsent(
     note_takebacks(tx, &channels).await
 }
 
-/// Locks the channels that exist and everybody who subscribes to them.
+/// Locks the existing channels and all their subscribers.
 pub(super) async fn lock_ledger(
     tx: &mut Tx,
     channels: &BTreeSet<&ChannelId>,
@@ -202,7 +202,7 @@ pub(super) async fn lock_ledger(
     Ledger::new(locked.into_iter().map(|(id,)| ChannelId::new(id)), subscribers)
 }
 
-/// Writes what the ledger changed: counters, baselines, usage and crossings.
+/// Writes the changes of the ledger: counters, baselines, usage and crossings.
 pub(super) async fn save_ledger(
     tx: &mut Tx,
     ledger: &Ledger,

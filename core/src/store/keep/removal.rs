@@ -1,5 +1,5 @@
-//! Taking kept messages away: everything before a time, or everything a person wrote. In batches,
-//! each one transaction that moves the counters with the rows (architecture, rule 3).
+//! Removal of stored messages: all before a time, or all of one person. In batches, each one
+//! transaction that changes the counters with the rows (architecture, rule 3).
 
 use std::collections::BTreeSet;
 
@@ -19,18 +19,18 @@ use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::MessageType;
 use crate::time::Timestamp;
 
-/// One batch of what was taken away.
+/// Batch of removed messages.
 #[derive(Debug, Default)]
 pub struct Removed {
-    /// The messages.
+    /// Message ids.
     pub messages: Vec<MessageId>,
     /// Bytes that they counted for, their media included.
     pub bytes: i64,
-    /// Whether nothing is left to take away.
+    /// `true` if nothing is left to remove.
     pub last: bool,
 }
 
-/// Rows of messages to be taken away.
+/// Builds a statement for the message rows to remove.
 macro_rules! rows {
     ($where:literal) => {
         concat!(
@@ -44,7 +44,7 @@ macro_rules! rows {
 
 pub(super) const BEFORE: &str =
     rows!("channel_id = $1 AND sent_at < $2 ORDER BY sent_at, message_id LIMIT $3");
-/// Everything of a channel, also what was never seen whole.
+/// Everything of a channel, incomplete messages included.
 pub(super) const ALL: &str = rows!("channel_id = $1 ORDER BY message_id LIMIT $2");
 const OF_IMPORT: &str = rows!("import_id = $1 AND channel_id = $2 ORDER BY message_id LIMIT $3");
 const OF_PERSON: &str = rows!("channel_id = $1 AND sender_id = $4 AND sent_at < $2 LIMIT $3");
@@ -59,7 +59,7 @@ const COUNT: &str = "
 const DROP_MESSAGES: &str = "
     DELETE FROM messages
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
-/// What stays of an erased message: that it was there.
+/// Remainder of an erased message: that it existed.
 const BURY_MESSAGES: &str = "
     UPDATE messages SET content = NULL, sender_id = NULL, quoted_id = NULL, import_id = NULL,
                         unsent_at = COALESCE(unsent_at, $3)
@@ -76,19 +76,19 @@ const ERASE_PERSON: &str = "
 pub(super) const DELETED_BEFORE: &str = "
     UPDATE channels SET deleted_before = $2 WHERE channel_id = $1 AND deleted_before < $2";
 
-/// What is done with the rows of a batch.
+/// Treatment of the rows of a batch.
 #[derive(Clone, Copy)]
 pub(super) enum How {
-    /// The rows go.
+    /// Deletes the rows.
     Delete,
-    /// Tombstones stay.
+    /// Leaves tombstones.
     Bury,
-    /// The rows go as if they had never been there: another import may bring them again.
+    /// Deletes the rows without a trace: another import may bring them again.
     Undo,
 }
 
 impl Store {
-    /// How many messages were sent before that time, and how many bytes they count for.
+    /// Counts the messages sent before that time, and their bytes.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -103,10 +103,9 @@ impl Store {
     }
 }
 
-/// Takes at most `limit` messages away that were sent before that time. Those of a person are
-/// erased: tombstones without sender and content stay. Without a person the oldest of the channel
-/// are deleted. Bytes and baselines are lowered with it, so that nobody's usage rises or falls
-/// below 0.
+/// Removes at most `limit` messages sent before that time. Those of a person are erased: tombstones
+/// without sender and content stay. Without a person the oldest of the channel are deleted. Bytes
+/// and baselines are lowered with it, so that nobody's usage rises or falls below 0.
 pub(in crate::store) async fn remove_some(
     tx: &mut Tx,
     channel: &ChannelId,
@@ -128,7 +127,7 @@ pub(in crate::store) async fn remove_some(
     .await
 }
 
-/// Keeps late deliveries and imports away of what that person wrote before that time.
+/// Bars late deliveries and imports of messages that person wrote before that time.
 pub(in crate::store) async fn bar_person(
     tx: &mut Tx,
     channel: &ChannelId,
@@ -140,7 +139,7 @@ pub(in crate::store) async fn bar_person(
     Ok(())
 }
 
-/// Keeps late deliveries away of what was sent in the channel before that time.
+/// Bars late deliveries of messages sent in the channel before that time.
 pub(in crate::store) async fn bar_time(
     tx: &mut Tx,
     channel: &ChannelId,
@@ -161,7 +160,7 @@ pub(super) async fn rows_of(
         .bind(import).bind(channel.as_str()).bind(i64::from(limit)).fetch_all(c))?)
 }
 
-/// Takes at most so many messages away, chosen while nobody else changes the channel.
+/// Removes at most that many messages, chosen under the channel's lock.
 pub(super) async fn remove(
     tx: &mut Tx,
     channel: &ChannelId,

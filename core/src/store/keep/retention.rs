@@ -1,6 +1,5 @@
-//! Retention: messages go when they are older than their channel keeps them, and when nobody has
-//! subscribed to their channel for long. In small batches, each one transaction, so that backup
-//! goes on between them.
+//! Retention: deletes messages older than their channel's limit, and those of channels long without
+//! a subscription. In small batches, each one transaction, so that backup goes on between them.
 
 use sqlx::{query, query_as};
 
@@ -36,7 +35,7 @@ const LAST_CANCELLED: &str = "
     SELECT MIN(cancelled_at), MAX(cancelled_at) FROM subscriptions WHERE channel_id = $1";
 
 impl Store {
-    /// Sets after how many days a channel's messages are removed; `None`: never.
+    /// Sets the days after which a channel's messages are removed; `None`: never.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -51,8 +50,8 @@ impl Store {
         tx.commit().await
     }
 
-    /// After how many days a channel's messages are removed, and before when those that were
-    /// removed because of that had been sent.
+    /// Returns the days after which a channel's messages are removed, and the time before which
+    /// those already removed for it were sent.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -66,7 +65,7 @@ impl Store {
         Ok((days, (from > 0).then(|| Timestamp::from_millis(from))))
     }
 
-    /// The channels that have messages older than they keep them.
+    /// Returns the channels with messages older than their retention.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -76,12 +75,12 @@ impl Store {
         Ok(rows.into_iter().map(|(id,)| id.into()).collect())
     }
 
-    /// Deletes the oldest messages of a channel, at most `limit`, that are older than it keeps
-    /// them, as a job of [`Store::work_on_job`] does. Repeat until [`Removed::last`]. What the channel
-    /// keeps is looked up each time: somebody may have changed their mind.
+    /// Deletes the oldest messages of a channel, at most `limit`, that exceed its retention, as a
+    /// job of [`Store::work_on_job`] does. Repeat until [`Removed::last`]. The retention is read
+    /// each time: it may have been changed.
     ///
     /// # Errors
-    /// Returns an error when the database fails; nothing of the batch is gone then.
+    /// Returns an error when the database fails; nothing of the batch is deleted then.
     pub async fn delete_outdated(
         &self,
         channel: &ChannelId,
@@ -109,8 +108,8 @@ impl Store {
         Ok(removed)
     }
 
-    /// The channels of which something is kept although the last subscription was cancelled
-    /// before that time.
+    /// Returns the channels with stored content whose last subscription was cancelled before that
+    /// time.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -123,11 +122,11 @@ impl Store {
         Ok(rows.into_iter().map(|(id,)| id.into()).collect())
     }
 
-    /// Deletes messages of a channel, at most `limit`, whose last subscription was cancelled
-    /// before that time; none when somebody subscribes. Repeat until [`Removed::last`].
+    /// Deletes messages of a channel, at most `limit`, whose last subscription was cancelled before
+    /// that time; none when somebody subscribes. Repeat until [`Removed::last`].
     ///
     /// # Errors
-    /// Returns an error when the database fails; nothing of the batch is gone then.
+    /// Returns an error when the database fails; nothing of the batch is deleted then.
     pub async fn delete_abandoned(
         &self,
         channel: &ChannelId,
@@ -151,7 +150,7 @@ impl Store {
             Ok(run!(tx, conn => query_as(ALL).bind(c).bind(limit).fetch_all(conn))?)
         })
         .await?;
-        // What comes late of that time stays away; what comes after it is for new subscribers.
+        // Late deliveries from that time stay away; later messages are for new subscribers.
         if let Some(ended) = ended.filter(|_| !removed.messages.is_empty()) {
             exec!(tx_ref, query(DELETED_BEFORE).bind(c).bind(ended))?;
         }
@@ -160,7 +159,8 @@ impl Store {
     }
 }
 
-/// Before when messages of the channel are too old now, in milliseconds since 1970.
+/// Returns the time before which messages of the channel are too old now, in milliseconds since
+/// 1970.
 async fn cutoff(
     tx: &mut Tx,
     channel: &ChannelId,

@@ -1,4 +1,4 @@
-//! The statements of keeping, and the JSON rows they read.
+//! SQL statements of ingest, and their JSON rows.
 
 use serde::Serialize;
 
@@ -30,8 +30,8 @@ pub(super) const ALL_MESSAGES: &str = "
     FROM messages WHERE (channel_id, message_id) > ($1, $2)
     ORDER BY channel_id, message_id LIMIT $3";
 
-/// LATERAL with LIMIT keeps PostgreSQL to one index look-up a key, also before its statistics
-/// know how large the table is.
+/// LATERAL with LIMIT keeps PostgreSQL to one index lookup per key, also before its statistics know
+/// the size of the table.
 pub(super) const KNOWN_MESSAGES: Sql = Sql {
     sqlite: "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type,
                     m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot
@@ -44,7 +44,7 @@ pub(super) const KNOWN_MESSAGES: Sql = Sql {
                    WHERE channel_id = k.value ->> 'c' AND message_id = k.value ->> 'm' LIMIT 1) m",
 };
 
-/// The columns of a message, as the two statements that write messages read them from JSON.
+/// Columns of a message, as the two statements that write messages read them from JSON.
 macro_rules! insert_messages {
     ($conflict:literal) => {
         concat!(
@@ -62,7 +62,7 @@ macro_rules! insert_messages {
     };
 }
 
-/// Says which of them were new.
+/// Returns the new ones.
 pub(super) const ADD_MESSAGES: &str =
     insert_messages!("DO NOTHING RETURNING channel_id, message_id");
 
@@ -116,7 +116,7 @@ pub(super) const OPEN_GAP: &str = "
     ON CONFLICT (channel_id, reason, from_at)
     DO UPDATE SET to_at = 0, skipped = gaps.skipped + excluded.skipped";
 
-/// The platform's clock, which says when a gap begins, may be ahead of ours.
+/// The platform's clock, which gives the begin of a gap, may be ahead of ours.
 pub(super) const CLOSE_GAPS: &str = "
     UPDATE gaps SET to_at = CASE WHEN from_at > $2 THEN from_at ELSE $2 END
     WHERE reason = 'quota' AND to_at = 0
@@ -130,7 +130,7 @@ pub(super) const CLOSE_GAPS_OF: &str = "
                          WHERE user_id = $1 AND cancelled_at = 0)
     RETURNING channel_id";
 
-/// One element of the JSON list that a bulk statement reads.
+/// Element of the JSON list that a bulk statement reads.
 #[derive(Serialize)]
 pub(in crate::store) struct Key<'a> {
     pub(in crate::store) c: &'a str,
@@ -138,7 +138,7 @@ pub(in crate::store) struct Key<'a> {
     pub(in crate::store) m: Option<&'a str>,
 }
 
-/// A media message whose file is to be downloaded.
+/// Media message whose file is to be downloaded.
 #[derive(Serialize)]
 pub(super) struct PendingMedia<'a> {
     pub(super) c: &'a str,

@@ -1,4 +1,4 @@
-//! Edits whose message never came: it was sent in a time that was deleted, or is lost.
+//! Stray edits, whose message never came: it was sent in a deleted time, or is lost.
 
 use sqlx::query;
 
@@ -6,11 +6,11 @@ use super::super::db::exec;
 use super::super::{Store, StoreError};
 use crate::time::Timestamp;
 
-/// Edits removed in one transaction.
+/// Maximum number of edits deleted in one transaction.
 const BATCH: i64 = 500;
 
-/// They count for nothing and nobody sees them, so they just go. What its message reaches
-/// meanwhile is no stray any more.
+/// Strays count for nothing and nobody sees them, so they are just deleted. An edit whose message
+/// has come meanwhile is no stray any more.
 const PURGE: &str = "
     DELETE FROM messages
     WHERE sent_at IS NULL AND (channel_id, message_id) IN (
@@ -19,10 +19,10 @@ const PURGE: &str = "
         ORDER BY edited_at LIMIT $2)";
 
 impl Store {
-    /// Forgets a batch of edits from before that time whose message did not come: how many.
+    /// Deletes a batch of stray edits from before that time; returns their number.
     ///
     /// # Errors
-    /// Returns an error when the database fails; nothing of the batch is gone then.
+    /// Returns an error when the database fails; nothing of the batch is deleted then.
     pub async fn purge_stray_edits(&self, before: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;

@@ -1,4 +1,4 @@
-//! Limits on how many keys a user has, and removing keys that ended long ago.
+//! Limits on the number of a user's keys, and deletion of long-ended ones.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use super::super::{Store, StoreError};
 use crate::id::UserId;
 use crate::time::Timestamp;
 
-/// Keys of a user that may work at a time. One that was replaced by another that is there does not
+/// Maximum number of working keys of a user. A replaced key with an existing successor does not
 /// count while its overlap lasts, and of each line of replacements only one such works.
 pub const KEYS_OF_USER: usize = 50;
-/// Ended keys of a user that are kept for them to see, at most: else keys that end after a second
-/// could be made without end.
+/// Maximum number of a user's ended keys retained for them to see: else keys that end after a
+/// second could be created without end.
 const ENDED_OF_USER: i64 = 100;
-/// Ended keys are kept for so long.
+/// Retention of ended keys.
 const KEPT: Duration = Duration::from_hours(24 * 30);
 
 const LOCK_USER: Sql = locking!("SELECT user_id FROM users WHERE user_id = $1");
@@ -31,23 +31,24 @@ const PURGE: &str = "
     DELETE FROM api_keys WHERE key_id IN (
         SELECT key_id FROM api_keys WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
 
-/// Whether a user may have one key more.
+/// Room for one more key of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Room {
-    /// They may.
+    /// There is room.
     Free,
-    /// They may not.
+    /// The maximum is reached.
     Full,
 }
 
-/// Has everybody else wait who would change that user's number of keys.
+/// Locks a user against concurrent changes of their number of keys.
 pub(super) async fn lock_user(tx: &mut Tx, user: &UserId) -> Result<(), StoreError> {
     let _: Option<(String,)> =
         run!(tx, LOCK_USER, |sql, c| query_as(sql).bind(user.as_str()).fetch_optional(c))?;
     Ok(())
 }
 
-/// Whether a user whose row is locked may have one key more. The oldest of too many ended ones go.
+/// Returns the room of a user with a locked row for one more key. The oldest surplus ended keys are
+/// deleted.
 pub(super) async fn room_of(
     tx: &mut Tx,
     user: &UserId,
@@ -61,8 +62,8 @@ pub(super) async fn room_of(
 }
 
 impl Store {
-    /// Removes keys that ended 30 days ago, at most `limit`; their webhooks were disabled when
-    /// they ended ([`Store::end_webhooks`]). Says how many.
+    /// Deletes keys that ended 30 days ago, at most `limit`; their webhooks were disabled when they
+    /// ended ([`Store::end_webhooks`]). Returns their number.
     ///
     /// # Errors
     /// Returns an error when the database fails.

@@ -1,4 +1,4 @@
-//! API keys: only a key's SHA-256 is here, never the key.
+//! API keys: only a key's SHA-256 is stored, never the key.
 
 mod limits;
 mod rotate;
@@ -17,33 +17,33 @@ use crate::id::{ChannelId, KeyId, UserId};
 use crate::role::Scope;
 use crate::time::Timestamp;
 
-/// A key as it is stored.
+/// Stored key.
 #[derive(Clone, Debug)]
 pub struct Key {
-    /// Its public id.
+    /// Public id.
     pub id: KeyId,
-    /// Whose it is.
+    /// Owner.
     pub user: UserId,
-    /// What its owner calls it.
+    /// Name given by the owner.
     pub name: String,
-    /// Its last four characters, for recognising it.
+    /// Last four characters, for recognition.
     pub mask: String,
-    /// What it may be used for.
+    /// Scopes.
     pub scopes: Vec<Scope>,
-    /// The only channels it may see; `None` for all.
+    /// Visible channels; `None` for all.
     pub channels: Option<Vec<ChannelId>>,
-    /// Nothing sent before this may be read with it.
+    /// Earliest time of sending that may be read with it.
     pub not_before: Option<Timestamp>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it stops working.
+    /// Time of expiry.
     pub expires_at: Option<Timestamp>,
-    /// When it was last used, to the minute.
+    /// Time of its last use, to the minute.
     pub last_used_at: Option<Timestamp>,
 }
 
 impl Key {
-    /// The bounds of whoever shows it.
+    /// Returns the bounds of a caller with this key.
     pub fn bounds(&self) -> Bounds {
         Bounds {
             scopes: self.scopes.clone(),
@@ -54,24 +54,24 @@ impl Key {
     }
 }
 
-/// A key to make.
+/// Key to create.
 #[derive(Clone, Debug)]
 pub struct NewKey<'a> {
-    /// Its public id.
+    /// Public id.
     pub id: &'a KeyId,
-    /// The key itself; only its hash is stored.
+    /// Secret of the key; only its hash is stored.
     pub secret: &'a str,
-    /// Whose it is.
+    /// Owner.
     pub user: &'a UserId,
-    /// What its owner calls it.
+    /// Name given by the owner.
     pub name: &'a str,
-    /// What it may be used for.
+    /// Scopes.
     pub scopes: &'a [Scope],
-    /// The only channels it may see; `None` for all.
+    /// Visible channels; `None` for all.
     pub channels: Option<&'a [ChannelId]>,
-    /// Nothing sent before this may be read with it.
+    /// Earliest time of sending that may be read with it.
     pub not_before: Option<Timestamp>,
-    /// When it stops working.
+    /// Time of expiry.
     pub expires_at: Option<Timestamp>,
 }
 
@@ -116,8 +116,8 @@ const ONE_OF_USER: Sql = locking!(
 const DROP: &str = "DELETE FROM api_keys WHERE key_id = $1";
 
 impl Store {
-    /// Stores a key. `false` when the user has [`KEYS_OF_USER`] keys that work already; a key and
-    /// the one that it replaced count as one while both work.
+    /// Stores a key. `false` when the user has [`KEYS_OF_USER`] working keys already; a key and the
+    /// one that it replaced count as one while both work.
     ///
     /// # Errors
     /// Returns an error when the database fails or the user is unknown.
@@ -132,7 +132,7 @@ impl Store {
         Ok(true)
     }
 
-    /// The stored key that `secret` is, expired or not; `None` for an unknown one.
+    /// Returns the stored key of `secret`, expired or not; `None` for an unknown one.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -142,7 +142,7 @@ impl Store {
         row.map(|row| self.known_key(row)).transpose()
     }
 
-    /// A user's keys, oldest first, from after `after` (time of making, id), at most `limit`.
+    /// Returns a user's keys, oldest first, after `after` (time of creation, id), at most `limit`.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -158,12 +158,12 @@ impl Store {
         rows.into_iter().map(|row| self.known_key(row)).collect()
     }
 
-    /// A user's key, expired or not; `None` when they have none of that id.
+    /// Returns a user's key, expired or not; `None` when they have none of that id.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn key_of(&self, user: &UserId, id: &KeyId) -> Result<Option<Key>, StoreError> {
-        // Nothing is locked by reading: it is the statement of SQLite on both.
+        // Reading locks nothing: the statement of SQLite serves both.
         let row: Option<KeyRow> = read!(self, c => query_as(ONE_OF_USER.sqlite)
             .bind(id.as_str()).bind(user.as_str()).fetch_optional(c))?;
         row.map(Key::try_from).transpose()
@@ -182,7 +182,8 @@ impl Store {
         Ok(dropped > 0)
     }
 
-    /// The same of a key of that user.
+    /// Deletes a key of that user, and disables its webhooks. `false` when there is none of that
+    /// id.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -192,14 +193,14 @@ impl Store {
         id: &KeyId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        // Nobody else's: an id never changes hands.
+        // An id never changes its owner.
         if self.key_of(user, id).await?.is_none() {
             return Ok(false);
         }
         self.drop_key(id, now).await
     }
 
-    /// The key of a row, with a use of it that is not written yet.
+    /// Converts a row, with a use of the key that is not written yet.
     fn known_key(&self, row: KeyRow) -> Result<Key, StoreError> {
         let mut key = Key::try_from(row)?;
         key.last_used_at = key.last_used_at.max(self.uses.key(&key.id));
@@ -227,7 +228,8 @@ async fn add_in(tx: &mut Tx, key: &NewKey<'_>, now: Timestamp) -> Result<(), Sto
     Ok(())
 }
 
-/// Of keys and other random secrets. They have 206 bits of randomness, so a plain hash is enough.
+/// Hashes keys and other random secrets. They have 206 bits of randomness, so a plain hash is
+/// enough.
 pub(in crate::store) fn hash(secret: &str) -> String {
     use std::fmt::Write as _;
     let digest = Sha256::digest(secret.as_bytes());

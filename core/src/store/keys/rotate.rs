@@ -1,4 +1,4 @@
-//! Rotating keys: another one takes a key's place, and both work for a while.
+//! Rotation of keys: a new key replaces another, and both work for a while.
 
 use sqlx::{query, query_as};
 
@@ -10,10 +10,10 @@ use super::{Key, KeyRow, NewKey, ONE_OF_USER, add_in, mask};
 use crate::id::{KeyId, UserId};
 use crate::time::Timestamp;
 
-/// What came of rotating a key.
+/// Result of a rotation.
 #[derive(Clone, Debug)]
 pub enum Rotated {
-    /// The new key.
+    /// New key.
     Done(Key),
     /// The user has no such key, or it has expired.
     NoKey,
@@ -22,20 +22,20 @@ pub enum Rotated {
     TooMany,
 }
 
-/// It works for the overlap only, and not longer than it did.
+/// The old key works for the overlap only, and not longer than it did.
 const REPLACE: &str = "
     UPDATE api_keys SET
         replaced_by = $3,
         expires_at = CASE WHEN expires_at IS NULL OR expires_at > $2 THEN $2 ELSE expires_at END
     WHERE key_id = $1";
-/// What the rotated key itself replaced ends: at most two keys of one line work at a time.
+/// The key that the rotated one replaced ends: at most two keys of one line work at a time.
 const END_BEFORE: &str = "
     UPDATE api_keys SET expires_at = $2
     WHERE replaced_by = $1 AND user_id = $3 AND (expires_at IS NULL OR expires_at > $2)";
 impl Store {
     /// Replaces a user's key by one of the same properties with a new id and secret; the old one
     /// works until `old_until`, and one that the old one itself replaced ends now. Webhooks of the
-    /// old key are the new one's from now on.
+    /// old key belong to the new one from now on.
     ///
     /// # Errors
     /// Returns an error when the database fails.

@@ -1,10 +1,10 @@
-//! Media of messages: what is known of each file, and the claims on the blobs that hold them.
+//! Media of messages: a record of each file, and the claims on the blobs that hold them.
 //!
 //! # Why no message loses its file, and no file outlives its messages
 //!
-//! Two messages may hold one blob, uploads of one content may run in many processes, and the file
-//! lies where the database's transactions do not reach. `blob_orphans` holds a mark for each blob
-//! that may have to go. The rules:
+//! Two messages may hold one blob, uploads of one content may run in many processes, and the files
+//! lie outside of the database's transactions. `blob_orphans` holds a mark for each blob that may
+//! have to be deleted. The rules:
 //!
 //! 1. A blob is claimed (marked, with the time) before its file can be seen
 //!    ([`Store::claim_blob`], called by [`crate::blobs::Blobs::put`]). So a file without a message
@@ -19,12 +19,12 @@
 //!    there now is of somebody who may die before they put the file: [`MediaKept::BlobGone`], and
 //!    it is put again.
 //!
-//! The mark's lock puts holding, letting go and sweeping of one blob in a row. When a message's
+//! The mark's lock serializes holding, releasing and sweeping of one blob. When a message's
 //! transaction comes first, the sweep sees its row; when the sweep comes first, the mark is gone
 //! and rule 4 applies; a new claim waits for the sweep's lock, and thus for the deletion, before
 //! the file is put anew. A claim keeps the sweep away for [`CLAIM`]; that only saves work, nothing
-//! depends on it. One thing is outside: a deletion that an object store carries out long after it
-//! was given up as failed.
+//! depends on it. One case is outside: a deletion that an object store carries out long after its
+//! request was given up as failed.
 
 mod orphans;
 mod write;
@@ -42,20 +42,20 @@ use crate::id::{ChannelId, MessageId};
 use crate::message::{Content, MediaInfo, MessageType};
 use crate::time::Timestamp;
 
-/// What became of a media message's file.
+/// Status of a media message's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MediaStatus {
-    /// It is to be downloaded.
+    /// Pending download.
     Pending,
-    /// It is kept.
+    /// Stored.
     Stored,
-    /// It came while backup was paused.
+    /// Received while backup was paused.
     Skipped,
-    /// It could not be downloaded.
+    /// Failed download.
     Failed,
-    /// The platform no longer had it.
+    /// No longer available on the platform.
     Expired,
-    /// Its message was taken back.
+    /// Its message was retracted.
     Erased,
 }
 
@@ -63,7 +63,7 @@ impl MediaStatus {
     const ALL: [Self; 6] =
         [Self::Pending, Self::Stored, Self::Skipped, Self::Failed, Self::Expired, Self::Erased];
 
-    /// Its name on every surface.
+    /// Name on every surface.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -80,74 +80,74 @@ impl MediaStatus {
     }
 }
 
-/// What is known of a media message's file.
+/// Record of a media message's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MediaRecord {
-    /// What became of it.
+    /// Status of the file.
     pub status: MediaStatus,
-    /// What it counts for in bytes; 0 unless it is stored.
+    /// Counted bytes; 0 unless stored.
     pub bytes: i64,
-    /// When it was stored.
+    /// Time of storing.
     pub stored_at: Option<Timestamp>,
-    /// Where its bytes are.
+    /// Blob with its bytes.
     pub blob: Option<BlobId>,
-    /// Its type, as found in its first bytes.
+    /// Content type, as detected from its first bytes.
     pub content_type: Option<String>,
-    /// A small picture of it.
+    /// Preview picture.
     pub preview: Option<Preview>,
-    /// Why it is failed, expired or skipped.
+    /// Reason for being failed, expired or skipped.
     pub reason: Option<String>,
 }
 
-/// A small picture of a file. It counts for nothing: the platform made it, nobody sent it.
+/// Preview picture of a file. It counts for nothing: the platform made it, nobody sent it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
-    /// Where its bytes are.
+    /// Blob with its bytes.
     pub blob: BlobId,
-    /// Its type.
+    /// Content type.
     pub content_type: String,
 }
 
-/// A media message in a list.
+/// Media message in a list.
 #[derive(Clone, Debug)]
 pub struct MediaItem {
-    /// The channel.
+    /// Channel.
     pub channel: ChannelId,
-    /// The message.
+    /// Message.
     pub message: MessageId,
-    /// When it was sent.
+    /// Time of sending.
     pub sent_at: Timestamp,
-    /// Its type.
+    /// Message type.
     pub kind: MessageType,
-    /// Its file.
+    /// Record of the file.
     pub record: MediaRecord,
-    /// What the platform told of it.
+    /// Metadata from the platform.
     pub info: MediaInfo,
 }
 
-/// Which media of a channel to read, newest first.
+/// Filter of a channel's media, newest first.
 #[derive(Clone, Debug, Default)]
 pub struct MediaFilter {
-    /// Not sent before this.
+    /// Earliest time of sending.
     pub from: Option<Timestamp>,
-    /// Of this type only.
+    /// Message type.
     pub kind: Option<MessageType>,
-    /// Only what comes after this message in that order.
+    /// Keyset: only what comes after this message in that order.
     pub after: Option<(Timestamp, MessageId)>,
-    /// How many at most.
+    /// Maximum number of media.
     pub limit: u32,
 }
 
-/// A page of media.
+/// Page of media.
 #[derive(Debug)]
 pub struct MediaPage {
-    /// The media.
+    /// Media of the page.
     pub media: Vec<MediaItem>,
-    /// Where the next page starts; `None` at the end.
+    /// Keyset of the next page; `None` at the end.
     pub next: Option<(Timestamp, MessageId)>,
 }
 
-/// The columns of [`MediaRow`], of a table named `f`.
+/// Builds the columns of [`MediaRow`], of a table named `f`.
 macro_rules! media_columns {
     () => {
         "f.status AS media_status, f.bytes AS media_bytes, f.stored_at AS media_stored_at,
@@ -157,7 +157,7 @@ macro_rules! media_columns {
 }
 pub(super) use media_columns;
 
-/// A media record beside a message; all NULL where there is none.
+/// Media record beside a message; all NULL where there is none.
 #[derive(Debug, sqlx::FromRow)]
 pub(super) struct MediaRow {
     media_status: Option<String>,
@@ -207,7 +207,7 @@ const PENDING: &str = items!(
 );
 
 impl Store {
-    /// A page of a channel's media, newest first. Files that were erased are not in it.
+    /// Returns a page of a channel's media, newest first, without erased files.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -233,7 +233,7 @@ impl Store {
         Ok(MediaPage { media, next })
     }
 
-    /// One media message; `None` when there is none, or it was taken back.
+    /// Returns one media message; `None` when there is none, or it was retracted.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -247,8 +247,8 @@ impl Store {
         row.map(MediaItem::try_from).transpose()
     }
 
-    /// Media whose files are to be downloaded since before `before`, oldest first: what a lost job
-    /// left lying.
+    /// Returns media with a download pending since before `before`, oldest first: the remains of
+    /// lost jobs.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -264,7 +264,7 @@ impl Store {
 }
 
 impl MediaRecord {
-    /// The record of a file whose message was taken back.
+    /// Creates the record of a file whose message was retracted.
     pub(super) fn erased() -> Self {
         Self {
             status: MediaStatus::Erased,
@@ -279,7 +279,7 @@ impl MediaRecord {
 }
 
 impl MediaRow {
-    /// The record; `None` where there was no row to join.
+    /// Converts to the record; `None` where there was no row to join.
     pub(super) fn record(self, message: &str) -> Result<Option<MediaRecord>, StoreError> {
         let Some(status) = self.media_status else {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! Marks of blobs that may have to go: claims, releases, and the sweep. The rules are in the room
-//! above.
+//! Marks of blobs that may have to be deleted: claims, releases, and the orphan sweep. The rules
+//! are in the parent module.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use crate::blobs::{BlobId, random_name};
 use crate::id::ChannelId;
 use crate::time::Timestamp;
 
-/// How long the sweep leaves a claimed blob alone: longer than any upload takes from the claim to
-/// its message.
+/// Time for which the sweep leaves a claimed blob alone: longer than any upload takes from the
+/// claim to its message.
 pub const CLAIM: Duration = Duration::from_hours(1);
 
 const CLAIMED: &str = "
@@ -25,7 +25,7 @@ const CLAIMED: &str = "
 
 const MARK: Sql = locking!("SELECT mark FROM blob_orphans WHERE sha256 = $1");
 
-/// Writes also where nothing changes, to lock the mark. What was claimed meanwhile stays claimed.
+/// Writes also without a change, to lock the mark. Blobs claimed meanwhile stay claimed.
 const MARK_ALL: &str = "
     INSERT INTO blob_orphans (sha256, mark, since)
     SELECT value ->> 's', $2, 0 FROM json_each($1) WHERE TRUE
@@ -35,7 +35,7 @@ const RELEASE: &str = "
     UPDATE blob_orphans SET since = 0
     WHERE sha256 IN (SELECT value ->> 's' FROM json_each($1))";
 
-/// What other processes sweep now is left to them.
+/// Marks that other processes sweep now are left to them.
 const OLD: Sql = locking!(
     "SELECT sha256 FROM blob_orphans WHERE since < $1 ORDER BY since, sha256 LIMIT $2",
     " FOR UPDATE SKIP LOCKED"
@@ -63,13 +63,13 @@ struct ErasedRow {
     preview_sha256: Option<String>,
 }
 
-/// One element of the JSON list that a bulk statement reads.
+/// Element of the JSON list that a bulk statement reads.
 #[derive(Serialize)]
 struct Name<'a> {
     s: &'a str,
 }
 
-/// In order of names, which is the order in which marks are locked.
+/// Encodes blobs in order of names, which is the lock order of marks.
 pub(in crate::store) fn names<'a>(
     blobs: impl IntoIterator<Item = &'a str>,
 ) -> Result<String, StoreError> {
@@ -85,7 +85,7 @@ pub struct BlobClaim {
     mark: String,
 }
 
-/// Blobs that no message holds, locked until this is dropped or told what became of them.
+/// Blobs that no message holds, locked until this is dropped or completed.
 #[derive(Debug)]
 pub struct OrphanSweep {
     tx: Tx,
@@ -94,8 +94,8 @@ pub struct OrphanSweep {
 }
 
 impl Store {
-    /// Claims a blob that is about to be put, so that it is not swept for [`CLAIM`]. When the
-    /// sweep has it just now, this waits until its file is gone.
+    /// Claims a blob that is about to be put, so that it is not swept for [`CLAIM`]. While the
+    /// sweep has it, this waits until its file is gone.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -108,10 +108,10 @@ impl Store {
         Ok(BlobClaim { blob, mark })
     }
 
-    /// Looks at `limit` marks made before `before` (with [`CLAIM`] taken off the present time),
-    /// drops those of blobs that a message holds, and hands out the others, whose files are to be
-    /// deleted before [`OrphanSweep::deleted`] is called. SQLite's one writer waits meanwhile, so
-    /// `limit` should be small.
+    /// Reads `limit` marks made before `before` (with [`CLAIM`] taken off the present time), drops
+    /// those of blobs that a message holds, and returns the others, whose files are to be deleted
+    /// before [`OrphanSweep::deleted`] is called. SQLite's one writer waits meanwhile, so `limit`
+    /// should be small.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -135,24 +135,24 @@ impl Store {
 }
 
 impl BlobClaim {
-    /// The blob.
+    /// Claimed blob.
     pub const fn blob(&self) -> &BlobId {
         &self.blob
     }
 }
 
 impl OrphanSweep {
-    /// The blobs whose files are to be deleted.
+    /// Blobs whose files are to be deleted.
     pub fn blobs(&self) -> &[BlobId] {
         &self.blobs
     }
 
-    /// How many marks were looked at; 0 when there is nothing left to sweep.
+    /// Number of marks read; 0 when there is nothing left to sweep.
     pub fn seen(&self) -> usize {
         self.seen
     }
 
-    /// Removes the marks of blobs whose files are gone. The others come again.
+    /// Removes the marks of blobs with deleted files. The others come again.
     ///
     /// # Errors
     /// Returns an error when the database fails; all come again then.
@@ -171,7 +171,7 @@ async fn unmark<'a>(
     Ok(())
 }
 
-/// Locks the mark of a blob that a message is to hold; `false` when the blob may be gone.
+/// Locks the mark of a blob for a message to hold; `false` when the blob may be gone.
 pub(super) async fn hold(tx: &mut Tx, claim: &BlobClaim) -> Result<bool, StoreError> {
     let name = claim.blob.as_str();
     let found: Option<(String,)> =
@@ -179,24 +179,25 @@ pub(super) async fn hold(tx: &mut Tx, claim: &BlobClaim) -> Result<bool, StoreEr
     if found.is_some_and(|(mark,)| mark == claim.mark) {
         return Ok(true);
     }
-    // The sweep has been there, unless it went by because another message holds the blob. Marked
-    // first, so that nobody lets go of it and nobody sweeps it before this transaction ends.
+    // The sweep has taken the mark, unless it only dropped it because another message holds the
+    // blob. Marked first, so that nobody releases it and nobody sweeps it before this transaction
+    // ends.
     let name = names([name])?;
     exec!(tx, query(MARK_ALL).bind(&name).bind(random_name()))?;
     let held: Option<(String,)> = run!(tx, c => query_as(HELD).bind(&name).fetch_optional(c))?;
     Ok(held.is_some())
 }
 
-/// Ends claims: the next sweep looks at these blobs.
+/// Ends claims: the next sweep examines these blobs.
 pub(super) async fn release(tx: &mut Tx, claims: &[&BlobClaim]) -> Result<(), StoreError> {
     let names = names(claims.iter().map(|claim| claim.blob.as_str()))?;
     exec!(tx, query(RELEASE).bind(&names))?;
     Ok(())
 }
 
-/// Makes messages (`keys`: a JSON list of [`Key`]) let go of their files: records go, counters
-/// fall, blobs are marked. Says how many bytes that freed. The ledger has to hold the messages'
-/// channels, and is to be saved after this.
+/// Releases the files of messages (`keys`: a JSON list of [`Key`]): records are deleted, counters
+/// fall, blobs are marked. Returns the freed bytes. The ledger has to hold the messages' channels,
+/// and is to be saved after this.
 pub(in crate::store) async fn erase_media(
     tx: &mut Tx,
     ledger: &mut Ledger,
@@ -218,7 +219,7 @@ pub(in crate::store) async fn erase_media(
     Ok(freed)
 }
 
-/// Marks blobs ([`names`]) that a message lets go of, or that none may hold.
+/// Marks blobs ([`names`]) that a message releases, or that none may hold.
 pub(in crate::store) async fn mark(tx: &mut Tx, blobs: &str) -> Result<(), StoreError> {
     exec!(tx, query(MARK_ALL).bind(blobs).bind(random_name()))?;
     Ok(())

@@ -1,4 +1,4 @@
-//! What becomes of a media message's file: stored with its counters, skipped, or given up.
+//! Outcome of a media message's file: stored with its counters, skipped, or given up.
 
 use std::collections::BTreeSet;
 
@@ -15,29 +15,29 @@ use super::orphans::{BlobClaim, hold, release};
 use crate::id::{ChannelId, MessageId};
 use crate::time::Timestamp;
 
-/// A file that is in the blobs and claimed.
+/// Uploaded file with claimed blobs.
 #[derive(Clone, Debug)]
 pub struct NewMedia {
-    /// The claim on its blob.
+    /// Claim on its blob.
     pub claim: BlobClaim,
-    /// How many bytes it has, and counts for.
+    /// Size in bytes, which is what it counts for.
     pub bytes: i64,
-    /// Its type, as found in its first bytes.
+    /// Content type, as detected from its first bytes.
     pub content_type: String,
-    /// A small picture of it: the claim on its blob, and its type.
+    /// Preview picture: the claim on its blob, and its content type.
     pub preview: Option<(BlobClaim, String)>,
 }
 
-/// What became of a file.
+/// Outcome of storing a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MediaKept {
-    /// It is kept and counted.
+    /// Stored and counted.
     Stored,
-    /// It was kept, or skipped, already.
+    /// Stored, or skipped, before.
     Known,
     /// Backup of the channel is paused; the gap is recorded.
     Skipped,
-    /// Its message was taken back or deleted meanwhile, or there was none.
+    /// Its message was retracted or deleted meanwhile, or there was none.
     Unwanted,
     /// The blob was swept meanwhile: put it again.
     BlobGone,
@@ -63,7 +63,7 @@ const IMPORTED: &str = "
     UPDATE media SET import_id = $3 WHERE channel_id = $1 AND message_id = $2";
 const COUNT_IMPORTED: &str = "UPDATE imports SET files = files + 1 WHERE import_id = $1";
 
-/// One file on its way through the transaction.
+/// File in its transaction.
 struct Storing<'a> {
     channel: &'a ChannelId,
     message: &'a MessageId,
@@ -72,9 +72,9 @@ struct Storing<'a> {
 }
 
 impl Store {
-    /// Makes a message hold a file, in one transaction with the counters. Each message counts for
-    /// the whole file, also when others hold the same blob. Repeating it changes nothing more.
-    /// The claims on its blobs end, whatever becomes of it.
+    /// Stores a file for a message, in one transaction with the counters. Each message counts for
+    /// the whole file, also when others hold the same blob. Repeating it changes nothing more. The
+    /// claims on its blobs end, whatever the outcome.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
@@ -92,7 +92,7 @@ impl Store {
         Ok(kept)
     }
 
-    /// Does the same for a file that an import brought, which [`Store::undo_import`] removes again.
+    /// Stores a file from an import in the same way; [`Store::undo_import`] removes it again.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
@@ -116,8 +116,8 @@ impl Store {
         Ok(kept)
     }
 
-    /// Skips a file that is waited for when backup of its channel is paused, so that it need not
-    /// be downloaded in vain; the gap is recorded. `false` when it is not paused.
+    /// Skips a pending file when backup of its channel is paused, so that it need not be downloaded
+    /// in vain; the gap is recorded. `false` when it is not paused.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
@@ -137,7 +137,7 @@ impl Store {
         Ok(skipped)
     }
 
-    /// Gives a file up because it cannot be downloaded. `false` when it is not waited for.
+    /// Marks a pending file as failed because it cannot be downloaded. `false` when not pending.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -151,7 +151,8 @@ impl Store {
         self.give_up(channel, message, (MediaStatus::Failed, reason), now).await
     }
 
-    /// Gives a file up because the platform no longer has it. `false` when it is not waited for.
+    /// Marks a pending file as expired because the platform no longer has it. `false` when not
+    /// pending.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -208,7 +209,7 @@ async fn skip_if_paused(
     Ok(true)
 }
 
-/// The present state of a file, locked, and when its message was sent.
+/// Returns the present, locked state of a file, and the time its message was sent.
 async fn record(
     tx: &mut Tx,
     channel: &ChannelId,
@@ -253,7 +254,7 @@ impl Storing<'_> {
         ledger: &mut Ledger,
         sent_at: Option<Timestamp>,
     ) -> Result<MediaKept, StoreError> {
-        // Without subscribers nobody pays, and what was kept of the message is made whole.
+        // Without subscribers nobody pays, and the stored remainder of the message is completed.
         if ledger.subscribed(self.channel) && ledger.paused(self.channel) {
             let from = sent_at.unwrap_or(self.now);
             skip(tx, (self.channel, self.message), from, self.now).await?;
@@ -299,7 +300,7 @@ impl Storing<'_> {
         Ok(())
     }
 
-    /// In order of names, which is the order in which marks are locked.
+    /// Returns the claims in order of names, which is the lock order of marks.
     fn claims(&self) -> Vec<&BlobClaim> {
         let preview = self.media.preview.as_ref().map(|(claim, _)| claim);
         let mut claims: Vec<_> = std::iter::once(&self.media.claim).chain(preview).collect();

@@ -1,4 +1,4 @@
-//! Reading kept messages: one, a page of many, and the gaps between them.
+//! Reads stored messages: one, a page of many, and the gaps between them.
 
 mod sql;
 
@@ -13,7 +13,7 @@ use crate::message::{Content, MessageType};
 use crate::time::Timestamp;
 use sql::{ALL, CHOSEN, OF_SENDER, OF_TYPE, ONE};
 
-/// A row of `messages`.
+/// Row of `messages`.
 #[derive(Debug, sqlx::FromRow)]
 pub(super) struct MessageRow {
     pub(super) channel_id: String,
@@ -30,7 +30,7 @@ pub(super) struct MessageRow {
     is_bot: bool,
 }
 
-/// A row of `messages` with its sender and media record.
+/// Row of `messages` with its sender and media record.
 #[derive(Debug, sqlx::FromRow)]
 struct FullRow {
     #[sqlx(flatten)]
@@ -41,56 +41,56 @@ struct FullRow {
     media: MediaRow,
 }
 
-/// A kept message with its sender.
+/// Stored message with its sender.
 #[derive(Clone, Debug)]
 pub struct StoredMessage {
-    /// The channel.
+    /// Channel.
     pub channel: ChannelId,
-    /// The message.
+    /// Message id.
     pub id: MessageId,
-    /// When it was sent.
+    /// Time of sending.
     pub sent_at: Timestamp,
-    /// When it was stored.
+    /// Time of storing.
     pub backed_up_at: Timestamp,
-    /// Who sent it, where the platform tells.
+    /// Sender, if the platform names one.
     pub sender: Option<Sender>,
-    /// Its type.
+    /// Message type.
     pub kind: MessageType,
-    /// Its content; gone once it is unsent.
+    /// Content; erased once the message is unsent.
     pub content: Option<Content>,
-    /// What it counts for: its stored content and its stored file, in bytes.
+    /// Size of its stored content and its stored file, in bytes, which is what it counts for.
     pub bytes: i64,
-    /// The message it quotes.
+    /// Quoted message.
     pub quoted: Option<MessageId>,
-    /// When its present content was written, if it was edited.
+    /// Time of its present content, if it was edited.
     pub edited_at: Option<Timestamp>,
-    /// When it was taken back.
+    /// Time of its retraction.
     pub unsent_at: Option<Timestamp>,
-    /// Whether the bot sent it.
+    /// `true` if the bot sent it.
     pub is_bot: bool,
-    /// Its file, for media types.
+    /// Media record, for media types.
     pub media: Option<MediaRecord>,
 }
 
 impl StoredMessage {
-    /// The name of the state of its file, for media types.
+    /// Returns the name of the file's status, for media types.
     pub fn media_status(&self) -> Option<&'static str> {
         self.media.as_ref().map(|media| media.status.name())
     }
 }
 
-/// Who sent a message.
+/// Sender of a message.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    /// Their id.
+    /// User id.
     pub id: UserId,
-    /// Their name, once known.
+    /// Name, once known.
     pub display_name: Option<String>,
-    /// Their picture, once known.
+    /// Picture, once known.
     pub picture_url: Option<String>,
 }
 
-/// The order of a page.
+/// Order of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// Newest first.
@@ -100,27 +100,27 @@ pub enum Order {
     Ascending,
 }
 
-/// Which messages of a channel to read.
+/// Filter of a channel's messages.
 #[derive(Clone, Debug, Default)]
 pub struct MessageFilter {
-    /// Not sent before this.
+    /// Earliest time of sending.
     pub from: Option<Timestamp>,
-    /// Sent before this.
+    /// Time of sending that all messages are before.
     pub to: Option<Timestamp>,
-    /// Of this person only.
+    /// Sender.
     pub sender: Option<UserId>,
-    /// Of this type only.
+    /// Message type.
     pub kind: Option<MessageType>,
-    /// The order.
+    /// Order.
     pub order: Order,
-    /// Only what comes after this message in that order.
+    /// Keyset: only what comes after this message in that order.
     pub after: Option<(Timestamp, MessageId)>,
-    /// How many at most.
+    /// Maximum number of messages.
     pub limit: u32,
 }
 
 impl MessageFilter {
-    /// From when and before when the page's messages were sent, in milliseconds since 1970. The
+    /// Returns the first time of sending and the end of the range, in milliseconds since 1970. The
     /// cursor is a bound, too: SQLite looks up the index by these two and would walk to the cursor.
     fn bounds(&self) -> (i64, i64) {
         let from = self.from.map_or(i64::MIN, Timestamp::millis);
@@ -133,31 +133,31 @@ impl MessageFilter {
     }
 }
 
-/// A page of messages.
+/// Page of messages.
 #[derive(Debug)]
 pub struct MessagePage {
-    /// The messages.
+    /// Messages of the page.
     pub messages: Vec<StoredMessage>,
-    /// Where the next page starts; `None` at the end.
+    /// Keyset of the next page; `None` at the end.
     pub next: Option<(Timestamp, MessageId)>,
 }
 
-/// A time in which a channel was not kept.
+/// Time in which a channel was not backed up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// When the first missing message was sent.
+    /// Time of sending of the first missing message.
     pub from: Timestamp,
-    /// When keeping went on; `None` while it has not.
+    /// Time at which backup resumed; `None` while it has not.
     pub to: Option<Timestamp>,
-    /// Why: `quota`, `bot_removed`, `unsubscribed` or `outage`.
+    /// Reason: `quota`, `bot_removed`, `unsubscribed` or `outage`.
     pub reason: String,
-    /// How many messages were not kept; `None` when nobody can know.
+    /// Number of skipped messages; `None` when nobody can know.
     pub skipped: Option<i64>,
 }
 
 impl Gap {
-    /// Returns the part of it that is not before `start`, of which nobody knows how much was missed
-    /// then; `None` when all of it is before.
+    /// Returns the part of the gap that is not before `start`, with an unknown number of skipped
+    /// messages; `None` when all of it is before.
     #[must_use]
     pub fn since(self, start: Option<Timestamp>) -> Option<Self> {
         let Some(start) = start.filter(|start| self.from < *start) else {
@@ -169,7 +169,7 @@ impl Gap {
 }
 
 impl Store {
-    /// A page of a channel's messages.
+    /// Returns a page of a channel's messages.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -207,7 +207,7 @@ impl Store {
         Ok(MessagePage { messages, next })
     }
 
-    /// One message of a channel; `None` when it is not kept.
+    /// Returns one message of a channel; `None` when it is not stored.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -223,7 +223,7 @@ impl Store {
 }
 
 impl Store {
-    /// The messages of that channel and id that are kept, in any order.
+    /// Returns the stored messages of those channels and ids, in any order.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -240,7 +240,7 @@ impl Store {
     }
 }
 
-/// The state that a row holds.
+/// Converts a row to the message's state.
 pub(super) fn state_of(row: MessageRow) -> Result<MessageState, StoreError> {
     let kind = row
         .r#type

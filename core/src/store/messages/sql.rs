@@ -1,9 +1,9 @@
-//! The statements that read kept messages.
+//! SQL statements that read stored messages.
 
 use crate::store::db::Sql;
 use crate::store::media::media_columns;
 
-/// What is read of a message.
+/// Builds the column list of a message.
 macro_rules! columns {
     () => {
         concat!(
@@ -17,7 +17,7 @@ macro_rules! columns {
     };
 }
 
-/// Sender and media record of a message.
+/// Builds the joins of a message with its sender and media record.
 macro_rules! joins {
     () => {
         " LEFT JOIN users u ON u.user_id = m.sender_id
@@ -25,8 +25,8 @@ macro_rules! joins {
     };
 }
 
-/// The two orders differ only in the comparison with the cursor and the sorting. The conditions
-/// on sender and type are worded so that each has its index.
+/// Builds the statement of one order; the two differ only in the comparison with the cursor and the
+/// sorting. The conditions on sender and type are worded so that each has its index.
 macro_rules! page {
     ($than:literal, $direction:literal, $only:literal) => {
         concat!(
@@ -48,7 +48,7 @@ macro_rules! page {
     };
 }
 
-/// Both orders of a page.
+/// Builds the statements of both orders.
 macro_rules! pages {
     ($only:literal) => {
         Pages { newest: page!("<", "DESC", $only), oldest: page!(">", "ASC", $only) }
@@ -77,7 +77,7 @@ pub(super) const ONE: &str = concat!(
     "WHERE m.channel_id = $1 AND m.message_id = $2 AND m.sent_at IS NOT NULL"
 );
 
-/// LATERAL with LIMIT keeps PostgreSQL to one index look-up a key.
+/// LATERAL with LIMIT keeps PostgreSQL to one index lookup per key.
 pub(super) const CHOSEN: Sql = Sql {
     sqlite: concat!(
         columns!(),

@@ -1,5 +1,5 @@
-//! What operators do about bots that are gone: a bot that is taken out of the settings, or gets
-//! another name, never leaves its channels.
+//! Reassignment of channels by operators: a bot that is removed from the settings, or renamed,
+//! never leaves its channels.
 
 use sqlx::{query, query_as};
 
@@ -10,12 +10,12 @@ use super::{DEPOSE, MOVE, Move};
 use crate::id::ChannelId;
 use crate::time::Timestamp;
 
-/// How many channels belong to a bot.
+/// Number of a bot's channels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BotChannels {
-    /// The bot; empty for channels that belong to none.
+    /// Bot; empty for channels that belong to none.
     pub bot: String,
-    /// Its channels.
+    /// Number of its channels.
     pub channels: i64,
 }
 
@@ -33,7 +33,7 @@ const ENABLE: &str = "UPDATE channels SET enabled_at = $2 WHERE channel_id = $1"
 
 const RENAME: &str = "UPDATE channels SET bot = $2 WHERE bot = $1";
 
-/// What is known of the old name holds for the new one, too.
+/// Tenures under the old name hold for the new one, too.
 const INHERIT: &str = "
     INSERT INTO channel_bots (channel_id, bot, joined_at, left_at, owned_until)
     SELECT channel_id, $2, joined_at, left_at, owned_until FROM channel_bots WHERE bot = $1
@@ -47,7 +47,7 @@ const INHERIT: &str = "
 const RETIRE: &str = "UPDATE channel_bots SET owned_until = $2 WHERE bot = $1";
 
 impl Store {
-    /// The bots that channels belong to, by name, with how many each has.
+    /// Returns the owning bots, by name, with the number of their channels.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -56,8 +56,8 @@ impl Store {
         Ok(rows.into_iter().map(|(bot, channels)| BotChannels { bot, channels }).collect())
     }
 
-    /// Gives a channel to a bot, as if it had joined it now. `false` when there is no such
-    /// channel. What the bot that had it sent until now still counts.
+    /// Assigns a channel to a bot, as if it had joined it now. `false` when there is no such
+    /// channel. Events sent by its former bot until now still count.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -89,7 +89,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Gives all channels of one bot to another, for a bot whose name changed. Says how many.
+    /// Assigns all channels of one bot to another, for a renamed bot. Returns their number.
     ///
     /// # Errors
     /// Returns an error when the database fails.

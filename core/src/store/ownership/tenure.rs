@@ -1,30 +1,30 @@
-//! The order in which bots own a channel, as a pure function of their joins and leaves.
+//! Succession of a channel's owners, as a pure function of joins and leaves.
 
 use std::time::Duration;
 
-/// Our clock may be this much behind the platform's.
+/// Maximum clock skew: our clock may be this much behind the platform's.
 pub(super) const SKEW: Duration = Duration::from_mins(1);
 
-/// What is known of a bot in a channel. Times are milliseconds since the epoch by the platform's
-/// clock; 0 for never.
+/// Tenure of a bot in a channel. Times are milliseconds since the epoch by the platform's clock; 0
+/// for never.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tenure {
     pub(super) bot: String,
     pub(super) joined_at: i64,
     pub(super) left_at: i64,
-    /// Until when, by the time of receipt, its events count although it owns the channel no more.
+    /// Time of receipt until which its events count although it no longer owns the channel.
     pub(super) owned_until: i64,
 }
 
 impl Tenure {
-    /// Whether the bot is in the channel. Of the same millisecond the leaving counts.
+    /// Returns `true` if the bot is in the channel. In the same millisecond the leave counts.
     pub(super) const fn is_in(&self) -> bool {
         self.left_at == 0 || self.left_at < self.joined_at
     }
 }
 
-/// The owners of a channel from `owner` to whom it belongs now, in order. It goes from a bot that
-/// left to the one that joined next. A bot of which nothing is known is in.
+/// Returns the owners of a channel from `owner` to the present one, in order. It passes from a bot
+/// that left to the one that joined next. A bot without a known tenure is in.
 pub(super) fn succession(owner: &str, known: &[Tenure]) -> Vec<Tenure> {
     let nothing = || Tenure { bot: owner.to_owned(), joined_at: 0, left_at: 0, owned_until: 0 };
     let first = known.iter().find(|tenure| tenure.bot == owner).cloned();

@@ -1,4 +1,4 @@
-//! Storing a reply with what it answers, in that order.
+//! Stores a reply with the message that it replies to, in that order.
 
 use super::super::StoreError;
 use super::super::db::Tx;
@@ -6,22 +6,21 @@ use super::super::keep::{ChannelChange, Kept, keep_in, lock_ledger};
 use super::super::sightings::{Sighting, sight_in};
 use crate::time::Timestamp;
 
-/// What is stored of a reply that was given.
+/// Content to store for a reply that was sent.
 ///
-/// What it answers is stored with it unless another stage has stored it already: so its event
-/// stands before the answer's in the log, whichever stage comes first and however many processes
-/// run.
+/// The original message is stored with it unless another stage has stored it already: so its event
+/// precedes the reply's in the log, whichever stage comes first and however many processes run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exchange<'a> {
-    /// The message that is answered.
+    /// Message replied to.
     pub question: &'a [ChannelChange],
-    /// Who is welcomed.
+    /// Evidence of the welcomed person.
     pub joined: &'a [Sighting],
     /// The bot's own messages.
     pub own: &'a [ChannelChange],
 }
 
-/// Stores an exchange in its order, and says what became of the question.
+/// Stores an exchange in its order, and returns the outcome for the question.
 pub(super) async fn keep_exchange(
     tx: &mut Tx,
     exchange: Exchange<'_>,
@@ -31,8 +30,8 @@ pub(super) async fn keep_exchange(
     if own.is_empty() {
         return Ok(Vec::new());
     }
-    // The first row that is locked: the transactions of one channel take their place in the log in
-    // the order in which they get this lock.
+    // The first locked row: the transactions of one channel take their positions in the log in the
+    // order in which they get this lock.
     lock_ledger(tx, &own.iter().map(|change| &change.channel).collect()).await?;
     sight_in(tx, joined, now).await?;
     let all: Vec<_> = question.iter().chain(own).cloned().collect();

@@ -1,20 +1,20 @@
-//! What replies come from, and how far they get.
+//! Sources and states of replies.
 
-/// What a reply came from.
+/// Source of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplySource {
-    /// A group-rules trigger.
+    /// Group-rules trigger.
     Rules,
-    /// A question-and-answer rule.
+    /// Question-and-answer rule.
     Qa,
-    /// Nothing matched.
+    /// No match.
     NoMatch,
-    /// Somebody joined.
+    /// Join of a person.
     Welcome,
 }
 
 impl ReplySource {
-    /// Its name on every surface.
+    /// Returns the name of the source on every surface.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rules => "rules",
@@ -31,21 +31,21 @@ impl ReplySource {
     }
 }
 
-/// How far a reply got.
+/// State of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplyStatus {
-    /// It is being given; after a crash, nobody knows whether it was.
+    /// Being sent; after a crash, nobody knows whether it was.
     Sending,
-    /// The platform took it.
+    /// Accepted by the platform.
     Sent,
-    /// It was not given, for a recorded reason.
+    /// Not sent, for a recorded reason.
     Failed,
-    /// The rule's cooldown held it back.
+    /// Held back by the rule's cooldown.
     Suppressed,
 }
 
 impl ReplyStatus {
-    /// Its name in the store.
+    /// Returns the name of the state in the store.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sending => "sending",

@@ -1,5 +1,4 @@
-//! Replies: the record that makes an answer be given at most once and a match be counted exactly
-//! once.
+//! Replies: records that make a reply be sent at most once and a match be counted exactly once.
 
 mod exchange;
 mod kinds;
@@ -16,53 +15,53 @@ pub use exchange::Exchange;
 use exchange::keep_exchange;
 pub use kinds::{ReplySource, ReplyStatus};
 
-/// What came of claiming the right to answer an event.
+/// Result of claiming the right to reply to an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// This caller answers.
+    /// This caller replies.
     Granted,
-    /// The rule's cooldown is on: nobody answers.
+    /// The rule's cooldown is on: nobody replies.
     Suppressed,
-    /// Somebody claimed it before, and this is how far they got.
+    /// Claimed before; the state of that reply.
     Taken(ReplyStatus),
 }
 
-/// A reply as recorded.
+/// Recorded reply.
 #[derive(Clone, Debug)]
 pub struct ReplyRecord {
-    /// The key of the event it answers.
+    /// Key of the event that it replies to.
     pub event: EventId,
-    /// Where.
+    /// Channel.
     pub channel: ChannelId,
-    /// What it came from.
+    /// Source.
     pub source: ReplySource,
-    /// The rule, for [`ReplySource::Qa`].
+    /// Rule, for [`ReplySource::Qa`].
     pub rule: Option<RuleId>,
-    /// The message it answers; `None` for a welcome.
+    /// Message that it replies to; `None` for a welcome.
     pub message: Option<MessageId>,
-    /// How far it got.
+    /// State.
     pub status: ReplyStatus,
-    /// Why it was not given.
+    /// Reason for not being sent.
     pub reason: Option<String>,
 }
 
-/// A reply that is about to be given.
+/// Reply about to be sent.
 #[derive(Clone, Debug)]
 pub struct ReplyIntent<'a> {
-    /// The event it answers, as [`Event::key`](crate::event::Event::key) names it; the claim's
-    /// identity.
+    /// Event that it replies to, identified by [`Event::key`](crate::event::Event::key); the
+    /// claim's identity.
     pub event: &'a EventId,
-    /// Where.
+    /// Channel.
     pub channel: &'a ChannelId,
-    /// What it comes from.
+    /// Source.
     pub source: ReplySource,
-    /// The rule, for [`ReplySource::Qa`].
+    /// Rule, for [`ReplySource::Qa`].
     pub rule: Option<&'a RuleId>,
-    /// The message it answers; `None` for a welcome.
+    /// Message that it replies to; `None` for a welcome.
     pub message: Option<&'a MessageId>,
-    /// Milliseconds in which the rule answers once; 0 for always.
+    /// Cooldown of the rule in milliseconds; 0 for none.
     pub cooldown_ms: i64,
-    /// When the message was sent.
+    /// Time of sending of the message.
     pub at: Timestamp,
 }
 
@@ -98,7 +97,7 @@ const INTERRUPT: &str = "
 const OF_CHANNEL: &str = "
     SELECT event_id, channel_id, source, rule_id, message_id, status, reason FROM replies
     WHERE channel_id = $1 ORDER BY created_at DESC, event_id DESC LIMIT $2";
-/// A message is answered once; an event that comes twice has the same id.
+/// One reply per message; an event that comes twice has the same id.
 const TO_MESSAGES: &str = "
     SELECT event_id, channel_id, source, rule_id, message_id, status, reason FROM replies
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
@@ -109,8 +108,8 @@ struct MessageKey<'a> {
 }
 
 impl Store {
-    /// Claims the right to answer an event, and counts the rule's match with it. Whoever is not
-    /// granted it must stay silent.
+    /// Claims the right to reply to an event, and counts the rule's match with it. Callers without
+    /// the grant must stay silent.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -125,8 +124,8 @@ impl Store {
         Ok(claim)
     }
 
-    /// Records what became of a reply, and keeps the bot's own messages with it, after what they
-    /// answer. Says what became of keeping that.
+    /// Records the result of a reply, and stores the bot's own messages with it, after the message
+    /// that they reply to. Returns the outcome of storing that message.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is recorded then.
@@ -157,8 +156,8 @@ impl Store {
         Ok(kept)
     }
 
-    /// Records as failed what was being sent when its process died before `before`: nobody knows
-    /// whether it arrived, so it is not repeated. Says how many there were.
+    /// Marks replies as failed whose process died while sending before `before`: nobody knows
+    /// whether they arrived, so they are not repeated. Returns their number.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -175,7 +174,7 @@ impl Store {
         Ok(interrupted)
     }
 
-    /// The latest replies of a channel, newest first.
+    /// Returns the latest replies of a channel, newest first.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -189,7 +188,7 @@ impl Store {
         rows.into_iter().map(ReplyRecord::try_from).collect()
     }
 
-    /// The replies to these messages of a channel, in any order.
+    /// Returns the replies to these messages of a channel, in any order.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -242,7 +241,7 @@ async fn claim_in(
     Ok(if cold { Claim::Suppressed } else { Claim::Granted })
 }
 
-/// Whether the rule answered too short a while ago.
+/// Returns `true` if the rule's last reply is within its cooldown.
 async fn cooling(tx: &mut Tx, intent: &ReplyIntent<'_>) -> Result<bool, StoreError> {
     let (Some(rule), true) = (intent.rule, intent.cooldown_ms > 0) else {
         return Ok(false);

@@ -1,5 +1,5 @@
-//! Making and changing webhooks: each carries the bounds of who made it and of who changed it
-//! since, so that it never tells more than they may know.
+//! Creates and changes webhooks: each carries the bounds of its creator and of everyone who changed
+//! it since, so that it never delivers more than they may know.
 
 use secrecy::ExposeSecret as _;
 use sqlx::{query, query_as};
@@ -12,32 +12,32 @@ use crate::bounds::Bounds;
 use crate::id::{KeyId, UserId, WebhookId};
 use crate::time::Timestamp;
 
-/// What came of making a webhook.
+/// Result of creating a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WebhookMade {
-    /// It is there.
+    /// Created.
     Done,
     /// The user has [`WEBHOOKS_OF_USER`] already.
     TooMany,
-    /// The key that makes it is gone meanwhile.
+    /// The creating key was deleted meanwhile.
     KeyEnded,
 }
 
-/// What came of changing a webhook.
+/// Result of changing a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WebhookChanged {
-    /// It is so now.
+    /// Changed.
     Done,
     /// The user has none of that id.
     NoWebhook,
-    /// It asks for events that are beyond its bounds.
+    /// It requests events that are beyond its bounds.
     Beyond,
-    /// The key that changes it is gone meanwhile.
+    /// The changing key was deleted meanwhile.
     KeyEnded,
 }
 
 const LOCK_USER: Sql = locking!("SELECT user_id FROM users WHERE user_id = $1");
-/// Whoever deletes the key waits, and finds the webhook.
+/// A concurrent deletion of the key waits, and then sees the webhook.
 const LOCK_KEY: Sql = locking!("SELECT key_id FROM api_keys WHERE key_id = $1", " FOR SHARE");
 const COUNT: &str = "SELECT COUNT(*) FROM webhooks WHERE user_id = $1";
 const ADD: &str = "
@@ -52,7 +52,7 @@ const LOCK_ONE: Sql = locking!(
      FROM webhooks WHERE user_id = $1 AND webhook_id = $2",
     " FOR UPDATE"
 );
-/// One that is enabled again starts afresh: what happened meanwhile is not told.
+/// A webhook that is enabled again starts afresh: events from meanwhile are not delivered.
 const CHANGE: &str = "
     UPDATE webhooks SET
         url = $3, description = $4, events = $5, channel_ids = $6, updated_at = $8,
@@ -67,7 +67,7 @@ const CHANGE: &str = "
     WHERE user_id = $1 AND webhook_id = $2";
 
 impl Store {
-    /// Makes a webhook.
+    /// Creates a webhook.
     ///
     /// # Errors
     /// Returns an error when the database fails or the user is unknown.
@@ -112,8 +112,8 @@ impl Store {
         Ok(WebhookMade::Done)
     }
 
-    /// Sets what a webhook is. Its bounds become narrower by those of who changes it, never wider;
-    /// one whose key has ended and that is enabled again ends with the new maker's key.
+    /// Sets the properties of a webhook. Its bounds are narrowed by those of the caller, never
+    /// widened; one whose key has ended and that is enabled again ends with the caller's key.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -165,7 +165,7 @@ impl Store {
     }
 }
 
-/// Whether the key is there still; a session always is.
+/// Returns `true` if the key still exists; a session always does.
 async fn works(tx: &mut Tx, key: Option<&KeyId>) -> Result<bool, StoreError> {
     let Some(key) = key else {
         return Ok(true);
@@ -175,7 +175,7 @@ async fn works(tx: &mut Tx, key: Option<&KeyId>) -> Result<bool, StoreError> {
     Ok(row.is_some())
 }
 
-/// The key and the bounds of a webhook once `maker` has changed it.
+/// Returns the key and the bounds of a webhook after a change by `maker`.
 fn taken_over(known: &Webhook, enable: bool, maker: WebhookMaker<'_>) -> (Option<KeyId>, Bounds) {
     let mut bounds = known.bounds.narrowed(maker.bounds);
     let ended = known.disabled.is_some_and(|(reason, _)| reason == DisabledReason::KeyEnded);
@@ -186,7 +186,7 @@ fn taken_over(known: &Webhook, enable: bool, maker: WebhookMaker<'_>) -> (Option
     (maker.key.cloned().or_else(|| known.key.clone()), bounds)
 }
 
-/// Whether everything that the webhook asks for is within the bounds.
+/// Returns `true` if everything that the webhook requests is within the bounds.
 fn covers(bounds: &Bounds, change: &WebhookChange<'_>) -> bool {
     let account =
         |kind: &super::HappeningKind| bounds.channels.is_none() || !kind.is_about_account();

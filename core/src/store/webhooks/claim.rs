@@ -1,4 +1,4 @@
-//! Taking deliveries that are due: a few of each webhook, so that none waits for another.
+//! Claims of due deliveries: a few of each webhook, so that none waits for another.
 
 use secrecy::SecretString;
 use serde::Serialize;
@@ -11,65 +11,65 @@ use crate::bounds::Bounds;
 use crate::id::{ChannelId, UserId, WebhookId};
 use crate::time::Timestamp;
 
-/// Webhooks that are looked at in one go. Which of them is chance, so that with more none waits
-/// for long.
+/// Maximum number of webhooks examined at once, chosen at random, so that with more none waits for
+/// long.
 const WEBHOOKS: i64 = 256;
 
-/// How much may be taken.
+/// Limits of a claim.
 #[derive(Clone, Copy, Debug)]
 pub struct ClaimRoom {
-    /// Deliveries, at most.
+    /// Maximum number of deliveries.
     pub total: usize,
-    /// Of these to webhooks that have been failing for a while, at most.
+    /// Maximum number of these to webhooks that have been failing for a while.
     pub failing: usize,
-    /// Of one webhook that is well, those that others have taken included.
+    /// Maximum number for one healthy webhook, those claimed by others included.
     pub each: usize,
-    /// The same of one that failed when last tried; one that has been failing for a while gets
-    /// one.
+    /// The same for one whose last attempt failed; one that has been failing for a while gets one.
     pub each_unwell: usize,
-    /// Who fails since before this has been failing for a while.
+    /// Webhooks failing since before this time have been failing for a while.
     pub failing_before: Timestamp,
 }
 
-/// A delivery that is this process' to make until its lease ends.
+/// Delivery claimed by this process until its lease ends.
 #[derive(Clone, Debug)]
 pub struct ClaimedDelivery {
-    /// Its number.
+    /// Number of the delivery.
     pub number: i64,
-    /// Tells this claim from later ones.
+    /// Distinguishes this claim from later ones.
     pub claim: i64,
-    /// Attempts made before.
+    /// Number of attempts made before.
     pub attempts: u32,
-    /// Where it goes.
+    /// Webhook.
     pub webhook: WebhookId,
-    /// Whose that is.
+    /// Owner of the webhook.
     pub user: UserId,
-    /// Its address.
+    /// URL of the endpoint.
     pub url: String,
-    /// What signs it: the present secret, then one that is still valid.
+    /// Signing secrets: the present one, then one that is still valid.
     pub secrets: Vec<SecretString>,
-    /// Whether its owner may read the channel now.
+    /// `true` if its owner may read the channel now.
     pub may_read: bool,
-    /// Nothing beyond these is told.
+    /// Bounds; nothing beyond them is delivered.
     pub bounds: Bounds,
-    /// Whether its webhook has been failing for a while.
+    /// `true` if its webhook has been failing for a while.
     pub failing: bool,
-    /// What is told.
+    /// Event to deliver.
     pub told: Told,
 }
 
-/// What waits.
+/// Size of the delivery queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WebhookQueue {
-    /// Deliveries that are not at their end.
+    /// Number of unfinished deliveries.
     pub waiting: i64,
-    /// Those of them whose time has come.
+    /// Number of due deliveries among them.
     pub due: i64,
-    /// When the first of these became due.
+    /// Time at which the first of these became due.
     pub oldest_due: Option<Timestamp>,
 }
 
-/// Webhooks with something due, how much of each may be taken at once, and how much is taken.
+/// Webhooks with due deliveries, the number of each that may be claimed at once, and those already
+/// claimed.
 const DUE: &str = "
     SELECT webhook_id, failing, room, busy FROM (
         SELECT w.webhook_id,
@@ -86,9 +86,9 @@ const DUE: &str = "
     WHERE busy < room
     ORDER BY RANDOM() LIMIT $5";
 
-/// What the bot said is not sent before all that happened in its channel until then was tried
-/// once: an answer never arrives before its question unless the question failed. The lock is on
-/// what nobody else is about to take.
+/// The bot's own message is not sent before everything earlier in its channel was attempted once: a
+/// reply never arrives before its question unless the question failed. The lock is on rows that
+/// nobody else is about to claim.
 macro_rules! take {
     ($lock:literal) => {
         concat!(
@@ -176,11 +176,11 @@ struct TakenRow {
 }
 
 impl Store {
-    /// Takes deliveries that are due, until `lease_end` at most. One whose process died is due
-    /// when its lease ends.
+    /// Claims due deliveries, until `lease_end` at most. One whose process died is due when its
+    /// lease ends.
     ///
     /// # Errors
-    /// Returns an error when the database fails; nothing is taken then.
+    /// Returns an error when the database fails; nothing is claimed then.
     pub async fn claim_webhooks(
         &self,
         room: ClaimRoom,
@@ -208,12 +208,12 @@ impl Store {
         rows.into_iter().map(ClaimedDelivery::try_from).collect()
     }
 
-    /// Whether the database is this machine's own file.
+    /// Returns `true` if the database is this machine's own file.
     pub const fn is_embedded(&self) -> bool {
         matches!(self.db.pools, super::super::db::Pools::Sqlite { .. })
     }
 
-    /// How much waits for webhooks that are enabled.
+    /// Returns the queue of the enabled webhooks.
     ///
     /// # Errors
     /// Returns an error when the database fails.

@@ -1,4 +1,4 @@
-//! The end of webhooks with the key that made them.
+//! Ends webhooks together with the key that created them.
 
 use sqlx::{query, query_as};
 
@@ -9,7 +9,7 @@ use super::settle::TELL;
 use crate::id::{KeyId, WebhookId};
 use crate::time::Timestamp;
 
-/// Webhooks disabled in one transaction.
+/// Maximum number of webhooks disabled in one transaction.
 const BATCH: i64 = 200;
 
 macro_rules! disable {
@@ -25,7 +25,7 @@ macro_rules! disable {
 }
 
 const OF_KEY: &str = disable!("key_id = $1");
-/// Also those whose key somebody deleted past this program.
+/// Also those whose key was deleted past this program.
 const ENDED: &str = disable!(
     "webhook_id IN (
          SELECT w.webhook_id FROM webhooks w
@@ -40,8 +40,8 @@ const ENDED: &str = disable!(
 const CARRY: &str = "UPDATE webhooks SET key_id = $2 WHERE key_id = $1";
 
 impl Store {
-    /// Disables webhooks whose key has ended, and has their owners told. Says which, at most 200;
-    /// call it again until there are none.
+    /// Disables webhooks whose key has ended, and queues notifications of their owners. Returns
+    /// their ids, at most 200; call it again until there are none.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -59,7 +59,7 @@ impl Store {
     }
 }
 
-/// Disables the webhooks of a key that is deleted, and has their owner told.
+/// Disables the webhooks of a deleted key, and queues the notification of their owner.
 pub(in crate::store) async fn end_webhooks_of(
     tx: &mut Tx,
     key: &KeyId,
@@ -73,7 +73,7 @@ pub(in crate::store) async fn end_webhooks_of(
     tell(tx, &ended, now).await
 }
 
-/// Makes the webhooks of one key those of the key that takes its place.
+/// Moves the webhooks of one key to its successor.
 pub(in crate::store) async fn carry_webhooks(
     tx: &mut Tx,
     from: &KeyId,

@@ -1,4 +1,4 @@
-//! From what happened to deliveries: each process reads on from one common place, under its lock.
+//! Fan-out of events to deliveries: all processes share one reading position, under its lock.
 
 use sqlx::{query, query_as};
 
@@ -7,18 +7,18 @@ use super::super::happenings::WINDOW_END;
 use super::super::{Place, Store, StoreError};
 use crate::time::Timestamp;
 
-/// Happenings that become deliveries in one transaction.
+/// Maximum number of events fanned out in one transaction.
 const WINDOW: i64 = 1_000;
 
 const POSITION: &str = "SELECT tx, seq FROM webhook_feed WHERE id = 1";
-/// Nobody waits for another process that is about to do the same.
+/// No process waits for another one that is about to do the same.
 const TAKE_POSITION: Sql =
     locking!("SELECT tx, seq FROM webhook_feed WHERE id = 1", " FOR UPDATE SKIP LOCKED");
 const SAVE_POSITION: &str = "UPDATE webhook_feed SET tx = $1, seq = $2 WHERE id = 1";
 
-/// A delivery of each happening to each webhook that wants it and whose owner may read it; the
-/// same rule as for `GET /api/events`. A webhook asks for nothing beyond its scopes. All of it is
-/// looked at again when it is delivered, by [`crate::bounds::Bounds::admit`].
+/// Builds the statement that adds a delivery of each event to each webhook that wants it and whose
+/// owner may read it; the same rule as for `GET /api/events`. A webhook requests nothing beyond its
+/// scopes. Everything is checked again at delivery, by [`crate::bounds::Bounds::admit`].
 macro_rules! fan_out {
     ($tx:literal, $window:literal) => {
         concat!(
@@ -73,13 +73,13 @@ const FAN_OUT: Sql = Sql {
 };
 
 impl Store {
-    /// Makes deliveries of what happened since the last time, some of it. Says how many they are;
-    /// `None` when nothing has happened or another process is at it.
+    /// Fans out a batch of the new events to deliveries. Returns their number; `None` when there
+    /// are no new events or another process is doing it.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn fan_out_webhooks(&self, now: Timestamp) -> Result<Option<u64>, StoreError> {
-        // Looked at first without the lock: mostly nothing has happened.
+        // Read first without the lock: mostly there are no new events.
         let (tx, seq): (i64, i64) = read!(self, c => query_as(POSITION).fetch_one(c))?;
         let sql = self.pick(WINDOW_END);
         let end: Option<(Option<i64>, Option<i64>)> = read!(self, c => query_as(sql)

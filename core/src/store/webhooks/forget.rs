@@ -1,4 +1,4 @@
-//! Forgetting answers of webhooks, which may repeat what a message said, with the message.
+//! Deletes stored webhook responses, which may repeat a message's content, with the message.
 
 use sqlx::query;
 
@@ -16,8 +16,8 @@ const FORGET_IN: &str = "
     WHERE answer IS NOT NULL AND channel_id = $1
       AND subject_id IN (SELECT value ->> 'm' FROM json_each($2))";
 
-/// Forgets answers that may repeat what these messages said before they were changed or taken
-/// back.
+/// Deletes responses that may repeat the content of these messages from before they were changed or
+/// retracted.
 pub(in crate::store) async fn forget_answers<'a>(
     tx: &mut Tx,
     changed: impl Iterator<Item = &'a (ChannelId, MessageId)>,
@@ -31,7 +31,7 @@ pub(in crate::store) async fn forget_answers<'a>(
     Ok(())
 }
 
-/// The same for messages of one channel, given as a JSON list.
+/// Deletes the responses for messages of one channel, given as a JSON list.
 pub(in crate::store) async fn forget_answers_in(
     tx: &mut Tx,
     channel: &ChannelId,

@@ -1,4 +1,4 @@
-//! The log of a webhook's deliveries: what became of them, trying them again, and forgetting.
+//! Log of a webhook's deliveries: results, redelivery, and deletion.
 
 use serde::{Deserialize, Serialize};
 use sqlx::{query, query_as};
@@ -11,52 +11,52 @@ use crate::bounds::Bounds;
 use crate::id::{ChannelId, WebhookId};
 use crate::time::Timestamp;
 
-/// What a test delivery is called.
+/// Name of the event of a test delivery.
 pub const TEST_EVENT: &str = "webhook.test";
 
-/// Old rows deleted at a time.
+/// Batch size for the deletion of old rows.
 const SWEEP: i64 = 5_000;
 
-/// What became of a delivery.
+/// Status of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DeliveryStatus {
-    /// It waits for its first or next attempt, or is being made.
+    /// Waiting for its first or next attempt, or being made.
     Pending,
-    /// It arrived.
+    /// Delivered.
     Delivered,
-    /// It was given up.
+    /// Given up.
     Failed,
-    /// It was told no more: what it was about is gone, or not the owner's to read.
+    /// Not delivered any more: its subject is gone, or its owner may not read it.
     Dropped,
 }
 
-/// A delivery as the log shows it.
+/// Delivery in the log.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// Its number.
+    /// Number of the delivery.
     pub number: i64,
-    /// What became of it.
+    /// Status.
     pub status: DeliveryStatus,
-    /// What was told.
+    /// Event.
     pub told: Told,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// Attempts so far.
+    /// Number of attempts so far.
     pub attempts: i64,
-    /// When it is tried next.
+    /// Time of the next attempt.
     pub due_at: Option<Timestamp>,
-    /// When it was tried last.
+    /// Time of the last attempt.
     pub tried_at: Option<Timestamp>,
-    /// How long that took, in milliseconds.
+    /// Duration of the last attempt in milliseconds.
     pub took_ms: Option<i64>,
-    /// What was answered.
+    /// HTTP status of the response.
     pub http_status: Option<i64>,
-    /// Why it failed, in a word.
+    /// Reason for the failure, in a word.
     pub error: Option<String>,
-    /// The beginning of the answer.
+    /// Beginning of the response body.
     pub answer: Option<String>,
-    /// Size of what was sent, in bytes.
+    /// Size of the request in bytes.
     pub request_bytes: Option<i64>,
 }
 
@@ -82,19 +82,18 @@ struct DeliveryRow {
     request_bytes: Option<i64>,
 }
 
-/// Which deliveries of a webhook are looked at.
+/// Filter of a webhook's deliveries.
 #[derive(Clone, Copy, Debug)]
 pub struct DeliveryFilter<'a> {
-    /// Only of what is within these: what is about other channels, or needs other scopes, is as if
-    /// it were not there.
+    /// Bounds: deliveries about other channels, or that need other scopes, are treated as absent.
     pub bounds: &'a Bounds,
-    /// Only of that status.
+    /// Status of the deliveries.
     pub status: Option<DeliveryStatus>,
-    /// Only from before that number.
+    /// Number that all deliveries are before.
     pub before: Option<i64>,
 }
 
-/// The parameters `$2` to `$5` of [`within`].
+/// Parameters `$2` to `$5` of [`within`].
 struct Within {
     bound: i64,
     channels: String,
@@ -102,7 +101,7 @@ struct Within {
     from: i64,
 }
 
-/// Deliveries of the webhook `$1` within bounds.
+/// Builds a statement on deliveries of the webhook `$1` within bounds.
 macro_rules! within {
     ($head:literal, $rest:literal) => {
         concat!(
@@ -139,7 +138,7 @@ const TEST: &str = "
     FROM webhooks WHERE webhook_id = $1
     RETURNING delivery_no";
 
-/// One that is under way is left alone.
+/// A delivery that is under way is left alone.
 const AGAIN: &str = "
     UPDATE webhook_deliveries SET status = 'pending', due_at = $3, attempts = 0, leased = 0
     WHERE webhook_id = $1 AND delivery_no = $2 AND NOT (leased = 1 AND due_at > $3)";
@@ -158,10 +157,10 @@ const PURGE: Sql = Sql {
 };
 
 impl DeliveryStatus {
-    /// Every status there is.
+    /// All statuses.
     pub const ALL: [Self; 4] = [Self::Pending, Self::Delivered, Self::Failed, Self::Dropped];
 
-    /// Its name on every surface.
+    /// Returns the name of the status on every surface.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -173,7 +172,7 @@ impl DeliveryStatus {
 }
 
 impl Store {
-    /// Deliveries of a webhook, newest first, at most `limit`.
+    /// Returns deliveries of a webhook, newest first, at most `limit`.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -192,7 +191,7 @@ impl Store {
         rows.into_iter().map(Delivery::try_from).collect()
     }
 
-    /// One delivery of a webhook, when it is within the bounds.
+    /// Returns one delivery of a webhook, if it is within the bounds.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -209,7 +208,8 @@ impl Store {
         row.map(Delivery::try_from).transpose()
     }
 
-    /// Makes a test delivery with that event id; its number. `None` when there is no such webhook.
+    /// Creates a test delivery with that event id; returns its number. `None` when there is no such
+    /// webhook.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -230,8 +230,8 @@ impl Store {
         Ok(row.map(|(number,)| number))
     }
 
-    /// Has a delivery made once more, from its first attempt on, whatever became of it. One that
-    /// is under way is left alone.
+    /// Queues a redelivery, from the first attempt on, whatever its status. One that is under way
+    /// is left alone.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -248,8 +248,8 @@ impl Store {
         tx.commit().await
     }
 
-    /// Has everything within the bounds made once more that failed of what was made since a time.
-    /// Says how much.
+    /// Queues redeliveries of everything within the bounds that failed and was created since a
+    /// time. Returns their number.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -278,7 +278,7 @@ impl Store {
         Ok(again)
     }
 
-    /// Deletes some of the deliveries that were made before `before`. Says how many.
+    /// Deletes a batch of the deliveries created before `before`. Returns their number.
     ///
     /// # Errors
     /// Returns an error when the database fails.

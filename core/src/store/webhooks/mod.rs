@@ -1,7 +1,7 @@
-//! Outgoing webhooks: the places that a user has what happens sent to.
+//! Outgoing webhooks: endpoints that events are delivered to.
 //!
-//! Deliveries hold ids only. What they stand for is read for every attempt, so nothing that was
-//! erased meanwhile is sent or kept. Locks are taken in one order: messages, webhooks, deliveries.
+//! Deliveries hold ids only. They are resolved for every attempt, so no content erased meanwhile is
+//! sent or stored. Locks are taken in one order: messages, webhooks, deliveries.
 
 mod change;
 mod claim;
@@ -33,45 +33,45 @@ use crate::bounds::Bounds;
 use crate::id::{ChannelId, KeyId, UserId, WebhookId};
 use crate::time::Timestamp;
 
-/// Webhooks that a user may have.
+/// Maximum number of webhooks of a user.
 pub const WEBHOOKS_OF_USER: usize = 20;
 
-/// A webhook to make.
+/// Webhook to create.
 #[derive(Debug)]
 pub struct NewWebhook<'a> {
-    /// Its id.
+    /// Webhook id.
     pub id: &'a WebhookId,
-    /// Whose it is.
+    /// Owner.
     pub user: &'a UserId,
-    /// What signs its deliveries (`whsec_…`).
+    /// Signing secret of its deliveries (`whsec_…`).
     pub secret: &'a SecretString,
-    /// What it shall be.
+    /// Properties.
     pub change: WebhookChange<'a>,
-    /// Who makes it.
+    /// Creator.
     pub maker: WebhookMaker<'a>,
 }
 
-/// Who makes or changes a webhook: nothing beyond their bounds is ever told.
+/// Creator or changer of a webhook: nothing beyond their bounds is ever delivered.
 #[derive(Clone, Copy, Debug)]
 pub struct WebhookMaker<'a> {
-    /// Their key; `None` for a session. The webhook ends with the key.
+    /// Key; `None` for a session. The webhook ends with the key.
     pub key: Option<&'a KeyId>,
-    /// Their bounds.
+    /// Bounds.
     pub bounds: &'a Bounds,
 }
 
-/// What an owner sets of a webhook.
+/// Properties of a webhook that its owner sets.
 #[derive(Clone, Copy, Debug)]
 pub struct WebhookChange<'a> {
-    /// Where to.
+    /// URL of the endpoint.
     pub url: &'a str,
-    /// What it is for, in its owner's words.
+    /// Purpose, in its owner's words.
     pub description: &'a str,
-    /// What is told.
+    /// Kinds of events to deliver.
     pub events: &'a [HappeningKind],
-    /// The only channels that are told of; `None` for all of its owner's.
+    /// Channels whose events are delivered; `None` for all of its owner's.
     pub channels: Option<&'a [ChannelId]>,
-    /// Whether anything is told.
+    /// `true` if events are delivered.
     pub enabled: bool,
 }
 
@@ -96,7 +96,7 @@ const ROTATE: &str = "
     WHERE user_id = $1 AND webhook_id = $2";
 
 impl Store {
-    /// A user's webhooks, oldest first; at most [`WEBHOOKS_OF_USER`].
+    /// Returns a user's webhooks, oldest first; at most [`WEBHOOKS_OF_USER`].
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -106,7 +106,7 @@ impl Store {
         rows.into_iter().map(Webhook::try_from).collect()
     }
 
-    /// One webhook of a user.
+    /// Returns one webhook of a user.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -120,7 +120,7 @@ impl Store {
         row.map(Webhook::try_from).transpose()
     }
 
-    /// Gives a webhook a new secret; the old one signs, too, until `old_until`. `false` when the
+    /// Sets a new secret of a webhook; the old one signs, too, until `old_until`. `false` when the
     /// user has none of that id.
     ///
     /// # Errors
@@ -148,8 +148,7 @@ impl Store {
         Ok(changed > 0)
     }
 
-    /// Deletes a webhook with everything that waits for it. `false` when the user has none of that
-    /// id.
+    /// Deletes a webhook with all its deliveries. `false` when the user has none of that id.
     ///
     /// # Errors
     /// Returns an error when the database fails.

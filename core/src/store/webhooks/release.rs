@@ -1,4 +1,4 @@
-//! Giving back deliveries that were taken and not tried.
+//! Returns claimed deliveries that were not attempted.
 
 use serde::Serialize;
 use sqlx::query;
@@ -8,7 +8,7 @@ use super::super::{Store, StoreError};
 use super::claim::ClaimedDelivery;
 use crate::time::Timestamp;
 
-/// Only by who took it last.
+/// Only for the last claim.
 const RETURN: &str = "
     UPDATE webhook_deliveries SET leased = 0, due_at = $2
     FROM (SELECT CAST(value ->> 'n' AS BIGINT) AS n, CAST(value ->> 'claim' AS BIGINT) AS claim
@@ -26,7 +26,7 @@ struct Claim {
 }
 
 impl Store {
-    /// Gives back deliveries that were taken and not tried: they are due again.
+    /// Returns claimed deliveries that were not attempted: they are due again.
     ///
     /// # Errors
     /// Returns an error when the database fails; they are due when their lease ends then.
@@ -46,8 +46,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// Frees every delivery that somebody took: for the one process of a database of its own, when
-    /// it starts.
+    /// Releases every claimed delivery: for the one process of a database of its own, at its start.
     ///
     /// # Errors
     /// Returns an error when the database fails.

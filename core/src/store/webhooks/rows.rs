@@ -1,4 +1,4 @@
-//! A webhook as it is stored, and what is told as deliveries name it.
+//! Stored webhooks, and the event references of deliveries.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,79 +10,79 @@ use crate::id::{ChannelId, KeyId, UserId, WebhookId};
 use crate::role::Scope;
 use crate::time::Timestamp;
 
-/// A place that what happens is sent to. Its secret is not in here.
+/// Webhook endpoint. Its secret is not included.
 #[derive(Clone, Debug)]
 pub struct Webhook {
-    /// Its id.
+    /// Webhook id.
     pub id: WebhookId,
-    /// Whose it is.
+    /// Owner.
     pub user: UserId,
-    /// Where to.
+    /// URL of the endpoint.
     pub url: String,
-    /// What it is for, in its owner's words.
+    /// Purpose, in its owner's words.
     pub description: String,
-    /// What is told.
+    /// Kinds of events to deliver.
     pub events: Vec<HappeningKind>,
-    /// The only channels that are told of; `None` for all of its owner's.
+    /// Channels whose events are delivered; `None` for all of its owner's.
     pub channels: Option<Vec<ChannelId>>,
-    /// The key that made it or changed it last; `None` for a session.
+    /// Key that created it or changed it last; `None` for a session.
     pub key: Option<KeyId>,
-    /// The bounds of that: nothing beyond them is told.
+    /// Bounds of that key or session: nothing beyond them is delivered.
     pub bounds: Bounds,
-    /// Whether anything is told.
+    /// `true` if events are delivered.
     pub enabled: bool,
-    /// The last four characters of its secret.
+    /// Last four characters of its secret.
     pub mask: String,
-    /// Until when the secret before this one signs, too.
+    /// Time until which the previous secret signs, too.
     pub old_until: Option<Timestamp>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was changed last.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// The first failure since the last success.
+    /// Time of the first failure since the last success.
     pub failing_since: Option<Timestamp>,
-    /// Why and when it was disabled by itself.
+    /// Reason and time of its automatic disabling.
     pub disabled: Option<(DisabledReason, Timestamp)>,
 }
 
-/// Why a webhook was disabled without its owner.
+/// Reason for disabling a webhook automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DisabledReason {
-    /// It answered 410.
+    /// The endpoint responded with 410.
     Gone,
-    /// Everything failed for days.
+    /// All attempts failed for days.
     Failing,
-    /// The key that made it has ended or was deleted.
+    /// The key that created it has ended or was deleted.
     KeyEnded,
 }
 
-/// What is told, by ids.
+/// Event reference: the event by ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// The same for every attempt and every webhook.
+    /// Event id, the same for every attempt and every webhook.
     pub id: String,
-    /// What happened; `None` for a test.
+    /// Kind of the event; `None` for a test.
     pub kind: Option<HappeningKind>,
-    /// When.
+    /// Time of the event.
     pub at: Timestamp,
-    /// In which channel.
+    /// Channel.
     pub channel: Option<ChannelId>,
-    /// The message, or the person.
+    /// Message id, or user id.
     pub subject: Option<String>,
-    /// What else it is about: a webhook.
+    /// Further subject: a webhook.
     pub detail: Option<String>,
-    /// What there is to tell of a message that is not kept.
+    /// Content to deliver for an unstored message.
     pub unkept: Option<Unkept>,
 }
 
 impl Webhook {
-    /// Returns what is told to it at most: its bounds, and of these only the scopes that its
-    /// events need and the channels that it was made for.
+    /// Returns the widest bounds of its deliveries: its bounds, and of these only the scopes that
+    /// its events need and the channels that it was created for.
     pub fn reach(&self) -> Bounds {
         let mut scopes: Vec<_> = self.events.iter().filter_map(|kind| kind.scope()).collect();
         scopes.dedup();
-        // What is about the whole account does not go by channel.
+        // Events about the whole account do not go by channel.
         let account = self.events.iter().any(|kind| kind.is_about_account());
         let channels = match (account, self.bounds.channels.as_deref()) {
             (true, None) => None,
@@ -93,7 +93,7 @@ impl Webhook {
 }
 
 impl Told {
-    /// Returns what it is for [`Bounds::admit`].
+    /// Returns the subject for [`Bounds::admit`].
     pub fn subject(&self) -> Subject<'_> {
         let Some(kind) = self.kind else {
             return Subject::of_itself(None);
@@ -126,7 +126,7 @@ pub(super) struct WebhookRow {
     disabled_at: Option<i64>,
 }
 
-/// The columns of a webhook that hold its bounds.
+/// Columns of a webhook that hold its bounds.
 #[derive(Debug, Default)]
 pub(super) struct BoundsColumns {
     pub(super) scopes: String,
@@ -146,7 +146,7 @@ struct Channel {
 }
 
 impl DisabledReason {
-    /// Its name on every surface.
+    /// Returns the name of the reason on every surface.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gone => "gone",
@@ -155,7 +155,7 @@ impl DisabledReason {
         }
     }
 
-    /// The reason of that name.
+    /// Returns the reason of that name.
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Gone, Self::Failing, Self::KeyEnded].into_iter().find(|reason| reason.name() == name)
     }
@@ -171,7 +171,7 @@ pub(super) fn channels_json(change: WebhookChange<'_>) -> Result<Option<String>,
 }
 
 impl BoundsColumns {
-    /// As they are written.
+    /// Encodes bounds as columns.
     pub(super) fn of(bounds: &Bounds) -> Result<Self, StoreError> {
         Ok(Self {
             scopes: serde_json::to_string(&bounds.scopes)?,
@@ -181,7 +181,7 @@ impl BoundsColumns {
         })
     }
 
-    /// As they are read; `id` is the webhook's.
+    /// Decodes the columns; `id` is the webhook's.
     pub(super) fn read(self, id: &str) -> Result<Bounds, StoreError> {
         let scopes: Option<Vec<Scope>> = serde_json::from_str(&self.scopes).ok();
         let channels = self.channels.as_deref().map(|json| {

@@ -1,4 +1,5 @@
-//! What became of attempts: many in one transaction, because each would wait for the disk alone.
+//! Records results of delivery attempts: many in one transaction, because each would wait for the
+//! disk alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,45 +14,45 @@ use super::rows::DisabledReason;
 use crate::id::WebhookId;
 use crate::time::Timestamp;
 
-/// What became of one attempt.
+/// Result of one delivery attempt.
 #[derive(Clone, Debug)]
 pub struct Attempt {
-    /// What was tried.
+    /// Attempted delivery.
     pub delivery: ClaimedDelivery,
-    /// When it began.
+    /// Start time.
     pub at: Timestamp,
-    /// How long it took, in milliseconds; `None` when nothing was sent.
+    /// Duration in milliseconds; `None` when nothing was sent.
     pub took_ms: Option<i64>,
-    /// What was answered.
+    /// HTTP status of the response.
     pub http_status: Option<u16>,
-    /// Why it failed, in a word.
+    /// Reason for the failure, in a word.
     pub error: Option<&'static str>,
-    /// The beginning of the answer.
+    /// Beginning of the response body.
     pub answer: Option<String>,
-    /// Size of what was sent, in bytes.
+    /// Size of the request in bytes.
     pub request_bytes: Option<i64>,
-    /// The webhook asked to be left alone until then.
+    /// Retry-after: no attempt to the webhook before this time.
     pub not_until: Option<Timestamp>,
-    /// What comes next.
+    /// Next step.
     pub next: Next,
 }
 
-/// What comes after an attempt.
+/// Next step after an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// It arrived.
+    /// Delivered.
     Delivered,
-    /// It is tried again then.
+    /// Retried at this time.
     Retry(Timestamp),
-    /// It failed for good.
+    /// Failed for good.
     Failed,
-    /// It is told no more: gone, or not its owner's to read.
+    /// Not delivered any more: gone, or not its owner's to read.
     Dropped,
-    /// It failed for good, and the webhook with it: it answered 410.
+    /// Failed for good, and the webhook with it: it responded with 410.
     Gone,
 }
 
-/// Messages whose answers are about to be kept. Whoever erases one waits, and finds the answer.
+/// Messages whose responses are about to be stored. A concurrent erasure waits, and then sees them.
 const LOCK_MESSAGES: Sql = Sql {
     sqlite: "SELECT m.channel_id, m.message_id FROM json_each($1) k CROSS JOIN messages m
              WHERE m.channel_id = k.value ->> 'c' AND m.message_id = k.value ->> 'm'
@@ -121,7 +122,7 @@ struct WebhookKey<'a> {
     w: &'a str,
 }
 
-/// What a batch says about one webhook.
+/// Results of one webhook in a batch.
 #[derive(Default)]
 struct Health {
     well: bool,
@@ -131,11 +132,11 @@ struct Health {
 }
 
 impl Store {
-    /// Keeps what became of attempts. A webhook that answered 410, or has failed since before
-    /// `give_up` and failed again, is disabled; gives those, with why.
+    /// Stores the results of attempts. A webhook that responded with 410, or has failed since
+    /// before `give_up` and failed again, is disabled; returns those, with the reasons.
     ///
     /// # Errors
-    /// Returns an error when the database fails; nothing of the batch is kept then.
+    /// Returns an error when the database fails; nothing of the batch is stored then.
     pub async fn settle_webhooks(
         &self,
         attempts: &[Attempt],
@@ -152,7 +153,7 @@ impl Store {
         let rows: Vec<_> = attempts.iter().map(|attempt| settled(attempt, &readable)).collect();
         let rows = serde_json::to_string(&rows)?;
         exec!(tx_ref, query(SETTLE).bind(&rows))?;
-        // One success in a batch is a sign of life, whatever else failed.
+        // One success in a batch proves a working endpoint, whatever else failed.
         let well = webhooks.iter().filter(|(_, health)| health.well).map(|(id, _)| id);
         exec!(tx_ref, query(WELL).bind(list_of(well)?))?;
         let mut disabled = Vec::new();
@@ -166,7 +167,7 @@ impl Store {
     }
 }
 
-/// The messages among what was told that are there to be read still.
+/// Locks the messages of the delivered events that can still be read.
 async fn lock_messages(
     tx: &mut Tx,
     attempts: &[Attempt],
@@ -235,7 +236,7 @@ fn settled<'a>(attempt: &'a Attempt, readable: &BTreeSet<(String, String)>) -> S
     }
 }
 
-/// What failures mean for a webhook: why it was disabled, if it was.
+/// Decides on a webhook by its failures: returns the reason if it was disabled.
 async fn judge(
     tx: &mut Tx,
     id: &WebhookId,

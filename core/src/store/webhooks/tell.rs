@@ -1,5 +1,4 @@
-//! Webhooks that were disabled by themselves, of which their owners are told in their own chat
-//! with the bot.
+//! Notifications of owners, in their own chat with the bot, about automatically disabled webhooks.
 
 use sqlx::{query, query_as};
 
@@ -10,20 +9,20 @@ use crate::event::{ChannelKind, ChannelRef};
 use crate::id::{UserId, WebhookId};
 use crate::time::Timestamp;
 
-/// A webhook whose owner does not know yet that it was disabled.
+/// Automatically disabled webhook whose owner was not notified yet.
 #[derive(Clone, Debug)]
 pub struct UntoldWebhook {
-    /// Its id.
+    /// Webhook id.
     pub id: WebhookId,
-    /// Whose it is.
+    /// Owner.
     pub user: UserId,
-    /// Where it went to.
+    /// URL of the endpoint.
     pub url: String,
-    /// Why it was disabled.
+    /// Reason for disabling it.
     pub reason: DisabledReason,
-    /// When.
+    /// Time of disabling it.
     pub at: Timestamp,
-    /// The bot that its owner has a chat of their own with, and the chat.
+    /// Bot with which its owner has a direct chat, and the chat.
     pub chat: Option<(String, ChannelRef)>,
 }
 
@@ -55,7 +54,7 @@ const SETTLE: &str = "
     WHERE webhook_id = $1 AND disabled_at = $2 AND told_at IS NULL";
 
 impl Store {
-    /// Webhooks of whose end nobody was told yet, oldest first, at most `limit`.
+    /// Returns disabled webhooks without a notification yet, oldest first, at most `limit`.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -65,8 +64,8 @@ impl Store {
         rows.into_iter().map(UntoldWebhook::try_from).collect()
     }
 
-    /// Ends telling of it: `outcome` is `sent`, or why nobody was told. `false` when it had ended
-    /// already.
+    /// Settles the notification: `outcome` is `sent`, or the reason why nothing was sent. `false`
+    /// when it was settled already.
     ///
     /// # Errors
     /// Returns an error when the database fails.
