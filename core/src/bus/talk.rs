@@ -127,7 +127,7 @@ impl Listener {
                 match ear.recv().await {
                     Ok(message) => return Some(message),
                     Err(broadcast::error::RecvError::Lagged(missed)) => {
-                        debug!(missed, "a listener fell behind");
+                        debug!(missed, "a subscriber fell behind");
                     }
                     Err(broadcast::error::RecvError::Closed) => return None,
                 }
@@ -184,7 +184,7 @@ where
 
     async fn start(&self, question: Question, permits: &Arc<Semaphore>, running: &mut JoinSet<()>) {
         if running.len() >= self.at_once.saturating_mul(WAITING + 1) {
-            warn!(topic = self.topic, "a question is turned away: too many wait");
+            warn!(topic = self.topic, "a request is refused: too many are waiting");
             question.reply.send(Err(Refused::Busy)).await;
             return;
         }

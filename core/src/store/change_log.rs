@@ -41,7 +41,7 @@ pub struct LogState {
     pub purged: Place,
     /// Start position of a reader that knows everything committed so far.
     pub end: Place,
-    /// Last position ever assigned; those beyond it come from another state of the database.
+    /// Upper bound of the assigned positions; those beyond it come from another database state.
     pub limit: Place,
     /// Last request to rebuild all indexes.
     pub rebuild: Option<Place>,

@@ -127,8 +127,8 @@ macro_rules! run {
     };
 }
 
-/// Executes one statement inside a transaction and returns the number of affected rows: `exec!(tx,
-/// query(SQL).bind(x))`.
+/// Executes one statement inside a transaction and returns the number of affected rows:
+/// `exec!(tx, query(SQL).bind(x))`.
 macro_rules! exec {
     ($tx:expr, $query:expr) => {
         match &mut $tx.held {

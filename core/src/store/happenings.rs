@@ -35,7 +35,7 @@ pub struct Happening {
     pub subject: Option<String>,
     /// Further subject: the disabled webhook.
     pub detail: Option<String>,
-    /// Content to deliver for an unstored message.
+    /// Properties of an unstored message to deliver.
     pub unkept: Option<Unkept>,
 }
 

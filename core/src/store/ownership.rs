@@ -338,7 +338,7 @@ async fn succeed(
     if !owner.is_in() {
         note(tx, channel, Timestamp::from_millis(left), Presence::BotLeft).await?;
     }
-    tracing::info!(channel = c, bot = owner.bot, "a channel belongs to another bot now");
+    tracing::info!(channel = c, bot = owner.bot, "a channel has another owning bot now");
     Ok(())
 }
 

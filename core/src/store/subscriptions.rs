@@ -31,7 +31,7 @@ pub struct Subscription {
     pub channel: ChannelId,
     /// Time of subscribing.
     pub created_at: Timestamp,
-    /// Baseline: the channel's bytes that count for nobody who subscribed now.
+    /// Baseline: bytes of the channel that would not count for a user subscribing now.
     pub bytes_at_subscribe: i64,
 }
 

@@ -213,7 +213,7 @@ impl Writer {
             && let Err(error) = self.scrub().await
         {
             let error: &dyn std::error::Error = &error;
-            tracing::warn!(error, "the bus file cannot be scrubbed");
+            tracing::warn!(error, "the WAL checkpoint of the bus file failed");
         }
     }
 

@@ -125,7 +125,7 @@ impl NatsReply {
             }
         };
         if let Err(error) = sent {
-            debug!(%error, "an answer could not be sent");
+            debug!(%error, "a reply could not be sent");
         }
     }
 }

@@ -34,7 +34,7 @@ const SWEEP: i64 = 500;
 impl Store {
     /// Begins a job, or joins an unfinished one that does the same. From now on the content to be
     /// removed cannot come back. A new job of at most [`SMALL_JOB`] messages is claimed for the
-    /// caller's worker, as the returned `true` says.
+    /// caller's worker, as the returned `true` means.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is begun then.

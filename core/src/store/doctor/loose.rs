@@ -39,7 +39,7 @@ const SPARE: [(&str, &str, &str); 2] = [
              (SELECT 1 FROM channels c WHERE c.channel_id = qa_rules.channel_id)",
     ),
 ];
-/// Tables with people's content: an operator has to look at it.
+/// Tables with people's content: an operator has to decide.
 const PRECIOUS: [(&str, &str); 2] = [("messages", loose!("messages")), ("media", loose!("media"))];
 
 const UNHELD: &str = "

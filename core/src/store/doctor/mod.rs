@@ -44,7 +44,7 @@ pub enum Check {
     Baseline,
     /// A retracted message has no content.
     TakenBack,
-    /// Quota gaps: their begin and end.
+    /// Quota gaps: their start and end.
     Gap,
     /// `qa_rules.hit_count` and `suppressed_count` against replies.
     RuleHits,

@@ -47,7 +47,7 @@ pub(super) struct Told {
     pub(super) kind: HappeningKind,
     pub(super) key: MessageKey,
     pub(super) at: Timestamp,
-    /// Content to deliver for an unstored message.
+    /// Properties of an unstored message to deliver.
     pub(super) unkept: Option<Unkept>,
 }
 

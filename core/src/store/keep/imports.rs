@@ -118,7 +118,7 @@ const DROP_PEOPLE: &str = "
       AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.user_id = users.user_id)";
 
 impl Store {
-    /// Records the begin of an import, and assigns its number.
+    /// Records the start of an import, and assigns its number.
     ///
     /// # Errors
     /// Returns an error when the database fails.

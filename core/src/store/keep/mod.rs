@@ -162,8 +162,8 @@ pub(super) async fn keep_in(
     Ok(kept)
 }
 
-/// Removes pending replies outside of the store for retracted messages. Of an unstored one, for
-/// lack of a subscription, only the id is recorded, so that no import brings it.
+/// Queues a search of the dead letters, which are outside of the store, for retracted messages. Of
+/// one never stored for lack of a subscription the id is recorded, so that no import brings it.
 async fn note_unsent(
     tx: &mut Tx,
     changes: &[ChannelChange],

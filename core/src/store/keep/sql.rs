@@ -116,7 +116,7 @@ pub(super) const OPEN_GAP: &str = "
     ON CONFLICT (channel_id, reason, from_at)
     DO UPDATE SET to_at = 0, skipped = gaps.skipped + excluded.skipped";
 
-/// The platform's clock, which gives the begin of a gap, may be ahead of ours.
+/// The platform's clock, which gives the start of a gap, may be ahead of ours.
 pub(super) const CLOSE_GAPS: &str = "
     UPDATE gaps SET to_at = CASE WHEN from_at > $2 THEN from_at ELSE $2 END
     WHERE reason = 'quota' AND to_at = 0

@@ -1,6 +1,6 @@
 //! Media of messages: a record of each file, and the claims on the blobs that hold them.
 //!
-//! # Why no message loses its file, and no file outlives its messages
+//! # Guarantees: no message loses its file, and no file outlives its messages
 //!
 //! Two messages may hold one blob, uploads of one content may run in many processes, and the files
 //! lie outside of the database's transactions. `blob_orphans` holds a mark for each blob that may
@@ -9,15 +9,15 @@
 //! 1. A blob is claimed (marked, with the time) before its file can be seen
 //!    ([`Store::claim_blob`], called by [`crate::blobs::Blobs::put`]). So a file without a message
 //!    always has a mark, wherever a process dies.
-//! 2. Whoever makes a message hold a blob ([`Store::store_media`]) or let go of one
-//!    (`erase_media`) locks the blob's mark in that transaction, making it where there is none.
+//! 2. A transaction that makes a message hold a blob ([`Store::store_media`]) or release one
+//!    (`erase_media`) locks the blob's mark, and creates it when there is none.
 //! 3. Only the sweep ([`Store::orphans`]) deletes files. It locks marks, reads *after that* which
 //!    of their blobs a message holds, drops those marks, deletes the files of the others, and only
 //!    then removes their marks and commits.
 //! 4. A message may hold a blob when the mark is still the one that its claim saw, or when another
-//!    message holds the blob. Else the sweep may have been there in between, and whatever mark is
-//!    there now is of somebody who may die before they put the file: [`MediaKept::BlobGone`], and
-//!    it is put again.
+//!    message holds the blob. Else the sweep may have run in between, and the present mark, if any,
+//!    belongs to another upload, which may die before it puts the file: [`MediaKept::BlobGone`],
+//!    and it is put again.
 //!
 //! The mark's lock serializes holding, releasing and sweeping of one blob. When a message's
 //! transaction comes first, the sweep sees its row; when the sweep comes first, the mark is gone

@@ -72,7 +72,7 @@ pub struct Told {
     pub subject: Option<String>,
     /// Further subject: a webhook.
     pub detail: Option<String>,
-    /// Content to deliver for an unstored message.
+    /// Properties of an unstored message to deliver.
     pub unkept: Option<Unkept>,
 }
 
