@@ -1,7 +1,7 @@
-//! The registry of metrics: every metric that a process shows at `/metrics`, with its labels, its
-//! unit and a sentence for the operator.
+//! Registry of the metrics that a process exports at `/metrics`, each with its labels, its unit and
+//! a description.
 //!
-//! A metric can be counted only through its entry here (`clippy.toml` refuses the macros of the
+//! A metric can be recorded only through its entry here (`clippy.toml` refuses the macros of the
 //! `metrics` crate everywhere else), so that none is without a description. Names follow the
 //! conventions of Prometheus: `chatkeep_` first, base units (seconds, bytes) at the end, `_total`
 //! for counters.
@@ -10,22 +10,22 @@ use std::time::Duration;
 
 use metrics::{Label, SharedString, Unit};
 
-/// Bounds of histograms for work inside of the machine, in seconds.
+/// Histogram buckets for work inside of the process, in seconds.
 const WORK: &[f64] =
     &[0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
-/// Bounds of histograms for answers to requests, in seconds.
+/// Histogram buckets for responses to requests, in seconds.
 const REQUESTS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
-/// Bounds of histograms for calls to other machines, in seconds.
+/// Histogram buckets for calls to other machines, in seconds.
 const CALLS: &[f64] = &[0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 15.0, 30.0];
-/// Bounds of histograms for transfers of whole files, in seconds.
+/// Histogram buckets for transfers of whole files, in seconds.
 const TRANSFERS: &[f64] = &[0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
 
 /// The type of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A number that only rises.
+    /// A number that only increases.
     Counter,
-    /// A number that rises and falls.
+    /// A number that increases and decreases.
     Gauge,
     /// A distribution of durations.
     Histogram,
@@ -42,7 +42,7 @@ pub struct Metric {
     pub labels: &'static [&'static str],
     /// The unit of its values.
     pub unit: &'static str,
-    /// A sentence for the operator.
+    /// Description for the operator.
     pub help: &'static str,
     /// The upper bounds of a histogram's buckets, in seconds; empty for other types.
     pub buckets: &'static [f64],
@@ -60,7 +60,7 @@ pub struct Gauge<const L: usize>(&'static Metric);
 #[derive(Debug)]
 pub struct Histogram<const L: usize>(&'static Metric);
 
-/// Declares metrics: each gets a handle of its name, and a place in [`ALL`].
+/// Declares metrics: each gets a handle of its name, and an entry in [`ALL`].
 macro_rules! registry {
     ($($id:ident: $kind:ident<$count:literal> {
         $name:literal, [$($label:literal),*], $unit:literal $(, $buckets:ident)?; $help:literal
@@ -80,7 +80,7 @@ macro_rules! registry {
                 }
             });
         )*
-        /// Every metric there is.
+        /// Every metric.
         pub static ALL: &[&Metric] = &[$($id.0),*];
     };
 }
@@ -176,8 +176,8 @@ registry! {
         "Age of the oldest change that this process' search index does not have yet" }
 }
 
-/// Tells the recorder of this process what every metric is, and has counters without labels begin
-/// at 0, so that their first rise is one.
+/// Describes every metric to the recorder of this process, and starts counters without labels at 0,
+/// so that their first increase is visible.
 pub fn describe() {
     metrics::with_recorder(|recorder| {
         for metric in ALL {
@@ -196,7 +196,7 @@ pub fn describe() {
 }
 
 impl Metric {
-    /// The text of its `# HELP` line: what it is, and in which unit.
+    /// Returns the text of its `# HELP` line: description and unit.
     pub fn help_line(&self) -> String {
         format!("{}. Unit: {}.", self.help, self.unit)
     }
@@ -217,7 +217,7 @@ impl Metric {
 
 #[expect(clippy::disallowed_macros, reason = "the one place that may: the name is a described one")]
 impl<const L: usize> Counter<L> {
-    /// Adds `number` where the labels have these values.
+    /// Increases the counter with these label values by `number`.
     pub fn add(&self, labels: [SharedString; L], number: u64) {
         metrics::counter!(self.0.name, self.0.labelled(labels)).increment(number);
     }
@@ -225,18 +225,18 @@ impl<const L: usize> Counter<L> {
 
 #[expect(clippy::disallowed_macros, reason = "the one place that may: the name is a described one")]
 impl<const L: usize> Gauge<L> {
-    /// Sets the value where the labels have these values.
+    /// Sets the gauge with these label values.
     pub fn set(&self, labels: [SharedString; L], value: f64) {
         metrics::gauge!(self.0.name, self.0.labelled(labels)).set(value);
     }
 
-    /// Sets a number of things.
+    /// Sets the gauge to a count.
     #[expect(clippy::cast_precision_loss, reason = "a gauge is an f64")]
     pub fn count(&self, labels: [SharedString; L], number: u64) {
         self.set(labels, number as f64);
     }
 
-    /// Sets 1 for yes, 0 for no.
+    /// Sets the gauge to 1 for `true`, 0 for `false`.
     pub fn flag(&self, labels: [SharedString; L], yes: bool) {
         self.set(labels, f64::from(u8::from(yes)));
     }
@@ -244,7 +244,7 @@ impl<const L: usize> Gauge<L> {
 
 #[expect(clippy::disallowed_macros, reason = "the one place that may: the name is a described one")]
 impl<const L: usize> Histogram<L> {
-    /// Records how long something took.
+    /// Records a duration.
     pub fn record(&self, labels: [SharedString; L], took: Duration) {
         metrics::histogram!(self.0.name, self.0.labelled(labels)).record(took);
     }
