@@ -1,9 +1,9 @@
-//! When a tolerant matcher answers: the thresholds of each mode, and how they were measured.
+//! Thresholds of the tolerant matchers for each mode, and their measurement.
 
 use super::Acceptance;
 use crate::semantic::Calibration;
 
-/// For [`crate::fuzzy`].
+/// Thresholds of [`crate::fuzzy`].
 ///
 /// Chosen on the `val`, `oos_val` and `oos_train` parts of CLINC150, with rules of 1, 3, 10 and 30
 /// `train` phrases an intent drawn three times, and on English and Thai chat that has nothing to do
@@ -13,7 +13,7 @@ use crate::semantic::Calibration;
 /// wrong ones.
 pub const FUZZY: Acceptance = Acceptance { least_score: 0.605, least_lead: 0.01 };
 
-/// For [`crate::semantic`] with the full model.
+/// Calibration of [`crate::semantic`] with the full model.
 ///
 /// The weights are those of a logistic regression that tells right answers from wrong ones, over 24
 /// development sets that count alike: subsets of CLINC150 (`train` and `val`; 3 to 1,150 rules of
@@ -36,7 +36,7 @@ pub const SEMANTIC_FULL: Calibration = Calibration {
     acceptance: Acceptance { least_score: 0.6, least_lead: 0.02 },
 };
 
-/// For [`crate::semantic`] with the built-in table.
+/// Calibration of [`crate::semantic`] with the built-in table.
 ///
 /// The weights of centroid and classifier come from the same sets as those of [`SEMANTIC_FULL`]; the
 /// nearest phrase adds nothing to the centroid here. The rest was chosen on more sets
@@ -58,8 +58,8 @@ pub const SEMANTIC_BUILTIN: Calibration = Calibration {
     acceptance: Acceptance { least_score: 0.65, least_lead: 0.02 },
 };
 
-/// What a rule in another language than the message has to be ahead by, in the weighted sums of
-/// [`crate::semantic`], or it gives way to the best one in its language: translations of a rule are
+/// Minimum lead, in the weighted sums of [`crate::semantic`], of a rule in another language than
+/// the message; otherwise it yields to the best one in its language: translations of a rule are
 /// nearly as good for a message.
 ///
 /// With our four sets of paraphrases in one channel, 2 loses one in twenty of the right answers that
