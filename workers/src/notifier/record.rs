@@ -1,4 +1,4 @@
-//! Writing down what became of attempts, many at once.
+//! Recording of the results of attempts, in batches.
 
 use std::time::Duration;
 
@@ -12,21 +12,21 @@ use tracing::{info, warn};
 use super::{Bodies, Notifier};
 use crate::outcome::described;
 
-/// Attempts in one transaction.
+/// Maximum number of attempts in one transaction.
 const BATCH: usize = 256;
-/// Pause while the store is down.
+/// Pause while the store is unavailable.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What became of a delivery that was taken.
+/// Result of a claimed delivery.
 pub(super) enum Done {
-    /// It was tried.
+    /// It was attempted.
     Tried(Attempt),
-    /// Its turn did not come.
+    /// It was released before its turn.
     Returned(ClaimedDelivery),
 }
 
 impl<B: Bodies> Notifier<B> {
-    /// Writes down what comes until nobody sends any more.
+    /// Records results until all senders are gone.
     pub(super) async fn record(
         &self,
         stop: &CancellationToken,
@@ -50,7 +50,7 @@ impl<B: Bodies> Notifier<B> {
         }
     }
 
-    /// What cannot be given back is due when its lease ends.
+    /// Releases deliveries. One that cannot be released is due when its lease ends.
     async fn give_back(&self, deliveries: &[ClaimedDelivery]) {
         if deliveries.is_empty() {
             return;
@@ -60,8 +60,8 @@ impl<B: Bodies> Notifier<B> {
         }
     }
 
-    /// Tries until it is written. A process that ends tries once: what is not written is made
-    /// again when its lease has run out.
+    /// Retries until the batch is recorded. A stopping process tries once: an unrecorded delivery
+    /// is made again when its lease has expired.
     async fn settle(&self, stop: &CancellationToken, batch: &[Attempt]) {
         loop {
             let now = self.clock.now();
