@@ -44,7 +44,7 @@ pub enum TelemetryError {
 /// Sets up logs on standard error.
 ///
 /// # Errors
-/// When the filter is wrong, or when called twice.
+/// Fails when the filter is wrong, or when called twice.
 pub fn init(config: &LogConfig) -> Result<(), TelemetryError> {
     let terminal = std::io::stderr().is_terminal();
     subscriber(config, std::io::stderr, terminal)?.try_init()?;

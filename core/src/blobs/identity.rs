@@ -12,7 +12,7 @@ impl Blobs {
     /// Returns the identity of the media store; creates one if it has none.
     ///
     /// # Errors
-    /// When the media store fails.
+    /// Fails when the media store fails.
     pub async fn identity(&self) -> Result<String, BlobError> {
         let key = self.prefix().join(OBJECT);
         if let Some(identity) = self.read_identity(&key).await? {
@@ -37,7 +37,7 @@ impl Blobs {
     /// Returns the identity of the media store, if a process has created one.
     ///
     /// # Errors
-    /// When the media store fails.
+    /// Fails when the media store fails.
     pub async fn known_identity(&self) -> Result<Option<String>, BlobError> {
         self.read_identity(&self.prefix().join(OBJECT)).await
     }

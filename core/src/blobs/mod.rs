@@ -117,7 +117,7 @@ impl Blobs {
     /// Returns the size of a blob in bytes; `None` if there is no blob with that name.
     ///
     /// # Errors
-    /// When the media store fails.
+    /// Fails when the media store fails.
     pub async fn size(&self, id: &BlobId) -> Result<Option<u64>, BlobError> {
         match self.store.head(&self.key(id)).await {
             Ok(meta) => Ok(Some(meta.size)),
@@ -154,7 +154,7 @@ impl Blobs {
     /// rules.
     ///
     /// # Errors
-    /// When the media store fails.
+    /// Fails when the media store fails.
     pub async fn sweep(&self, before: Timestamp) -> Result<usize, BlobError> {
         if let Place::Folder(root) = &self.place {
             return open::remove_old_files(root.join(TEMPORARIES), before).await;

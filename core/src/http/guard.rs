@@ -47,7 +47,7 @@ impl GuardedClient {
     /// plain `http`.
     ///
     /// # Errors
-    /// When the TLS library cannot be set up.
+    /// Fails when the TLS library cannot be set up.
     pub fn new(allow_private: bool) -> Result<Self, reqwest::Error> {
         Self::with_names(allow_private, System)
     }

@@ -24,7 +24,7 @@ pub(crate) fn install_tls() {
 /// Creates a client for requests to a platform's API.
 ///
 /// # Errors
-/// When the TLS library cannot be set up.
+/// Fails when the TLS library cannot be set up.
 pub fn client() -> Result<reqwest::Client, reqwest::Error> {
     install_tls();
     reqwest::Client::builder()
@@ -38,7 +38,7 @@ pub fn client() -> Result<reqwest::Client, reqwest::Error> {
 /// Creates a client for files of any size: read timeout 30 s, no limit of the whole time.
 ///
 /// # Errors
-/// When the TLS library cannot be set up.
+/// Fails when the TLS library cannot be set up.
 pub fn download_client() -> Result<reqwest::Client, reqwest::Error> {
     install_tls();
     reqwest::Client::builder()
@@ -52,7 +52,7 @@ pub fn download_client() -> Result<reqwest::Client, reqwest::Error> {
 /// Reads a response body, cut at [`MAX_ANSWER`] bytes.
 ///
 /// # Errors
-/// When the connection breaks.
+/// Fails when the connection breaks.
 pub async fn bounded_body(mut answer: reqwest::Response) -> Result<Vec<u8>, reqwest::Error> {
     let mut body = Vec::new();
     while let Some(chunk) = answer.chunk().await? {

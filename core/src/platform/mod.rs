@@ -31,7 +31,7 @@ pub type SharedPlatform = Arc<dyn Platform>;
 /// a received event can be stored even if its bot is not configured any more.
 ///
 /// # Errors
-/// When the JSON is not an event of its platform at all.
+/// Fails when the JSON is not an event of its platform at all.
 pub fn decode(envelope: Envelope) -> Result<Event, DecodeError> {
     match envelope.platform {
         PlatformKind::Line => line::decode(envelope),

@@ -113,7 +113,7 @@ impl Assistants {
     /// Returns the channel's compiled settings; `None` if nothing was ever set.
     ///
     /// # Errors
-    /// When the store fails or the settings cannot be compiled.
+    /// Fails when the store fails or the settings cannot be compiled.
     pub async fn of(
         &self,
         channel: &ChannelId,
@@ -168,7 +168,7 @@ impl Assistants {
     /// Returns the current settings of a channel's assistant.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails when the store fails.
     pub async fn source(&self, channel: &ChannelId) -> Result<Source, StoreError> {
         Ok(Source {
             config: self.store.assistant_config(channel).await?,
@@ -182,7 +182,7 @@ impl Assistants {
     /// computed again.
     ///
     /// # Errors
-    /// When the keywords cannot be compiled.
+    /// Fails when the keywords cannot be compiled.
     pub async fn compile_source(
         &self,
         source: Source,
@@ -231,7 +231,7 @@ impl Assistants {
     /// Subscribes to changes until `stop`.
     ///
     /// # Errors
-    /// When the bus is closed.
+    /// Fails when the bus is closed.
     pub async fn listen(
         &self,
         bus: &Bus,

@@ -46,7 +46,7 @@ impl Compiled {
     /// that are in `before`, the same channel's previous settings, are reused.
     ///
     /// # Errors
-    /// When the keywords cannot be compiled.
+    /// Fails when the keywords cannot be compiled.
     pub fn new(
         source: Source,
         space: &Arc<SemanticSpace>,

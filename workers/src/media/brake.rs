@@ -67,7 +67,7 @@ impl Brake {
     /// Subscribes to pauses of other workers until `stop`.
     ///
     /// # Errors
-    /// When the bus is closed.
+    /// Fails when the bus is closed.
     pub async fn listen(
         &self,
         stop: CancellationToken,

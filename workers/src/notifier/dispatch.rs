@@ -35,7 +35,7 @@ struct Slots {
     each: HashMap<WebhookId, Arc<Semaphore>>,
 }
 
-/// Permits and channel of one delivery.
+/// Semaphores and cancellation of one delivery.
 struct Turn {
     all: Arc<Semaphore>,
     each: Arc<Semaphore>,

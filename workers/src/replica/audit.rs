@@ -67,7 +67,7 @@ impl<'a> IndexAudit<'a> {
     /// Returns the differences of the next page, and its number of messages; `None` after the last.
     ///
     /// # Errors
-    /// When the store or the index fails.
+    /// Fails when the store or the index fails.
     pub async fn next(&mut self) -> Result<Option<(BTreeMap<Key, Drift>, usize)>, ReplicaError> {
         if self.done {
             return Ok(None);

@@ -68,7 +68,7 @@ impl Replica {
     /// called with every change of its state.
     ///
     /// # Errors
-    /// When the index or the store fails.
+    /// Fails when the index or the store fails.
     pub async fn catch_up(&self) -> Result<(), ReplicaError> {
         let mut round = Round::default();
         loop {

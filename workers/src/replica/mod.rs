@@ -83,7 +83,7 @@ impl Replica {
     /// use the ones before. [`Replica::run`] keeps it up to date.
     ///
     /// # Errors
-    /// When the index cannot be read or written.
+    /// Fails when the index cannot be read or written.
     pub async fn open(
         store: Store,
         folder: PathBuf,
@@ -143,7 +143,7 @@ impl Replica {
     /// Returns its lag behind the log: the age of the oldest change that it has not read.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails when the store fails.
     pub async fn lag(&self) -> Result<Duration, StoreError> {
         let position = self.state.borrow().position;
         let next = self.store.next_logged(position).await?;
@@ -171,7 +171,7 @@ impl Replica {
 /// Returns the folders of all replicas of a data folder, by the folder of the first.
 ///
 /// # Errors
-/// When the data folder cannot be read.
+/// Fails when the data folder cannot be read.
 pub fn folders(first: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for number in 1..=SLOTS {

@@ -41,7 +41,7 @@ impl Purger {
     /// Rewrites every segment that holds words of erased messages. Indexing waits meanwhile.
     ///
     /// # Errors
-    /// When the index' folder fails.
+    /// Fails when the index' folder fails.
     pub async fn purge(&self) -> Result<(), ReplicaError> {
         self.writer.purge().await
     }

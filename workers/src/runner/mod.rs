@@ -279,7 +279,7 @@ mod tests;
 
 /// Returns the number of messages to lease at once, after one with that delivery attempt.
 ///
-/// When the process dies, everything it had leased counts one more attempt. So the more often a
+/// If the process dies, everything it had leased counts one more attempt. So the more often a
 /// message was tried, the fewer are leased beside it: the one that kills the process is soon leased
 /// alone, and its neighbours do not become dead letters with it.
 fn lease_size(room: usize, attempt: u32) -> usize {
