@@ -121,7 +121,7 @@ pub(crate) fn count(kept: &[Kept]) {
             metric::MESSAGES.add([name.into()], number as u64);
         }
     }
-    debug!(messages = kept.len(), "kept");
+    debug!(messages = kept.len(), "stored");
 }
 
 /// Returns the change to a stored message that an event is, if it is one.

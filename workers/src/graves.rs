@@ -76,8 +76,8 @@ impl Graves {
         while stop.run_until_cancelled(looks.tick()).await.is_some() {
             match self.clear().await {
                 Ok(0) => {}
-                Ok(letters) => info!(letters, "dead letters of what was taken back are dropped"),
-                Err(outcome) => warn!(?outcome, "cannot look through the dead letters"),
+                Ok(letters) => info!(letters, "dead letters of retracted messages dropped"),
+                Err(outcome) => warn!(?outcome, "cannot check the dead letters"),
             }
         }
     }

@@ -94,7 +94,7 @@ impl Members {
         if self.failed.contains_key(&told_apart(bot, key)) {
             return None;
         }
-        self.bots.get(bot).inspect_err(|error| debug!(code = error.code(), bot, "not asked")).ok()
+        self.bots.get(bot).inspect_err(|error| debug!(code = error.code(), bot, "not called")).ok()
     }
 
     async fn summary(
@@ -122,7 +122,7 @@ impl Members {
     }
 
     async fn gave_up(&self, bot: &str, key: &str, error: &PlatformError) {
-        debug!(code = error.code(), bot, "the platform did not tell a name");
+        debug!(code = error.code(), bot, "the platform returned no name");
         self.failed.insert(told_apart(bot, key), ()).await;
     }
 }

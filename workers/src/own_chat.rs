@@ -46,7 +46,7 @@ pub(crate) async fn tell(
     match push(bots, chat, &news, text).await {
         Ok(()) => Some("sent"),
         Err(error) if may_pass(&error) => {
-            warn!(error = described(&*error), "a user is not told yet");
+            warn!(error = described(&*error), "cannot send a direct message yet");
             None
         }
         Err(error) => Some(error.code()),

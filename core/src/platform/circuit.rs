@@ -105,13 +105,13 @@ impl Circuit {
         state.pauses = state.pauses.saturating_add(1);
         state.turn(Phase::Open { until: self.clock.now().plus(pause) });
         let pause_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
-        warn!(bot = &*self.bot, host = self.host, pause_ms, "the platform is down; left alone");
+        warn!(bot = &*self.bot, host = self.host, pause_ms, "the platform is down; circuit opened");
     }
 
     fn close(&self, state: &mut State) {
         state.pauses = 0;
         state.turn(Phase::Closed { failures: 0 });
-        info!(bot = &*self.bot, host = self.host, "the platform is back");
+        info!(bot = &*self.bot, host = self.host, "the platform is back; circuit closed");
     }
 }
 

@@ -224,7 +224,7 @@ impl Assistants {
         let notice = Bytes::copy_from_slice(channel.as_str().as_bytes());
         if let Err(error) = bus.tell(TOPIC, notice).await {
             // They check by themselves within a second.
-            debug!(error = described(&error), "other processes were not told of a change");
+            debug!(error = described(&error), "cannot broadcast a change of the assistant");
         }
     }
 

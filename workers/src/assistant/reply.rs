@@ -201,7 +201,7 @@ fn tell(event: &Event, source: ReplySource, given: &Result<Vec<MessageId>, Platf
     let result = given.as_ref().map_or_else(PlatformError::code, |_| "sent");
     match given {
         Ok(ids) => info!(bot, source, messages = ids.len(), "replied"),
-        Err(error) => warn!(bot, source, reason = described(error), "no reply given"),
+        Err(error) => warn!(bot, source, reason = described(error), "reply not sent"),
     }
     metric::REPLIES.add([bot.into(), source.into(), result.into()], 1);
 }

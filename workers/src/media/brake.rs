@@ -54,7 +54,7 @@ impl Brake {
         self.pause(bot, until);
         let told = self.bus.tell(TOPIC, Bytes::from(format!("{} {bot}", until.millis())));
         if let Err(error) = told.await {
-            debug!(error = described(&error), "other workers were not told to slow down");
+            debug!(error = described(&error), "cannot broadcast a pause");
         }
     }
 

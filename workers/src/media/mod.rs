@@ -157,7 +157,7 @@ impl Stage for Media {
         let now = self.clock.now();
         let done = self.store.fail_media(&job.channel, &job.message, reason, now).await;
         if let Err(error) = done {
-            warn!(error = described(&error), "a file that failed is not marked so");
+            warn!(error = described(&error), "cannot mark a media file as failed");
         }
     }
 }
@@ -237,7 +237,7 @@ impl Media {
             Trouble::Barred => "unauthorized",
         };
         metric::MEDIA.add([reason.into()], 1);
-        info!(bot = item.bot, reason, "a file cannot be had");
+        info!(bot = item.bot, reason, "a media file is not available");
         Ok(())
     }
 }

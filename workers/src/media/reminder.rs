@@ -37,8 +37,8 @@ impl Reminder {
         while stop.run_until_cancelled(looks.tick()).await.is_some() {
             match self.remind().await {
                 Ok(0) => {}
-                Ok(files) => info!(files, "files are waited for since long; asked for again"),
-                Err(outcome) => warn!(?outcome, "cannot look for files that are waited for"),
+                Ok(files) => info!(files, "new jobs for pending media files"),
+                Err(outcome) => warn!(?outcome, "cannot read pending media files"),
             }
         }
     }

@@ -37,7 +37,7 @@ impl Notices {
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while stop.run_until_cancelled(looks.tick()).await.is_some() {
             if let Some(Err(error)) = stop.run_until_cancelled(self.tell_all()).await {
-                warn!(error = described(&error), "cannot look for usage notices");
+                warn!(error = described(&error), "cannot read usage notices");
             }
         }
     }

@@ -44,7 +44,7 @@ impl<B: Bodies> Notifier<B> {
             Ok(Some(body)) => body,
             Ok(None) => return Some(draft.dropped("gone")),
             Err(error) => {
-                warn!(error = described(&error), "a webhook's body cannot be made yet");
+                warn!(error = described(&error), "cannot render a webhook body yet");
                 return None;
             }
         };

@@ -91,7 +91,7 @@ impl<B: Bodies> Notifier<B> {
         match self.store.claim_webhooks(room, lease_end, now).await {
             Ok(taken) => taken,
             Err(error) => {
-                warn!(error = described(&error), "cannot take webhook deliveries");
+                warn!(error = described(&error), "cannot claim webhook deliveries");
                 Vec::new()
             }
         }

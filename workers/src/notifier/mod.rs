@@ -93,7 +93,7 @@ impl<B: Bodies> Notifier<B> {
             match self.store.release_webhooks(self.clock.now()).await {
                 Ok(0) => {}
                 Ok(freed) => info!(freed, "webhook deliveries were interrupted by a crash"),
-                Err(error) => warn!(error = described(&error), "cannot free webhook deliveries"),
+                Err(error) => warn!(error = described(&error), "cannot release webhook deliveries"),
             }
         }
         let notifier = Arc::new(self);
@@ -119,7 +119,7 @@ impl<B: Bodies> Notifier<B> {
                     Ok(Some(_)) => {}
                     Ok(None) => break,
                     Err(error) => {
-                        warn!(error = described(&error), "cannot look for what happened");
+                        warn!(error = described(&error), "cannot read outbox events");
                         break;
                     }
                 }

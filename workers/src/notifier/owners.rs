@@ -21,7 +21,7 @@ impl<B: Bodies> Notifier<B> {
         let mut looks = looks(LOOK);
         while stop.run_until_cancelled(looks.tick()).await.is_some() {
             if let Some(Err(error)) = stop.run_until_cancelled(self.tell_all()).await {
-                warn!(error = described(&error), "cannot look for disabled webhooks");
+                warn!(error = described(&error), "cannot read disabled webhooks");
             }
         }
     }

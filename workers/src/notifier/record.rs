@@ -56,7 +56,7 @@ impl<B: Bodies> Notifier<B> {
             return;
         }
         if let Err(error) = self.store.return_webhooks(deliveries, self.clock.now()).await {
-            warn!(error = described(&error), "cannot give webhook deliveries back");
+            warn!(error = described(&error), "cannot release webhook deliveries");
         }
     }
 
@@ -76,7 +76,7 @@ impl<B: Bodies> Notifier<B> {
                     return;
                 }
                 Err(error) => {
-                    warn!(error = described(&error), "cannot write down webhook deliveries");
+                    warn!(error = described(&error), "cannot record delivery attempts");
                     if stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none() {
                         return;
                     }

@@ -133,7 +133,7 @@ impl Replica {
         position: LogPosition,
     ) -> Result<(), ReplicaError> {
         for channel in changes.channels {
-            info!(%channel, "a channel is indexed anew");
+            info!(%channel, "reindexing a channel");
             let mut pages = ChannelPages::new(&self.store, channel);
             while let Some(page) = pages.next().await? {
                 self.writer.write(page, Then::Wait).await?;

@@ -145,7 +145,7 @@ impl<S: Stage> Runner<S> {
         let stage = self.stage.name();
         let mut wait = self.waits.watch();
         while let Some(Err(reason)) = self.stop.run_until_cancelled(self.stage.prepare()).await {
-            warn!(%stage, reason, "the stage cannot begin yet");
+            warn!(%stage, reason, "the stage cannot start yet");
             wait.goes_on(&reason);
             let _ = self.rest(PAUSE.1).await;
         }
@@ -161,7 +161,7 @@ impl<S: Stage> Runner<S> {
                 Err(error) => {
                     let error = described(&error);
                     away.goes_on(&error);
-                    warn!(stage = spec.name, error, "bus is away");
+                    warn!(stage = spec.name, error, "the bus is unavailable");
                 }
             }
             self.rest(pause).await?;

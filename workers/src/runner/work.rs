@@ -173,7 +173,7 @@ impl<S: Stage> Runner<S> {
 
     fn unsettled(&self, id: &str, error: &BusError) {
         let stage = self.stage.name();
-        warn!(stage = %stage, id, error = described(error), "will be delivered again");
+        warn!(stage = %stage, id, error = described(error), "will be redelivered");
     }
 }
 

@@ -116,7 +116,7 @@ impl LineClient {
             if tries == TRIES || wait > LONGEST {
                 return Err(error);
             }
-            debug!(bot = self.0.api.bot, code = error.code(), tries, "pushing again");
+            debug!(bot = self.0.api.bot, code = error.code(), tries, "retrying a push");
             tokio::time::sleep(wait).await;
             (tries, pause) = (tries + 1, pause * 2);
         }
