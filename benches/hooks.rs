@@ -33,7 +33,7 @@ use harness::scratch;
 use tokio_util::sync::CancellationToken;
 
 const MESSAGES: usize = 2_000;
-/// Nearly as many webhooks as one user may have, and deliveries to one of them at once by default.
+/// Number of webhooks: nearly as many as one user may have; below, the concurrency per webhook.
 const WEBHOOKS: usize = 16;
 const EACH: usize = 4;
 /// Typical size of a delivered body, in bytes.
