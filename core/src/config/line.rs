@@ -1,7 +1,7 @@
 //! Settings of the LINE bots: the one of `[line]`, or several of `[[line]]`.
 //!
-//! A bot of `[[line]]` has the settings of `[line]` under its name: `line.shop.access_token`, in the
-//! environment `CHATKEEP_LINE_SHOP_ACCESS_TOKEN`.
+//! A bot of `[[line]]` has the settings of `[line]` under its name: `line.shop.access_token`, in
+//! the environment `CHATKEEP_LINE_SHOP_ACCESS_TOKEN`.
 
 use secrecy::SecretString;
 use toml::Value;

@@ -1,7 +1,7 @@
 //! Sentence embeddings: texts as vectors that are near each other when the texts mean the same.
 //!
 //! - [`built_in`]: static vectors of pieces of words, always available;
-//! - [`FullModel`]: Universal Sentence Encoder multilingual v3, once it is installed by [`install`].
+//! - [`FullModel`]: Universal Sentence Encoder multilingual v3, once [`install`] has installed it.
 
 mod charsmap;
 mod error;

@@ -1,10 +1,10 @@
 //! Static tables of vectors: the vector of a text is the sum of its pieces' vectors. They are
 //! distilled from the full model (`index/examples/distill`), and used without unpacking.
 //!
-//! A table's file is the signature [`SIGNATURE`]; four numbers of 32 bits: pieces, numbers a vector,
-//! bytes of the trie, and 0; the trie of the pieces; their scores; the scale of every vector
-//! (both in single precision); and the vectors, half a byte a number, the even number in the low
-//! half: the number 8 is 0, and a step is worth the scale. All little-endian.
+//! A table's file is the signature [`SIGNATURE`]; four numbers of 32 bits: pieces, numbers a
+//! vector, bytes of the trie, and 0; the trie of the pieces; their scores; the scale of every
+//! vector (both in single precision); and the vectors, half a byte a number, the even number in the
+//! low half: the number 8 is 0, and a step is worth the scale. All little-endian.
 
 use std::fmt;
 
