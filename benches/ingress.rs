@@ -38,11 +38,11 @@ const REQUESTS: usize = 100_000;
 /// The default of `bus_limits.dedupe_window_seconds`.
 const WINDOW: Duration = Duration::from_mins(10);
 
-/// What this program serves when it starts itself again: the bare server, or chatkeep's ingress on
-/// the embedded bus with no stage beside it.
+/// Argument with which this program starts itself again as the bare server; below, as chatkeep's
+/// ingress on the embedded bus with no stage beside it.
 const BARE: &str = "bare-server";
 const EMBEDDED: &str = "embedded-ingress";
-/// The same without the bounds of chatkeep's own HTTP server.
+/// The same ingress without the limits of chatkeep's own HTTP server.
 const UNBOUNDED: &str = "embedded-ingress-unbounded";
 
 #[tokio::main]
@@ -109,8 +109,8 @@ async fn on_nats(server: Server) -> Result<Figures> {
     Ok(figures)
 }
 
-/// The ingress as the program puts it together, without anything that drains the bus: on two
-/// processors the stages' share would hide what the ingress reaches.
+/// Starts the ingress as the program puts it together, without anything that drains the bus: on two
+/// processors the stages' share would hide the throughput of the ingress.
 async fn embedded_ingress(folder: &Path, bounded: bool) -> Result<SocketAddr> {
     let clock: SharedClock = Arc::new(SystemClock);
     let bus = EmbeddedBus::open(folder, BusLimits::default(), Arc::clone(&clock)).await?;
@@ -147,7 +147,7 @@ async fn chatkeep(bus: &str, data: &str, roles: Option<&str>) -> (Process, Socke
         .args(args)
         .env("CHATKEEP_LINE_CHANNEL_SECRET", SECRET)
         .env("CHATKEEP_LINE_ACCESS_TOKEN", "none")
-        // Nobody is there: names stay unknown, which is no part of this measurement.
+        // Nobody listens there: names stay unknown, which is no part of this measurement.
         .env("CHATKEEP_LINE_API_BASE", "http://127.0.0.1:9")
         .env("CHATKEEP_METRICS_LISTEN", "")
         .env("CHATKEEP_LOG_FILTER", "warn")
@@ -164,7 +164,7 @@ async fn measure(what: &str, address: SocketAddr) -> Result<Figures> {
     Ok(figures)
 }
 
-/// The load generator has a runtime of its own, which cannot start inside another one.
+/// Runs the load generator, which has a runtime of its own that cannot start inside another one.
 async fn send(count: usize, address: SocketAddr) -> Result<Figures> {
     let load = move || Requests::prepare(count, bare::PATH, SECRET)?.send(address, CONNECTIONS);
     tokio::task::spawn_blocking(load).await?

@@ -19,11 +19,11 @@ use harness::{http, ports, scratch};
 use reqwest::Client;
 use serde_json::{Value, json};
 
-/// Bytes of the video.
+/// Size of the video, in bytes.
 const LARGE: usize = 300_000_000;
-/// Bytes of each picture, and how many there are.
+/// Size of each picture in bytes, and number of pictures.
 const SMALL: (usize, usize) = (1_000_000, 500);
-/// Files at once, here and with curl.
+/// Concurrent downloads, here and with curl.
 const PARALLEL: usize = 8;
 const SECRETS: (&str, &str) = ("bench-secret", "bench-token");
 const MIB: f64 = 1_048_576.0;
@@ -88,7 +88,7 @@ impl Scene {
         let group = line.add_group("Bench", None, &[&user]).chat_id;
         line.bot_joins(&group).await?;
         line.say(&group, &user, "hello").await?;
-        // The free plan is full with this much.
+        // The free plan's quota is smaller than the files.
         let mut added = program(&["user", "add", &user, "--plan", "pro"]).start();
         ensure!(added.finish().await.success(), "no user: {:?}", added.stderr());
         let mut made = program(&["key", "create", "--user", &user]).start();
@@ -115,7 +115,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Sends these and waits until all are stored; then fetches the same with curl.
+    /// Posts the files and waits until all are stored; then fetches the same files with curl.
     async fn measure(&self, what: &str, posts: Vec<Post>, bytes: usize) -> Result<()> {
         let (mut ids, mut webhooks) = (Vec::new(), Vec::new());
         for post in posts {
@@ -142,7 +142,7 @@ impl Scene {
         Ok(())
     }
 
-    /// The same files to a folder, with one curl.
+    /// Downloads the same files to a folder with one curl.
     fn curl(&self, ids: &[String]) -> Result<Duration> {
         let folder = scratch::folder("curl-");
         let mut list = String::new();

@@ -1,5 +1,5 @@
-//! The message list over HTTP on a channel of a million messages: its first page beside its ten
-//! thousandth. `cargo bench --bench messages`.
+//! The message list over HTTP on a channel of a million messages: first page against page ten
+//! thousand. `cargo bench --bench messages`.
 
 #[path = "../tests/it/harness/mod.rs"]
 #[expect(dead_code, clippy::unwrap_used, reason = "the benches use a part of the test bench")]
@@ -25,9 +25,9 @@ use serde_json::Value;
 
 const MESSAGES: i64 = 1_000_000;
 const PAGE: usize = 50;
-/// The page that is compared with the first one.
+/// Number of the page that is compared with the first one.
 const DEEP: usize = 10_000;
-/// Times that each page is asked for.
+/// Requests per page.
 const ROUNDS: usize = 2_000;
 
 #[tokio::main]

@@ -29,7 +29,7 @@ import psycopg
 
 @contextlib.contextmanager
 def postgres():
-    """A connection to a server of its own."""
+    """Returns a connection to a server of its own."""
     programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
     folder = tempfile.mkdtemp(prefix="search-pg-")
     user = "postgres" if os.geteuid() == 0 else None

@@ -31,9 +31,9 @@ const MESSAGES: usize = 1_000_000;
 const CHANNELS: usize = 1_000;
 /// Channels of the caller.
 const OWN: usize = 20;
-/// People of a channel, the caller counted in where it is one of the caller's.
+/// People of a channel, including the caller in the caller's channels.
 const PEOPLE: usize = 50;
-/// Times that each call is made.
+/// Calls of each kind.
 const ROUNDS: usize = 1_000;
 const REVISION: &str = "2026-07-28";
 
@@ -79,7 +79,7 @@ async fn fill(store: &Store) -> Result<()> {
             })
             .collect();
         store.sight(&sightings, now).await?;
-        // A channel is kept for whoever subscribed it.
+        // Channels belong to whoever subscribed them.
         let subscriber = if number < OWN { "U0" } else { "U1" };
         store.subscribe(&channel(number).into(), &subscriber.into(), now).await?;
     }
@@ -108,7 +108,7 @@ fn message(n: usize, languages: &[Language], numbers: &mut Numbers) -> Result<Ch
     Ok(ChannelChange { channel, message: format!("{n}").into(), change })
 }
 
-/// What is asked, and of which tool.
+/// Returns the arguments of a call, and the tool to call.
 fn asked(numbers: &mut Numbers, languages: &[Language], kind: &str) -> (&'static str, Value) {
     let mut word = |language: usize, chars: usize| {
         let words = &languages[language].words;
@@ -163,7 +163,7 @@ async fn measure(what: &str, program: Program) -> Result<()> {
     Ok(())
 }
 
-/// A call as clients of the newest revision make it.
+/// Calls a tool as clients of the newest protocol revision do.
 async fn call(client: &Client, url: &str, tool: &str, arguments: Value) -> Result<()> {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": REVISION,

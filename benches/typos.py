@@ -1,4 +1,4 @@
-"""How often a phrase is known again however it is typed: fuzzy rules beside rapidfuzz.
+"""Recognition of phrases with typos and small changes: fuzzy rules beside rapidfuzz.
 
     pip install rapidfuzz
     python3 benches/typos.py CHATKEEP [clinc:PATH]
@@ -32,7 +32,7 @@ chance = random.Random(5)
 
 
 def typo(text, letters):
-    """One letter replaced, left out, added, or exchanged with the next."""
+    """Returns a text with one letter replaced, left out, added, or exchanged with the next."""
     at = chance.randrange(len(text) - 1)
     one = chance.choice(letters)
     return chance.choice([
@@ -78,7 +78,7 @@ def typed(phrase, language, letters):
 
 
 def ours(program, phrases, messages):
-    """Ordinals of the answers, None where there is none."""
+    """Returns the ordinals of the answers, None where there is none."""
     rules = [{"id": str(at), "keywords": [p], "answer": "-"} for at, p in enumerate(phrases)]
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump({"items": rules}, file)
@@ -101,7 +101,7 @@ def theirs(scorer, phrases, messages, outside, passing):
 
 
 def sets(arguments):
-    """Language, phrases, what must not be answered."""
+    """Yields language, phrases, and messages that must not be answered."""
     both = [json.loads((FIXTURES / name).read_text("utf-8"))
             for name in ("paraphrases.json", "group_paraphrases.json")]
     for language in both[0]:

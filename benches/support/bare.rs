@@ -20,7 +20,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use tokio::net::TcpListener;
 
-/// Where webhooks are posted to.
+/// Path that webhooks are posted to.
 pub(crate) const PATH: &str = "/webhook/line";
 
 const STREAM: &str = "BARE";
@@ -31,7 +31,7 @@ struct Bare {
     mac: Hmac<Sha256>,
 }
 
-/// Starts the server on the current runtime, with a file stream of its own; its address.
+/// Starts the server on the current runtime, with a file stream of its own; returns its address.
 ///
 /// `duplicate_window` must be the one of the server it is compared with: the ids `JetStream`
 /// remembers cost time.
@@ -86,7 +86,7 @@ impl Bare {
     }
 }
 
-/// The id of the body's only event.
+/// Returns the id of the body's only event.
 fn event_id(body: &[u8]) -> Option<String> {
     let body: serde_json::Value = serde_json::from_slice(body).ok()?;
     Some(body.get("events")?.get(0)?.get("webhookEventId")?.as_str()?.to_owned())

@@ -15,16 +15,16 @@ use sqlx::sqlite::{
 use sqlx::{AssertSqlSafe, Executor};
 use tokio::task::JoinSet;
 
-/// Rows a transaction.
+/// Rows per transaction.
 const BATCH: usize = 1_000;
 
-/// Groups the messages are spread over.
+/// Number of groups the messages are spread over.
 const CHANNELS: usize = 100;
 
-/// Columns of a row, as many as the placeholders below.
+/// Columns of a row; as many as there are placeholders below.
 const COLUMNS: usize = 9;
 
-/// What a run reached.
+/// Result of a run.
 pub(crate) struct Figures {
     rows: usize,
     elapsed: Duration,
@@ -48,7 +48,7 @@ pub(crate) async fn sqlite(folder: &Path, rows: usize) -> Result<Figures> {
     Ok(Figures { rows: rows / BATCH * BATCH, elapsed: start.elapsed() })
 }
 
-/// The same in a PostgreSQL database, which should be empty, over `connections` connections.
+/// Does the same in a PostgreSQL database, which should be empty, over `connections` connections.
 pub(crate) async fn postgres(url: &str, rows: usize, connections: usize) -> Result<Figures> {
     let most = u32::try_from(connections)?;
     let options = PgPoolOptions::new().min_connections(most).max_connections(most);
@@ -73,7 +73,7 @@ pub(crate) async fn postgres(url: &str, rows: usize, connections: usize) -> Resu
 }
 
 impl Figures {
-    /// Rows a second.
+    /// Returns rows per second.
     pub(crate) fn rate(&self) -> f64 {
         f64::from(u32::try_from(self.rows).unwrap_or(u32::MAX)) / self.elapsed.as_secs_f64()
     }
@@ -85,12 +85,12 @@ impl fmt::Display for Figures {
     }
 }
 
-/// The first rows of the batches that one of several writers inserts.
+/// Returns the first row numbers of the batches that one of several writers inserts.
 fn batches(rows: usize, writer: usize, writers: usize) -> impl Iterator<Item = usize> {
     (writer..rows / BATCH).step_by(writers).map(|batch| batch * BATCH)
 }
 
-/// SQL for a whole batch, put together once.
+/// SQL of a whole batch, built once.
 struct Statements {
     insert: Arc<str>,
     count: Arc<str>,
@@ -103,7 +103,7 @@ impl Statements {
              content, bytes, event_id) VALUES {}",
             placeholders(BATCH, COLUMNS, placeholder)
         );
-        // Always in the same order of channels: writers side by side cannot deadlock.
+        // Always in the same channel order: concurrent writers cannot deadlock.
         let count = format!(
             "INSERT INTO bare_counters (channel_id, messages, bytes) VALUES {} \
              ON CONFLICT (channel_id) DO UPDATE SET messages = bare_counters.messages + \
@@ -114,7 +114,7 @@ impl Statements {
     }
 }
 
-/// How a statement marks its parameters.
+/// Parameter syntax of a statement.
 #[derive(Clone, Copy)]
 enum Placeholder {
     /// `?`. `SQLite` looks a numbered parameter up by walking through all of them, at each binding:
@@ -124,7 +124,7 @@ enum Placeholder {
     Numbered,
 }
 
-/// `($1,$2),($3,$4)` for two rows of two columns.
+/// Returns `($1,$2),($3,$4)` for two rows of two columns.
 fn placeholders(rows: usize, columns: usize, placeholder: Placeholder) -> String {
     let mut text = String::new();
     for number in 1..=rows * columns {
@@ -159,7 +159,7 @@ async fn create_tables<'c, E: Executor<'c> + Copy>(pool: E) -> Result<()> {
     Ok(())
 }
 
-/// One body for both databases: their query types have no common ancestor.
+/// Defines one body for both databases: their query types have no common ancestor.
 macro_rules! batch_function {
     ($name:ident, $pool:ty, $begin:literal) => {
         async fn $name(pool: &$pool, sql: &Statements, first: usize) -> Result<()> {

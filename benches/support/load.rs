@@ -1,6 +1,6 @@
 //! A load generator for the webhook ingress that leaves the processor to the server it measures.
 //!
-//! Requests are signed and put together before the clock starts; then plain keep-alive HTTP/1.1 over
+//! Requests are signed and built before the clock starts; then plain keep-alive HTTP/1.1 over
 //! sockets, one request at a time on each connection, with no HTTP client in between.
 
 use std::fmt;
@@ -17,21 +17,21 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-/// Answers to webhooks are a few hundred bytes.
+/// Maximum size of a response, in bytes; responses to webhooks are a few hundred.
 const MAX_ANSWER: usize = 16 * 1024;
 
-/// Groups the events are spread over.
+/// Number of groups the events are spread over.
 const CHANNELS: usize = 100;
 
 /// Prepared requests, each a signed LINE webhook with one text event of its own id.
 pub(crate) struct Requests(Vec<Vec<u8>>);
 
-/// What a run reached.
+/// Result of a run.
 pub(crate) struct Figures {
     requests: usize,
     failed: usize,
     elapsed: Duration,
-    /// Ascending.
+    /// Latencies in ascending order.
     latencies: Vec<Duration>,
 }
 
@@ -43,8 +43,9 @@ impl Requests {
         requests.collect::<Result<_>>().map(Self)
     }
 
-    /// Sends them all over `connections` connections and waits for every answer. Blocks the calling
-    /// thread, which does all the work: the server must run on threads or in a process of its own.
+    /// Sends all requests over `connections` connections and waits for every response. Blocks the
+    /// calling thread, which does all the work: the server must run on threads or in a process of
+    /// its own.
     pub(crate) fn send(self, address: SocketAddr, connections: usize) -> Result<Figures> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         runtime.block_on(self.send_all(address, connections))
@@ -80,17 +81,17 @@ impl Figures {
         Self { requests: latencies.len(), failed, elapsed, latencies }
     }
 
-    /// Answers other than 200. Figures of a run with any are worth nothing.
+    /// Number of responses other than 200. A run with any of them is void.
     pub(crate) fn failed(&self) -> usize {
         self.failed
     }
 
-    /// Requests answered a second.
+    /// Returns responses per second.
     pub(crate) fn rate(&self) -> f64 {
         f64::from(u32::try_from(self.requests).unwrap_or(u32::MAX)) / self.elapsed.as_secs_f64()
     }
 
-    /// The latency that `percent` of the requests did not exceed.
+    /// Returns the latency that `percent` of the requests did not exceed.
     pub(crate) fn percentile(&self, percent: usize) -> Duration {
         let rank = (self.requests * percent).div_ceil(100).saturating_sub(1);
         self.latencies.get(rank).copied().unwrap_or_default()
@@ -105,8 +106,8 @@ impl fmt::Display for Figures {
     }
 }
 
-/// One request, ready to be written to a socket. `start` (epoch milliseconds) is part of the ids, so
-/// that a server with a store from an earlier run does not take them for repetitions.
+/// Builds one request, ready for a socket. `start` (epoch milliseconds) is part of the ids, so that
+/// a server with a store from an earlier run does not treat the events as duplicates.
 fn request(number: usize, start: u128, path: &str, secret: &str) -> Result<Vec<u8>> {
     let channel = number % CHANNELS;
     let body = serde_json::json!({
@@ -143,7 +144,7 @@ fn request(number: usize, start: u128, path: &str, secret: &str) -> Result<Vec<u
     .into_bytes())
 }
 
-/// Sends requests as long as there are any left; status code and latency of each.
+/// Sends requests until none are left; returns status code and latency of each.
 async fn exchange(
     mut stream: TcpStream,
     requests: &[Vec<u8>],
@@ -159,7 +160,7 @@ async fn exchange(
     Ok(answers)
 }
 
-/// Reads one whole answer; its status code.
+/// Reads one whole response; returns its status code.
 async fn answer(stream: &mut TcpStream, buffer: &mut [u8]) -> Result<u16> {
     let mut filled = 0;
     loop {
@@ -182,7 +183,7 @@ fn head_length(bytes: &[u8]) -> Option<usize> {
     bytes.windows(4).position(|window| window == b"\r\n\r\n").map(|end| end + 4)
 }
 
-/// Status code and body length.
+/// Parses status code and body length from a response head.
 fn parse_head(head: &[u8]) -> Result<(u16, usize)> {
     let head = std::str::from_utf8(head)?;
     let mut lines = head.lines();

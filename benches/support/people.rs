@@ -1,4 +1,4 @@
-//! What benches of the API have in common: somebody's key, and how long requests take.
+//! Helpers shared by the API benches: an API key, and request latency.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,10 @@ use chatkeep_core::role::Scope;
 use chatkeep_core::store::{NewKey, Store};
 use chatkeep_core::time::Timestamp;
 
-/// The key of [`add_key`].
+/// API key that [`add_key`] creates.
 pub(crate) const KEY: &str = "ck_bench";
 
-/// Gives the user [`KEY`], with all scopes.
+/// Creates the API key [`KEY`] with all scopes for the user.
 pub(crate) async fn add_key(store: &Store, user: &UserId, now: Timestamp) -> Result<()> {
     let key = NewKey {
         id: &"key_bench".into(),
@@ -27,8 +27,8 @@ pub(crate) async fn add_key(store: &Store, user: &UserId, now: Timestamp) -> Res
     Ok(())
 }
 
-/// Makes a request `rounds` times, one after another: how long half of them and 99 of 100 took at
-/// most.
+/// Makes a request `rounds` times, one after another; returns the median and the 99th percentile of
+/// the latency.
 pub(crate) async fn latency(
     rounds: usize,
     mut request: impl AsyncFnMut() -> Result<()>,

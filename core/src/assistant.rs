@@ -8,7 +8,7 @@ use crate::id::{RuleId, UserId};
 use crate::plan::Plan;
 use crate::time::Timestamp;
 
-/// How rules are matched.
+/// Matching mode of rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum QaMode {
@@ -17,13 +17,13 @@ pub enum QaMode {
     Keyword,
     /// Tolerates typos, word order and small changes.
     Fuzzy,
-    /// Finds what means the same; for owners on plan `pro`.
+    /// Matches by meaning; for owners on plan `pro`.
     Semantic,
 }
 
 impl QaMode {
-    /// The mode that holds under the plan of the channel's owner: semantic needs `pro`, and is fuzzy
-    /// without it.
+    /// Returns the mode that applies under the plan of the channel's owner: semantic needs `pro`,
+    /// and falls back to fuzzy without it.
     #[must_use]
     pub fn under(self, plan: Option<Plan>) -> Self {
         match self {
@@ -33,7 +33,7 @@ impl QaMode {
     }
 }
 
-/// How a keyword is looked for in a message.
+/// Matching of a keyword against a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum KeywordMatch {
@@ -44,14 +44,14 @@ pub enum KeywordMatch {
     Contains,
 }
 
-/// When `noMatchReply` is sent.
+/// Scope of `noMatchReply`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NoMatchScope {
-    /// To every message without an answer.
+    /// Sent for every message that no rule answers.
     #[default]
     Always,
-    /// Only when the bot is mentioned or quoted, or in a 1:1 chat.
+    /// Sent only when the bot is mentioned or quoted, or in a 1:1 chat.
     Addressed,
 }
 
@@ -59,17 +59,17 @@ pub enum NoMatchScope {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct QaConfig {
-    /// The switch.
+    /// `true` when questions and answers are switched on.
     pub enabled: bool,
-    /// The mode.
+    /// Matching mode.
     pub mode: QaMode,
-    /// Sent when nothing matches.
+    /// Reply that is sent when no rule matches.
     pub no_match_reply: Option<String>,
-    /// When that is sent.
+    /// Messages that get this reply.
     pub no_match_scope: NoMatchScope,
-    /// How keywords are looked for; also for the group-rules triggers.
+    /// Matching of keywords; also of the group-rules triggers.
     pub keyword_match: KeywordMatch,
-    /// Seconds in which one rule answers once.
+    /// Seconds after a reply in which the same rule stays silent.
     pub cooldown_seconds: u32,
 }
 
@@ -90,7 +90,7 @@ impl Default for QaConfig {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WelcomeConfig {
-    /// The switch.
+    /// `true` when the welcome message is switched on.
     pub enabled: bool,
     /// The welcome text; the same value as the first text of the welcome object.
     pub message: String,
@@ -100,7 +100,7 @@ pub struct WelcomeConfig {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RulesConfig {
-    /// The switch.
+    /// `true` when the group rules are switched on.
     pub enabled: bool,
     /// Words that make the bot answer with the group rules.
     pub trigger_keywords: Vec<String>,
@@ -110,7 +110,7 @@ pub struct RulesConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AssistantConfig {
-    /// The master switch.
+    /// Master switch.
     pub enabled: bool,
     /// Questions and answers.
     pub qa: QaConfig,
@@ -121,8 +121,8 @@ pub struct AssistantConfig {
 }
 
 impl Default for AssistantConfig {
-    /// The master switch is on so that switching one feature on is enough; with no rules, no
-    /// welcome and no group rules set, nothing is ever said.
+    /// Returns settings with the master switch on, so that switching one feature on is enough; with
+    /// no rules, no welcome and no group rules set, the bot never replies.
     fn default() -> Self {
         Self {
             enabled: true,
@@ -133,12 +133,12 @@ impl Default for AssistantConfig {
     }
 }
 
-/// What an editor writes of a rule.
+/// A rule as its editor submits it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleDraft {
-    /// What triggers it.
+    /// Keywords that trigger it.
     pub keywords: Vec<String>,
-    /// What it is about, for administrators.
+    /// Question that it is for, shown to administrators.
     pub question: String,
     /// The reply.
     pub answer: String,
@@ -150,28 +150,28 @@ pub struct RuleDraft {
 pub struct Rule {
     /// Its id: `qa_<millis>_<suffix>`.
     pub id: RuleId,
-    /// What triggers it.
+    /// Keywords that trigger it.
     pub keywords: Vec<String>,
-    /// What it is about, for administrators.
+    /// Question that it is for, shown to administrators.
     pub question: String,
     /// The reply.
     pub answer: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// By whom.
+    /// User who created it.
     pub created_by: UserId,
-    /// How many messages it matched.
+    /// Number of messages that it matched.
     pub hit_count: i64,
-    /// How many of its answers the cooldown held back.
+    /// Number of its replies that the cooldown suppressed.
     pub suppressed_count: i64,
 }
 
-/// Who changed a settings object last, and when.
+/// Author and time of the last change of a settings object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Revision {
-    /// When; null while it was never changed.
+    /// Time of the last change; null if it was never changed.
     pub updated_at: Option<Timestamp>,
-    /// By whom; null while it was never changed.
+    /// Author of the last change; null if it was never changed.
     pub updated_by: Option<UserId>,
 }
 
@@ -184,7 +184,7 @@ pub struct RuleList {
     pub items: Vec<Rule>,
 }
 
-/// A settings text: the group rules, or the welcome message.
+/// A text setting: the group rules, or the welcome message.
 #[derive(Clone, Debug, Default)]
 pub struct SettingText {
     /// The last change.
@@ -193,22 +193,22 @@ pub struct SettingText {
     pub text: String,
 }
 
-/// Limits on what an editor may write; lengths in Unicode scalar values.
+/// Limits of what an editor may submit; lengths in Unicode scalar values.
 pub mod limits {
-    /// Keywords of a rule, at most.
+    /// Maximum number of keywords of a rule.
     pub const KEYWORDS: usize = 50;
-    /// Characters of a keyword, at most.
+    /// Maximum length of a keyword.
     pub const KEYWORD: usize = 100;
-    /// Characters of a question, at most.
+    /// Maximum length of a question.
     pub const QUESTION: usize = 500;
-    /// Characters of an answer, at most.
+    /// Maximum length of an answer.
     pub const ANSWER: usize = 5_000;
-    /// Characters of the welcome and group-rules texts, at most.
+    /// Maximum length of the welcome and group-rules texts.
     pub const TEXT: usize = 5_000;
-    /// Rules of a channel, at most.
+    /// Maximum number of rules of a channel.
     pub const RULES: usize = 10_000;
-    /// Bytes of all rules of a channel together, at most: keywords (as JSON), questions, answers.
+    /// Maximum bytes of all rules of a channel together: keywords (as JSON), questions, answers.
     pub const RULE_BYTES: i64 = 8 * 1_024 * 1_024;
-    /// Group-rules trigger keywords, at most.
+    /// Maximum number of group-rules trigger keywords.
     pub const TRIGGERS: usize = 50;
 }

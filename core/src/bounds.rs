@@ -1,28 +1,28 @@
-//! Bounds: the limits of what may leave the service for somebody, and the one check against them.
+//! Bounds: the limits of a credential or webhook, and the one check against them.
 //!
-//! A key, a session, an access token and a webhook each have [`Bounds`]. Whatever is shown, by
-//! REST, MCP, a webhook or the pull feed, is described by a [`Subject`] and passes
-//! [`Bounds::admit`] first. Whether a person is a member of a channel is asked of the store beside
-//! this; bounds only ever narrow what the person may do.
+//! A key, a session, an access token and a webhook each have [`Bounds`]. Everything that is shown,
+//! by REST, MCP, a webhook or the pull feed, is described by a [`Subject`] and passes
+//! [`Bounds::admit`] first. Membership in a channel is checked in the store beside this; bounds
+//! only ever narrow what the person may do.
 
 use crate::id::ChannelId;
 use crate::role::Scope;
 use crate::time::Timestamp;
 
-/// Limits on what a credential, or a webhook that was made with it, may be shown.
+/// Limits of what a credential, or a webhook that was created with it, may be shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// What it may be used for.
+    /// Scopes that are granted.
     pub scopes: Vec<Scope>,
-    /// The only channels that it may see; `None` for every one of its user.
+    /// Visible channels; `None` for every channel of its user.
     pub channels: Option<Vec<ChannelId>>,
-    /// Nothing sent before this may be read.
+    /// Lower bound of visible times: nothing sent before may be read.
     pub not_before: Option<Timestamp>,
-    /// When it ends; `None` for never.
+    /// Expiry; `None` for never.
     pub expires_at: Option<Timestamp>,
 }
 
-/// Something that somebody is about to be shown.
+/// Something that is about to be shown to a caller.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     scope: Option<Scope>,
@@ -30,47 +30,47 @@ pub struct Subject<'a> {
     at: Option<Timestamp>,
 }
 
-/// Where a subject belongs.
+/// Owner of a subject.
 #[derive(Clone, Copy, Debug)]
 enum Place<'a> {
-    /// To one channel.
+    /// One channel.
     Channel(&'a ChannelId),
-    /// To the user's account with all of its channels together.
+    /// The user's account with all of its channels together.
     Account,
-    /// To the credential itself.
+    /// The credential itself.
     Itself,
 }
 
-/// Which limit a subject is beyond.
+/// Limit that a subject is beyond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beyond {
-    /// It has ended.
+    /// The bounds have expired.
     End,
-    /// It lacks the scope.
+    /// The scope is not granted.
     Scope,
-    /// It may not see the channel, or not the account as a whole.
+    /// The channel, or the account as a whole, is not visible.
     Channel,
-    /// It may not read what is that old.
+    /// The subject is older than the lower bound of visible times.
     Time,
 }
 
 impl<'a> Subject<'a> {
-    /// Something of a channel that needs `scope`; `None` when any credential may see it.
+    /// Returns a subject of a channel that needs `scope`; `None` when any credential may see it.
     pub const fn of_channel(channel: &'a ChannelId, scope: Option<Scope>) -> Self {
         Self { scope, place: Place::Channel(channel), at: None }
     }
 
-    /// Something about the account with all of its channels together.
+    /// Returns a subject about the account with all of its channels together.
     pub const fn of_account(scope: Option<Scope>) -> Self {
         Self { scope, place: Place::Account, at: None }
     }
 
-    /// Something about the credential or webhook itself.
+    /// Returns a subject about the credential or webhook itself.
     pub const fn of_itself(scope: Option<Scope>) -> Self {
         Self { scope, place: Place::Itself, at: None }
     }
 
-    /// The same, from that time: when a message was sent, or when something happened.
+    /// Sets the time of the subject: when a message was sent, or when an event happened.
     #[must_use]
     pub const fn at(self, at: Timestamp) -> Self {
         Self { at: Some(at), ..self }
@@ -78,15 +78,15 @@ impl<'a> Subject<'a> {
 }
 
 impl Bounds {
-    /// The bounds of a person themself: none.
+    /// Returns the bounds of a person acting directly: none.
     pub fn full() -> Self {
         Self { scopes: Scope::ALL.to_vec(), channels: None, not_before: None, expires_at: None }
     }
 
-    /// Checks whether the subject may be shown now: the one function for every door.
+    /// Checks whether the subject may be shown now: the one function for every surface.
     ///
     /// # Errors
-    /// The first limit that it is beyond.
+    /// Returns the first limit that the subject is beyond.
     pub fn admit(&self, subject: &Subject<'_>, now: Timestamp) -> Result<(), Beyond> {
         if self.ended(now) {
             return Err(Beyond::End);
@@ -108,27 +108,27 @@ impl Bounds {
         Ok(())
     }
 
-    /// Whether it has that scope.
+    /// Returns whether the scope is granted.
     pub fn has(&self, scope: Scope) -> bool {
         self.scopes.contains(&scope)
     }
 
-    /// Whether it may see that channel at all.
+    /// Returns whether the channel is visible at all.
     pub fn sees(&self, channel: &ChannelId) -> bool {
         self.channels.as_ref().is_none_or(|only| only.contains(channel))
     }
 
-    /// Whether it may read what was sent then.
+    /// Returns whether a message sent at `at` may be read.
     pub fn reads(&self, at: Timestamp) -> bool {
         self.not_before.is_none_or(|from| at >= from)
     }
 
-    /// Whether it has ended.
+    /// Returns whether the bounds have expired.
     pub fn ended(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|end| end <= now)
     }
 
-    /// Whether these bounds reach nowhere beyond `outer`: in scopes, channels, time and end.
+    /// Returns whether these bounds are within `outer`: in scopes, channels, time and expiry.
     pub fn within(&self, outer: &Self) -> bool {
         let channels = match (&self.channels, &outer.channels) {
             (_, None) => true,
@@ -142,7 +142,7 @@ impl Bounds {
             && self.scopes.iter().all(|scope| outer.has(*scope))
     }
 
-    /// What both these bounds and `other` allow.
+    /// Returns the intersection of these bounds and `other`.
     #[must_use]
     pub fn narrowed(&self, other: &Self) -> Self {
         let scopes = self.scopes.iter().copied().filter(|scope| other.has(*scope));
@@ -155,7 +155,7 @@ impl Bounds {
     }
 }
 
-/// The channels that are in both lists, where `None` is every channel.
+/// Returns the channels that are in both lists, where `None` is every channel.
 pub(crate) fn common(
     one: Option<&[ChannelId]>,
     other: Option<&[ChannelId]>,
@@ -194,7 +194,7 @@ mod tests {
         )
     }
 
-    /// Every subject that the bounds above can tell apart, at every time.
+    /// Checks every kind of subject that the bounds above can tell apart, at every time.
     fn admitted(bounds: &Bounds) -> Vec<bool> {
         let channels = ["C1", "C2", "C3", "C4"].map(ChannelId::from);
         let scopes: Vec<_> = Scope::ALL.into_iter().map(Some).chain([None]).collect();

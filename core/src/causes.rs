@@ -1,4 +1,4 @@
-//! One sentence of an error and its causes.
+//! Formatting of an error and its causes as one sentence.
 
 use std::error::Error;
 

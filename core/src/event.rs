@@ -10,7 +10,7 @@ use crate::id::{ChannelId, EventId, MessageId, UserId, shard_of};
 use crate::message::Content;
 use crate::time::Timestamp;
 
-/// The chat platforms chatkeep speaks.
+/// Supported chat platforms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PlatformKind {
@@ -19,7 +19,7 @@ pub enum PlatformKind {
 }
 
 impl PlatformKind {
-    /// Its name in subjects, metrics and the store.
+    /// Returns its name in subjects, metrics and the store.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Line => "line",
@@ -27,22 +27,22 @@ impl PlatformKind {
     }
 }
 
-/// What travels on the bus: the platform's own JSON with just enough beside it to route it. The
-/// platform's adapter turns it into an [`Event`] where it is handled, so an event that this
-/// version does not understand is still there for the next one.
+/// A platform event on the bus: the platform's own JSON with just the fields beside it that routing
+/// needs. The platform's adapter decodes it into an [`Event`] when it is handled, so an event that
+/// this version does not understand is still there for the next one.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Envelope {
-    /// Version of this form: 1.
+    /// Version of this format: 1.
     pub v: u8,
     /// The platform's event id, or one derived from the event's bytes where it has none.
     pub id: EventId,
-    /// Where it came from.
+    /// Platform that sent it.
     pub platform: PlatformKind,
     /// The configured bot that received it.
     pub bot: String,
-    /// The chat it belongs to, where it names one.
+    /// Chat that it belongs to, if it names one.
     pub channel: Option<ChannelId>,
-    /// When the ingress took it, in milliseconds since the epoch.
+    /// Time at which the ingress received it, in milliseconds since the epoch.
     pub received_at: i64,
     /// The event as the platform wrote it.
     pub raw: Box<RawValue>,
@@ -52,12 +52,12 @@ impl Envelope {
     /// The current version.
     pub const VERSION: u8 = 1;
 
-    /// Its id on the bus, in logs and in dead letters: the platform's, told apart by bot.
+    /// Returns its id on the bus, in logs and in dead letters: the platform's id, qualified by bot.
     pub fn bus_id(&self) -> String {
         key_of(self.platform, &self.bot, &self.id)
     }
 
-    /// The message to publish for it.
+    /// Builds the bus message to publish for it.
     ///
     /// # Errors
     /// Never in practice: an envelope is always valid JSON.
@@ -69,8 +69,8 @@ impl Envelope {
     }
 }
 
-/// An event id told apart by platform and bot: any bot may use the event ids of another. A bot's
-/// name holds no colon, so no two events share a key.
+/// Returns an event id qualified by platform and bot: any bot may use the event ids of another. A
+/// bot's name holds no colon, so no two events share a key.
 fn key_of(platform: PlatformKind, bot: &str, id: &EventId) -> String {
     format!("{}:{bot}:{id}", platform.name())
 }
@@ -81,14 +81,14 @@ fn key_of(platform: PlatformKind, bot: &str, id: &EventId) -> String {
 pub enum ChannelKind {
     /// A group.
     Group,
-    /// A room: a chat of several people without a name.
+    /// A room: a chat of several people that has no name.
     Room,
-    /// A person's own chat with the bot.
+    /// A 1:1 chat of a person with the bot.
     User,
 }
 
 impl ChannelKind {
-    /// Its name on every surface.
+    /// Returns its name in every interface.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Group => "group",
@@ -97,7 +97,7 @@ impl ChannelKind {
         }
     }
 
-    /// The kind of that name.
+    /// Parses a kind from its name.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "group" => Some(Self::Group),
@@ -117,17 +117,17 @@ pub struct ChannelRef {
     pub kind: ChannelKind,
 }
 
-/// A token that lets the bot answer one event once. Never shown: `Debug` hides it.
+/// A token that allows one reply to an event. Never shown: `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ReplyToken(String);
 
 impl ReplyToken {
-    /// Takes the token as the platform gave it.
+    /// Wraps a token of the platform.
     pub fn new(token: impl Into<String>) -> Self {
         Self(token.into())
     }
 
-    /// The token, for the platform's client only.
+    /// Returns the token, for the platform's client only.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -139,85 +139,85 @@ impl fmt::Debug for ReplyToken {
     }
 }
 
-/// What an event is about, as far as it can be told without decoding it: for events that wait
-/// outside of the store, and whose content goes when it is taken back.
+/// Origin of an event, as far as it is known without decoding it: for events that are stored
+/// outside of the message tables, and whose content is deleted when its message is unsent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// The channel that it happened in.
+    /// Channel in which it happened.
     pub channel: ChannelId,
-    /// The id of a 1:1 chat for while another bot has the plain one ([`ChannelId::chat_with`]).
+    /// Id of a 1:1 chat while another bot has the plain one ([`ChannelId::chat_with`]).
     pub chat: ChannelId,
-    /// The message whose content it holds.
+    /// Message whose content it holds.
     pub message: Option<MessageId>,
-    /// Who did it.
+    /// User who caused it.
     pub author: Option<UserId>,
-    /// When it happened, by the platform's clock.
+    /// Time of the event, by the platform's clock.
     pub at: Timestamp,
 }
 
-/// A chat event in the domain's words.
+/// A chat event in domain terms.
 #[derive(Clone, Debug)]
 pub struct Event {
     /// The event id.
     pub id: EventId,
-    /// Where it came from.
+    /// Platform that sent it.
     pub platform: PlatformKind,
     /// The configured bot that received it.
     pub bot: String,
-    /// When it happened, by the platform's clock.
+    /// Time of the event, by the platform's clock.
     pub at: Timestamp,
-    /// When the ingress took it, by our clock.
+    /// Time at which the ingress received it, by chatkeep's clock.
     pub received_at: Timestamp,
-    /// The chat it happened in, where there is one.
+    /// Chat in which it happened, if any.
     pub channel: Option<ChannelRef>,
-    /// Who did it, where the platform tells.
+    /// User who caused it, if the platform names them.
     pub sender: Option<UserId>,
-    /// For answering it.
+    /// Token for a reply to it.
     pub reply_token: Option<ReplyToken>,
-    /// False when another bot answers this chat now (LINE's `standby` mode).
+    /// `false` while another bot handles this chat (LINE's `standby` mode).
     pub active: bool,
-    /// What happened.
+    /// Kind of the event, with its data.
     pub kind: EventKind,
-    /// The platform's JSON, kept for events of unknown type.
+    /// JSON of the platform, stored for events of unknown type.
     pub raw: Box<RawValue>,
 }
 
 impl Event {
-    /// Its identity in the store, for claims and against repetition: the same as
+    /// Returns its identity in the store, for claims and deduplication: the same as
     /// [`Envelope::bus_id`].
     pub fn key(&self) -> EventId {
         EventId::new(key_of(self.platform, &self.bot, &self.id))
     }
 }
 
-/// What happened in a chat.
+/// Kind of a chat event, with its data.
 #[derive(Clone, Debug)]
 pub enum EventKind {
-    /// Somebody said something.
+    /// A message was sent.
     Message(IncomingMessage),
-    /// Somebody changed what they said. The one with the largest time holds.
+    /// A message was edited. The edit with the largest time wins.
     Edited(IncomingMessage),
-    /// Somebody took back what they said.
+    /// A message was unsent (retracted).
     Unsent(MessageId),
-    /// The bot came into the chat (or a person befriended it).
+    /// The bot joined the chat (or a person befriended it).
     BotJoined,
     /// The bot left or was removed (or a person blocked it).
     BotLeft,
-    /// People came into the chat.
+    /// Members joined the chat.
     MembersJoined(Vec<UserId>),
-    /// People left the chat.
+    /// Members left the chat.
     MembersLeft(Vec<UserId>),
-    /// Anything else; the platform's name of it.
+    /// Any other event, with the platform's name of its type.
     Other(String),
 }
 
-/// A message as it came.
+/// A message as received.
 #[derive(Clone, Debug)]
 pub struct IncomingMessage {
     /// Its id.
     pub id: MessageId,
-    /// What it says.
+    /// Content of the message.
     pub content: Content,
-    /// The message it quotes.
+    /// Message that it quotes.
     pub quoted: Option<MessageId>,
 }

@@ -1,4 +1,4 @@
-//! The problems that a process knows of: raised by its parts, shown in `/readyz` and the metrics.
+//! Current problems of a process: raised by its parts, shown in `/readyz` and the metrics.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,13 +14,13 @@ use crate::time::{SharedClock, Timestamp};
 pub struct Problem {
     /// The part, such as `stage:backup`. At most one problem a part.
     pub part: String,
-    /// What is wrong, for the operator. Never holds a secret or message text.
+    /// Description for the operator. Never holds a secret or message text.
     pub reason: String,
-    /// When it was first noticed.
+    /// Time at which it was first noticed.
     pub since: Timestamp,
 }
 
-/// The problems of one process. Clones share them.
+/// Current problems of one process. Clones share them.
 #[derive(Clone)]
 pub struct Health {
     clock: SharedClock,
@@ -34,13 +34,13 @@ impl std::fmt::Debug for Health {
 }
 
 impl Health {
-    /// A process without problems.
+    /// Creates the health state of a process without problems.
     pub fn new(clock: SharedClock) -> Self {
         Self { clock, problems: Arc::default() }
     }
 
-    /// Notes that `part` has a problem. A problem that it has already keeps its time and gets the
-    /// new reason. `chatkeep_problem{part}` is 1 until [`Health::clear`].
+    /// Raises a problem of `part`. A problem that is already raised keeps its time and gets the new
+    /// reason. `chatkeep_problem{part}` is 1 until [`Health::clear`].
     pub fn raise(&self, part: &str, reason: impl Into<String>) {
         let reason = reason.into();
         let mut problems = self.lock();
@@ -54,7 +54,7 @@ impl Health {
         problems.insert(part.to_owned(), Problem { part: part.to_owned(), reason, since });
     }
 
-    /// Notes that `part` works.
+    /// Clears the problem of `part`.
     pub fn clear(&self, part: &str) {
         if self.lock().remove(part).is_some() {
             info!(part, "a part of the process works again");
@@ -62,7 +62,7 @@ impl Health {
         }
     }
 
-    /// The present problems by part.
+    /// Returns the current problems by part.
     pub fn problems(&self) -> Vec<Problem> {
         self.lock().values().cloned().collect()
     }

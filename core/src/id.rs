@@ -1,20 +1,19 @@
-//! The identifiers that travel through chatkeep, each a type of its own so that none is taken for
-//! another.
+//! Identifiers, each a type of its own so that they cannot be confused.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How many shards the subjects of the bus are spread over (architecture, "Scale-out").
+/// Number of shards of the bus subjects (architecture, "Scale-out").
 pub const SHARDS: u32 = 64;
 
-/// Stands between a person's id and a bot's name in the id of their chat.
+/// Separator of a person's id and a bot's name in the id of their chat.
 const CHAT_MARK: char = '~';
-/// Bytes of an identifier that comes from outside, at most. The platforms' own are far shorter, and
-/// the keys of PostgreSQL's indexes, which hold two of them, end at about 2,700.
+/// Maximum length of an external identifier, in bytes. The platforms' own are far shorter, and the
+/// keys of PostgreSQL's indexes, which hold two of them, are limited to about 2,700.
 pub const MAX_ID: usize = 255;
 
-/// Why a text cannot be an identifier.
+/// Reason for rejecting a text as an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidId {
     /// It is empty.
@@ -23,27 +22,27 @@ pub enum InvalidId {
     /// It has more than [`MAX_ID`] bytes.
     #[error("it is longer than {MAX_ID} bytes")]
     TooLong,
-    /// It holds a control character, or the mark that stands for what could not be read.
+    /// It holds a control character or U+FFFD, which stands for unreadable input.
     #[error("it holds a control character")]
     Control,
 }
 
-/// An identifier as somebody outside wrote it. It becomes one of the types below, or any other
-/// text, only by a check of its length and characters.
+/// An identifier from an external source. It becomes one of the types below, or any other text,
+/// only by a check of its length and characters.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct UntrustedId(String);
 
 impl UntrustedId {
-    /// Takes a text from outside.
+    /// Wraps an external text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The identifier, once it is known to be one.
+    /// Returns the identifier if it is valid.
     ///
     /// # Errors
-    /// When it is empty, too long, or holds characters that no identifier has.
+    /// Fails when it is empty, too long, or holds invalid characters.
     pub fn checked<T: From<String>>(self) -> Result<T, InvalidId> {
         if self.0.is_empty() {
             return Err(InvalidId::Empty);
@@ -51,7 +50,7 @@ impl UntrustedId {
         if self.0.len() > MAX_ID {
             return Err(InvalidId::TooLong);
         }
-        // U+FFFD stands for characters that were taken out: two ids must not become one.
+        // U+FFFD stands for characters that were removed: two ids must not become one.
         if self.0.chars().any(|c| c.is_control() || c == '\u{fffd}') {
             return Err(InvalidId::Control);
         }
@@ -59,7 +58,7 @@ impl UntrustedId {
     }
 }
 
-/// Without the text, which may be anything.
+/// Hides the text, which may be anything.
 impl fmt::Debug for UntrustedId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "UntrustedId({} bytes)", self.0.len())
@@ -74,24 +73,24 @@ macro_rules! id {
         pub struct $name(String);
 
         impl $name {
-            /// Takes an identifier that is known to be one; what comes from outside is an
-            /// [`UntrustedId`] first.
+            /// Wraps an identifier that is known to be valid; external input is an [`UntrustedId`]
+            /// first.
             pub fn new(id: impl Into<String>) -> Self {
                 Self(id.into())
             }
 
-            /// The identifier as text.
+            /// Returns the identifier as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
 
-            /// The identifier as text, by value.
+            /// Returns the identifier as text, by value.
             pub fn into_string(self) -> String {
                 self.0
             }
         }
 
-        /// So that maps keyed by it can be asked with plain text.
+        /// Allows lookups by plain text in maps keyed by it.
         impl std::borrow::Borrow<str> for $name {
             fn borrow(&self) -> &str {
                 &self.0
@@ -131,7 +130,7 @@ id! {
     MessageId
 }
 id! {
-    /// A webhook event: the key that makes a redelivery harmless.
+    /// A webhook event: the deduplication key of redeliveries.
     EventId
 }
 id! {
@@ -147,32 +146,32 @@ id! {
     SessionId
 }
 id! {
-    /// A place that outgoing webhooks go to: `wh_…`.
+    /// An outgoing webhook endpoint: `wh_…`.
     WebhookId
 }
 
 impl ChannelId {
-    /// The shard that this channel's subjects carry, below [`SHARDS`]. The same in every process
+    /// Returns the shard of this channel's subjects, below [`SHARDS`]. The same in every process
     /// and version (FNV-1a).
     pub fn shard(&self) -> u32 {
         shard_of(self.as_str())
     }
 
-    /// The id of this person's 1:1 chat with `bot`, for while the plain id is their chat with
-    /// another bot: `<id>~<bot>`. No platform has `~` in its ids.
+    /// Returns the id of this person's 1:1 chat with `bot`, for while the plain id is their chat
+    /// with another bot: `<id>~<bot>`. No platform has `~` in its ids.
     #[must_use]
     pub fn chat_with(&self, bot: &str) -> Self {
         Self(format!("{}{CHAT_MARK}{bot}", self.0))
     }
 
-    /// The id by which the platform knows the chat: without what [`ChannelId::chat_with`] added.
+    /// Returns the platform's id of the chat: without the suffix of [`ChannelId::chat_with`].
     pub fn on_platform(&self) -> &str {
         self.0.split_once(CHAT_MARK).map_or(self.as_str(), |(id, _)| id)
     }
 
-    /// Returns whether some platform could have given it: LINE's ids begin with `C`, `R` or `U`,
-    /// those of other platforms with the platform's name (`telegram:-100123`). It holds visible ASCII
-    /// characters only.
+    /// Returns whether a platform could have issued it: LINE's ids begin with `C`, `R` or `U`,
+    /// those of other platforms with the platform's name (`telegram:-100123`). It holds visible
+    /// ASCII characters only.
     pub fn is_possible(&self) -> bool {
         let visible = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic());
         if let Some(rest) = self.0.strip_prefix(['C', 'R', 'U']) {
@@ -184,13 +183,13 @@ impl ChannelId {
         })
     }
 
-    /// Whether it is an id as platforms have them: not one of [`ChannelId::chat_with`].
+    /// Returns whether it is a platform's id: not one of [`ChannelId::chat_with`].
     pub fn is_plain(&self) -> bool {
         !self.0.contains(CHAT_MARK)
     }
 }
 
-/// The shard of any text, for events that have no channel.
+/// Returns the shard of any text, for events that have no channel.
 pub fn shard_of(text: &str) -> u32 {
     let hash = text
         .bytes()

@@ -1,4 +1,4 @@
-//! Chatkeep's domain types, the ports to the outside world and their adapters.
+//! Chatkeep's domain types, and its ports with their adapters.
 
 pub mod assistant;
 pub mod blobs;

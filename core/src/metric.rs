@@ -1,7 +1,7 @@
-//! The registry of metrics: every metric that a process shows at `/metrics`, with its labels, its
-//! unit and a sentence for the operator.
+//! Registry of the metrics that a process exports at `/metrics`, each with its labels, its unit and
+//! a description.
 //!
-//! A metric can be counted only through its entry here (`clippy.toml` refuses the macros of the
+//! A metric can be recorded only through its entry here (`clippy.toml` refuses the macros of the
 //! `metrics` crate everywhere else), so that none is without a description. Names follow the
 //! conventions of Prometheus: `chatkeep_` first, base units (seconds, bytes) at the end, `_total`
 //! for counters.
@@ -10,22 +10,22 @@ use std::time::Duration;
 
 use metrics::{Label, SharedString, Unit};
 
-/// Bounds of histograms for work inside of the machine, in seconds.
+/// Histogram buckets for work inside of the process, in seconds.
 const WORK: &[f64] =
     &[0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
-/// Bounds of histograms for answers to requests, in seconds.
+/// Histogram buckets for responses to requests, in seconds.
 const REQUESTS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
-/// Bounds of histograms for calls to other machines, in seconds.
+/// Histogram buckets for calls to other machines, in seconds.
 const CALLS: &[f64] = &[0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 15.0, 30.0];
-/// Bounds of histograms for transfers of whole files, in seconds.
+/// Histogram buckets for transfers of whole files, in seconds.
 const TRANSFERS: &[f64] = &[0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
 
 /// The type of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A number that only rises.
+    /// A number that only increases.
     Counter,
-    /// A number that rises and falls.
+    /// A number that increases and decreases.
     Gauge,
     /// A distribution of durations.
     Histogram,
@@ -42,7 +42,7 @@ pub struct Metric {
     pub labels: &'static [&'static str],
     /// The unit of its values.
     pub unit: &'static str,
-    /// A sentence for the operator.
+    /// Description for the operator.
     pub help: &'static str,
     /// The upper bounds of a histogram's buckets, in seconds; empty for other types.
     pub buckets: &'static [f64],
@@ -60,7 +60,7 @@ pub struct Gauge<const L: usize>(&'static Metric);
 #[derive(Debug)]
 pub struct Histogram<const L: usize>(&'static Metric);
 
-/// Declares metrics: each gets a handle of its name, and a place in [`ALL`].
+/// Declares metrics: each gets a handle of its name, and an entry in [`ALL`].
 macro_rules! registry {
     ($($id:ident: $kind:ident<$count:literal> {
         $name:literal, [$($label:literal),*], $unit:literal $(, $buckets:ident)?; $help:literal
@@ -80,7 +80,7 @@ macro_rules! registry {
                 }
             });
         )*
-        /// Every metric there is.
+        /// Every metric.
         pub static ALL: &[&Metric] = &[$($id.0),*];
     };
 }
@@ -89,13 +89,13 @@ registry! {
     BUILD_INFO: Gauge<1> { "chatkeep_build_info", ["version"], "always 1";
         "The version of chatkeep that runs, as a label" }
     PROBLEM: Gauge<1> { "chatkeep_problem", ["part"], "1 or 0";
-        "Whether a part of the process has a problem, as listed by /readyz" }
+        "Problems of the process by part, as listed by /readyz" }
 
     HTTP_REQUESTS: Counter<3> { "chatkeep_http_requests_total", ["method", "route", "status"], "requests";
-        "HTTP requests answered, by the template of their route" }
+        "HTTP requests by method, route template and status" }
     HTTP_REQUEST_SECONDS: Histogram<2> {
         "chatkeep_http_request_seconds", ["method", "route"], "seconds", REQUESTS;
-        "Time from an HTTP request to the head of its answer" }
+        "Time from an HTTP request to the head of its response" }
     HTTP_CONNECTIONS: Gauge<0> { "chatkeep_http_connections", [], "connections";
         "Open HTTP connections" }
     HTTP_CLOSED: Counter<1> { "chatkeep_http_closed_total", ["reason"], "connections";
@@ -103,47 +103,47 @@ registry! {
     MCP_CALLS: Counter<2> { "chatkeep_mcp_calls_total", ["tool", "result"], "calls";
         "Calls of MCP tools" }
     MCP_CALL_SECONDS: Histogram<1> { "chatkeep_mcp_call_seconds", ["tool"], "seconds", REQUESTS;
-        "Time to answer a call of an MCP tool" }
+        "Duration of a call of an MCP tool" }
 
     INGRESS_WEBHOOKS: Counter<2> { "chatkeep_ingress_webhooks_total", ["bot", "result"], "webhooks";
-        "Webhooks that came from the platform, by what they were answered" }
+        "Webhooks received from the platform, by result" }
     INGRESS_SECONDS: Histogram<0> { "chatkeep_ingress_seconds", [], "seconds", WORK;
-        "Time to answer a webhook of the platform: its events are on the bus" }
+        "Time to respond to a webhook of the platform, publishing of its events included" }
     INGRESS_EVENTS: Counter<0> { "chatkeep_ingress_events_total", [], "events";
-        "Events of the platform that were put on the bus" }
+        "Events of the platform that were published on the bus" }
     FOREIGN_EVENTS: Counter<1> { "chatkeep_foreign_events_total", ["bot"], "events";
         "Events ignored because the channel belongs to another bot" }
 
     BACKLOG: Gauge<1> { "chatkeep_backlog", ["stage"], "messages";
-        "Messages of the bus that wait for a stage or are worked on by it" }
+        "Messages of the bus that are pending for a stage or being handled by it" }
     ORPHANED_BACKLOG: Gauge<1> { "chatkeep_orphaned_consumer_backlog", ["consumer"], "messages";
         "Messages of the bus that wait for a consumer that no process serves" }
     EVENTS: Counter<2> { "chatkeep_events_total", ["stage", "outcome"], "events";
         "Events that a stage has handled, by outcome" }
     STAGE_SECONDS: Histogram<1> { "chatkeep_stage_seconds", ["stage"], "seconds", WORK;
-        "Time that a stage took for a batch of events" }
+        "Time of a stage for a batch of events" }
     DEAD_LETTERS: Counter<1> { "chatkeep_dead_letters_total", ["stage"], "events";
         "Events that a stage gave up on and moved to the dead letters" }
     DEAD_LETTERS_KEPT: Gauge<0> { "chatkeep_dead_letters_kept", [], "events";
         "Dead letters that wait for `chatkeep dead retry` or `drop`" }
 
     MESSAGES: Counter<1> { "chatkeep_messages_total", ["result"], "messages";
-        "Messages that came to the backup, by what became of them" }
+        "Messages handled by the backup, by result" }
     REMOVED_MESSAGES: Counter<0> { "chatkeep_removed_messages_total", [], "messages";
         "Messages removed by deletions and erasures" }
     RETENTION_DELETED: Counter<1> { "chatkeep_retention_deleted_total", ["why"], "messages";
         "Messages removed because their retention ended" }
     MEDIA: Counter<1> { "chatkeep_media_total", ["result"], "files";
-        "Media files wanted from the platform, by what became of them" }
+        "Media files to download, by result" }
     MEDIA_BYTES: Counter<0> { "chatkeep_media_bytes_total", [], "bytes";
         "Size of the media files that were stored" }
     MEDIA_SECONDS: Histogram<0> { "chatkeep_media_seconds", [], "seconds", TRANSFERS;
         "Time to fetch and store a media file" }
     USAGE_NOTICES: Counter<1> { "chatkeep_usage_notices_total", ["result"], "notices";
-        "Notices to people that their quota is nearly or fully used, by what became of them" }
+        "Notices to users that their quota is nearly or fully used, by result" }
 
     REPLIES: Counter<3> { "chatkeep_replies_total", ["bot", "source", "result"], "replies";
-        "Replies of the assistant, by what became of them" }
+        "Replies of the assistant, by result" }
     PLATFORM_CALLS: Counter<3> {
         "chatkeep_platform_calls_total", ["bot", "endpoint", "result"], "calls";
         "Calls to the platform's API" }
@@ -151,33 +151,33 @@ registry! {
         "chatkeep_platform_seconds", ["bot", "endpoint"], "seconds", CALLS;
         "Time of a call to the platform's API" }
     PLATFORM_CIRCUIT_OPEN: Gauge<2> { "chatkeep_platform_circuit_open", ["bot", "host"], "1 or 0";
-        "Whether a host of the platform is left alone because its calls failed" }
+        "Open circuits to hosts of the platform after failed calls" }
 
     DELIVERY_ATTEMPTS: Counter<1> { "chatkeep_delivery_attempts_total", ["outcome"], "attempts";
         "Attempts to deliver outgoing webhooks, by outcome" }
     DELIVERY_SECONDS: Histogram<0> { "chatkeep_delivery_seconds", [], "seconds", CALLS;
         "Time of an attempt to deliver an outgoing webhook" }
     DELIVERY_QUEUE: Gauge<0> { "chatkeep_delivery_queue", [], "deliveries";
-        "Deliveries of outgoing webhooks that are not done, those that wait for a retry too" }
+        "Pending deliveries of outgoing webhooks, including those that wait for a retry" }
     DELIVERY_DUE: Gauge<0> { "chatkeep_delivery_due", [], "deliveries";
-        "Deliveries of outgoing webhooks that should be made now" }
+        "Due deliveries of outgoing webhooks" }
     DELIVERY_LAG_SECONDS: Gauge<0> { "chatkeep_delivery_lag_seconds", [], "seconds";
-        "Age of the oldest delivery of an outgoing webhook that should have been made" }
+        "Age of the oldest due delivery of an outgoing webhook" }
     DELIVERY_NOTICES: Counter<1> { "chatkeep_delivery_notices_total", ["result"], "notices";
-        "Notices to owners that their webhook was disabled, by what became of them" }
+        "Notices to owners that their webhook was disabled, by result" }
 
     SEARCH_INDEXED: Counter<0> { "chatkeep_search_indexed_total", [], "changes";
         "Changes of messages written to this process' search index" }
     SEARCH_MESSAGES: Gauge<0> { "chatkeep_search_messages", [], "messages";
         "Messages in this process' search index" }
     SEARCH_READY: Gauge<0> { "chatkeep_search_ready", [], "1 or 0";
-        "Whether this process' search index has caught up and answers" }
+        "Readiness of this process' search index" }
     SEARCH_LAG_SECONDS: Gauge<0> { "chatkeep_search_lag_seconds", [], "seconds";
         "Age of the oldest change that this process' search index does not have yet" }
 }
 
-/// Tells the recorder of this process what every metric is, and has counters without labels begin
-/// at 0, so that their first rise is one.
+/// Describes every metric to the recorder of this process, and starts counters without labels at 0,
+/// so that their first increase is visible.
 pub fn describe() {
     metrics::with_recorder(|recorder| {
         for metric in ALL {
@@ -196,7 +196,7 @@ pub fn describe() {
 }
 
 impl Metric {
-    /// The text of its `# HELP` line: what it is, and in which unit.
+    /// Returns the text of its `# HELP` line: description and unit.
     pub fn help_line(&self) -> String {
         format!("{}. Unit: {}.", self.help, self.unit)
     }
@@ -217,7 +217,7 @@ impl Metric {
 
 #[expect(clippy::disallowed_macros, reason = "the one place that may: the name is a described one")]
 impl<const L: usize> Counter<L> {
-    /// Adds `number` where the labels have these values.
+    /// Increases the counter with these label values by `number`.
     pub fn add(&self, labels: [SharedString; L], number: u64) {
         metrics::counter!(self.0.name, self.0.labelled(labels)).increment(number);
     }
@@ -225,18 +225,18 @@ impl<const L: usize> Counter<L> {
 
 #[expect(clippy::disallowed_macros, reason = "the one place that may: the name is a described one")]
 impl<const L: usize> Gauge<L> {
-    /// Sets the value where the labels have these values.
+    /// Sets the gauge with these label values.
     pub fn set(&self, labels: [SharedString; L], value: f64) {
         metrics::gauge!(self.0.name, self.0.labelled(labels)).set(value);
     }
 
-    /// Sets a number of things.
+    /// Sets the gauge to a count.
     #[expect(clippy::cast_precision_loss, reason = "a gauge is an f64")]
     pub fn count(&self, labels: [SharedString; L], number: u64) {
         self.set(labels, number as f64);
     }
 
-    /// Sets 1 for yes, 0 for no.
+    /// Sets the gauge to 1 for `true`, 0 for `false`.
     pub fn flag(&self, labels: [SharedString; L], yes: bool) {
         self.set(labels, f64::from(u8::from(yes)));
     }
@@ -244,7 +244,7 @@ impl<const L: usize> Gauge<L> {
 
 #[expect(clippy::disallowed_macros, reason = "the one place that may: the name is a described one")]
 impl<const L: usize> Histogram<L> {
-    /// Records how long something took.
+    /// Records a duration.
     pub fn record(&self, labels: [SharedString; L], took: Duration) {
         metrics::histogram!(self.0.name, self.0.labelled(labels)).record(took);
     }

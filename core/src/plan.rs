@@ -14,12 +14,12 @@ pub enum Plan {
     Free,
     /// 50 GB.
     Standard,
-    /// 500 GB; the only one with semantic answers.
+    /// 500 GB; the only one with semantic matching.
     Pro,
 }
 
 impl Plan {
-    /// The plan of that name.
+    /// Parses a plan from its name.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "free" => Some(Self::Free),
@@ -29,7 +29,7 @@ impl Plan {
         }
     }
 
-    /// Its name on every surface.
+    /// Returns its name in every interface.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Free => "free",
@@ -38,7 +38,7 @@ impl Plan {
         }
     }
 
-    /// The quota in bytes.
+    /// Returns the quota in bytes.
     pub const fn quota(self) -> i64 {
         match self {
             Self::Free => 524_288_000,
@@ -54,7 +54,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// How full a quota is.
+/// Fill level of a quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum UsageStatus {
@@ -69,7 +69,7 @@ pub enum UsageStatus {
 }
 
 impl UsageStatus {
-    /// Its name on every surface.
+    /// Returns its name in every interface.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ok => "OK",
@@ -79,7 +79,7 @@ impl UsageStatus {
         }
     }
 
-    /// The status of that name.
+    /// Parses a status from its name.
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Ok, Self::Warning, Self::Critical, Self::Exceeded]
             .into_iter()
@@ -87,7 +87,7 @@ impl UsageStatus {
     }
 }
 
-/// What a user has used of a quota.
+/// Usage of a user's quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// Bytes used, never below 0.
@@ -97,29 +97,29 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The usage of a user on `plan`.
+    /// Creates the usage of a user on `plan`.
     pub fn new(used: i64, plan: Plan) -> Self {
         Self { used: used.max(0), quota: plan.quota() }
     }
 
-    /// Bytes left, never below 0.
+    /// Returns the bytes left, never below 0.
     pub fn remaining(self) -> i64 {
         (self.quota - self.used).max(0)
     }
 
-    /// Hundredths of a percent used, rounded down and held to 0..=10,000.
+    /// Returns hundredths of a percent used, rounded down and clamped to 0..=10,000.
     fn basis_points(self) -> i64 {
         let exact = i128::from(self.used) * 10_000 / i128::from(self.quota);
         i64::try_from(exact).unwrap_or(i64::MAX).clamp(0, 10_000)
     }
 
-    /// Percent used with two decimals, rounded down, 0..=100.
+    /// Returns the percentage used with two decimals, rounded down, 0..=100.
     #[expect(clippy::cast_precision_loss, reason = "at most 10,000: exact in an f64")]
     pub fn percentage(self) -> f64 {
         self.basis_points() as f64 / 100.0
     }
 
-    /// The status that the percentage stands for.
+    /// Returns the status of the percentage.
     pub fn status(self) -> UsageStatus {
         match self.basis_points() {
             10_000.. => UsageStatus::Exceeded,
@@ -129,7 +129,7 @@ impl Usage {
         }
     }
 
-    /// Whether this user's quota stops their backup.
+    /// Returns whether this user's quota pauses their backup.
     pub fn exceeded(self) -> bool {
         self.status() == UsageStatus::Exceeded
     }

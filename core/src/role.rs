@@ -1,4 +1,4 @@
-//! Roles in a channel and the scopes of a key: what a caller may do.
+//! Roles in a channel and scopes of a key: the permissions of a caller.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 pub enum Role {
     /// No permissions.
     Guest,
-    /// Reads the channel and its kept messages.
+    /// Reads the channel and its stored messages.
     Member,
     /// Also manages the assistant.
     Admin,
@@ -22,7 +22,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The role of that name.
+    /// Parses a role from its name.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "guest" => Some(Self::Guest),
@@ -33,7 +33,7 @@ impl Role {
         }
     }
 
-    /// Its name on every surface.
+    /// Returns its name in every interface.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Guest => "guest",
@@ -50,7 +50,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// What a key may be used for.
+/// Permission that a key can be granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 pub enum Scope {
     /// Messages, search, export, events.
@@ -80,7 +80,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Every scope there is.
+    /// Every scope.
     pub const ALL: [Self; 8] = [
         Self::ReadMessages,
         Self::ReadMedia,
@@ -92,7 +92,7 @@ impl Scope {
         Self::ManageKeys,
     ];
 
-    /// Its name on every surface.
+    /// Returns its name in every interface.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ReadMessages => "read:messages",
@@ -106,7 +106,7 @@ impl Scope {
         }
     }
 
-    /// The scope of that name.
+    /// Parses a scope from its name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scope| scope.name() == name)
     }

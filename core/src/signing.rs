@@ -1,5 +1,5 @@
-//! Signatures of outgoing webhooks, as Standard Webhooks has them: HMAC-SHA256 over
-//! `id.timestamp.body` with a secret that is written `whsec_` and base64.
+//! Signatures of outgoing webhooks as specified by Standard Webhooks: HMAC-SHA256 over
+//! `id.timestamp.body` with a secret that is written as `whsec_` and base64.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,16 +7,16 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::Sha256;
 
-/// What every secret begins with.
+/// Prefix of every secret.
 const PREFIX: &str = "whsec_";
 
-/// The secret made of random bytes.
+/// Creates a secret from random bytes.
 pub fn secret(random: [u8; 32]) -> SecretString {
     format!("{PREFIX}{}", STANDARD.encode(random)).into()
 }
 
-/// The header `webhook-signature`: one signature for each secret, with spaces between. `seconds`
-/// is the header `webhook-timestamp`. `None` when no secret can be read.
+/// Returns the header `webhook-signature`: one signature for each secret, separated by spaces.
+/// `seconds` is the header `webhook-timestamp`. `None` if no secret can be decoded.
 pub fn header(secrets: &[SecretString], id: &str, seconds: i64, body: &[u8]) -> Option<String> {
     let signed = secrets.iter().filter_map(|secret| signature(secret, id, seconds, body));
     let signed: Vec<_> = signed.collect();
@@ -35,7 +35,7 @@ fn signature(secret: &SecretString, id: &str, seconds: i64, body: &[u8]) -> Opti
 mod tests {
     use super::*;
 
-    /// The example of the Standard Webhooks specification's own libraries.
+    /// Tests the example of the Standard Webhooks specification's own libraries.
     #[test]
     fn signs_as_the_specification_does() {
         let secret = SecretString::from("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned());

@@ -21,22 +21,22 @@ use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 use crate::config::{LogConfig, LogFormat};
 
-/// What every target of this workspace begins with.
+/// Prefix of every log target of this workspace.
 const OURS: &str = "chatkeep";
 
-/// Why logs cannot be set up.
+/// Error of setting up logs.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
-    /// A directive is not one.
+    /// A directive is invalid.
     #[error("log.filter {filter:?} is not a level or a list of tracing directives")]
     Filter {
-        /// What was given.
+        /// Directive.
         filter: String,
-        /// Why it is not; `None` for a word that is no level.
+        /// Cause; `None` for a word that is no level.
         #[source]
         source: Option<ParseError>,
     },
-    /// Somebody set them up before.
+    /// Logs were set up before.
     #[error("logs are set up already")]
     Twice(#[from] TryInitError),
 }
@@ -44,7 +44,7 @@ pub enum TelemetryError {
 /// Sets up logs on standard error.
 ///
 /// # Errors
-/// When the filter is wrong, or when called twice.
+/// Fails when the filter is wrong, or when called twice.
 pub fn init(config: &LogConfig) -> Result<(), TelemetryError> {
     let terminal = std::io::stderr().is_terminal();
     subscriber(config, std::io::stderr, terminal)?.try_init()?;
@@ -70,18 +70,18 @@ where
 {
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(writer)
-        // It would panic: where a log line cannot be written, a complaint cannot either.
+        // It would panic: a failure to write a log line cannot be logged either.
         .log_internal_errors(false);
     match format {
         LogFormat::Json => layer.json().flatten_event(true).with_span_list(false).boxed(),
-        // Left alone, colours are on unless NO_COLOR is set.
+        // By default, colours are on unless NO_COLOR is set.
         LogFormat::Auto if terminal => layer.compact().boxed(),
         LogFormat::Auto | LogFormat::Text => layer.compact().with_ansi(false).boxed(),
     }
 }
 
-/// The operator's directives after ours, so that theirs win. A level is for our own lines;
-/// dependencies only warn unless they are named.
+/// Puts the operator's directives after the defaults, so that theirs win. A level is for chatkeep's
+/// own lines; dependencies only warn unless they are named.
 pub(crate) fn filter(given: &str) -> Result<EnvFilter, TelemetryError> {
     let bad = |source| TelemetryError::Filter { filter: given.to_owned(), source };
     let mut directives =
@@ -111,7 +111,7 @@ mod tests {
 
     use super::*;
 
-    /// Keeps what is written.
+    /// Captures the log output.
     #[derive(Clone, Default)]
     struct Kept(Arc<Mutex<Vec<u8>>>);
 
@@ -126,7 +126,8 @@ mod tests {
         }
     }
 
-    /// What is logged by a library and by us, at three levels each, inside an event's span.
+    /// Returns the log lines of a library and of chatkeep, at three levels each, in an event's
+    /// span.
     fn logged(format: LogFormat, filter: &str, terminal: bool) -> Vec<String> {
         let kept = Kept::default();
         let writer = kept.clone();
@@ -146,7 +147,7 @@ mod tests {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// Which of those lines there are, in their order.
+    /// Returns which of those lines pass, in their order.
     fn passed(filter: &str) -> Vec<&'static str> {
         let all =
             ["library debug", "library info", "library warn", "own debug", "own info", "own warn"];

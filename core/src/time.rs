@@ -1,7 +1,7 @@
-//! Points in time as chatkeep stores and shows them, and the clock that hands them out.
+//! Timestamps as chatkeep stores and shows them, and the clock that provides them.
 //!
 //! Nothing else in the workspace reads the system clock (`clippy.toml` forbids it), so tests can
-//! move time by hand.
+//! control time.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,44 +20,44 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// The time `millis` milliseconds after the Unix epoch.
+    /// Creates the time `millis` milliseconds after the Unix epoch.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// Milliseconds since the Unix epoch.
+    /// Returns the milliseconds since the Unix epoch.
     pub const fn millis(self) -> i64 {
         self.0
     }
 
-    /// This time moved forward by `by`, held at the largest time there is.
+    /// Returns this time plus `by`, saturating at the largest time.
     #[must_use]
     pub fn plus(self, by: Duration) -> Self {
         let millis = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
         Self(self.0.saturating_add(millis))
     }
 
-    /// How long after `earlier` this is; zero when it is not after it.
+    /// Returns the time since `earlier`; zero if that is later.
     pub fn since(self, earlier: Self) -> Duration {
         let millis = self.0.saturating_sub(earlier.0);
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
     }
 
-    /// Reads an RFC 3339 time with any offset; `None` when it is not one.
+    /// Parses an RFC 3339 time with any offset; `None` if it is invalid.
     pub fn parse(text: &str) -> Option<Self> {
         DateTime::parse_from_rfc3339(text).ok().map(|t| Self(t.timestamp_millis()))
     }
 }
 
 impl Timestamp {
-    /// Reads the date of an HTTP header (`Wed, 21 Oct 2015 07:28:00 GMT`); `None` when it is none.
+    /// Parses an HTTP date (`Wed, 21 Oct 2015 07:28:00 GMT`); `None` if it is invalid.
     pub fn parse_http(text: &str) -> Option<Self> {
         DateTime::parse_from_rfc2822(text.trim()).ok().map(|t| Self(t.timestamp_millis()))
     }
 }
 
-/// Returns ` (did you mean …?)` with the time zone that was probably meant by a name that is none,
-/// or nothing.
+/// Returns ` (did you mean …?)` with the time zone that was probably meant by an unknown name, or
+/// an empty text.
 pub fn zone_hint(name: &str) -> String {
     let asked = name.trim().to_lowercase().replace(' ', "_");
     let fits = |zone: &&Tz| {
@@ -79,7 +79,7 @@ impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match DateTime::<Utc>::from_timestamp_millis(self.0) {
             Some(time) => f.write_str(&time.to_rfc3339_opts(SecondsFormat::Millis, true)),
-            // Beyond what a calendar date can hold: only a broken clock gets here.
+            // Beyond the range of calendar dates: only a broken clock gets here.
             None => write!(f, "{}ms", self.0),
         }
     }
@@ -113,13 +113,13 @@ impl utoipa::PartialSchema for Timestamp {
 
 impl utoipa::ToSchema for Timestamp {}
 
-/// Tells the time. The one real clock is [`SystemClock`]; tests use [`ManualClock`].
+/// A source of the current time. The real clock is [`SystemClock`]; tests use [`ManualClock`].
 pub trait Clock: fmt::Debug + Send + Sync {
-    /// The time now.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 }
 
-/// A clock that many parts share.
+/// A shared clock.
 pub type SharedClock = Arc<dyn Clock>;
 
 /// The machine's clock.
@@ -133,12 +133,12 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is moved.
+/// A clock that moves only when it is told to.
 #[derive(Debug, Default)]
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
-    /// A clock that stands at `start`.
+    /// Creates a clock that stands at `start`.
     pub fn new(start: Timestamp) -> Self {
         Self(AtomicI64::new(start.millis()))
     }

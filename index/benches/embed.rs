@@ -39,7 +39,7 @@ fn built_in_table(bencher: Bencher<'_, '_>, name: &str) {
     bencher.bench(|| embedder.embed(&[black_box(message(name))]));
 }
 
-/// The model, installed for as long as the bench runs.
+/// Full model, installed for the duration of the bench.
 static FULL: LazyLock<Option<FullModel>> = LazyLock::new(|| {
     #[expect(clippy::disallowed_methods, reason = "a bench's own setting, not the program's")]
     let source = std::env::var_os("CHATKEEP_MODEL")?;

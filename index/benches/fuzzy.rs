@@ -41,12 +41,12 @@ impl Numbers {
     }
 }
 
-/// How questions begin and end, and the syllables that their words are made of.
+/// Beginnings and endings of questions, and the syllables of their words.
 struct Language {
     openings: [&'static str; 4],
     endings: [&'static str; 3],
     syllables: &'static str,
-    /// Syllables of a word, at least and at most.
+    /// Minimum and maximum number of syllables of a word.
     word: (usize, usize),
     between: &'static str,
 }
@@ -99,7 +99,7 @@ const LANGUAGES: [Language; 5] = [
 ];
 
 impl Language {
-    /// A text of at least `length` characters: questions of two to four made-up words.
+    /// Returns a text of at least `length` characters: questions of two to four generated words.
     fn text(&self, numbers: &mut Numbers, length: usize) -> String {
         let syllables: Vec<&str> = self.syllables.split_whitespace().collect();
         let mut text = String::new();
@@ -152,7 +152,7 @@ fn texts(rules: &[Vec<String>]) -> Vec<RuleText<'_>> {
     rules.iter().map(|keywords| RuleText { keywords, question: "", answer: "" }).collect()
 }
 
-/// Writes what was generated, one text a line, where the script for the peer looks for it.
+/// Writes the generated data, one text a line, where `benches/fuzzy.py` reads it.
 fn write_data() {
     let folder = std::env::temp_dir().join("fuzzy-bench");
     std::fs::create_dir_all(&folder).expect("the temporary folder can be written");
@@ -165,7 +165,7 @@ fn write_data() {
         .expect("the messages can be written");
 }
 
-/// Prints the spread over single messages, each taken at its best of five times.
+/// Prints the spread over single messages, each at its best of five runs.
 fn print_spread(matcher: &FuzzyMatcher) {
     let mut times: Vec<Duration> = DATA
         .messages
@@ -212,7 +212,7 @@ fn build(bencher: Bencher<'_, '_>, rules: usize) {
     bencher.bench_local(|| FuzzyMatcher::build(black_box(&texts)));
 }
 
-/// Grouping 10,000 unanswered questions, one half of them typed again with a typo.
+/// Groups 10,000 unanswered questions, one half of them repeated with a typo.
 #[divan::bench(sample_count = 10)]
 fn group_10_000(bencher: Bencher<'_, '_>) {
     let first = DATA.rules.iter().take(5_000).map(|rule| rule[0].clone());

@@ -13,11 +13,12 @@ fn main() {
 
 const RULES: u32 = 10_000;
 
-/// Kinds of message: each of about 60 characters, with no keyword in it but where the name says so.
+/// Kinds of message, of about 60 characters each; without a keyword unless the name says so.
 const MESSAGES: [(&str, &str); 8] = [
     ("english", "could somebody tell me when the swimming pool opens tomorrow?"),
     ("english_hit", "could somebody tell me about the silver lantern 4242 please?"),
-    // Words and characters that keywords are made of, so that nearly every place may begin one.
+    // Words and characters that keywords are made of, so that one may begin at nearly every
+    // position.
     ("dense_english", "silver garden golden lantern crimson ticket violet market amber 1"),
     (
         "dense_chinese",
@@ -38,7 +39,7 @@ const MESSAGES: [(&str, &str); 8] = [
     ),
 ];
 
-/// 30,000 different keywords of 2 to 20 characters in five scripts.
+/// Returns 30,000 different keywords of 2 to 20 characters in five scripts.
 fn keywords() -> Vec<(u32, String)> {
     const COLOURS: [&str; 8] =
         ["silver", "golden", "crimson", "emerald", "violet", "amber", "ivory", "cobalt"];
@@ -93,8 +94,8 @@ fn contains(bencher: Bencher<'_, '_>, kind: &str) {
     bencher.bench_local(|| matcher.contains(black_box(message(kind))));
 }
 
-/// The same keywords in a bare Aho-Corasick automaton, on text folded beforehand, without word
-/// boundaries: the longest match of those found from left to right.
+/// Matches the same keywords with a bare Aho-Corasick automaton, on text folded beforehand, without
+/// word boundaries: the longest match of those found from left to right.
 #[divan::bench(args = MESSAGES.map(|(kind, _)| kind))]
 fn aho_corasick(bencher: Bencher<'_, '_>, kind: &str) {
     let keywords = keywords().into_iter().map(|(_, keyword)| fold(&keyword));

@@ -22,7 +22,7 @@ const CHANNELS: usize = MESSAGES / 1_000;
 /// Messages between two commits while indexing.
 const BATCH: usize = 50_000;
 
-/// What people type: substrings, words, beginnings of words, phrases, things that are not there.
+/// Typical queries: substrings, words, prefixes of words, phrases, texts without a match.
 const QUERIES: [&str; 10] = [
     "one_han",
     "two_han",
@@ -69,7 +69,7 @@ fn fill(index: &MessageIndex, options: WriterOptions) {
     writer.close().expect("merges end");
 }
 
-/// 64 queries of one kind, taken from messages of the index.
+/// Returns 64 queries of one kind, taken from messages of the index.
 fn queries(kind: &str) -> Vec<Query> {
     let languages = Language::all();
     let mut numbers = Numbers(3);

@@ -1,9 +1,9 @@
 //! 1,000,000 messages in 1,000 channels, indexed and searched, beside a bare tantivy index of
 //! character pairs over the same messages in the same run.
 //!
-//! `CHATKEEP_SEARCH_CORPUS=FOLDER` keeps messages and queries in that folder, for
-//! `benches/search.py` to search them elsewhere; messages that lie there already are taken as they
-//! are, so that other text can be measured. `CHATKEEP_SEARCH_MESSAGES` makes it fewer.
+//! `CHATKEEP_SEARCH_CORPUS=FOLDER` stores messages and queries in that folder, for
+//! `benches/search.py` to search them elsewhere; messages that are there already are used as they
+//! are, so that other text can be measured. `CHATKEEP_SEARCH_MESSAGES` reduces their number.
 
 #![expect(clippy::disallowed_methods, reason = "the size of a run by hand")]
 #![expect(clippy::expect_used, clippy::cast_precision_loss, reason = "a bench fails by panicking")]
@@ -65,7 +65,7 @@ fn channel(number: usize) -> String {
     format!("C{number:032x}")
 }
 
-/// One message a line: channel, milliseconds, text.
+/// Writes one message a line: channel, milliseconds, text.
 fn write_messages(folder: &Path, languages: &[Language], messages: usize) {
     let mut numbers = Numbers(2);
     let file = File::create(folder.join("messages.tsv")).expect("a file");
@@ -84,7 +84,7 @@ struct Asked {
     text: String,
 }
 
-/// Two characters, four, a word of a script with spaces, and a question of many words.
+/// Returns queries: two characters, four, a word of a spaced script, and a question of many words.
 fn queries(languages: &[Language]) -> Vec<Asked> {
     let mut numbers = Numbers(3);
     let mut word = |language: usize, chars: usize| loop {
@@ -129,7 +129,7 @@ fn report(what: &str, queries: &[&Asked], mut search: impl FnMut(&Asked) -> usiz
     println!("{what:32} {:8.1} µs {:8.1} µs  ({found} found by 50)", at(50), at(99));
 }
 
-/// Messages as the corpus has them.
+/// Calls `emit` with every message of the corpus.
 fn each_message(folder: &Path, mut emit: impl FnMut(usize, &str, i64, &str)) {
     use std::io::BufRead;
     let file = File::open(folder.join("messages.tsv")).expect("messages");
@@ -142,10 +142,10 @@ fn each_message(folder: &Path, mut emit: impl FnMut(usize, &str, i64, &str)) {
     }
 }
 
-/// A moment of building an index.
+/// Starting point of a measurement.
 struct Clock {
     begun: Instant,
-    /// Seconds of all processors used so far.
+    /// Processor seconds used so far.
     used: f64,
 }
 
@@ -166,7 +166,7 @@ impl Clock {
     }
 }
 
-/// What this process has used of all processors so far, in seconds.
+/// Returns the processor time that this process has used so far, in seconds.
 fn processor_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The name, in brackets, may hold anything.
@@ -191,7 +191,7 @@ fn size_of(folder: &Path) -> u64 {
     sizes.sum()
 }
 
-/// Parts of an index: each has one file of stored keys.
+/// Returns the number of segments of an index: each has one file of stored keys.
 fn segments_of(folder: &Path) -> usize {
     let entries = fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
     let parts = entries.map(|path| {
@@ -204,7 +204,7 @@ fn segments_of(folder: &Path) -> usize {
     parts.sum()
 }
 
-/// The most memory that this process has held so far, in MB.
+/// Returns the peak memory of this process so far, in MB.
 fn peak_rss() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

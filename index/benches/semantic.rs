@@ -1,11 +1,11 @@
 //! Semantic rules: building the matchers of 1,000 and of 10,000 rules of 3 phrases, and rating
 //! messages of 60 characters with the latter.
 //!
-//! `CHATKEEP_MODEL` names what the full model can be installed from; without it only the built-in
-//! table is measured. Vectors of phrases are known already when a matcher is built, as they are
-//! when a channel's rules change; they are noise here, for embedding 30,000 phrases takes long and
-//! what they are makes no difference to the time. `latencies` prints the median and the 99th percentile, which
-//! divan does not; `size` what the matchers hold in memory.
+//! `CHATKEEP_MODEL` names the source of the full model; without it only the built-in table is
+//! measured. Vectors of phrases are known already when a matcher is built, as they are when a
+//! channel's rules change; they are noise here, for embedding 30,000 phrases takes long and their
+//! values make no difference to the time. `latencies` prints the median and the 99th percentile,
+//! which divan does not; `size` prints the memory of the matchers.
 
 #![expect(clippy::expect_used, reason = "a bench fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "a setting of the measurement")]
@@ -20,7 +20,7 @@ use chatkeep_index::embed::{FullModel, built_in, install};
 use chatkeep_index::semantic::{PhraseVectors, SemanticMatcher, SemanticSpace};
 use divan::{Bencher, black_box};
 
-/// Words that rules and messages are made of, so that they share some as real ones do.
+/// Words of rules and messages, few enough that they share some, as real ones do.
 const WORDS: [&str; 40] = [
     "營業",
     "時間",
@@ -69,7 +69,7 @@ fn main() {
     divan::main();
 }
 
-/// The text of a number: words that its digits choose.
+/// Returns the text of a number: words that its digits choose.
 fn text(number: usize, length: usize) -> String {
     let mut state = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut text = String::new();
@@ -97,7 +97,7 @@ impl Rules {
     }
 }
 
-/// Vectors that are known already.
+/// Precomputed vectors of noise.
 struct Noise;
 
 impl PhraseVectors for Noise {

@@ -1,4 +1,4 @@
-//! How many messages the semantic matcher answers rightly, and how many it should not have answered.
+//! Measures the shares of messages that the semantic matcher answers correctly, and wrongly.
 //!
 //! ```text
 //! cargo run --release -p chatkeep-index --example accuracy -- SET...
@@ -14,10 +14,10 @@
 //!   of the other half are out of scope;
 //! - `paraphrases`: JSON of rules with messages, and of messages out of scope, by language.
 //!
-//! With `CHATKEEP_MODEL` naming what the full model can be installed from, that is measured too. Each
-//! line gives mode, set, K, rules, the share of messages in scope that were answered rightly and of
-//! those out of scope that were answered, both in percent; then the same at the score that would
-//! have let 5 % of the latter pass.
+//! With `CHATKEEP_MODEL` naming the source of the full model, that is measured too. Each line gives
+//! mode, set, K, rules, the share of messages in scope that were answered correctly and of those
+//! out of scope that were answered, both in percent; then the same at the score that would have let
+//! 5 % of the latter pass.
 
 #![expect(clippy::expect_used, reason = "a measurement fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "a setting of the measurement")]
@@ -34,7 +34,7 @@ use chatkeep_index::embed::{Embedder, FullModel, built_in, install};
 use chatkeep_index::semantic::{NoVectors, SemanticMatcher, SemanticSpace};
 use sets::Trial;
 
-/// A mode: makes a matcher of rules, each a list of phrases.
+/// A mode: builds a matcher of rules, each a list of phrases.
 type Mode = (&'static str, Box<dyn Fn(&[Vec<String>]) -> Box<dyn Fn(&str) -> Rating>>);
 
 fn main() {

@@ -1,4 +1,4 @@
-//! Mean reciprocal rank (the first ten) of a set of questions: `search_quality PARAGRAPHS QUESTIONS`.
+//! Mean reciprocal rank (the first ten) of questions: `search_quality PARAGRAPHS QUESTIONS`.
 //!
 //! `PARAGRAPHS` holds one paragraph a line, `QUESTIONS` one question a line: the line number of its
 //! paragraph, counted from 0, a tab, the question.

@@ -1,14 +1,14 @@
-//! Which languages texts are in, as far as their scripts tell.
+//! Language detection of texts, as far as their scripts allow.
 
 use crate::script::{Class, is_ideograph, is_kana};
 
-/// Japanese is seldom written so long without kana, in characters.
+/// Number of Han characters without kana that Japanese seldom reaches.
 const HAN_ALONE: usize = 6;
 
-/// Fewer words in Latin letters (names, loanwords) are written so in every language.
+/// Minimum number of words in Latin letters that count; fewer (names, loanwords) occur everywhere.
 const WORDS: usize = 3;
 
-/// A set of languages, or of groups of languages that scripts do not tell apart.
+/// A set of languages, or of groups of languages that scripts cannot distinguish.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Languages(u8);
 
@@ -23,8 +23,8 @@ impl Languages {
     /// Chinese or Japanese: a few characters of Han, and nothing else.
     const HAN: Self = Self(32);
 
-    /// The languages that folded `text` may be in; none when it does not tell. Words in Latin
-    /// letters say nothing beside letters of another script.
+    /// Returns the languages that folded `text` may be in; none if its script does not show it.
+    /// Words in Latin letters say nothing beside letters of another script.
     pub(crate) fn of(text: &str) -> Self {
         let (mut han, mut sure) = (0, Self::default());
         for c in text.chars() {
@@ -47,29 +47,29 @@ impl Languages {
         }
     }
 
-    /// The languages of both.
+    /// Returns the union of both.
     pub(crate) const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether the two may be in the same language.
+    /// Returns whether the two may be in the same language.
     pub(crate) const fn meet(self, other: Self) -> bool {
         self.0 == 0 || other.0 == 0 || self.0 & other.0 != 0
     }
 
-    /// All languages of these texts.
+    /// Returns the union of the languages of these texts.
     pub(crate) fn all(texts: &[Self]) -> Self {
         texts.iter().fold(Self::default(), |all, &text| all.or(text))
     }
 
-    /// The languages of a text that is said where texts in `around` are: Han is Chinese if any of
+    /// Returns the languages of a text among texts of languages `around`: Han is Chinese if any of
     /// them is.
     pub(crate) const fn among(self, around: Self) -> Self {
         let is_chinese = around.has(Self::CHINESE) || !around.has(Self::JAPANESE);
         self.with_han_as(if is_chinese { Self::CHINESE } else { Self::JAPANESE })
     }
 
-    /// Han, where nothing else in the text is Chinese or Japanese, as `language`.
+    /// Replaces Han, where nothing else in the text is Chinese or Japanese, by `language`.
     const fn with_han_as(self, language: Self) -> Self {
         let known = Self(self.0 & !Self::HAN.0);
         let tells = known.has(Self::CHINESE) || known.has(Self::JAPANESE);
@@ -80,7 +80,7 @@ impl Languages {
         self.0 & other.0 != 0
     }
 
-    /// Of several, the first that is not written with spaces.
+    /// Returns the first of several that is not written with spaces.
     const fn first(self) -> Self {
         let unspaced = self.0 & !Self::SPACED.0;
         let of = if unspaced == 0 { self.0 } else { unspaced };
@@ -88,7 +88,7 @@ impl Languages {
     }
 }
 
-/// Takes Han alone for Chinese or Japanese, whichever more of the other texts are.
+/// Resolves Han alone to Chinese or Japanese, whichever more of the other texts are.
 pub(crate) fn settle(texts: &mut [Languages]) {
     let (chinese, japanese) = (Languages::CHINESE.or(Languages::HAN), Languages::JAPANESE);
     let is_japanese = |text: &Languages| text.has(japanese);
@@ -101,8 +101,8 @@ pub(crate) fn settle(texts: &mut [Languages]) {
     }
 }
 
-/// For texts in these languages a number each, from 0 up, the same for those in the same one. What
-/// is in several goes with the one that is not written with spaces; what does not tell is 0.
+/// Returns a number from 0 up for each text, the same for texts in the same language. A text in
+/// several goes with the one that is not written with spaces; an undetected one gets 0.
 pub(crate) fn groups(texts: &[Languages]) -> Vec<usize> {
     let mut found: Vec<Languages> = Vec::new();
     let group = |text: &Languages| {
@@ -118,7 +118,7 @@ pub(crate) fn groups(texts: &[Languages]) -> Vec<usize> {
     texts.iter().map(group).collect()
 }
 
-/// Whether it is a Han character, or repeats or stands for one.
+/// Returns whether it is a Han character, or repeats or stands for one.
 fn is_han(c: char) -> bool {
     is_ideograph(c) || matches!(c, '\u{3005}'..='\u{3007}' | '\u{2e80}'..='\u{2fdf}')
 }

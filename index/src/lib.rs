@@ -1,14 +1,14 @@
-//! Finding things in chat text: folding, rule matching and message search for mixed scripts.
+//! Search in chat text: folding, rule matching and message search for mixed scripts.
 //!
 //! Text goes in; ids, scores and character ranges come out. No network, no database, no clock.
 //!
-//! - [`mod@fold`]: what two spellings of the same text have in common;
-//! - [`script`]: which characters form words and which scripts write without spaces;
-//! - [`keyword`]: which rule, if any, a message asks for;
-//! - [`fuzzy`]: which rule it asks for however it is typed;
-//! - [`answer`]: what rules are made of, and when the best one answers;
+//! - [`mod@fold`]: the common form of different spellings of the same text;
+//! - [`script`]: characters that form words, and scripts without spaces;
+//! - [`keyword`]: word-for-word matching of rules;
+//! - [`fuzzy`]: typo-tolerant matching of rules;
+//! - [`answer`]: input and result of the tolerant matchers, with their thresholds;
 //! - [`embed`]: texts as vectors;
-//! - [`semantic`]: which rule means the same as a message;
+//! - [`semantic`]: matching of rules by meaning;
 //! - [`search`]: the message index, its query language, highlights;
 //! - [`Moment`]: times and days as people write them.
 

@@ -1,29 +1,29 @@
 //! Matrix products for small batches: weights are packed once, so that a product reads them in
 //! order, as wide as the processor allows.
 //!
-//! A product of a few rows waits for its weights to come from memory. They may be kept in one or two
-//! bytes each, therefore, and become floats in registers.
+//! A product of a few rows is bound by reading its weights from memory. They may be stored in one
+//! or two bytes each, therefore, and become floats in registers.
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Columns that are computed together: two registers of AVX-512, four of AVX2.
+/// Number of columns that are computed together: two registers of AVX-512, four of AVX2.
 pub(crate) const PANEL: usize = 32;
 
 /// Weights in whole numbers or floats, packed by panels of [`PANEL`] columns.
 pub(crate) struct Weights<W> {
     inputs: usize,
     panels: Vec<[W; PANEL]>,
-    /// What a step of the weights is worth, for each panel.
+    /// Value of a step of the weights, for each panel.
     scales: Vec<f32>,
     arch: Arch,
 }
 
-/// Rows of numbers that are read: where each begins.
+/// Input rows, by their offsets.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a> {
-    /// The numbers.
+    /// Numbers of the rows.
     pub(crate) data: &'a [f32],
-    /// Where each row begins; rows may overlap.
+    /// Start of each row; rows may overlap.
     pub(crate) starts: &'a [usize],
 }
 
@@ -31,8 +31,8 @@ impl<W: Copy> Weights<W>
 where
     f32: From<W>,
 {
-    /// The packed form of `rows`, a step of which is worth `scale`: `outputs` numbers for each of the
-    /// inputs, one input after another. `outputs` is a multiple of [`PANEL`].
+    /// Packs `rows`, whose steps are worth `scale`: `outputs` numbers for each of the inputs, one
+    /// input after another. `outputs` is a multiple of [`PANEL`].
     pub(crate) fn new(rows: &[W], outputs: usize, scale: f32) -> Self {
         debug_assert!(outputs.is_multiple_of(PANEL));
         let mut panels = Vec::with_capacity(rows.len() / PANEL);
@@ -44,7 +44,7 @@ where
         Self { inputs: rows.len() / outputs, panels, scales, arch: Arch::new() }
     }
 
-    /// Both weights as one: the outputs of `other`, which has the same inputs, come last.
+    /// Joins both weights; the outputs of `other`, which has the same inputs, come last.
     pub(crate) fn beside(mut self, other: Self) -> Self {
         debug_assert_eq!(self.inputs, other.inputs);
         self.panels.extend(other.panels);
@@ -52,12 +52,12 @@ where
         self
     }
 
-    /// Numbers in a row that is read.
+    /// Returns the length of an input row.
     pub(crate) fn inputs(&self) -> usize {
         self.inputs
     }
 
-    /// Numbers in a row of a product.
+    /// Returns the length of a row of the product.
     pub(crate) fn outputs(&self) -> usize {
         self.scales.len() * PANEL
     }
@@ -143,7 +143,7 @@ where
     }
 }
 
-/// Rows that are computed together when `left` are left; more than there are if that is faster.
+/// Returns the number of rows to compute together when `left` are left; more than that if faster.
 fn tile(left: usize, [big, mid]: [usize; 2]) -> usize {
     if left == 1 {
         1
@@ -154,15 +154,15 @@ fn tile(left: usize, [big, mid]: [usize; 2]) -> usize {
     }
 }
 
-/// Where the product of a tile with a panel is added.
+/// Destination of the product of a tile with a panel.
 struct Out<'a> {
-    /// The first number of the first row.
+    /// First number of the first row.
     sums: &'a mut [f32],
-    /// From row to row.
+    /// Distance of two rows.
     stride: usize,
-    /// Rows that are there.
+    /// Number of valid rows.
     rows: usize,
-    /// What the product is multiplied by.
+    /// Factor of the product.
     scale: f32,
 }
 
@@ -195,7 +195,7 @@ fn add_tile<S: Simd, W: Copy, const VECTORS: usize, const ROWS: usize>(
 ) where
     f32: From<W>,
 {
-    // The last row stands for those that are not there.
+    // The last row stands in for missing ones.
     let last = rows.starts.len() - 1;
     let rows: [&[f32]; ROWS] =
         std::array::from_fn(|row| &rows.data[rows.starts[row.min(last)]..][..panel.len()]);
@@ -210,8 +210,8 @@ fn add_tile<S: Simd, W: Copy, const VECTORS: usize, const ROWS: usize>(
     out.add(simd, &totals);
 }
 
-/// Adds the product of one row with one panel. Its parts are summed side by side: one sum would
-/// wait for every addition.
+/// Adds the product of one row with one panel. Its parts are summed side by side: a single sum
+/// would wait for every addition.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "what is not inlined is compiled without the features")]
 fn add_row<S: Simd, W: Copy, const VECTORS: usize, const PARTS: usize>(
@@ -242,8 +242,8 @@ fn add_row<S: Simd, W: Copy, const VECTORS: usize, const PARTS: usize>(
     out.add(simd, first);
 }
 
-/// The weights of a panel for one input. (A loop, for it is compiled to wide instructions, which
-/// `map` is not.)
+/// Returns the weights of a panel for one input. (A loop, for it is compiled to wide instructions,
+/// which `map` is not.)
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "what is not inlined is compiled without the features")]
 fn floats<W: Copy>(weights: &[W; PANEL]) -> [f32; PANEL]
@@ -276,7 +276,7 @@ fn add_scaled<S: Simd, const VECTORS: usize>(
 mod tests {
     use super::*;
 
-    /// Small whole numbers, so that sums are exact whatever their order.
+    /// Returns small whole numbers, so that sums are exact whatever their order.
     fn numbers(count: usize, seed: usize) -> Vec<i8> {
         (0..count).map(|i| i8::try_from((i * 31 + seed) % 13).unwrap() - 6).collect()
     }
@@ -285,7 +285,7 @@ mod tests {
         numbers(count, seed).into_iter().map(f32::from).collect()
     }
 
-    /// Adds products of every number of rows, computed as `add` does.
+    /// Checks products of every number of rows, computed by `add`.
     fn check(add: impl Fn(Product<'_, i8>)) {
         let (inputs, outputs) = (5, 2 * PANEL);
         let weights = numbers(inputs * outputs, 1);

@@ -1,25 +1,26 @@
-//! Times and days as people write them: the one reader for the search language, the REST interface,
-//! MCP and the command line.
+//! Parsing of times and days as people write them, for the search language, the REST interface, MCP
+//! and the command line.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
 
-/// A time as it was written. What has no offset from UTC is a time of the place that is meant, and
-/// becomes a point in time once its zone is known.
+/// A time as it was written. Without an offset from UTC it is a local time, and becomes a point in
+/// time once its time zone is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Moment {
     /// A point in time, in milliseconds since 1970.
     At(i64),
-    /// A time on the wall; of a day alone, its midnight.
+    /// A local time; of a day alone, its midnight.
     Local(NaiveDateTime),
 }
 
 impl Moment {
-    /// What can be written, for whoever wrote something else.
+    /// Accepted forms, for error messages.
     pub const FORMS: &str = "a day such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z";
 
-    /// Reads a day (`2026-01-31`, `2026/01/31`), a time of the place (`2026-01-31T09:30`, seconds
-    /// and their fraction may follow), or a point in time (the same with `Z` or an offset such as
-    /// `+08:00`). A blank may stand for the `T`, and for the `+` that a query string takes away.
+    /// Parses a day (`2026-01-31`, `2026/01/31`), a local time (`2026-01-31T09:30`, seconds and
+    /// their fraction may follow), or a point in time (the same with `Z` or an offset such as
+    /// `+08:00`). A space may stand for the `T`, and for the `+` that a query string decodes to a
+    /// space.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         if let Ok(time) = DateTime::parse_from_rfc3339(text) {
@@ -47,7 +48,8 @@ impl Moment {
         Some(Self::At(local.and_utc().timestamp_millis().checked_sub(east * 60_000)?))
     }
 
-    /// The point in time, in milliseconds since 1970, at a place that many minutes east of UTC.
+    /// Returns the point in time, in milliseconds since 1970, for an offset of so many minutes
+    /// east.
     pub(crate) fn at_offset(self, minutes_east: i32) -> i64 {
         match self {
             Self::At(millis) => millis,
@@ -58,7 +60,7 @@ impl Moment {
     }
 }
 
-/// Minutes east of UTC that `Z` or an offset such as `+08:00`, `+0800` or `+08` says.
+/// Parses `Z` or an offset such as `+08:00`, `+0800` or `+08` to minutes east of UTC.
 fn minutes_east(text: &str) -> Option<i64> {
     if text.eq_ignore_ascii_case("z") {
         return Some(0);

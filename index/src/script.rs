@@ -1,11 +1,11 @@
-//! How scripts write words: with spaces between them, or without.
+//! Classes of characters by the word boundaries of their scripts: with spaces, or without.
 //!
 //! Unicode's own word boundaries need dictionaries for the scripts without spaces, and dictionary
 //! words lose substrings that people search for. Matching here needs only the coarse classes below.
 
 use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
 
-/// What a folded character is to a matcher.
+/// Class of a folded character for the matchers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// White space.
@@ -21,7 +21,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// The class of a character of folded text.
+    /// Returns the class of a character of folded text.
     #[inline]
     pub fn of(c: char) -> Self {
         if c.is_ascii() {
@@ -48,24 +48,24 @@ impl Class {
         }
     }
 
-    /// Whether text of this class is searched by substring (`Hangul`, `Unspaced`).
+    /// Returns whether text of this class is searched by substring (`Hangul`, `Unspaced`).
     #[inline]
     pub fn is_substring_script(self) -> bool {
         matches!(self, Self::Hangul | Self::Unspaced)
     }
 }
 
-/// Whether it is a Han character.
+/// Returns whether it is a Han character.
 pub(crate) fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Whether it is hiragana or katakana.
+/// Returns whether it is hiragana or katakana.
 pub(crate) fn is_kana(c: char) -> bool {
     matches!(c, '\u{3041}'..='\u{30ff}')
 }
 
-/// The canonical combining class of `c`; 0 for everything that stands by itself.
+/// Returns the canonical combining class of `c`; 0 for everything that stands by itself.
 #[inline]
 pub(crate) fn combining_class(c: char) -> u8 {
     const CLASSES: CanonicalCombiningClassMapBorrowed<'static> =
@@ -73,7 +73,7 @@ pub(crate) fn combining_class(c: char) -> u8 {
     CLASSES.get_u8(c)
 }
 
-/// Whether `c` belongs to a script without spaces, its punctuation left out.
+/// Returns whether `c` belongs to a script without spaces, its punctuation left out.
 #[inline]
 fn is_unspaced(c: char) -> bool {
     matches!(c,

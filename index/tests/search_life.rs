@@ -1,5 +1,4 @@
-//! An index over its life: paged while it is written, killed while it writes, rebuilt while it is
-//! used.
+//! Tests of an index over its life: paged during writes, killed during writes, rebuilt during use.
 
 #![expect(clippy::disallowed_methods, reason = "a child process, killed at a random moment")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -47,7 +46,7 @@ fn writer(index: &MessageIndex) -> MessageWriter {
     index.writer(WriterOptions::default()).unwrap()
 }
 
-/// The ids that a query finds; no message may be found twice.
+/// Returns the ids that match a query; no message may match twice.
 fn find(index: &MessageIndex, query: &str) -> BTreeSet<u64> {
     let query = Query::parse(query).unwrap();
     let request =
@@ -58,8 +57,8 @@ fn find(index: &MessageIndex, query: &str) -> BTreeSet<u64> {
     ids
 }
 
-/// Files of a folder that an index' last commit does not know of, as a process leaves them that is
-/// killed between writing them and its commit.
+/// Copies the files of a folder that an index' last commit does not know of, as a process leaves
+/// them that is killed between writing them and its commit.
 fn leave_behind(from: &Path, to: &Path) -> usize {
     let mut left = Vec::new();
     for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
@@ -97,14 +96,14 @@ fn what_a_killed_writer_left_behind_is_in_nobodys_way() {
     let [index, copy] = ["index", "copy"].map(|name| folders.path().join(name));
     let open = MessageIndex::open(&index).unwrap();
     let mut first = writer(&open);
-    // So many together that one erased message is no reason to merge, which would remove the file.
+    // Enough messages that one erased one causes no merge, which would remove the file.
     let mut many = vec![put(1, "one"), put(2, "two")];
     many.extend((3..50).map(|id| put(id, "three")));
     first.apply(&many).unwrap();
     first.commit("1").unwrap();
     first.close().unwrap();
     drop(open);
-    // What the next writer will write, seen in a copy.
+    // The next writer's files, seen in a copy.
     copy_all(&index, &copy);
     let change = |folder: &Path| {
         let index = MessageIndex::open(folder).unwrap();
@@ -122,7 +121,7 @@ fn what_a_killed_writer_left_behind_is_in_nobodys_way() {
     assert_eq!(find(&index, "three"), (3..50).collect());
 }
 
-/// Pages through a query, with `between` after each page.
+/// Pages through a query, calling `between` after each page.
 fn page_through(
     index: &MessageIndex,
     query: &str,
@@ -151,19 +150,19 @@ fn page_through(
     seen
 }
 
-/// Texts that differ in length and in how often they hold the words.
+/// Returns texts of different lengths and word frequencies.
 fn text_of(id: u64) -> String {
     let times = usize::try_from(id % 4).unwrap();
     let filler = usize::try_from(id * 31 % 11).unwrap();
     format!("tea{} {}明天下午見面", " tea".repeat(times), "and so on ".repeat(filler))
 }
 
-/// Messages to page through.
+/// Number of messages to page through.
 const MESSAGES: u64 = 100;
 
 #[test]
 fn pages_hold_still_while_a_writer_adds_replaces_erases_and_merges() {
-    // Exact ones only, exact ones and then related ones, related ones only.
+    // Exact results only, exact ones and then related ones, related ones only.
     for query in ["下午 tea", "tea 明天見面?", "後天下午見面嗎"] {
         for sort in [Sort::Relevance, Sort::Newest] {
             let index = MessageIndex::in_memory().unwrap();
@@ -180,7 +179,7 @@ fn pages_hold_still_while_a_writer_adds_replaces_erases_and_merges() {
             let mut erased = BTreeSet::new();
             let seen = page_through(&index, query, sort, |page| {
                 let page = u64::try_from(page).unwrap();
-                // New ones that match, and make the words rarer or more frequent; a replacement
+                // New messages that match, and make the words rarer or more frequent; a replacement
                 // that changes nothing; an erased one; and now and then one segment of all.
                 for new in 0..40 {
                     let text = if new % 2 == 0 { text_of(new) } else { "下午好".repeat(9) };
@@ -206,8 +205,8 @@ fn pages_hold_still_while_a_writer_adds_replaces_erases_and_merges() {
     }
 }
 
-/// The changes of one step of the child's work: what the index holds after `n` steps follows from
-/// `n` alone.
+/// Returns the changes of one step of the child's work: the content of the index after `n` steps
+/// follows from `n` alone.
 fn step(n: u64) -> Vec<IndexChange> {
     let mut numbers = Numbers(n);
     let mut changes = Vec::new();
@@ -221,7 +220,7 @@ fn step(n: u64) -> Vec<IndexChange> {
     changes
 }
 
-/// Which version of each message there is after `n` steps.
+/// Returns the version of each message after `n` steps.
 fn state_after(steps: u64) -> BTreeMap<u64, u64> {
     let mut state = BTreeMap::new();
     for n in 0..steps {
@@ -304,7 +303,7 @@ fn wait_for_progress(folder: &Path, before: u64) {
     }
 }
 
-/// What a store says of the messages that a rebuild missed.
+/// Returns the store's changes for the messages that a rebuild missed.
 fn from_store(store: &BTreeMap<u64, String>, touched: &[Touched]) -> Vec<IndexChange> {
     let change = |touched: &Touched| {
         let id = touched.message_id.as_ref().unwrap().parse().unwrap();
@@ -317,14 +316,14 @@ fn from_store(store: &BTreeMap<u64, String>, touched: &[Touched]) -> Vec<IndexCh
 fn a_rebuilt_index_takes_over_without_missing_what_changed_meanwhile() {
     let folder = tempfile::tempdir().unwrap();
     let index = MessageIndex::open(folder.path()).unwrap();
-    // Another process that searches, and one that writes: handles of their own.
+    // Another process that searches, and one that writes: separate handles.
     let reader = |folder: &Path| MessageIndex::open_existing(folder).unwrap().unwrap();
     let mut service = writer(&index);
     let mut store: BTreeMap<u64, String> =
         (0..50).map(|id| (id, format!("tea number{id}"))).collect();
     let puts: Vec<_> = store.iter().map(|(&id, text)| put(id, text)).collect();
     service.apply(&puts).unwrap();
-    // What no store knows: a rebuild is to make it vanish.
+    // A message that no store knows: a rebuild has to remove it.
     service.apply(&[put(900, "tea of a lost message")]).unwrap();
     service.commit("1").unwrap();
     let other = reader(folder.path());
@@ -359,7 +358,7 @@ fn a_rebuilt_index_takes_over_without_missing_what_changed_meanwhile() {
     assert_eq!(find(&reader(folder.path()), "tea"), tea);
     assert_eq!(index.progress().as_deref(), Some("filled"));
 
-    // The old writer is told, and what it did not commit is applied to the new index.
+    // The old writer is superseded, and its uncommitted changes are applied to the new index.
     assert!(matches!(service.commit("3"), Err(IndexError::Superseded)));
     drop(service);
     assert!(matches!(index.writer(WriterOptions::default()), Err(IndexError::WriterBusy)));

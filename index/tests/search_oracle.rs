@@ -1,4 +1,4 @@
-//! Search against a search too simple to be wrong: folding both texts and looking everywhere.
+//! Tests of search against a brute-force search: folding both texts and comparing everywhere.
 
 #![expect(clippy::disallowed_methods, reason = "the size of a run by hand")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -124,7 +124,7 @@ const ENGLISH: [&str; 20] = [
 const MARKS: [&str; 14] =
     ["，", "。", "！", "？", " ", " ", "\n", "…", ", ", "! ", "🎉", "😂😂", " :) ", "～"];
 
-/// A message mostly in one language, sometimes in two.
+/// Returns a message mostly in one language, sometimes in two.
 fn message(numbers: &mut Numbers) -> String {
     let languages: [&[&str]; 5] = [&CHINESE, &JAPANESE, &THAI, &KOREAN, &ENGLISH];
     let main = languages[numbers.below(5)];
@@ -152,7 +152,7 @@ fn doc(id: usize, text: &str) -> IndexDoc {
     }
 }
 
-/// An index over many segments, some of which hold erased and replaced messages.
+/// Builds an index over many segments, some of which hold erased and replaced messages.
 fn index_of(texts: &[String]) -> MessageIndex {
     let index = MessageIndex::in_memory().unwrap();
     let mut writer = index.writer(WriterOptions::default()).unwrap();
@@ -176,7 +176,7 @@ fn index_of(texts: &[String]) -> MessageIndex {
     index
 }
 
-/// A text as an index has it that takes Traditional and Simplified characters for the same.
+/// Folds a text as an index does that treats Traditional and Simplified characters alike.
 fn fold_for_index(text: &str) -> String {
     fold_for_search(text).chars().map(simplified).collect()
 }
@@ -185,7 +185,7 @@ fn is_word(c: char) -> bool {
     Class::of(c) == Class::Word
 }
 
-/// A folded text without the hyphens that join words, and where they were.
+/// A folded text without the hyphens that join words, and their positions.
 struct Joined {
     text: String,
     breaks: Vec<usize>,
@@ -209,18 +209,18 @@ fn joined(folded: &str) -> Joined {
     joined
 }
 
-/// What is looked for: without a hyphen at either end that may join words in a text.
+/// Returns the joined needle: without a hyphen at either end that may join words in a text.
 fn joined_needle(folded: &str) -> String {
     let rest = folded.strip_prefix('-').filter(|rest| rest.starts_with(is_word)).unwrap_or(folded);
     let rest = rest.strip_suffix('-').filter(|rest| rest.ends_with(is_word)).unwrap_or(rest);
     joined(rest).text
 }
 
-/// Whether `needle` occurs in the text, both joined: from the beginning of a word or from a hyphen
-/// on if it begins with a word.
+/// Returns whether `needle` occurs in the text, both joined: from the beginning of a word or from a
+/// hyphen on if it begins with a word.
 fn occurs(Joined { text, breaks }: &Joined, needle: &str) -> bool {
     let from_word = needle.starts_with(is_word);
-    // Most texts do not hold it anywhere, which the first question finds out a great deal sooner.
+    // Most texts do not contain it anywhere, which this test detects much faster.
     text.contains(needle)
         && (0..=text.len()).filter(|&at| text.is_char_boundary(at)).any(|at| {
             let inside = text[..at].ends_with(is_word) && !breaks.contains(&at);
@@ -237,14 +237,14 @@ fn search(index: &MessageIndex, query: &Query, sort: Sort) -> BTreeSet<usize> {
     ids
 }
 
-/// Compares index and oracle, and tells how many messages both found.
+/// Compares index and oracle, and returns the number of messages that both found.
 fn check(index: &MessageIndex, texts: &[String], folded: &[Joined], needle: &str) -> usize {
     let Some(query) = Query::phrase(needle) else { return 0 };
     let folded_needle = joined_needle(fold_for_index(needle).trim());
     let expected: BTreeSet<usize> =
         (0..folded.len()).filter(|&id| occurs(&folded[id], &folded_needle)).collect();
     let mut found = search(index, &query, Sort::Newest);
-    // A joined word stands for what follows its hyphens, too, also inside of a phrase.
+    // A joined word also matches from its hyphens on, even inside of a phrase.
     found.retain(|id| expected.contains(id) || folded[*id].breaks.is_empty());
     assert_eq!(found, expected, "{needle:?}");
     for &id in expected.iter().take(3) {
@@ -263,7 +263,7 @@ fn every_substring_is_found_and_nothing_else() {
     for round in 0..1_500 {
         let chars: Vec<char> = texts[numbers.below(texts.len())].chars().collect();
         let start = numbers.below(chars.len());
-        // Short ones are the hard ones; a third of them go on to the end of the message.
+        // Short needles are the hard ones; a third of them go on to the end of the message.
         let longest = if round % 3 == 0 { chars.len() } else { 4 };
         let end = (start + 1 + numbers.below(longest)).min(chars.len());
         let needle: String = chars[start..end].iter().collect();
@@ -322,7 +322,7 @@ fn few_characters_in_every_order() {
 /// A script's name and its characters.
 type Script = (&'static str, fn(char) -> bool);
 
-/// Needles that begin with a character of one script, and what occurs them; the number of messages
+/// Needles that begin with a character of one script, and their occurrences; the number of messages
 /// and of needles a script can be raised by the environment for a run by hand:
 /// `CHATKEEP_ORACLE=100000,2000 cargo test --release --test search_oracle each_script`.
 #[test]

@@ -15,7 +15,7 @@ import zipfile
 
 
 def dictionary(package: str) -> str:
-    """The text of TSCharacters.txt, whatever the package looks like."""
+    """Returns the text of TSCharacters.txt, whatever the layout of the package."""
     if zipfile.is_zipfile(package):
         archive = zipfile.ZipFile(package)
         names, read = archive.namelist(), archive.read

@@ -1,5 +1,5 @@
-//! Backup: keeps messages, edits and unsends of subscribed channels with their counters, then
-//! has their files fetched (architecture, rule 2: commit, publish, acknowledge).
+//! Backup: stores messages, edits and unsends of subscribed channels with their counters, then
+//! publishes the jobs for their files (architecture, rule 2: commit, publish, acknowledge).
 
 use chatkeep_core::bus::Bus;
 use chatkeep_core::event::{Event, EventKind, IncomingMessage};
@@ -18,13 +18,13 @@ use crate::stages::StageName;
 /// The backup stage.
 #[derive(Debug)]
 pub struct Backup {
-    /// Where messages are kept.
+    /// Store of the messages.
     pub store: Store,
-    /// Where the media stage's jobs go.
+    /// Bus of the media stage's jobs.
     pub bus: Bus,
-    /// Tells when something was stored.
+    /// Clock for the times of storing.
     pub clock: SharedClock,
-    /// Messages in one transaction, at most.
+    /// Maximum number of messages in one transaction.
     pub batch: usize,
 }
 
@@ -57,10 +57,10 @@ impl Stage for Backup {
     }
 }
 
-/// Reads an event off the bus, for every stage that takes platform events.
+/// Decodes an event of the bus, for every stage that reads platform events.
 pub(crate) fn decode_event(payload: &[u8]) -> Result<Event, String> {
     let unreadable = |error: serde_json::Error| {
-        // The category and place say enough; the text could quote a message.
+        // Category and position suffice; the text could quote a message.
         format!("unreadable envelope: {:?} at byte {}", error.classify(), error.column())
     };
     let envelope = serde_json::from_slice(payload).map_err(unreadable)?;
@@ -78,7 +78,7 @@ impl Backup {
         self.store.keep_other(&others).await?;
         let kept = self.store.keep(&changes, self.clock.now()).await?;
         count(&kept);
-        // What was known already is told again: the process may have died right after storing it.
+        // Known messages are published again: the process may have died right after storing them.
         let stored = sources.iter().zip(&changes).zip(&kept).filter(|(_, kept)| told(**kept));
         let stored: Vec<(&Event, &ChannelChange)> =
             stored.map(|((event, change), _)| (*event, change)).collect();
@@ -108,7 +108,7 @@ fn told(kept: Kept) -> bool {
     matches!(kept, Kept::Changed | Kept::Known)
 }
 
-/// Counts what became of messages, whichever stage stored them.
+/// Counts the results of messages, whichever stage stored them.
 pub(crate) fn count(kept: &[Kept]) {
     for (name, kind) in [
         ("stored", Kept::Changed),
@@ -121,10 +121,10 @@ pub(crate) fn count(kept: &[Kept]) {
             metric::MESSAGES.add([name.into()], number as u64);
         }
     }
-    debug!(messages = kept.len(), "kept");
+    debug!(messages = kept.len(), "stored");
 }
 
-/// The change to a kept message that an event is, if it is one.
+/// Returns the change to a stored message that an event is, if it is one.
 pub(crate) fn change_of(event: &Event) -> Option<ChannelChange> {
     let channel = event.channel.as_ref()?.id.clone();
     let (message, change) = match &event.kind {
@@ -152,7 +152,7 @@ fn edited(event: &Event, message: &IncomingMessage) -> Option<MessageChange> {
     Some(MessageChange::Edited { at: event.at, content })
 }
 
-/// What no table of its own can hold: events of unknown type, and messages without a chat.
+/// Returns an event that has no table of its own: of unknown type, or a message without a chat.
 fn other_of(event: &Event) -> Option<(&Event, &str)> {
     match &event.kind {
         EventKind::Other(name) => Some((event, name)),

@@ -1,8 +1,8 @@
-//! The gate before every stage that takes platform events: only events of the bot that a channel
-//! belongs to pass.
+//! The gate before every stage that reads platform events: only events of the bot that owns a
+//! channel pass.
 //!
 //! Bots of one deployment do not trust each other. Whoever has one bot's secret can sign events
-//! about any channel; those about another bot's channels end here, before any stage sees them.
+//! about any channel; those about another bot's channels end here, before any stage reads them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -21,17 +21,17 @@ use crate::outcome::Outcome;
 use crate::runner::Stage;
 use crate::stages::StageName;
 
-/// For how long a bot that owned a channel is taken for its owner without looking.
+/// Time for which the owner of a channel is cached.
 const FRESH: Duration = Duration::from_secs(1);
-/// Channels whose owner is remembered.
+/// Maximum number of channels whose owner is cached.
 const OWNED: u64 = 100_000;
-/// After this an event of a bot whose claim is pending is waited for no more.
+/// Maximum time for which an event of a bot whose claim is pending is held.
 const PENDING: Duration = Duration::from_mins(1);
-/// In this time a bot may have [`HOLDS`] events wait; the others are ignored at once.
+/// Period in which a bot may have [`HOLDS`] events held; the others are ignored at once.
 const PERIOD: Duration = Duration::from_mins(1);
-/// Events of one bot that wait, at most: waiting costs every bot's events a little.
+/// Maximum number of held events of one bot: holding costs every bot's events a little.
 const HOLDS: u32 = 60;
-/// A channel is named in the log once in this time.
+/// Interval between two log lines about a channel.
 const QUIET: Duration = Duration::from_hours(1);
 
 /// Decides which events pass.
@@ -40,32 +40,32 @@ pub struct Gate {
     store: Store,
     clock: SharedClock,
     health: Health,
-    /// The bots that are configured.
+    /// Configured bots.
     bots: Vec<String>,
-    /// Who owned a channel a moment ago.
+    /// Recent owners of channels.
     owned: Cache<(ChannelId, String), ()>,
-    /// Events that waited once.
+    /// Events that were held once.
     held: Cache<EventId, ()>,
-    /// How many events of a bot waited lately.
+    /// Number of a bot's events that were held recently.
     holds: Cache<String, u32>,
-    /// Channels of which the log tells already.
+    /// Channels that were logged recently.
     told: Cache<(ChannelId, String), ()>,
-    /// The channel that a problem was raised about, by bot.
+    /// Channel that a problem was raised about, by bot.
     problems: Mutex<HashMap<String, ChannelId>>,
 }
 
-/// What becomes of an event.
+/// Verdict on an event.
 enum Verdict {
-    /// The stage handles it as it is.
+    /// The stage handles it unchanged.
     Pass,
-    /// The stage handles it as one of this channel.
+    /// The stage handles it as an event of this channel.
     PassAs(ChannelId),
     /// It ends here.
     End(Outcome),
 }
 
 impl Gate {
-    /// A gate of a deployment in which these bots are configured.
+    /// Creates the gate of a deployment in which these bots are configured.
     pub fn new(store: Store, clock: SharedClock, health: Health, bots: Vec<String>) -> Self {
         let short = |size, time| Cache::builder().max_capacity(size).time_to_live(time);
         Self {
@@ -81,7 +81,7 @@ impl Gate {
         }
     }
 
-    /// A verdict for each event, in order; `None` when all pass as they are.
+    /// Returns a verdict for each event, in order; `None` if all pass unchanged.
     async fn judge(
         &self,
         stage: StageName,
@@ -102,7 +102,7 @@ impl Gate {
         Ok(Some(judged.map(|(event, standing)| self.verdict(stage, event, standing)).collect()))
     }
 
-    /// Whether it passes without looking. What decides who owns a channel is always looked at.
+    /// Returns whether it passes by the cache. Events that decide on the owner are always checked.
     fn is_known(&self, event: &Event) -> bool {
         use chatkeep_core::event::EventKind::{BotJoined, BotLeft};
         event.channel.as_ref().is_none_or(|channel| {
@@ -136,9 +136,9 @@ impl Gate {
         }
     }
 
-    /// Whether it may count in a moment: what shows that its bot took the channel over may be on
-    /// its way. Once for every event, and for a while where the bot joined the channel and only
-    /// the leave of its owner is missing.
+    /// Returns whether it may pass soon: the evidence that its bot took the channel over may be
+    /// under way. Once for every event, and for a while if the bot joined the channel and only the
+    /// leave of its owner is missing.
     fn waits(&self, event: &Event, pending: bool) -> bool {
         let key = event.key();
         let first = !self.held.contains_key(&key);
@@ -158,7 +158,7 @@ impl Gate {
     }
 
     fn ignore(&self, stage: StageName, event: &Event, owner: &str) {
-        // Every stage ignores it; it is one event.
+        // Every stage ignores it; it is counted as one event.
         if stage == StageName::Members {
             metric::FOREIGN_EVENTS.add([event.bot.clone().into()], 1);
         }
@@ -181,7 +181,8 @@ impl Gate {
         }
     }
 
-    /// A channel's bot that is not configured never leaves: that has to be decided by somebody.
+    /// Raises a problem: the owner of the channel is not configured, so it never leaves by itself
+    /// and somebody has to decide.
     fn raise_problem(&self, event: &Event, channel: &ChannelId, owner: &str) {
         let reason = if owner.is_empty() {
             format!(
@@ -213,7 +214,7 @@ impl Gate {
     }
 }
 
-/// The part of the process that a problem with a bot's channels is shown as.
+/// Returns the part of the process under which a problem with a bot's channels is shown.
 fn part(bot: &str) -> String {
     format!("channels:{bot}")
 }

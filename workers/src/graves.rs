@@ -1,12 +1,12 @@
-//! Graves: dead letters hold events as they came, texts included. Those of messages that were taken
-//! back or deleted meanwhile, and of people who were erased, are dropped, whether or not the message
-//! was ever kept.
+//! Clean-up of dead letters, which hold events as they came, texts included. Those of messages that
+//! were retracted or deleted meanwhile, and of people who were erased, are dropped, whether or not
+//! the message was ever stored.
 //!
-//! Each letter is read once; what stays in memory is what it is about. A letter is checked when it
-//! is read, and the known ones of a channel whenever something was taken back there: what is taken
-//! back leaves a note in the store with its own transaction. Several processes may do this on one
-//! bus. Notes are read before letters, and settled only by who has read every letter then, so a
-//! letter is either among those that are checked for a note, or is read, and checked, after it.
+//! Each letter is read once; only its trace stays in memory. A letter is checked when it is read,
+//! and the known ones of a channel whenever something was retracted there: a retraction leaves a
+//! note in the store in its own transaction. Several processes may do this on one bus. Notes are
+//! read before letters, and settled only by a process that has read every letter then, so a letter
+//! is either among those that are checked for a note, or is read, and checked, after it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -22,41 +22,41 @@ use tracing::{info, warn};
 
 use crate::outcome::Outcome;
 
-/// How often is looked.
+/// Poll interval.
 const LOOK: Duration = Duration::from_mins(1);
-/// Every letter is read anew after this: what became too old by itself goes, and what is known of
-/// letters that somebody else dropped is forgotten.
+/// Interval after which every letter is read anew: expired ones are dropped, and traces of letters
+/// that were dropped elsewhere are removed.
 const ANEW: Duration = Duration::from_hours(6);
-/// Letters read from the bus at once, and traces checked at once.
+/// Batch size of reading letters and checking traces.
 const PAGE: usize = 200;
-/// Letters read in one look, at most; the next look goes on.
+/// Maximum number of letters read in one tick; the next tick continues.
 const LETTERS: usize = 2_000;
-/// Letters of which is known what they are about, at most. When there are more, all are read anew
-/// whenever something is taken back.
+/// Maximum number of letters whose traces are in memory. If there are more, all are read anew
+/// whenever something is retracted.
 const KNOWN: usize = 100_000;
-/// Channels dealt with in one look, at most.
+/// Maximum number of channels handled in one tick.
 const CHANNELS: u32 = 500;
 
-/// Looks after dead letters.
+/// Cleans up dead letters.
 #[derive(Debug)]
 pub struct Graves {
     store: Store,
     bus: Bus,
     clock: SharedClock,
-    /// The last letter that was read.
+    /// Id of the last letter that was read.
     after: Option<String>,
-    /// When reading began with the first one.
+    /// Time at which reading began with the first letter.
     since: Option<Timestamp>,
-    /// What letters are about, by their ids.
+    /// Traces of letters, by their ids.
     known: BTreeMap<String, Trace>,
-    /// Whether there are letters of which that is not known.
+    /// `true` if there are letters whose traces are not in memory.
     overflown: bool,
-    /// Notes that are being dealt with.
+    /// Notes that are being handled.
     notes: Vec<Takeback>,
 }
 
 impl Graves {
-    /// Looks after the dead letters of `bus`; `store` knows what was taken back.
+    /// Creates the clean-up of the dead letters of `bus`; `store` knows the retractions.
     pub const fn new(store: Store, bus: Bus, clock: SharedClock) -> Self {
         Self {
             store,
@@ -70,22 +70,22 @@ impl Graves {
         }
     }
 
-    /// Looks until `stop` is cancelled.
+    /// Runs until `stop` is cancelled.
     pub async fn run(mut self, stop: CancellationToken) {
         let mut looks = tokio::time::interval(LOOK);
         while stop.run_until_cancelled(looks.tick()).await.is_some() {
             match self.clear().await {
                 Ok(0) => {}
-                Ok(letters) => info!(letters, "dead letters of what was taken back are dropped"),
-                Err(outcome) => warn!(?outcome, "cannot look through the dead letters"),
+                Ok(letters) => info!(letters, "dead letters of retracted messages dropped"),
+                Err(outcome) => warn!(?outcome, "cannot check the dead letters"),
             }
         }
     }
 
-    /// Drops the dead letters of what was taken back, as far as this look gets, and says how many.
+    /// Drops the dead letters of retracted content, as far as this tick gets, and returns how many.
     ///
     /// # Errors
-    /// [`Outcome::Wait`] or [`Outcome::Retry`] when bus or store fail; the next look goes on.
+    /// [`Outcome::Wait`] or [`Outcome::Retry`] if bus or store fail; the next tick continues.
     pub async fn clear(&mut self) -> Result<usize, Outcome> {
         let now = self.clock.now();
         if self.notes.is_empty() {
@@ -101,7 +101,7 @@ impl Graves {
         Ok(dropped)
     }
 
-    /// Begins with the first letter where that is due.
+    /// Starts over with the first letter if that is due.
     fn begin(&mut self, now: Timestamp) {
         let due = self.since.is_none_or(|since| now.since(since) >= ANEW);
         if due || (self.overflown && !self.notes.is_empty()) {
@@ -110,8 +110,8 @@ impl Graves {
         }
     }
 
-    /// Reads letters that were not read before, and drops those of them that are to go. Says how
-    /// many, and whether no letter is left to read.
+    /// Reads new letters, and drops those that have to go. Returns their number, and whether no
+    /// letter is left to read.
     async fn read_new(&mut self, now: Timestamp) -> Result<(usize, bool), Outcome> {
         let mut dropped = 0;
         for _ in 0..LETTERS / PAGE {
@@ -141,7 +141,7 @@ impl Graves {
         }
     }
 
-    /// Checks what is known in the channels of the notes.
+    /// Checks the known letters in the channels of the notes.
     async fn check_known(&mut self, now: Timestamp) -> Result<usize, Outcome> {
         if self.notes.is_empty() || self.known.is_empty() {
             return Ok(0);
@@ -170,7 +170,7 @@ impl Graves {
         Ok(dropped)
     }
 
-    /// Drops the letters that are to go, and takes them out. Says how many were there.
+    /// Drops the letters that have to go, and removes them. Returns how many were there.
     async fn drop_gone(
         &self,
         traces: &mut BTreeMap<String, Trace>,
@@ -193,7 +193,7 @@ impl Graves {
     }
 }
 
-/// What a dead letter is about; `None` for what holds nothing that anybody said, such as jobs.
+/// Returns the trace of a dead letter; `None` without user content, as of jobs.
 fn trace(letter: &DeadLetter) -> Option<Trace> {
     let envelope: Envelope = serde_json::from_slice(&letter.payload).ok()?;
     platform::trace(&envelope)

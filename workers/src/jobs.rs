@@ -4,28 +4,28 @@ use chatkeep_core::bus::{Outgoing, Stream};
 use chatkeep_core::id::{ChannelId, MessageId};
 use serde::{Deserialize, Serialize};
 
-/// The queue of the media stage.
+/// Queue of the media stage.
 pub const MEDIA: &str = "media";
 
-/// The queue of files that the platform does not have itself.
+/// Queue of files that the platform does not have itself.
 pub const EXTERNAL_MEDIA: &str = "external_media";
 
-/// A message whose file is to be fetched.
+/// A message whose file is to be downloaded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MediaJob {
-    /// Version of this form: 1.
+    /// Version of this format: 1.
     pub v: u8,
     /// The channel.
     pub channel: ChannelId,
     /// The message.
     pub message: MessageId,
-    /// The bot that received it, where that is known; otherwise it is the channel's.
+    /// Bot that received it, if that is known; otherwise it is the channel's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bot: Option<String>,
 }
 
-/// The jobs that have files fetched. `cause` tells apart why, so that what is to be fetched once
-/// more is not taken for a repetition.
+/// Returns the jobs to download files. `cause` is part of their ids, so that a repeated download is
+/// not dropped as a duplicate.
 ///
 /// # Errors
 /// Never in practice: a job is always valid JSON.
@@ -37,7 +37,7 @@ pub fn media_jobs(
     messages.into_iter().map(job).collect()
 }
 
-/// The job that has one file fetched, by the bot that received its message where that is known.
+/// Returns the job to download one file, by the bot that received its message if that is known.
 ///
 /// # Errors
 /// Never in practice: a job is always valid JSON.
@@ -54,8 +54,8 @@ pub fn media_job(
     Ok(Outgoing { subject, id, payload: serde_json::to_vec(&job)?.into() })
 }
 
-/// Hands a job on to the stage that fetches files from elsewhere than the platform. `cause` as for
-/// [`media_jobs`].
+/// Returns a job for the stage that downloads files from elsewhere than the platform. `cause` as
+/// for [`media_jobs`].
 ///
 /// # Errors
 /// Never in practice: a job is always valid JSON.

@@ -1,8 +1,8 @@
 //! The pipeline: one module a stage, and the runner that drives them all.
 //!
-//! A stage turns events into effects and says what comes next ([`Outcome`]); pulling, leases,
-//! acknowledgement, retries, dead letters, time limits, metrics and draining are the runner's,
-//! once, for every stage (architecture, rule 4).
+//! A stage turns events into effects and returns an outcome ([`Outcome`]); pulling, leases,
+//! acknowledgement, retries, dead letters, timeouts, metrics and draining are the runner's, once,
+//! for every stage (architecture, rule 4).
 
 pub mod assistant;
 pub mod backup;

@@ -1,4 +1,4 @@
-//! Members: who is in which channel, what people and channels are called.
+//! Members: membership of channels, and names of people and channels.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -17,11 +17,11 @@ use crate::outcome::Outcome;
 use crate::runner::Stage;
 use crate::stages::StageName;
 
-/// A stored name or picture is asked for again when it is older than this.
+/// Maximum age of a stored name or picture before the platform is called again.
 const STALE: Duration = Duration::from_hours(24);
-/// After the platform failed to tell, it is not asked about the same one for this long.
+/// Pause after a failed call before the platform is called again about the same one.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Calls to the platform at once, for one batch.
+/// Concurrent calls to the platform for one batch.
 const CALLS: usize = 8;
 
 /// The members stage.
@@ -31,25 +31,25 @@ pub struct Members {
     bots: Bots,
     clock: SharedClock,
     batch: usize,
-    /// People and channels the platform could not tell about just now.
+    /// People and channels for which the platform failed recently.
     failed: Cache<String, ()>,
 }
 
 impl Members {
-    /// A members stage that handles up to `batch` events at once.
+    /// Creates a members stage that handles up to `batch` events at once.
     pub fn new(store: Store, bots: Bots, clock: SharedClock, batch: usize) -> Self {
         let failed = Cache::builder().max_capacity(10_000).time_to_live(PATIENCE).build();
         Self { store, bots, clock, batch, failed }
     }
 
-    /// When something asked for before it is asked for again.
+    /// Returns the time before which stored names are refreshed.
     fn stale(&self) -> Timestamp {
         let age = i64::try_from(STALE.as_millis()).unwrap_or(i64::MAX);
         Timestamp::from_millis(self.clock.now().millis().saturating_sub(age).max(1))
     }
 
-    /// Asks the platform for names that are missing or old. Best effort: a platform that does not
-    /// answer is asked again with a later event.
+    /// Fetches names from the platform that are missing or old. Best effort: a failed call is
+    /// repeated with a later event.
     async fn learn(&self, events: &[Event]) -> Result<(), StoreError> {
         let people = people_of(events);
         let users: Vec<_> = people.keys().cloned().collect();
@@ -88,13 +88,13 @@ impl Members {
         }
     }
 
-    /// The bot to ask about somebody or some chat; `None` when it failed just now, or is not
-    /// configured any more: what it saw counts all the same.
+    /// Returns the bot to call about a person or chat; `None` if it failed recently, or is not
+    /// configured any more: its evidence counts all the same.
     fn asked(&self, bot: &str, key: &str) -> Option<&Directory> {
         if self.failed.contains_key(&told_apart(bot, key)) {
             return None;
         }
-        self.bots.get(bot).inspect_err(|error| debug!(code = error.code(), bot, "not asked")).ok()
+        self.bots.get(bot).inspect_err(|error| debug!(code = error.code(), bot, "not called")).ok()
     }
 
     async fn summary(
@@ -122,7 +122,7 @@ impl Members {
     }
 
     async fn gave_up(&self, bot: &str, key: &str, error: &PlatformError) {
-        debug!(code = error.code(), bot, "the platform did not tell a name");
+        debug!(code = error.code(), bot, "the platform returned no name");
         self.failed.insert(told_apart(bot, key), ()).await;
     }
 }
@@ -158,12 +158,12 @@ impl Stage for Members {
     }
 }
 
-/// What one bot could not tell, another may.
+/// Returns the cache key of a failure by bot: another bot may know what one does not.
 fn told_apart(bot: &str, key: &str) -> String {
     format!("{bot}:{key}")
 }
 
-/// What an event shows about who is where.
+/// Returns the presence evidence of an event.
 pub(crate) fn sightings_of(event: &Event) -> Vec<Sighting> {
     let Some(channel) = &event.channel else {
         return Vec::new();
@@ -177,7 +177,7 @@ pub(crate) fn sightings_of(event: &Event) -> Vec<Sighting> {
         EventKind::MembersLeft(users) => users.iter().cloned().map(SightingKind::Left).collect(),
         _ => Vec::new(),
     };
-    // Whoever does something is there; following and blocking is about the bot itself.
+    // Whoever acts is present; following and blocking is about the bot itself.
     let present = match event.kind {
         EventKind::MembersLeft(_) | EventKind::BotLeft => None,
         _ => event.sender.clone().map(SightingKind::Present),
@@ -196,7 +196,7 @@ pub(crate) fn sightings_of(event: &Event) -> Vec<Sighting> {
         .collect()
 }
 
-/// The people whose names matter, each with a bot and a channel where it can see them.
+/// Returns the people whose names are needed, each with a bot and a channel where it can see them.
 fn people_of(events: &[Event]) -> BTreeMap<UserId, (&str, &ChannelRef)> {
     let mut people = BTreeMap::new();
     for event in events {
@@ -215,7 +215,7 @@ fn people_of(events: &[Event]) -> BTreeMap<UserId, (&str, &ChannelRef)> {
     people
 }
 
-/// The channels of a batch with the bot in them, and whether their size changed in it.
+/// Returns the channels of a batch with the bot in them, and whether their size changed in it.
 fn channels_of(events: &[Event]) -> Vec<(&str, &ChannelRef, bool)> {
     let mut seen = BTreeSet::new();
     let mut channels = Vec::new();

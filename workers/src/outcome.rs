@@ -1,26 +1,26 @@
-//! What a stage says about an event it was given.
+//! Outcome of an event in a stage.
 
 use chatkeep_core::bus::BusError;
 use chatkeep_core::store::{Fault, StoreError};
 
-/// What is to happen to an event now. Of a call with several events, those that are to be tried
-/// again or dropped are handed over once more in ever smaller groups (see the runner), so a stage
-/// may give every event the outcome of the whole call.
+/// Outcome of an event. Of a call with several events, those to be retried or dropped are handed
+/// over once more in ever smaller groups (see the runner), so a stage may give every event the
+/// outcome of the whole call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing more: acknowledge it.
+    /// The event is done: acknowledge it.
     Done,
-    /// Something it needs is down (store, bus). The runner keeps it and tries again until that is
-    /// back, however long it takes; this never uses up an event's attempts.
+    /// A dependency is unavailable (store, bus). The runner holds the event and tries again until
+    /// that is back, however long it takes; this never uses up an event's attempts.
     Wait(String),
-    /// It failed for a reason that may pass. Deliver it again later, a bounded number of times.
+    /// It failed for a transient reason. Deliver it again later, a bounded number of times.
     Retry(String),
     /// It can never be handled. Move it to the dead letters with this reason.
     Drop(String),
 }
 
 impl Outcome {
-    /// Its name in metrics and logs.
+    /// Returns its name in metrics and logs.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -53,7 +53,7 @@ impl From<BusError> for Outcome {
     }
 }
 
-/// An error with its causes, on one line.
+/// Formats an error with its causes, on one line.
 pub(crate) fn described(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,5 +1,5 @@
-//! Telling users something in their own chat with the bot, once. Several workers may tell the same
-//! one at a time: it is pushed under a retry key, and the platform takes a key once.
+//! Direct messages to users in their own chat with the bot, once each. Several workers may send the
+//! same one at a time: it is pushed under a retry key, and the platform accepts a key once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,24 +13,24 @@ use uuid::Uuid;
 
 use crate::outcome::described;
 
-/// What could not be told for this long is news no longer; the platform forgets its retry keys
-/// then, too.
+/// Maximum age of a direct message that is still sent; the platform forgets its retry keys then,
+/// too.
 const STALE: Duration = Duration::from_hours(24);
 
-/// Something that a user is to be told.
+/// A direct message to a user.
 #[derive(Debug)]
 pub(crate) struct News<'a> {
     pub(crate) user: &'a UserId,
-    /// The bot that they have a chat of their own with, and the chat.
+    /// Bot that they have a 1:1 chat with, and the chat.
     pub(crate) chat: Option<&'a (String, ChannelRef)>,
-    /// When it happened.
+    /// Time of the event.
     pub(crate) at: Timestamp,
-    /// What no two of them share.
+    /// Unique key of the message.
     pub(crate) key: String,
 }
 
-/// Tells it in the user's language, a BCP 47 tag that may be empty. What became of it, for the
-/// record; `None` while it may still be told.
+/// Sends the message in the user's language, a BCP 47 tag that may be empty. Returns the result for
+/// the record; `None` while it may still be sent.
 pub(crate) async fn tell(
     bots: &Bots,
     clock: &SharedClock,
@@ -46,7 +46,7 @@ pub(crate) async fn tell(
     match push(bots, chat, &news, text).await {
         Ok(()) => Some("sent"),
         Err(error) if may_pass(&error) => {
-            warn!(error = described(&*error), "a user is not told yet");
+            warn!(error = described(&*error), "cannot send a direct message yet");
             None
         }
         Err(error) => Some(error.code()),
@@ -67,7 +67,7 @@ async fn push(
     Ok(())
 }
 
-/// Whether the same call may succeed later.
+/// Returns whether the same call may succeed later.
 fn may_pass(error: &PlatformError) -> bool {
     matches!(
         error,

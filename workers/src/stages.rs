@@ -1,4 +1,4 @@
-//! The stages there are, and how each one reads the bus.
+//! Names of the stages, and their consumers of the bus.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,27 +10,27 @@ use chatkeep_core::bus::{ConsumerSpec, Stream};
 pub enum StageName {
     /// Stores messages and counts them.
     Backup,
-    /// Knows who is where.
+    /// Records presence and names.
     Members,
-    /// Answers.
+    /// Sends replies.
     Assistant,
-    /// Fetches files.
+    /// Downloads files.
     Media,
-    /// Fetches files that the platform does not have itself. It runs where [`Self::Media`] does,
-    /// and has a queue of its own, so that a slow server of anybody's holds up nobody else.
+    /// Downloads files that the platform does not have itself. It runs where [`Self::Media`] does,
+    /// and has a queue of its own, so that a slow external server holds up nobody else.
     ExternalMedia,
 }
 
 impl StageName {
-    /// Every stage there is.
+    /// Every stage.
     pub const ALL: [Self; 5] =
         [Self::Backup, Self::Members, Self::Assistant, Self::Media, Self::ExternalMedia];
 
-    /// Durable consumers of stages that earlier versions had. What waits for them is done in another
-    /// way now, so they are removed.
+    /// Durable consumers of stages that earlier versions had. Their work is done in another way
+    /// now, so they are removed.
     pub const RETIRED: [&str; 1] = ["indexer"];
 
-    /// Its name on the command line, on the bus, in metrics and logs.
+    /// Returns its name on the command line, on the bus, in metrics and logs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Backup => "backup",
@@ -41,14 +41,14 @@ impl StageName {
         }
     }
 
-    /// The stage of that name, of those that can be chosen.
+    /// Parses a selectable stage from its name.
     pub fn parse(name: &str) -> Option<Self> {
         let mut chosen = Self::ALL.into_iter().filter(|stage| *stage != Self::ExternalMedia);
         chosen.find(|stage| stage.name() == name)
     }
 
-    /// Its durable consumer. Every process makes sure that the consumers of all stages exist,
-    /// so that a stage which starts later misses nothing.
+    /// Returns its durable consumer. Every process makes sure that the consumers of all stages
+    /// exist, so that a stage which starts later misses nothing.
     pub const fn consumer(self, lease: Duration) -> ConsumerSpec {
         let (stream, queue) = match self {
             Self::Backup | Self::Members | Self::Assistant => (Stream::Events, None),

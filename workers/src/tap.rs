@@ -1,23 +1,23 @@
-//! A window on the pipeline for whoever wants to watch it: the demo page. Costs nothing while
-//! nobody watches, and never holds a stage up.
+//! A live view of the pipeline for observers: the demo page. Costs nothing without observers, and
+//! never holds a stage up.
 
 use tokio::sync::broadcast;
 
-/// Notices kept for a watcher that is slow.
+/// Number of notices buffered for a slow observer.
 const BUFFER: usize = 1_024;
 
-/// Something that happened to an event.
+/// A step of an event in the pipeline.
 #[derive(Clone, Debug)]
 pub struct Notice {
     /// `ingress` or a stage's name.
     pub stage: &'static str,
-    /// The event (or, for jobs, the job).
+    /// Id of the event (or, for jobs, of the job).
     pub event: String,
-    /// What became of it: `published`, `done`, `wait`, `retry`, `drop`.
+    /// Result: `published`, `done`, `wait`, `retry`, `drop`.
     pub outcome: &'static str,
 }
 
-/// Where notices go. Cheap to clone.
+/// Sender of notices. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Tap(broadcast::Sender<Notice>);
 
@@ -28,15 +28,15 @@ impl Default for Tap {
 }
 
 impl Tap {
-    /// Tells every watcher.
+    /// Sends a notice to every observer.
     pub fn tell(&self, stage: &'static str, event: &str, outcome: &'static str) {
         if self.0.receiver_count() > 0 {
-            // Only fails when the last watcher left just now.
+            // Only fails if the last observer left just now.
             let _ = self.0.send(Notice { stage, event: event.to_owned(), outcome });
         }
     }
 
-    /// Starts watching.
+    /// Subscribes to notices.
     pub fn watch(&self) -> broadcast::Receiver<Notice> {
         self.0.subscribe()
     }

@@ -1,18 +1,18 @@
-//! The identity of a media store, kept inside of it: processes that name the same one share it.
+//! Identity of a media store, stored inside of it: processes that name the same one share it.
 
 use object_store::path::Path;
 use object_store::{Error as Backend, ObjectStoreExt as _, PutMode, PutOptions, PutPayload};
 
 use super::{BlobError, Blobs, random_name};
 
-/// The object that holds it.
+/// Key of the object that holds the identity.
 const OBJECT: &str = "media-store.id";
 
 impl Blobs {
-    /// The identity of the media store; it gets one when it has none.
+    /// Returns the identity of the media store; creates one if it has none.
     ///
     /// # Errors
-    /// When the media store fails.
+    /// Fails when the media store fails.
     pub async fn identity(&self) -> Result<String, BlobError> {
         let key = self.prefix().join(OBJECT);
         if let Some(identity) = self.read_identity(&key).await? {
@@ -21,7 +21,7 @@ impl Blobs {
         let new = PutPayload::from(random_name().into_bytes());
         let once = PutOptions::from(PutMode::Create);
         match self.store.put_opts(&key, new, once).await {
-            // Another process was faster.
+            // Another process created it first.
             Ok(_) | Err(Backend::AlreadyExists { .. } | Backend::Precondition { .. }) => {}
             Err(error) => return Err(BlobError::Backend(error)),
         }
@@ -34,10 +34,10 @@ impl Blobs {
         })
     }
 
-    /// Returns the identity of the media store, where a process has given it one.
+    /// Returns the identity of the media store, if a process has created one.
     ///
     /// # Errors
-    /// When the media store fails.
+    /// Fails when the media store fails.
     pub async fn known_identity(&self) -> Result<Option<String>, BlobError> {
         self.read_identity(&self.prefix().join(OBJECT)).await
     }

@@ -1,11 +1,11 @@
 //! The blobs port: media files by their content, in a folder or in an object store (S3).
 //!
-//! A blob's name is the SHA-256 of its bytes, so the same file sent a thousand times is kept once,
-//! and what was stored never changes. Blobs lie at `ab/cd/<sha256>`; what is on its way lies under
-//! `tmp/` until its name is known ([`Blobs::put`]).
+//! A blob's name is the SHA-256 of its bytes, so the same file sent a thousand times is stored
+//! once, and a stored blob never changes. Blobs lie at `ab/cd/<sha256>`; unfinished uploads lie
+//! under `tmp/` until their name is known ([`Blobs::put`]).
 //!
-//! Who may delete a blob, and why no message can end up with a file that is gone, is told in
-//! [`crate::store`]'s `media` room: the store decides, this port obeys.
+//! Deletion is decided by [`crate::store`], in its `media` module, which also explains why no
+//! message can end up with a deleted file; this port only carries it out.
 
 mod identity;
 mod open;
@@ -28,7 +28,7 @@ pub use read::BlobRead;
 
 use crate::time::Timestamp;
 
-/// Any error of somebody else's, with its causes.
+/// Any foreign error, with its causes.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A blob's name: the SHA-256 of its content in lower-case hex.
@@ -36,13 +36,13 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub struct BlobId(String);
 
 impl BlobId {
-    /// Reads a name; `None` when it is not 64 lower-case hex digits.
+    /// Parses a name; `None` if it is not 64 lower-case hex digits.
     pub fn parse(text: &str) -> Option<Self> {
         let hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         (text.len() == 64 && text.bytes().all(hex)).then(|| Self(text.to_owned()))
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -54,70 +54,70 @@ impl fmt::Display for BlobId {
     }
 }
 
-/// What can go wrong with blobs.
+/// Error of a blob operation.
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
-    /// Folder or object store failed or cannot be reached.
+    /// The folder or object store failed or cannot be reached.
     #[error("the media store failed")]
     Backend(#[source] Backend),
     /// The folder failed.
     #[error("the media folder failed")]
     Io(#[from] std::io::Error),
-    /// There is no blob of that name.
+    /// There is no blob with that name.
     #[error("there is no blob {0}")]
     NotFound(BlobId),
-    /// A range that is empty or not inside the blob.
+    /// The range is empty or not inside the blob.
     #[error("the range is not inside the blob")]
     Range,
-    /// What was to be stored broke off.
+    /// The source stream of an upload failed.
     #[error("the source of a media file failed")]
     Source(#[source] BoxError),
-    /// What was to be stored is larger than allowed.
+    /// The upload is larger than allowed.
     #[error("the media file is larger than {max} bytes")]
     TooLarge {
-        /// The bound, in bytes.
+        /// Limit, in bytes.
         max: u64,
     },
     /// The blob could not be claimed, so it was not stored.
     #[error("the media file could not be claimed in the database")]
     Claim(#[source] BoxError),
-    /// Only one half of the access key is set.
+    /// Only one half of the access key is configured.
     #[error("s3.access_key_id and s3.secret_access_key are only good together")]
     HalfAKey,
 }
 
 impl BlobError {
-    /// Whether trying again later may help. A refused access key is among it: somebody will set it
-    /// right, and no file should be given up meanwhile.
+    /// Returns whether trying again later may help. A refused access key counts as transient: an
+    /// operator will fix it, and no file should be given up meanwhile.
     pub const fn is_transient(&self) -> bool {
         matches!(self, Self::Backend(_) | Self::Io(_) | Self::Source(_) | Self::Claim(_))
     }
 }
 
-/// The blobs. Cheap to clone.
+/// Handle of the blob store. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Blobs {
     store: Arc<dyn ObjectStore>,
     place: Place,
 }
 
-/// Where they are; what differs between the two beside the adapter.
+/// Location of the blobs; the differences between the two beside the adapter.
 #[derive(Clone, Debug)]
 enum Place {
-    /// A folder, by its whole path.
+    /// A folder, by its absolute path.
     Folder(Arc<PathBuf>),
-    /// A bucket, and what every key in it begins with.
+    /// A bucket, and the prefix of every key in it.
     Bucket(Path),
 }
 
-/// Where uploads are until they are whole.
+/// Prefix of uploads until they are complete.
 const TEMPORARIES: &str = "tmp";
 
 impl Blobs {
-    /// How many bytes a blob has; `None` when there is none of that name.
+    /// Returns the size of a blob in bytes; `None` if there is no blob with that name.
     ///
     /// # Errors
-    /// When the media store fails.
+    /// Fails when the media store fails.
     pub async fn size(&self, id: &BlobId) -> Result<Option<u64>, BlobError> {
         match self.store.head(&self.key(id)).await {
             Ok(meta) => Ok(Some(meta.size)),
@@ -126,10 +126,10 @@ impl Blobs {
         }
     }
 
-    /// Deletes a blob for good; one that is gone already is none the worse for it.
+    /// Deletes a blob permanently; does nothing if it is already gone.
     ///
     /// # Errors
-    /// When the media store fails; the blob may or may not be there then.
+    /// Fails when the media store fails; the blob may or may not exist then.
     pub async fn delete(&self, id: &BlobId) -> Result<(), BlobError> {
         let key = self.key(id);
         if let Place::Folder(root) = &self.place {
@@ -141,7 +141,7 @@ impl Blobs {
         }
     }
 
-    /// The names of all blobs, in no order.
+    /// Lists the names of all blobs, in no order.
     pub fn list(&self) -> BoxStream<'static, Result<BlobId, BlobError>> {
         let prefix = self.prefix();
         let all = self.store.list(Some(&prefix)).map_err(BlobError::Backend);
@@ -149,11 +149,12 @@ impl Blobs {
         all.try_filter_map(move |meta| ready(Ok(name(&meta.location)))).boxed()
     }
 
-    /// Removes what uploads begun before `before` left behind when their process died; says how
-    /// many. Unfinished multipart uploads of an object store are for its own lifecycle rules.
+    /// Removes temporary files of uploads that began before `before` and whose process died;
+    /// returns how many. Unfinished multipart uploads of an object store are for its own lifecycle
+    /// rules.
     ///
     /// # Errors
-    /// When the media store fails.
+    /// Fails when the media store fails.
     pub async fn sweep(&self, before: Timestamp) -> Result<usize, BlobError> {
         if let Place::Folder(root) = &self.place {
             return open::remove_old_files(root.join(TEMPORARIES), before).await;
@@ -170,10 +171,10 @@ impl Blobs {
         Ok(old.len())
     }
 
-    /// Whether folder or bucket answer.
+    /// Checks that the folder or bucket is reachable.
     ///
     /// # Errors
-    /// Why they do not.
+    /// The reason why it is not.
     pub async fn ready(&self) -> Result<(), BlobError> {
         match &self.place {
             Place::Folder(root) => {

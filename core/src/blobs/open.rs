@@ -1,4 +1,4 @@
-//! Opening a folder or a bucket, and what a folder needs beside its adapter.
+//! Opening a folder or a bucket, and the file operations that a folder needs beside its adapter.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -18,20 +18,20 @@ use crate::config::{BlobsKind, S3Config};
 use crate::http::install_tls;
 use crate::time::Timestamp;
 
-/// Connecting to an object store may take this long.
+/// Connect timeout of an object store.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Nothing at all may come from it for this long. There is no limit for a whole call: a large file
-/// takes as long as its reader does.
+/// Read timeout of an object store: silence of this length. There is no limit for a whole call, as
+/// a large file takes as long as its reader does.
 const SILENCE: Duration = Duration::from_secs(30);
-/// A call that failed is repeated for this long; then it is for the caller to wait.
+/// Time for which a failed call is repeated; after that the caller has to wait.
 const RETRIES: Duration = Duration::from_secs(5);
 
 impl Blobs {
-    /// Opens the place of the blobs. A folder is made when it is not there; an object store is not
-    /// called yet, so that the rest runs while it is away ([`Blobs::ready`] asks it).
+    /// Opens the blob store. Creates a folder if it does not exist; an object store is not called
+    /// yet, so that the rest runs while it is down ([`Blobs::ready`] calls it).
     ///
     /// # Errors
-    /// When the folder cannot be made, or the settings do not fit together.
+    /// Fails when the folder cannot be created, or the settings do not fit together.
     pub fn open(kind: &BlobsKind, s3: &S3Config) -> Result<Self, BlobError> {
         match kind {
             BlobsKind::Folder(folder) => {
@@ -52,10 +52,10 @@ impl Blobs {
 }
 
 impl Blobs {
-    /// Opens the place of the blobs as [`Blobs::open`] does, without making a folder.
+    /// Opens the blob store as [`Blobs::open`] does, without creating a folder.
     ///
     /// # Errors
-    /// When there is no folder, or the settings do not fit together.
+    /// Fails when the folder does not exist, or the settings do not fit together.
     pub fn open_existing(kind: &BlobsKind, s3: &S3Config) -> Result<Self, BlobError> {
         if let BlobsKind::Folder(folder) = kind {
             fs::metadata(folder)?;
@@ -75,7 +75,7 @@ fn bucket_store(bucket: &str, s3: &S3Config) -> Result<AmazonS3, BlobError> {
         .with_bucket_name(bucket)
         .with_region(&s3.region)
         .with_virtual_hosted_style_request(!s3.path_style)
-        // Single deletes: not every store has the call that deletes many.
+        // Single deletes: not every store supports bulk deletes.
         .with_disable_bulk_delete(true)
         .with_client_options(client)
         .with_retry(RetryConfig { backoff, max_retries: 3, retry_timeout: RETRIES });
@@ -94,7 +94,7 @@ fn bucket_store(bucket: &str, s3: &S3Config) -> Result<AmazonS3, BlobError> {
     builder.build().map_err(BlobError::Backend)
 }
 
-/// An endpoint with the bucket before its host's name.
+/// Puts the bucket before the host name of an endpoint.
 fn hosted(endpoint: &str, bucket: &str) -> String {
     let host = |url: &Url| url.host_str().map(|host| format!("{bucket}.{host}"));
     let with_bucket = Url::parse(endpoint).ok().and_then(|mut url| {
@@ -105,7 +105,7 @@ fn hosted(endpoint: &str, bucket: &str) -> String {
     with_bucket.unwrap_or_else(|| endpoint.to_owned())
 }
 
-/// Removes a file so that it stays away after a power cut. The adapter does not flush deletions.
+/// Removes a file durably, even across a power cut. The adapter does not flush deletions.
 pub(super) async fn remove_file(path: PathBuf) -> Result<(), BlobError> {
     blocking(move || {
         match fs::remove_file(&path) {
@@ -118,8 +118,8 @@ pub(super) async fn remove_file(path: PathBuf) -> Result<(), BlobError> {
     .await
 }
 
-/// Removes the files of a folder that were last written before `before`. The adapter hides what it
-/// has not finished writing, so the folder itself is read.
+/// Removes the files of a folder that were last written before `before`. The adapter hides
+/// unfinished files, so the folder itself is read.
 pub(super) async fn remove_old_files(
     folder: PathBuf,
     before: Timestamp,
@@ -133,7 +133,7 @@ pub(super) async fn remove_old_files(
         let mut removed = 0;
         for entry in entries {
             let entry = entry?;
-            // Gone meanwhile: its upload is finished.
+            // Gone meanwhile: its upload finished.
             let Ok(meta) = entry.metadata() else { continue };
             if meta.is_file() && meta.modified()? < before && fs::remove_file(entry.path()).is_ok()
             {

@@ -1,5 +1,5 @@
 //! Storing a blob: hashed while it is written under a temporary name, and made visible under its
-//! own only when it is whole, safe and claimed.
+//! own name only when it is complete, durable and claimed.
 
 use std::collections::hash_map::RandomState;
 use std::future::Future;
@@ -16,37 +16,38 @@ use sha2::{Digest as _, Sha256};
 
 use super::{BlobError, BlobId, Blobs, BoxError, Place, TEMPORARIES};
 
-/// How many of a blob's first bytes [`Stored::head`] holds, for finding out what it is.
+/// Maximum length of [`Stored::head`] in bytes, for detecting the file type.
 const HEAD: usize = 4096;
-/// Bytes of one part of an upload to an object store: at least 5 MiB by S3's rules, and the most
-/// parts are 10,000. What fits into one goes there in one call.
+/// Size of one part of an upload to an object store, in bytes: at least 5 MiB by S3's rules, with
+/// at most 10,000 parts. An upload that fits into one part goes there in one call.
 const BUCKET_PART: usize = 8 * 1024 * 1024;
-/// Bytes of one write to a file.
+/// Size of one write to a file, in bytes.
 const FILE_PART: usize = 1024 * 1024;
-/// Parts on their way at once. With the one being filled they are all the memory an upload takes.
+/// Concurrent parts of an upload. With the one being filled they are all the memory it takes.
 const IN_FLIGHT: usize = 2;
 
 /// A blob that was stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// Its name.
+    /// Name of the blob.
     pub id: BlobId,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Its first bytes, at most 4096.
+    /// First bytes of the blob, at most 4096.
     pub head: Bytes,
 }
 
 impl Blobs {
-    /// Stores what `stream` brings, at most `max_bytes`, with bounded memory. As soon as its name
-    /// is known, and before it can be seen under it, `claim` is called with it: it has to tell
-    /// the store ([`crate::store::Store::claim_blob`]), so that nobody deletes the blob before a
-    /// message holds it; what it gives is handed on. When this returns, the blob is safe from a
-    /// power cut.
+    /// Stores the content of `stream`, at most `max_bytes`, with bounded memory. As soon as its
+    /// name is known, and before it is visible under it, `claim` is called with it: it has to
+    /// register the claim in the store ([`crate::store::Store::claim_blob`]), so that nobody
+    /// deletes the blob before a message refers to it; its result is returned as well. When this
+    /// returns, the blob survives a power cut.
     ///
     /// # Errors
-    /// When the stream breaks off or brings too much, when the claim or the media store fails.
-    /// Nothing is left behind then but, at most, a claimed blob, which the store's sweep finds.
+    /// Fails when the stream fails or is too long, when the claim or the media store fails. Nothing
+    /// is left behind then but, at most, a claimed blob, which the orphan sweep of the store
+    /// removes.
     pub async fn put<S, E, C, F, T>(
         &self,
         stream: S,
@@ -112,8 +113,8 @@ impl Blobs {
 
     /// Makes an upload visible under its name.
     async fn publish(&self, upload: &mut Upload, id: &BlobId, bytes: u64) -> Result<(), BlobError> {
-        // In a folder the same content replaces itself: what another upload has just put there may
-        // not be flushed yet, what this one puts there is.
+        // In a folder the same content replaces itself: what another upload has just written may
+        // not be flushed yet, what this one writes is.
         let bucket = matches!(self.place, Place::Bucket(_));
         if bucket && self.size(id).await? == Some(bytes) {
             upload.discard().await;
@@ -131,7 +132,7 @@ impl Blobs {
     }
 }
 
-/// An upload. Dropped on its way, as when the process stops, it removes what it has written.
+/// An upload. Dropped before it is finished, as when the process stops, it removes its file.
 struct Upload {
     store: Arc<dyn ObjectStore>,
     temporary: Path,
@@ -140,12 +141,12 @@ struct Upload {
 }
 
 enum State {
-    /// Nothing is written yet, and the first byte goes to the temporary name.
+    /// Nothing is written yet; the first byte goes to the temporary name.
     New,
-    /// All of it so far, as long as it is less than a part.
+    /// Everything so far, while it is less than a part.
     Buffer(Vec<u8>),
     Writing(WriteMultipart),
-    /// It is whole under its temporary name.
+    /// Complete under its temporary name.
     Written,
     Done,
 }
@@ -199,7 +200,7 @@ impl Upload {
         Ok(())
     }
 
-    /// Removes what was written. What fails here is left to the sweep.
+    /// Removes the temporary file. Leaves failures to the orphan sweep.
     async fn discard(&mut self) {
         match mem::replace(&mut self.state, State::Done) {
             State::Writing(writer) => drop(writer.abort().await),
@@ -236,8 +237,8 @@ fn name(hash: Sha256) -> BlobId {
     BlobId(hex)
 }
 
-/// A name that nothing else has, in whatever process: the standard library keys its hashers with
-/// 128 random bits.
+/// Returns a name that is unique across processes: the standard library keys its hashers with 128
+/// random bits.
 pub(crate) fn random_name() -> String {
     let random = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", random(), random())

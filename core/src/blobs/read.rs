@@ -12,14 +12,14 @@ use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 
 use super::{BlobError, BlobId, Blobs};
 
-/// A file is read in pieces of this many bytes.
+/// Size of one read from a file, in bytes.
 const PIECE: usize = 128 * 1024;
 
 /// A blob that is being read.
 pub struct BlobRead {
-    /// How many bytes the whole blob has.
+    /// Size of the whole blob in bytes.
     pub size: u64,
-    /// The bytes asked for, in order.
+    /// Requested bytes, in order.
     pub stream: BoxStream<'static, Result<Bytes, BlobError>>,
 }
 
@@ -30,12 +30,12 @@ impl std::fmt::Debug for BlobRead {
 }
 
 impl Blobs {
-    /// Reads a blob, or those bytes of it. What is being read stays readable in a folder when it
-    /// is deleted meanwhile.
+    /// Reads a blob, or a byte range of it. In a folder, a blob that is deleted meanwhile stays
+    /// readable to the end.
     ///
     /// # Errors
-    /// [`BlobError::NotFound`], [`BlobError::Range`] when the range is empty or not inside the
-    /// blob, or when the media store fails; the stream fails when it does so later.
+    /// [`BlobError::NotFound`], [`BlobError::Range`] if the range is empty or not inside the blob,
+    /// or if the media store fails; the stream fails if it does so later.
     pub async fn get(&self, id: &BlobId, range: Option<Range<u64>>) -> Result<BlobRead, BlobError> {
         if range.as_ref().is_some_and(Range::is_empty) {
             return Err(BlobError::Range);
@@ -45,7 +45,7 @@ impl Blobs {
         let found = match self.store.get_opts(&self.key(id), options).await {
             Ok(found) => found,
             Err(Backend::NotFound { .. }) => return Err(BlobError::NotFound(id.clone())),
-            // A range behind the end: each adapter has its own error for it.
+            // A range beyond the end: each adapter has its own error for it.
             Err(error) => return Err(self.range_error(id, range, error).await),
         };
         if range.is_some_and(|range| range != found.range) {
@@ -72,7 +72,7 @@ impl Blobs {
     }
 }
 
-/// The adapter's own stream reads 8 KiB at a time, each in a task.
+/// Reads a file in large pieces; the adapter's own stream reads 8 KiB at a time, each in a task.
 fn file_stream(
     file: File,
     range: Range<u64>,

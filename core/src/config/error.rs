@@ -1,29 +1,29 @@
-//! What can be wrong with settings: always where, which key, and what is allowed.
+//! Errors of settings, each with its origin, its key and the allowed values.
 
-/// A bad setting. Never shows a secret.
+/// An invalid setting. Never shows a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A settings file, or a file that holds a secret, cannot be read.
     #[error("cannot read {what}")]
     Unreadable {
-        /// Which file. One that a variable names is known by the variable: the file's name may be
-        /// a secret that was put there by mistake.
+        /// Name of the file. One that a variable names is identified by the variable: the file's
+        /// name may be a secret that was put there by mistake.
         what: String,
-        /// Why.
+        /// Cause.
         #[source]
         source: std::io::Error,
     },
     /// A settings file is not TOML.
     #[error("{path}, line {line}: {why}")]
     Syntax {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Where in it, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// What is wrong.
+        /// Syntax error.
         why: String,
     },
-    /// A key that there is not.
+    /// An unknown key.
     #[error("{origin}: there is no setting {key}{hint}")]
     Unknown {
         /// File and line, or flag.
@@ -40,29 +40,29 @@ pub enum ConfigError {
         origin: String,
         /// The key.
         key: String,
-        /// What it is, or `not acceptable` for a secret.
+        /// Value found, or `not acceptable` for a secret.
         found: String,
-        /// What it may be.
+        /// Description of the allowed values.
         allowed: String,
     },
-    /// A variable and its `_FILE` are both set.
+    /// A variable and its `_FILE` variant are both set.
     #[error("environment {name} and {name}_FILE are both set; set one of them")]
     Twice {
-        /// The variable.
+        /// Name of the variable.
         name: String,
     },
-    /// In a settings file, a secret and its `_file` are both set.
+    /// In a settings file, a secret and its `_file` variant are both set.
     #[error("{origin}: {key} and {key}_file are both set; set one of them")]
     Both {
         /// File and line.
         origin: String,
-        /// The secret.
+        /// Key of the secret.
         key: String,
     },
-    /// A variable whose value is not UTF-8. Passing over it would silently mean the default.
+    /// A variable whose value is not UTF-8. Ignoring it would silently mean the default.
     #[error("environment {name} is not UTF-8 text")]
     NotText {
-        /// The variable.
+        /// Name of the variable.
         name: String,
     },
 }

@@ -1,4 +1,4 @@
-//! A settings file taken apart: every value with its path and its line.
+//! Parsing of a settings file into values, each with its path and line.
 
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
@@ -6,25 +6,25 @@ use toml::{Table, Value};
 use super::ConfigError;
 use super::line::SECTION;
 
-/// A value in a file.
+/// A value of a settings file.
 pub(super) struct Entry {
-    /// Its path, such as `line.api_base`.
+    /// Path of the setting, such as `line.api_base`.
     pub(super) key: String,
-    /// The value; a table only where that is empty.
+    /// Value; a table only if it is empty.
     pub(super) value: Value,
-    /// Where it stands, from 1.
+    /// Line number, from 1.
     pub(super) line: usize,
 }
 
-/// Every value of a file. The tables of a list of sections are numbered from 1 (`line[2].name`),
-/// and each begins with an entry of its own (`line[2]`).
+/// Returns every value of a file. The tables of a list of sections are numbered from 1
+/// (`line[2].name`), and each begins with an entry of its own (`line[2]`).
 pub(super) fn entries(path: &str, text: &str) -> Result<Vec<Entry>, ConfigError> {
     let bad = |error: toml::de::Error| ConfigError::Syntax {
         path: path.to_owned(),
         line: line(text, error.span().map_or(0, |span| span.start)),
         why: error.message().to_owned(),
     };
-    // The first tree knows the places, the second has the values decoded.
+    // The first tree knows the positions, the second has the values decoded.
     let places = DeTable::parse(text).map_err(bad)?;
     let values: Table = text.parse().map_err(bad)?;
     let mut found = Vec::new();
@@ -65,7 +65,7 @@ fn walk(prefix: &str, places: &DeTable<'_>, values: &Table, text: &str, found: &
     }
 }
 
-/// The line that a byte of the text is in.
+/// Returns the line number of a byte offset.
 fn line(text: &str, byte: usize) -> usize {
     let before = text.as_bytes().iter().take(byte);
     before.filter(|byte| **byte == b'\n').count() + 1

@@ -1,4 +1,4 @@
-//! The settings of connections: how many, and how slow they may be.
+//! Settings of client connections: their number and their least speed.
 
 use std::time::Duration;
 
@@ -6,20 +6,20 @@ use super::ConfigError;
 use super::reader::Reader;
 use crate::http::pace::LeastSpeed;
 
-/// Connections of clients.
+/// Limits of client connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpConfig {
-    /// Connections at once, at most.
+    /// Maximum number of concurrent connections.
     pub max_connections: usize,
-    /// Connections of one public address at once, at most.
+    /// Maximum number of concurrent connections of one public address.
     pub max_per_address: usize,
-    /// Time for the head of a request.
+    /// Timeout for the head of a request.
     pub header: Duration,
-    /// Time between two requests of a connection.
+    /// Idle timeout between two requests of a connection.
     pub idle: Duration,
-    /// The least speed at which the body of a request comes.
+    /// Least speed of a request body.
     pub body: LeastSpeed,
-    /// The least speed at which an answer is taken.
+    /// Least speed at which a client reads a response.
     pub answer: LeastSpeed,
 }
 

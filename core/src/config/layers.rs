@@ -1,4 +1,4 @@
-//! The layers merged into one tree, remembering for each value where it came from.
+//! Merging of the layers of settings into one tree, with the origin of each value.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,15 +10,15 @@ use super::redact::{is_secret, shown};
 use super::sources::FILE_VARIABLE;
 use super::{ConfigError, DEFAULTS, Sources};
 
-/// Every variable of ours begins so.
+/// Prefix of every environment variable of chatkeep.
 pub(super) const PREFIX: &str = "CHATKEEP_";
 
-/// Every setting by its path, each with its origin. No `Debug`: it holds secrets.
+/// All settings by path, each with its origin. No `Debug`: it holds secrets.
 pub(super) struct Layers {
     values: BTreeMap<String, (Value, String)>,
-    /// Things that look like a mistake but are none for sure.
+    /// Likely mistakes that are not certainly errors.
     pub(super) warnings: Vec<String>,
-    /// The bots of `[[line]]`, in order; none where there is the one of `[line]`.
+    /// Names of the bots of `[[line]]`, in order; empty for the single bot of `[line]`.
     pub(super) bots: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ impl Layers {
         Ok(layers)
     }
 
-    /// A setting and where it came from. The defaults hold every setting that is asked for.
+    /// Returns a setting and its origin. The defaults hold every setting that is read.
     pub(super) fn get(&self, key: &str) -> Result<(&Value, &str), ConfigError> {
         match self.values.get(key) {
             Some((value, origin)) => Ok((value, origin)),
@@ -48,7 +48,7 @@ impl Layers {
         }
     }
 
-    /// Every setting's path and value.
+    /// Returns every setting's path and value.
     #[cfg(test)]
     pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.values.iter().map(|(key, (value, _))| (key.as_str(), value))
@@ -79,7 +79,7 @@ impl Layers {
         Ok(())
     }
 
-    /// Replaces the settings under one name by copies under others.
+    /// Replaces the settings of a section by copies under other names.
     pub(super) fn copy_section(&mut self, section: &str, copies: &[String]) {
         let inside = format!("{section}.");
         let is_inside = |key: &String| key.starts_with(&inside);
@@ -120,7 +120,7 @@ impl Layers {
         Ok(())
     }
 
-    /// Sets a value that came as text: its type is that of the default.
+    /// Sets a value given as text, parsed to the type of its default.
     fn set_text(&mut self, key: &str, text: String, origin: String) -> Result<(), ConfigError> {
         let Some((default, _)) = self.values.get(key) else {
             return Err(self.unknown(key, &origin));
@@ -137,7 +137,7 @@ impl Layers {
         Ok(())
     }
 
-    /// Sets a value of a file.
+    /// Sets a value given in a file.
     fn set(&mut self, key: &str, value: Value, origin: String) -> Result<(), ConfigError> {
         let Some((default, _)) = self.values.get(key) else {
             return self.no_value_here(key, &value, origin);
@@ -149,7 +149,7 @@ impl Layers {
         Ok(())
     }
 
-    /// What stands where no setting is: a section without content is none the worse.
+    /// Rejects a value in place of a section; an empty section is accepted.
     fn no_value_here(&self, key: &str, value: &Value, origin: String) -> Result<(), ConfigError> {
         let inside = format!("{key}.");
         if !self.values.keys().any(|known| known.starts_with(&inside)) {
@@ -174,12 +174,12 @@ impl Layers {
     }
 }
 
-/// The environment's name of a setting.
+/// Returns the environment variable of a setting.
 pub(super) fn variable(key: &str) -> String {
     format!("{PREFIX}{}", key.replace(['.', '-'], "_").to_uppercase())
 }
 
-/// What a file holds that a variable names, without the line break that editors leave behind it.
+/// Reads a secret from a file that a variable names, without the trailing line break.
 fn secret_file(path: &Path, origin: &str) -> Result<String, ConfigError> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(text.trim_end_matches(['\r', '\n']).to_owned()),
@@ -189,7 +189,7 @@ fn secret_file(path: &Path, origin: &str) -> Result<String, ConfigError> {
     }
 }
 
-/// The name that was probably meant.
+/// Returns the known name that was probably meant.
 fn nearest<'a>(known: impl Iterator<Item = &'a String>, name: &str) -> Option<&'a String> {
     known
         .map(|known| (strsim::damerau_levenshtein(known, name), known))

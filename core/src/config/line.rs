@@ -1,7 +1,7 @@
-//! The LINE bots: the one of `[line]`, or those of several `[[line]]`.
+//! Settings of the LINE bots: the one of `[line]`, or several of `[[line]]`.
 //!
-//! A bot of `[[line]]` has the settings of `[line]` under its name: `line.shop.access_token`, in the
-//! environment `CHATKEEP_LINE_SHOP_ACCESS_TOKEN`.
+//! A bot of `[[line]]` has the settings of `[line]` under its name: `line.shop.access_token`, in
+//! the environment `CHATKEEP_LINE_SHOP_ACCESS_TOKEN`.
 
 use secrecy::SecretString;
 use toml::Value;
@@ -12,25 +12,25 @@ use super::layers::{Layers, variable};
 use super::reader::Reader;
 use super::values::web_address;
 
-/// The section, and the list of sections.
+/// Name of the section, and of the list of sections.
 pub(super) const SECTION: &str = "line";
 
-/// One LINE bot.
+/// Settings of one LINE bot.
 #[derive(Clone, Debug)]
 pub struct LineConfig {
-    /// Its name, by which events and channels remember it.
+    /// Name of the bot, stored with its events and channels.
     pub name: String,
-    /// Signs the webhooks.
+    /// Secret that signs the webhooks.
     pub channel_secret: Option<SecretString>,
-    /// Authorises calls.
+    /// Token that authorises API calls.
     pub access_token: Option<SecretString>,
-    /// Address of the Messaging API.
+    /// Base address of the Messaging API.
     pub api_base: String,
-    /// Address of the Messaging API's content.
+    /// Base address of the Messaging API's content.
     pub data_api_base: String,
-    /// The variable that its channel secret can be given in, for whoever says that it is missing.
+    /// Environment variable of the channel secret, for messages that say it is missing.
     pub channel_secret_variable: String,
-    /// The variable of its access token.
+    /// Environment variable of the access token.
     pub access_token_variable: String,
 }
 
@@ -38,10 +38,10 @@ const WEB_ADDRESS: &str = "an address such as \"https://chat.example.org\", with
 const NAME: &str = "1 to 32 of a-z, 0-9 and -, not ending in \"data\"";
 
 impl LineConfig {
-    /// The name of the bot that `[line]` configures.
+    /// Name of the bot that `[line]` configures.
     pub const MAIN: &str = "main";
 
-    /// The bots named `bots`, or the one of `[line]` where there are none.
+    /// Reads the settings of the bots named `bots`, or of the one of `[line]` if there are none.
     pub(super) fn read_all(read: &Reader<'_>, bots: &[String]) -> Result<Vec<Self>, ConfigError> {
         if bots.is_empty() {
             return Ok(vec![Self::read(read, Self::MAIN, SECTION)?]);
@@ -63,19 +63,19 @@ impl LineConfig {
     }
 }
 
-/// What a bot's settings begin with.
+/// Returns the prefix of a bot's settings.
 fn section(name: &str) -> String {
     format!("{SECTION}.{name}")
 }
 
-/// The setting of `[line]` that one of a bot of `[[line]]` is a copy of.
+/// Returns the setting of `[line]` that corresponds to one of a bot of `[[line]]`.
 pub(super) fn single(key: &str) -> Option<String> {
     let (name, setting) = key.strip_prefix(SECTION)?.strip_prefix('.')?.split_once('.')?;
     is_name(name).then(|| format!("{SECTION}.{setting}"))
 }
 
 impl Layers {
-    /// Puts the settings of `[[line]]`, where there are any, under the names of their bots.
+    /// Moves the settings of `[[line]]`, if any, under the names of their bots.
     pub(super) fn name_bots(
         &mut self,
         path: &str,
@@ -111,7 +111,7 @@ impl Layers {
     }
 }
 
-/// A bot's name, taken out of its settings.
+/// Removes a bot's name from its settings and returns it.
 fn take_name(
     path: &str,
     origin: String,
@@ -140,7 +140,7 @@ fn take_name(
     }
 }
 
-/// Whether a bot may be called so. It stands in addresses, and in the names of variables: two bots
+/// Returns whether a bot name is valid. It occurs in addresses and in names of variables: two bots
 /// `x` and `x-data` would share the variable of their `(data_)api_base`.
 fn is_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';

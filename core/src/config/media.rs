@@ -1,22 +1,22 @@
-//! The settings of media files: how large, how many at once, from where.
+//! Settings of media files: size, concurrency, allowed sources.
 
 use std::time::Duration;
 
 use super::ConfigError;
 use super::reader::Reader;
 
-/// Files of messages.
+/// Settings of media files.
 #[derive(Clone, Copy, Debug)]
 pub struct MediaConfig {
-    /// Bytes of a file, at most.
+    /// Maximum size of a file, in bytes.
     pub max_bytes: u64,
-    /// Files that a process fetches at once.
+    /// Concurrent downloads of a process.
     pub parallel: usize,
-    /// Times that a file is tried before it is given up.
+    /// Maximum number of attempts before a file is given up.
     pub max_attempts: u32,
-    /// Over which the least speed of a file is averaged.
+    /// Window over which the least speed of a download is averaged.
     pub speed_window: Duration,
-    /// Whether files may come from private addresses and over plain HTTP.
+    /// `true` if files may come from private addresses and over plain HTTP.
     pub allow_private: bool,
 }
 

@@ -1,5 +1,5 @@
 //! Settings: the commented default file, then `chatkeep.toml`, then the environment, then flags,
-//! each weighing more than the one before.
+//! each overriding the one before.
 //!
 //! `deploy/chatkeep.toml` is both the documentation and the defaults. The list of settings, their
 //! types and their environment names come from it; nothing else in the workspace reads the
@@ -36,7 +36,7 @@ pub use values::{BlobsKind, BusKind, Database};
 pub use web::{ApiConfig, LoginConfig, RateLimitConfig};
 pub use webhooks::WebhooksConfig;
 
-/// The commented defaults.
+/// Commented default settings.
 pub const DEFAULTS: &str = include_str!("../../../deploy/chatkeep.toml");
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Reads settings off the layers, each with its check.
+//! Typed reading of settings, each with its check.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -19,7 +19,7 @@ impl Reader<'_> {
         Ok((value.as_str().unwrap_or_default(), origin))
     }
 
-    /// A text that is not empty.
+    /// Returns a text that is not empty.
     pub(super) fn filled(&self, key: &str) -> Result<&str, ConfigError> {
         let (text, origin) = self.text(key)?;
         if text.trim().is_empty() {
@@ -28,7 +28,7 @@ impl Reader<'_> {
         Ok(text)
     }
 
-    /// Whatever `parse` makes of a text; `allowed` says in an error what it takes.
+    /// Returns a setting parsed by `parse`; `allowed` describes the accepted values in errors.
     pub(super) fn parsed<T>(
         &self,
         key: &str,
@@ -39,7 +39,7 @@ impl Reader<'_> {
         parse(text).ok_or_else(|| invalid(origin, key, shown(key, text), allowed))
     }
 
-    /// Like [`Reader::parsed`], with an empty text for `None`.
+    /// Does the same as [`Reader::parsed`], with `None` for an empty text.
     pub(super) fn optional<T>(
         &self,
         key: &str,
@@ -52,19 +52,19 @@ impl Reader<'_> {
         self.parsed(key, &format!("{allowed}, or \"\" for none"), parse).map(Some)
     }
 
-    /// A time zone.
+    /// Returns a time zone.
     pub(super) fn zone(&self, key: &str) -> Result<Tz, ConfigError> {
         let hint = zone_hint(self.text(key)?.0);
         let allowed = format!("the IANA name of a time zone, such as \"Asia/Taipei\"{hint}");
         self.parsed(key, &allowed, |name| name.parse().ok())
     }
 
-    /// An address to listen on.
+    /// Parses an address to listen on.
     pub(super) fn address(text: &str) -> Option<SocketAddr> {
         text.parse().ok()
     }
 
-    /// A whole number from `min` to `max`.
+    /// Returns a whole number from `min` to `max`.
     pub(super) fn number<T: TryFrom<i64>>(
         &self,
         key: &str,
@@ -75,7 +75,7 @@ impl Reader<'_> {
         self.checked(key, &allowed, |number| (min..=max).contains(&number))
     }
 
-    /// A whole number that `fits`.
+    /// Returns a whole number that `fits`.
     pub(super) fn checked<T: TryFrom<i64>>(
         &self,
         key: &str,
@@ -88,23 +88,23 @@ impl Reader<'_> {
         taken.ok_or_else(|| invalid(origin, key, number.to_string(), allowed))
     }
 
-    /// A time in whole seconds from `min` to `max`.
+    /// Returns a time in whole seconds from `min` to `max`.
     pub(super) fn seconds(&self, key: &str, min: i64, max: i64) -> Result<Duration, ConfigError> {
         Ok(Duration::from_secs(self.number(key, min, max)?))
     }
 
-    /// A time in whole days from `min` to `max`.
+    /// Returns a time in whole days from `min` to `max`.
     pub(super) fn days(&self, key: &str, min: i64, max: i64) -> Result<Duration, ConfigError> {
         let days: u64 = self.number(key, min, max)?;
         Ok(Duration::from_hours(24 * days))
     }
 
-    /// True or false.
+    /// Returns a boolean.
     pub(super) fn switch(&self, key: &str) -> Result<bool, ConfigError> {
         Ok(self.0.get(key)?.0.as_bool().unwrap_or_default())
     }
 
-    /// A secret; `None` when empty.
+    /// Returns a secret; `None` if it is empty.
     pub(super) fn secret(&self, key: &str) -> Result<Option<SecretString>, ConfigError> {
         let text = self.text(key)?.0.trim();
         Ok((!text.is_empty()).then(|| text.to_owned().into()))

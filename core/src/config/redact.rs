@@ -1,9 +1,9 @@
-//! What may be shown of a value in logs and errors.
+//! Redaction of values in logs and errors.
 
 use super::line::single;
 
-/// Settings that are secrets, or addresses that may hold a password. Only these can be taken from
-/// a file with `…_FILE`, and they are never shown in an error.
+/// Settings that are secrets, or addresses that may hold a password. Only these can be read from a
+/// file with `…_FILE`, and they are never shown in an error.
 const SECRETS: [&str; 7] = [
     "database",
     "bus",
@@ -14,17 +14,17 @@ const SECRETS: [&str; 7] = [
     "s3.secret_access_key",
 ];
 
-/// Whether a setting may hold a secret.
+/// Returns whether a setting may hold a secret.
 pub(super) fn is_secret(key: &str) -> bool {
     SECRETS.contains(&key) || single(key).is_some_and(|key| SECRETS.contains(&&*key))
 }
 
-/// A bad value, for an error.
+/// Formats an invalid value for an error.
 pub(super) fn shown(key: &str, text: &str) -> String {
     if is_secret(key) {
         return "not acceptable".to_owned();
     }
-    // No other setting should hold a password, but addresses are pasted with what they hold.
+    // No other setting should hold a password, but addresses may be pasted with one.
     match text.split_once("://") {
         Some(_) if text.contains(['@', '?']) => format!("{:?}", public(text)),
         None if text.contains('@') => "not acceptable".to_owned(),
@@ -32,14 +32,14 @@ pub(super) fn shown(key: &str, text: &str) -> String {
     }
 }
 
-/// An address without its credentials and its query.
+/// Returns an address without its credentials and its query.
 pub(super) fn public(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return "…".to_owned();
     };
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    // An `@` further on: a password with a slash or the like in it, so nothing here is what it
-    // seems to be.
+    // An `@` further on: the password holds a slash or the like, so no part of the address can be
+    // trusted.
     if path.contains('@') {
         return format!("{scheme}://…");
     }

@@ -1,16 +1,16 @@
-//! The settings of how long things are kept.
+//! Settings of retention.
 
 use std::time::Duration;
 
 use super::ConfigError;
 use super::reader::Reader;
 
-/// How long things are kept that nobody set a time for.
+/// Default retention times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetentionConfig {
-    /// After the last subscription to a channel ended; `None`: for ever.
+    /// Retention after the last subscription to a channel ended; `None` for ever.
     pub unsubscribed: Option<Duration>,
-    /// Events of unknown type; `None`: for ever.
+    /// Retention of events of unknown type; `None` for ever.
     pub other_events: Option<Duration>,
 }
 

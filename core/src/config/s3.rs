@@ -1,4 +1,4 @@
-//! The settings of the object store in which media files may be.
+//! Settings of the object store for media files.
 
 use secrecy::SecretString;
 
@@ -6,18 +6,18 @@ use super::ConfigError;
 use super::reader::Reader;
 use super::values::web_address;
 
-/// The object store; used when `blobs` names a bucket.
+/// Settings of the object store; used if `blobs` names a bucket.
 #[derive(Clone, Debug)]
 pub struct S3Config {
-    /// Its address, without a slash at its end; `None` for AWS in that region.
+    /// Endpoint without a trailing slash; `None` for AWS in the region.
     pub endpoint: Option<String>,
-    /// The region that calls are signed for.
+    /// Region that requests are signed for.
     pub region: String,
-    /// The public half of the access key; `None` to ask the machine for a role's keys.
+    /// Public half of the access key; `None` to use the machine's role.
     pub access_key_id: Option<SecretString>,
-    /// The secret half.
+    /// Secret half of the access key.
     pub secret_access_key: Option<SecretString>,
-    /// Whether the bucket stands in the path instead of before the host name.
+    /// `true` if the bucket stands in the path instead of before the host name.
     pub path_style: bool,
 }
 
@@ -36,7 +36,7 @@ impl S3Config {
     }
 }
 
-/// It becomes a part of host names and of signatures.
+/// Parses a region, which becomes a part of host names and signatures.
 fn region(text: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
     (!text.is_empty() && text.chars().all(plain)).then(|| text.to_owned())

@@ -1,4 +1,4 @@
-//! The typed settings, section by section, and the checks of each value.
+//! Typed settings, section by section, and the checks of each value.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -21,47 +21,47 @@ use crate::telemetry;
 /// All settings.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The settings file that was read, as it was named.
+    /// Path of the settings file that was read, as it was given.
     pub file: Option<String>,
-    /// Where to listen for webhooks and the API.
+    /// Listen address of webhooks and the API.
     pub listen: SocketAddr,
-    /// The data folder.
+    /// Data folder.
     pub data: PathBuf,
     /// The database.
     pub database: Database,
     /// The bus.
     pub bus: BusKind,
-    /// Where media files go.
+    /// Location of media files.
     pub blobs: BlobsKind,
-    /// The zone in which the days of channels begin that have set none.
+    /// Default time zone in which the days of channels begin.
     pub time_zone: Tz,
-    /// The object store that they may go to.
+    /// The object store for media files.
     pub s3: S3Config,
     /// The LINE bots; at least one.
     pub line: Vec<LineConfig>,
-    /// Connections of clients.
+    /// Client connections.
     pub http: HttpConfig,
     /// The ingress.
     pub ingress: IngressConfig,
     /// The API.
     pub api: ApiConfig,
-    /// Requests of one caller.
+    /// Rate limits of a caller.
     pub rate_limit: RateLimitConfig,
     /// The identity provider.
     pub login: LoginConfig,
-    /// Bounds of the bus.
+    /// Limits of the bus.
     pub bus_limits: BusLimitsConfig,
-    /// The stages.
+    /// The worker stages.
     pub workers: WorkersConfig,
-    /// Files of messages.
+    /// Media files.
     pub media: MediaConfig,
     /// Outgoing webhooks.
     pub webhooks: WebhooksConfig,
-    /// How long things are kept.
+    /// Retention times.
     pub retention: RetentionConfig,
     /// Replies.
     pub reply: ReplyConfig,
-    /// Usage of quotas.
+    /// Quota usage.
     pub usage: UsageConfig,
     /// Database connections.
     pub database_pool: PoolConfig,
@@ -69,78 +69,78 @@ pub struct Config {
     pub metrics: MetricsConfig,
     /// Logs.
     pub log: LogConfig,
-    /// Stopping.
+    /// Shutdown.
     pub shutdown: ShutdownConfig,
-    /// Things that look like a mistake but are none for sure; to be logged.
+    /// Likely mistakes that are not certainly errors, to be logged.
     pub warnings: Vec<String>,
 }
 
-/// The ingress.
+/// Settings of the ingress.
 #[derive(Clone, Debug)]
 pub struct IngressConfig {
-    /// Largest webhook body, in bytes.
+    /// Maximum size of a webhook body, in bytes.
     pub max_body_bytes: usize,
-    /// Webhooks with a wrong signature that one address may send a minute.
+    /// Maximum number of webhooks with a wrong signature per address and minute.
     pub rejected_per_minute: u32,
 }
 
-/// Bounds of the bus.
+/// Limits of the bus.
 #[derive(Clone, Debug)]
 pub struct BusLimitsConfig {
-    /// Messages not handled yet, at most.
+    /// Maximum number of pending messages.
     pub max_backlog: u64,
-    /// How long a repeated event is recognised.
+    /// Window in which a repeated event is recognised.
     pub dedupe_window: Duration,
-    /// Copies of each JetStream stream: 1, 3 or 5.
+    /// Replicas of each JetStream stream: 1, 3 or 5.
     pub replicas: usize,
-    /// How long a consumer of no known stage may be idle before it is removed; `None`: for ever.
+    /// Idle time after which a consumer of no known stage is removed; `None` for never.
     pub remove_consumers: Option<Duration>,
 }
 
-/// The stages.
+/// Settings of the worker stages.
 #[derive(Clone, Debug)]
 pub struct WorkersConfig {
-    /// Messages in one transaction, at most.
+    /// Maximum number of messages in one transaction.
     pub batch: usize,
-    /// Events that the assistant handles at once.
+    /// Concurrency of the assistant, in events.
     pub concurrency: usize,
-    /// How long a message is leased.
+    /// Duration of a message's lease.
     pub lease: Duration,
-    /// Deliveries before a message is given up.
+    /// Maximum number of deliveries before a message becomes a dead letter.
     pub max_attempts: u32,
 }
 
-/// Replies.
+/// Settings of replies.
 #[derive(Clone, Debug)]
 pub struct ReplyConfig {
-    /// Whether a push may stand in for an expired reply token.
+    /// `true` if a push may stand in for an expired reply token.
     pub push_fallback: bool,
-    /// From an event to its reply, at most.
+    /// Maximum time from an event to its reply.
     pub deadline: Duration,
 }
 
-/// Usage of quotas.
+/// Settings of quota usage.
 #[derive(Clone, Debug)]
 pub struct UsageConfig {
-    /// Whether users are told when theirs crosses a threshold.
+    /// `true` if users are notified when their usage crosses a threshold.
     pub tell_users: bool,
 }
 
-/// Database connections.
+/// Settings of the database pool.
 #[derive(Clone, Debug)]
 pub struct PoolConfig {
-    /// How many at most.
+    /// Maximum number of connections.
     pub max_connections: u32,
 }
 
-/// Metrics.
+/// Settings of metrics.
 #[derive(Clone, Debug)]
 pub struct MetricsConfig {
-    /// Where `/metrics` listens; `None` for nowhere.
+    /// Listen address of `/metrics`; `None` to disable it.
     pub listen: Option<SocketAddr>,
 }
 
-/// How logs look.
+/// Format of logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     /// Text, with colours on a terminal.
@@ -151,27 +151,27 @@ pub enum LogFormat {
     Json,
 }
 
-/// Logs.
+/// Settings of logs.
 #[derive(Clone, Debug)]
 pub struct LogConfig {
-    /// How they look.
+    /// Format.
     pub format: LogFormat,
-    /// What is logged, as tracing directives.
+    /// Filter, as tracing directives.
     pub filter: String,
 }
 
-/// Stopping.
+/// Settings of the shutdown.
 #[derive(Clone, Debug)]
 pub struct ShutdownConfig {
-    /// For finishing what is under way.
+    /// Time for finishing the work under way.
     pub drain: Duration,
 }
 
 impl Config {
-    /// Reads all settings.
+    /// Loads all settings.
     ///
     /// # Errors
-    /// The first bad setting: where it is, which, and what is allowed.
+    /// Returns the first invalid setting: its origin, its key, and the allowed values.
     pub fn load(sources: Sources) -> Result<Self, ConfigError> {
         let file = sources.file.as_ref().map(|(path, _)| path.clone());
         let layers = Layers::merge(sources)?;

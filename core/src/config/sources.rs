@@ -1,4 +1,4 @@
-//! Where settings come from, gathered before any of them is looked at.
+//! Sources of settings, gathered before any of them is interpreted.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -8,37 +8,37 @@ use std::path::{Path, PathBuf};
 use super::ConfigError;
 use super::layers::PREFIX;
 
-/// The variable that names the settings file.
+/// Environment variable that names the settings file.
 pub(super) const FILE_VARIABLE: &str = "CHATKEEP_CONFIG";
-/// The settings file that is read where none is named, if it is there.
+/// Settings file that is read by default, if it exists.
 const USUAL_FILE: &str = "chatkeep.toml";
 
-/// A setting given by a flag.
+/// A setting overridden by a flag.
 #[derive(Clone)]
 pub struct Override {
-    /// The setting's path, such as `line.api_base`.
+    /// Path of the setting, such as `line.api_base`.
     pub key: String,
-    /// Its value; may hold a password.
+    /// Value; may hold a password.
     pub value: String,
-    /// The flag, for errors.
+    /// Name of the flag, for errors.
     pub flag: String,
 }
 
-/// Everything that settings are made from, beside the defaults.
+/// Sources of the settings, beside the defaults.
 #[derive(Clone, Default)]
 pub struct Sources {
-    /// The settings file's name and text.
+    /// Name and text of the settings file.
     pub(super) file: Option<(String, String)>,
-    /// Variables that begin with `CHATKEEP_`, among others.
+    /// Environment variables, those that begin with `CHATKEEP_` among others.
     pub(super) environment: Vec<(String, String)>,
-    /// Flags.
+    /// Settings overridden by flags.
     pub(super) overrides: Vec<Override>,
-    /// Names of files in variables are relative to this folder; empty for the working directory.
+    /// Folder that file names in variables are relative to; empty for the working directory.
     pub(super) folder: PathBuf,
 }
 
 impl Sources {
-    /// Sources given by hand: the settings file's name and text, variables and flags.
+    /// Creates sources from the settings file's name and text, variables and flags.
     pub fn new(
         file: Option<(String, String)>,
         environment: Vec<(String, String)>,
@@ -47,20 +47,20 @@ impl Sources {
         Self { file, environment, overrides, folder: PathBuf::new() }
     }
 
-    /// The sources of this process: the file that `named` (`--config`) or `CHATKEEP_CONFIG` names,
-    /// else `./chatkeep.toml` where there is one; its environment; and the flags given.
+    /// Gathers the sources of this process: the file that `named` (`--config`) or `CHATKEEP_CONFIG`
+    /// names, else `./chatkeep.toml` if it exists; its environment; and the flags given.
     ///
     /// # Errors
-    /// When a file that was named cannot be read, or a variable of ours is not UTF-8.
+    /// Fails when a file that was named cannot be read, or a variable of chatkeep is not UTF-8.
     pub fn from_process(
         named: Option<PathBuf>,
         overrides: Vec<Override>,
     ) -> Result<Self, ConfigError> {
-        // The only place in the workspace that looks at the environment.
+        // The only place in the workspace that reads the environment.
         Self::gather(named, Path::new(""), std::env::vars_os(), overrides)
     }
 
-    /// Like [`Sources::from_process`], for any folder and environment.
+    /// Does the same as [`Sources::from_process`], for any folder and environment.
     pub(super) fn gather(
         named: Option<PathBuf>,
         folder: &Path,
@@ -88,7 +88,7 @@ impl Sources {
     }
 }
 
-/// The variables that begin with our prefix.
+/// Returns the variables that begin with the prefix.
 fn ours(
     environment: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Result<Vec<(String, String)>, ConfigError> {
@@ -103,7 +103,7 @@ fn ours(
         .collect()
 }
 
-/// A settings file's name and text.
+/// Reads a settings file; returns its name and text.
 fn read(folder: &Path, path: &Path, whence: &str) -> Result<(String, String), ConfigError> {
     let shown = path.display().to_string();
     match std::fs::read_to_string(folder.join(path)) {
@@ -122,7 +122,7 @@ impl fmt::Debug for Override {
 }
 
 impl fmt::Debug for Sources {
-    /// Names only: file, variables and flags may all hold secrets.
+    /// Shows names only: file, variables and flags may all hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&String> = self.environment.iter().map(|(name, _)| name).collect();
         f.debug_struct("Sources")

@@ -1,4 +1,4 @@
-//! Settings with a meaning of their own: which database, which bus, which blobs, what address.
+//! Settings with types of their own: database, bus, blob store, addresses.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub enum BusKind {
     Nats(SecretString),
 }
 
-/// Where media files go.
+/// Location of media files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlobsKind {
     /// A folder.
@@ -35,13 +35,13 @@ pub enum BlobsKind {
     S3 {
         /// The bucket.
         bucket: String,
-        /// What every key in it begins with; may be empty.
+        /// Prefix of every key in it; may be empty.
         prefix: String,
     },
 }
 
 impl Database {
-    /// What may be written.
+    /// Accepted values.
     pub(super) const ALLOWED: &str = "\"sqlite\" or \"postgres://user:password@host/name\"";
 
     pub(super) fn parse(text: &str) -> Option<Self> {
@@ -58,7 +58,7 @@ impl Database {
 }
 
 impl BusKind {
-    /// What may be written.
+    /// Accepted values.
     pub(super) const ALLOWED: &str =
         "\"embedded\", or \"nats://host[,host…]\" (with TLS: \"tls://host[,host…]\")";
 
@@ -80,7 +80,7 @@ impl BusKind {
 }
 
 impl BlobsKind {
-    /// What may be written.
+    /// Accepted values.
     pub(super) const ALLOWED: &str = "\"\", a folder, or \"s3://bucket/prefix\"";
 
     pub(super) fn parse(text: &str, data: &Path) -> Option<Self> {
@@ -97,7 +97,7 @@ impl BlobsKind {
     }
 }
 
-/// S3's rule for bucket names; it also keeps credentials from passing for one.
+/// Checks S3's rule for bucket names; it also keeps credentials from passing for one.
 fn is_bucket(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     (3..=63).contains(&name.len())
@@ -106,13 +106,13 @@ fn is_bucket(name: &str) -> bool {
         && name.ends_with(plain)
 }
 
-/// Whether an address is what it seems to be: with an `@` further on, the password has a slash in
-/// it that is not written `%2F`, and what looks like the host is the user.
+/// Returns whether an address was parsed as it was meant: with an `@` further on, the password has
+/// a slash in it that is not written `%2F`, and the apparent host is the user.
 fn is_whole(url: &Url) -> bool {
     !url.path().contains('@')
 }
 
-/// A web address without a slash at its end, to which paths are joined: no credentials, no query.
+/// Parses a web address to join paths to, without credentials and query; drops a trailing slash.
 pub(super) fn web_address(text: &str) -> Option<String> {
     let url = Url::parse(text).ok()?;
     let bare = url.username().is_empty()
@@ -123,7 +123,7 @@ pub(super) fn web_address(text: &str) -> Option<String> {
     fits.then(|| url.as_str().trim_end_matches('/').to_owned())
 }
 
-/// Origins with commas between; an origin is a web address without a path.
+/// Parses a comma-separated list of origins; an origin is a web address without a path.
 pub(super) fn origins(text: &str) -> Option<Vec<String>> {
     let listed = text.split(',').map(str::trim).filter(|origin| !origin.is_empty());
     let origin = |text: &str| {
@@ -134,7 +134,7 @@ pub(super) fn origins(text: &str) -> Option<Vec<String>> {
     listed.map(origin).collect()
 }
 
-/// The setting as it is written, without credentials.
+/// Shows the setting as it is written, without credentials.
 impl fmt::Display for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -144,7 +144,7 @@ impl fmt::Display for Database {
     }
 }
 
-/// The setting as it is written, without credentials.
+/// Shows the setting as it is written, without credentials.
 impl fmt::Display for BusKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -154,7 +154,7 @@ impl fmt::Display for BusKind {
     }
 }
 
-/// The setting as it is written.
+/// Shows the setting as it is written.
 impl fmt::Display for BlobsKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

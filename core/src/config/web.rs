@@ -1,4 +1,4 @@
-//! The settings of what people and programs reach over HTTP: the API's address, its limits, login.
+//! Settings of the HTTP surfaces: the API's address, its limits, login.
 
 use std::time::Duration;
 
@@ -8,46 +8,46 @@ use super::ConfigError;
 use super::reader::Reader;
 use super::values::{origins, web_address};
 
-/// What people and programs reach.
+/// Settings of the API and the console.
 #[derive(Clone, Debug)]
 pub struct ApiConfig {
-    /// The address under which people reach chatkeep, without a slash at its end; `None`: the one
-    /// it listens on.
+    /// Public base address of chatkeep, without a trailing slash; `None` for the address it listens
+    /// on.
     pub base_url: Option<String>,
-    /// Proxies in front that each add a caller's address to `X-Forwarded-For`.
+    /// Number of proxies in front that each add a caller's address to `X-Forwarded-For`.
     pub proxies: usize,
-    /// Pages of these origins may call the API from a browser.
+    /// Origins whose pages may call the API from a browser.
     pub cors_origins: Vec<String>,
-    /// How long happenings can be read by `GET /api/events`.
+    /// Retention of the events of `GET /api/events`.
     pub keep_events: Duration,
 }
 
-/// Requests of one key, session or address.
+/// Rate limit of one key, session or address.
 #[derive(Clone, Copy, Debug)]
 pub struct RateLimitConfig {
-    /// Requests a minute; 0 for no limit.
+    /// Requests per minute; 0 for no limit.
     pub per_minute: u32,
-    /// Requests at once after a pause.
+    /// Burst size, in requests.
     pub burst: u32,
 }
 
-/// The identity provider.
+/// Settings of the identity provider.
 #[derive(Clone, Debug)]
 pub struct LoginConfig {
-    /// The issuer, whose `/.well-known/openid-configuration` says the rest; `None`: no login.
+    /// Issuer, discovered by its `/.well-known/openid-configuration`; `None`: no login.
     pub issuer: Option<String>,
-    /// This service's id there.
+    /// Client id at the identity provider.
     pub client_id: String,
-    /// This service's secret there.
+    /// Client secret at the identity provider.
     pub client_secret: Option<SecretString>,
-    /// What is asked for beside `openid`.
+    /// Requested scopes beside `openid`.
     pub scopes: Vec<String>,
-    /// What stands before the provider's `sub` in a user id.
+    /// Prefix of the provider's `sub` in a user id.
     pub user_prefix: String,
-    /// How long a session lives without being used.
+    /// Idle timeout of a session.
     pub idle: Duration,
-    /// Whether programs that ask for consent may be described at private addresses and over plain
-    /// HTTP.
+    /// `true` if client metadata of programs that ask for consent may be at private addresses and
+    /// over plain HTTP.
     pub allow_private_clients: bool,
 }
 

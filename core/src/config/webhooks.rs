@@ -1,32 +1,32 @@
-//! The settings of outgoing webhooks: where they may go, how often they are tried.
+//! Settings of outgoing webhooks: allowed addresses, concurrency, retries.
 
 use std::time::Duration;
 
 use super::ConfigError;
 use super::reader::Reader;
 
-/// Outgoing webhooks.
+/// Settings of outgoing webhooks.
 #[derive(Clone, Debug)]
 pub struct WebhooksConfig {
-    /// Whether they may go to private addresses and over plain HTTP.
+    /// `true` if they may go to private addresses and over plain HTTP.
     pub allow_private: bool,
-    /// Deliveries that a process makes at once.
+    /// Concurrent deliveries of a process.
     pub parallel: usize,
-    /// Deliveries that a process makes to one webhook at once.
+    /// Concurrent deliveries of a process to one webhook endpoint.
     pub parallel_each: usize,
-    /// For one delivery.
+    /// Timeout of one delivery attempt.
     pub timeout: Duration,
     /// Pauses before each further attempt.
     pub retries: Vec<Duration>,
-    /// A webhook that fails for this long is disabled.
+    /// Time of continuous failure after which a webhook endpoint is disabled.
     pub give_up: Duration,
-    /// How long the log of deliveries is kept.
+    /// Retention of the delivery log.
     pub keep: Duration,
-    /// Whether owners are told in their chat with the bot.
+    /// `true` if owners are notified in their chat with the bot.
     pub tell_owners: bool,
 }
 
-/// Attempts beside the first, and the longest pause, in seconds.
+/// Maximum number of attempts beside the first, and the longest pause in seconds.
 const RETRIES: (usize, u64) = (20, 604_800);
 const RETRIES_ALLOWED: &str =
     "1 to 20 whole numbers of seconds with commas between, each from 1 to 604800";

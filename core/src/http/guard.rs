@@ -1,9 +1,9 @@
-//! Calls to addresses that somebody else chose: only to hosts of the public internet.
+//! Requests to addresses chosen by others: only to hosts of the public internet.
 //!
 //! A name is resolved once, its addresses are checked, and the connection is made to one of those
-//! that passed: a name that resolves to something else a moment later gains nothing. Redirects are
-//! not followed, and proxies of the environment are not used, for they would resolve names behind
-//! this guard's back.
+//! that passed: a name that resolves differently a moment later gains nothing. Redirects are not
+//! followed, and proxies of the environment are not used, for they would resolve names past this
+//! guard.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -13,41 +13,41 @@ use url::{Host, Url};
 
 use super::install_tls;
 
-/// Connecting may take this long.
+/// Connect timeout.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Nothing may come for this long.
+/// Read timeout.
 const IDLE: Duration = Duration::from_secs(15);
 
-/// A client for addresses that somebody else chose. Cheap to clone.
+/// An HTTP client for addresses chosen by others. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct GuardedClient {
     http: reqwest::Client,
     allow_private: bool,
 }
 
-/// Why an address is not called.
+/// Reason for rejecting an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Forbidden {
-    /// It cannot be read, or names no host.
+    /// It cannot be parsed, or names no host.
     #[error("it is no address of a host")]
     NoAddress,
     /// It is not `https`.
     #[error("it does not begin with https://")]
     NotHttps,
-    /// It holds a name or a password.
+    /// It holds credentials.
     #[error("it holds a user name or a password")]
     Credentials,
-    /// It leads to this machine or its network.
+    /// It leads to this machine or its private network.
     #[error("it leads to a private address")]
     Private,
 }
 
 impl GuardedClient {
-    /// A client. `allow_private` is the operator's word that addresses of its own network, and
-    /// plain `http`, are meant.
+    /// Creates a client. `allow_private` is the operator's permission for private addresses and
+    /// plain `http`.
     ///
     /// # Errors
-    /// When the TLS library cannot be set up.
+    /// Fails when the TLS library cannot be set up.
     pub fn new(allow_private: bool) -> Result<Self, reqwest::Error> {
         Self::with_names(allow_private, System)
     }
@@ -79,13 +79,13 @@ impl GuardedClient {
         check(address, self.allow_private)
     }
 
-    /// A call to a checked address.
+    /// Starts a request to a checked address.
     pub fn request(&self, method: reqwest::Method, url: Url) -> reqwest::RequestBuilder {
         self.http.request(method, url)
     }
 }
 
-/// Checks an address for somebody who does not call it; `allow_private` as for
+/// Checks an address for a caller that does not request it; `allow_private` as for
 /// [`GuardedClient::new`].
 ///
 /// # Errors
@@ -102,7 +102,7 @@ pub fn check(address: &str, allow_private: bool) -> Result<Url, Forbidden> {
     let public = match url.host().ok_or(Forbidden::NoAddress)? {
         Host::Ipv4(address) => is_public(address.into()),
         Host::Ipv6(address) => is_public(address.into()),
-        // Names of this machine and its network that no server of names is asked for.
+        // Names of this machine and its network that no DNS server is asked for.
         Host::Domain(name) => !is_local_name(name),
     };
     if public || allow_private { Ok(url) } else { Err(Forbidden::Private) }
@@ -118,7 +118,7 @@ fn is_local_name(name: &str) -> bool {
         || [".localhost", ".local", ".internal", ".home.arpa"].into_iter().any(ends)
 }
 
-/// Resolves names as the machine does.
+/// Resolves names with the system resolver.
 struct System;
 
 impl Resolve for System {
@@ -140,15 +140,15 @@ impl<R: Resolve> Resolve for PublicOnly<R> {
     }
 }
 
-/// The addresses of a name that may be called. The connection is made to one of these, and the name
-/// is not resolved again: what it leads to a moment later does not matter.
+/// Returns the public addresses of a name. The connection is made to one of these, and the name is
+/// not resolved again: a later change of it does not matter.
 fn only_public(found: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, Forbidden> {
     let public: Vec<_> = found.filter(|found| is_public(found.ip())).collect();
     if public.is_empty() { Err(Forbidden::Private) } else { Ok(public) }
 }
 
-/// Whether an address is one of the public internet (the IANA registries of special-purpose
-/// addresses).
+/// Returns whether an address belongs to the public internet (by the IANA registries of
+/// special-purpose addresses).
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -156,18 +156,18 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// Blocks of IPv4 that are not public: first address and length of the prefix.
+/// Non-public blocks of IPv4: first address and prefix length.
 const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 16] = [
     (Ipv4Addr::UNSPECIFIED, 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
     (Ipv4Addr::new(100, 64, 0, 0), 10),
     (Ipv4Addr::new(127, 0, 0, 0), 8),
-    // Link-local; the metadata services of clouds among them.
+    // Link-local; cloud metadata services among them.
     (Ipv4Addr::new(169, 254, 0, 0), 16),
     (Ipv4Addr::new(172, 16, 0, 0), 12),
     (Ipv4Addr::new(192, 0, 0, 0), 24),
     (Ipv4Addr::new(192, 0, 2, 0), 24),
-    // Relays of 6to4, which lead anywhere.
+    // 6to4 relays, which lead anywhere.
     (Ipv4Addr::new(192, 88, 99, 0), 24),
     (Ipv4Addr::new(192, 168, 0, 0), 16),
     (Ipv4Addr::new(198, 18, 0, 0), 15),
@@ -175,7 +175,7 @@ const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 16] = [
     (Ipv4Addr::new(203, 0, 113, 0), 24),
     (Ipv4Addr::new(224, 0, 0, 0), 4),
     (Ipv4Addr::new(240, 0, 0, 0), 4),
-    // Metadata of one cloud, at a public address.
+    // Metadata service of one cloud, at a public address.
     (Ipv4Addr::new(168, 63, 129, 16), 32),
 ];
 
@@ -187,12 +187,12 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     !NOT_PUBLIC_V4.into_iter().any(inside)
 }
 
-/// Blocks inside of the global unicast addresses of IPv6 that are not public.
+/// Non-public blocks inside of the global unicast addresses of IPv6.
 const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 4] = [
-    // Protocols, Teredo among them: an IPv4 address is hidden in it.
+    // Protocols, Teredo among them: it embeds an IPv4 address.
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
-    // 6to4: an IPv4 address is hidden in it.
+    // 6to4: it embeds an IPv4 address.
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
@@ -202,7 +202,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         let mask = u128::MAX << (128 - prefix);
         address.to_bits() & mask == first.to_bits() & mask
     };
-    // The translation of IPv4 is as public as what it translates.
+    // A translated IPv4 address is as public as the original.
     let translated = Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0);
     let octets = address.octets();
     let last = Ipv4Addr::new(octets[12], octets[13], octets[14], octets[15]);
@@ -353,13 +353,13 @@ mod tests {
     #[tokio::test]
     async fn a_name_that_leads_here_is_not_called() {
         let guarded = GuardedClient::new(false).unwrap();
-        // Resolved by the machine's own table.
+        // Resolved by the machine's own hosts table.
         let url = Url::parse("https://localhost/").unwrap();
         let error = guarded.request(reqwest::Method::GET, url).send().await.unwrap_err();
         assert_eq!(root_cause(&error), Forbidden::Private.to_string());
     }
 
-    /// A server of names that answers differently each time.
+    /// A DNS resolver whose results change each time.
     #[derive(Clone, Default)]
     struct Fickle(Arc<Mutex<VecDeque<IpAddr>>>);
 
@@ -379,7 +379,7 @@ mod tests {
         let guarded = GuardedClient::with_names(false, names.clone()).unwrap();
         let url =
             guarded.check(&format!("https://rebind.example.com:{}/", address.port())).unwrap();
-        // Asked first, a public address; asked again when it is called, this machine.
+        // First lookup: a public address; second lookup, when the request is made: this machine.
         let public = PublicOnly(names.clone());
         names.0.lock().unwrap().extend(["1.1.1.1".parse().unwrap(), address.ip()]);
         let first = public.resolve("rebind.example.com".parse().unwrap()).await.unwrap();

@@ -1,30 +1,30 @@
-//! The one way to make an HTTP client: with time limits, without redirects, and with one TLS
-//! library for the whole process.
+//! The one way to create an HTTP client: with timeouts, without redirects, and with one TLS library
+//! for the whole process.
 
 pub mod guard;
 pub mod pace;
 
 use std::time::Duration;
 
-/// Connecting may take this long.
+/// Connect timeout.
 const CONNECT: Duration = Duration::from_secs(5);
-/// A whole call may take this long; the platform's own limit is about 10 s.
+/// Timeout of a whole request; the platform's own limit is about 10 s.
 const CALL: Duration = Duration::from_secs(10);
-/// A download that brings nothing for this long has died.
+/// Read timeout of a download.
 const IDLE: Duration = Duration::from_secs(30);
-/// Answers are read up to this many bytes.
+/// Maximum number of bytes that are read of a response.
 pub const MAX_ANSWER: usize = 256 * 1024;
 
-/// Makes the one TLS library known; before any client is made.
+/// Installs the one TLS library; called before any client is created.
 pub(crate) fn install_tls() {
     // Another part of the process may have installed it already; it is the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// A client for calls to a platform's API.
+/// Creates a client for requests to a platform's API.
 ///
 /// # Errors
-/// When the TLS library cannot be set up.
+/// Fails when the TLS library cannot be set up.
 pub fn client() -> Result<reqwest::Client, reqwest::Error> {
     install_tls();
     reqwest::Client::builder()
@@ -35,10 +35,10 @@ pub fn client() -> Result<reqwest::Client, reqwest::Error> {
         .build()
 }
 
-/// A client for files of any size: nothing may come for 30 s, but it may go on for long.
+/// Creates a client for files of any size: read timeout 30 s, no limit of the whole time.
 ///
 /// # Errors
-/// When the TLS library cannot be set up.
+/// Fails when the TLS library cannot be set up.
 pub fn download_client() -> Result<reqwest::Client, reqwest::Error> {
     install_tls();
     reqwest::Client::builder()
@@ -49,10 +49,10 @@ pub fn download_client() -> Result<reqwest::Client, reqwest::Error> {
         .build()
 }
 
-/// Reads an answer's body, cut at [`MAX_ANSWER`] bytes.
+/// Reads a response body, cut at [`MAX_ANSWER`] bytes.
 ///
 /// # Errors
-/// When the connection breaks.
+/// Fails when the connection breaks.
 pub async fn bounded_body(mut answer: reqwest::Response) -> Result<Vec<u8>, reqwest::Error> {
     let mut body = Vec::new();
     while let Some(chunk) = answer.chunk().await? {

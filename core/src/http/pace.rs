@@ -1,8 +1,8 @@
-//! The least speed at which the other side of a connection has to take or give bytes.
+//! Least speed at which the peer of a connection has to read or send bytes.
 //!
 //! Long transfers are limited by their progress, never by their whole time. Only time spent waiting
-//! for the other side counts, so nobody is cut off because this side was busy, and so that a
-//! stream with nothing to say may stay open.
+//! for the peer counts, so nobody is cut off because this side was busy, and a stream with nothing
+//! to send may stay open.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -12,12 +12,12 @@ use bytes::Bytes;
 use futures_util::Stream;
 use tokio::time::{Sleep, sleep};
 
-/// The least speed: so many bytes in each window of waiting.
+/// Least speed: a number of bytes in each window of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeastSpeed {
-    /// The time over which the speed is averaged.
+    /// Window over which the speed is averaged.
     pub window: Duration,
-    /// Bytes a second, at least.
+    /// Minimum number of bytes per second.
     pub bytes_per_second: u64,
 }
 
@@ -25,9 +25,9 @@ pub struct LeastSpeed {
 #[derive(Clone, Debug)]
 pub struct Pace {
     window: Duration,
-    /// Bytes that a whole window of waiting has to bring.
+    /// Minimum number of bytes in a whole window of waiting.
     least: u64,
-    /// Since when it waits for the other side.
+    /// Start of the current wait for the peer.
     since: Option<Instant>,
     /// Time waited in this window, before `since`.
     waited: Duration,
@@ -38,7 +38,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// A connection on which nothing was waited for yet.
+    /// Starts the measurement of a connection.
     pub fn new(speed: LeastSpeed) -> Self {
         let LeastSpeed { window, bytes_per_second } = speed;
         let least = bytes_per_second.saturating_mul(window.as_secs().max(1));
@@ -46,10 +46,10 @@ impl Pace {
         Self { window, least, since: None, waited, total, moved: 0 }
     }
 
-    /// Notes that the other side is waited for from `now` on.
+    /// Records that the peer is waited for from `now` on.
     pub fn wait(&mut self, now: Instant) {
         if self.since.is_none() {
-            // Bytes that nobody had to wait for do not make up for a stall after them.
+            // Bytes that nobody had to wait for do not make up for a later stall.
             if self.waited.is_zero() {
                 self.moved = 0;
             }
@@ -57,7 +57,7 @@ impl Pace {
         }
     }
 
-    /// Notes that `bytes` moved, which ends the waiting.
+    /// Records that `bytes` moved, which ends the wait.
     pub fn advance(&mut self, now: Instant, bytes: u64) {
         let waited = self.running(now);
         self.since = None;
@@ -69,17 +69,17 @@ impl Pace {
         }
     }
 
-    /// Whether a whole window brought too little.
+    /// Returns whether a whole window brought too few bytes.
     pub fn is_too_slow(&self, now: Instant) -> bool {
         self.waited + self.running(now) >= self.window && self.moved < self.least
     }
 
-    /// Time that is left of the window.
+    /// Returns the time left in the window.
     pub fn left(&self, now: Instant) -> Duration {
         self.window.saturating_sub(self.waited + self.running(now))
     }
 
-    /// Time waited so far.
+    /// Returns the time waited so far.
     pub fn total(&self, now: Instant) -> Duration {
         self.total + self.running(now)
     }
@@ -89,35 +89,34 @@ impl Pace {
     }
 }
 
-/// The other side gave its bytes too slowly.
+/// The peer sent its bytes too slowly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the bytes came too slowly")]
 pub struct TooSlow;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A stream of bytes that ends with [`TooSlow`] when they come below one least speed at any time,
-/// or below another one over all the time that was waited for them. The latter limits the time of a
-/// whole file by its size.
+/// A stream of bytes that fails with [`TooSlow`] if its current speed falls below one limit, or its
+/// overall speed below another. The latter limits the time of a whole file by its size.
 #[derive(Debug)]
 pub struct Paced<S> {
     bytes: S,
     pace: Pace,
     overall: LeastSpeed,
-    /// All bytes so far.
+    /// Bytes so far.
     moved: u64,
     timer: Option<Pin<Box<Sleep>>>,
     ended: bool,
 }
 
 impl<S> Paced<S> {
-    /// Watches over `bytes`, which come at `speed` at any time, and at `overall` in all once its
+    /// Wraps `bytes`, which must come at `speed` at any time, and at `overall` in total once its
     /// window has passed.
     pub fn new(bytes: S, speed: LeastSpeed, overall: LeastSpeed) -> Self {
         Self { bytes, pace: Pace::new(speed), overall, moved: 0, timer: None, ended: false }
     }
 
-    /// Time that may still be waited for what is missing.
+    /// Returns the time that may still be waited for the next bytes.
     fn left(&self, now: Instant) -> Duration {
         let earned = self.moved.saturating_mul(1_000) / self.overall.bytes_per_second.max(1);
         let allowed = self.overall.window.saturating_add(Duration::from_millis(earned));

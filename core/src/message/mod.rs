@@ -1,5 +1,5 @@
-//! Messages: what they say ([`Content`]) and how everything that happens to one comes together
-//! into a state that does not depend on the order of arrival ([`MessageState`]).
+//! Messages: their content ([`Content`]) and the merging of all their changes into a state that
+//! does not depend on the order of arrival ([`MessageState`]).
 
 mod state;
 
@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::id::UserId;
 pub use state::{Effect, MessageChange, MessageState, Received};
 
-/// What a message says; stored as JSON. Its UTF-8 length is what the message counts for in the
+/// Content of a message; stored as JSON. Its UTF-8 length is the size of the message in the quota
 /// usage.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -21,7 +21,7 @@ pub enum Content {
         /// The platform's own emoji inside the text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         emojis: Vec<Emoji>,
-        /// Who is mentioned.
+        /// Mentioned users.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         mentions: Vec<Mention>,
     },
@@ -33,12 +33,12 @@ pub enum Content {
     Audio(MediaInfo),
     /// A file.
     File(MediaInfo),
-    /// A place.
+    /// A location.
     Location {
-        /// Its name.
+        /// Name of the location.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
-        /// Its address.
+        /// Postal address.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         address: Option<String>,
         /// Degrees north.
@@ -48,7 +48,7 @@ pub enum Content {
     },
     /// A sticker.
     Sticker(Sticker),
-    /// A message type that this version does not know, as it came.
+    /// A message type that this version does not know, as received.
     Other {
         /// The platform's JSON of the message, as text.
         raw: String,
@@ -59,9 +59,9 @@ pub enum Content {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Emoji {
-    /// Where it stands in the text, in UTF-16 units.
+    /// Start in the text, in UTF-16 units.
     pub index: u32,
-    /// How long its text is, in UTF-16 units.
+    /// Length in the text, in UTF-16 units.
     pub length: u32,
     /// The emoji set.
     pub product_id: String,
@@ -69,55 +69,55 @@ pub struct Emoji {
     pub emoji_id: String,
 }
 
-/// Somebody mentioned in a text.
+/// A mention in a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Mention {
-    /// Who; nobody for "all" and for people who keep their id to themselves.
+    /// Mentioned user; null for "all" and for people whose id is hidden.
     pub user_id: Option<UserId>,
-    /// Where it stands in the text, in UTF-16 units.
+    /// Start in the text, in UTF-16 units.
     pub start: u32,
-    /// How long it is, in UTF-16 units.
+    /// Length in the text, in UTF-16 units.
     pub length: u32,
-    /// Whether it is the bot.
+    /// `true` if the bot itself is mentioned.
     #[serde(default)]
     #[schema(required)]
     pub is_self: bool,
 }
 
-/// What is known of a media message without its bytes.
+/// Metadata of a media message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MediaInfo {
-    /// Where the bytes are when not on the platform.
+    /// Address of the file, if it is not on the platform.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_url: Option<String>,
-    /// Where the preview is when not on the platform.
+    /// Address of the preview, if it is not on the platform.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview_url: Option<String>,
     /// Length of a video or sound in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<i64>,
-    /// The file's name as its sender had it.
+    /// File name given by the sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_name: Option<String>,
-    /// The file's size in bytes as the platform told it.
+    /// File size in bytes, as reported by the platform.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_size: Option<i64>,
-    /// The pictures sent together with this one.
+    /// Set of pictures that were sent together with this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image_set: Option<ImageSet>,
 }
 
-/// Pictures that were sent together.
+/// A set of pictures that were sent together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageSet {
     /// The set.
     pub id: String,
-    /// This picture's place in it, from 1; some clients leave it out.
+    /// Number of this picture in the set, from 1; some clients omit it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
-    /// How many there are.
+    /// Number of pictures in the set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<u32>,
 }
@@ -130,18 +130,18 @@ pub struct Sticker {
     pub package_id: String,
     /// The sticker in it.
     pub sticker_id: String,
-    /// Static, animated, with sound …
+    /// Resource type: static, animated, with sound …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_type: Option<String>,
-    /// Words that describe it.
+    /// Descriptive keywords.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
-    /// What its sender wrote on it.
+    /// Text that its sender wrote on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// A message's type on every surface.
+/// Type of a message, in every interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -157,7 +157,7 @@ pub enum MessageType {
 }
 
 impl MessageType {
-    /// Every type there is.
+    /// Every message type.
     pub const ALL: [Self; 8] = [
         Self::Text,
         Self::Image,
@@ -169,7 +169,7 @@ impl MessageType {
         Self::Other,
     ];
 
-    /// Its name on every surface.
+    /// Returns its name in every interface.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -183,24 +183,24 @@ impl MessageType {
         }
     }
 
-    /// The type of that name.
+    /// Parses a type from its name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether messages of this type have bytes on the platform.
+    /// Returns whether messages of this type have a file on the platform.
     pub const fn is_media(self) -> bool {
         matches!(self, Self::Image | Self::Video | Self::Audio | Self::File)
     }
 }
 
 impl Content {
-    /// A plain text.
+    /// Creates a plain text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into(), emojis: Vec::new(), mentions: Vec::new() }
     }
 
-    /// Its type.
+    /// Returns its type.
     pub const fn kind(&self) -> MessageType {
         match self {
             Self::Text { .. } => MessageType::Text,
@@ -214,8 +214,8 @@ impl Content {
         }
     }
 
-    /// The words a person would search it by: the text, a place's name and address, a file's
-    /// name, what is written on a sticker.
+    /// Returns the searchable text: the text, a location's name and address, a file's name, the
+    /// text on a sticker.
     pub fn searchable(&self) -> Option<String> {
         match self {
             Self::Text { text, .. } => Some(text.clone()),

@@ -1,88 +1,88 @@
-//! What happens to a message, and how it all comes together into one state.
+//! Changes of a message, and their merging into one state.
 
 use super::MessageType;
 use crate::id::{MessageId, UserId};
 use crate::time::Timestamp;
 
-/// Something that happened to a message.
+/// A change of a message.
 #[derive(Clone, Debug)]
 pub enum MessageChange {
-    /// It was sent.
+    /// It was received.
     Received(Received),
     /// Its content was replaced at that time.
     Edited {
-        /// When.
+        /// Time of the edit.
         at: Timestamp,
-        /// The new content as stored JSON.
+        /// New content as stored JSON.
         content: String,
     },
-    /// It was taken back at that time.
+    /// It was unsent (retracted) at that time.
     Unsent {
-        /// When.
+        /// Time of the retraction.
         at: Timestamp,
     },
 }
 
-/// A message as it is kept for the first time.
+/// A message when it is first received.
 #[derive(Clone, Debug)]
 pub struct Received {
-    /// When it was sent.
+    /// Time at which it was sent.
     pub at: Timestamp,
-    /// Who sent it, where the platform tells.
+    /// Sender, if the platform names them.
     pub sender: Option<UserId>,
     /// Its type.
     pub kind: MessageType,
     /// Its content as stored JSON.
     pub content: String,
-    /// The message it quotes.
+    /// Message that it quotes.
     pub quoted: Option<MessageId>,
-    /// Whether the bot itself sent it.
+    /// `true` if the bot itself sent it.
     pub is_bot: bool,
 }
 
-/// Everything kept of one message.
+/// Stored state of one message.
 ///
-/// The same changes in any order and any number end in the same state (architecture, rule 1;
-/// property-tested below), with one exception by design: what arrives while backup is paused is
-/// skipped for good.
+/// The same changes in any order and any number lead to the same state (architecture, rule 1;
+/// property-tested below), with one exception by design: messages that arrive while backup is
+/// paused are skipped permanently.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MessageState {
-    /// When it was sent; `None` while only an edit or an unsend of it is known.
+    /// Time at which it was sent; `None` while only an edit or unsend of it is known.
     pub sent_at: Option<Timestamp>,
-    /// When anything of it was stored first. It decides which subscriptions it counts for.
+    /// Time at which it was first stored. It decides which subscriptions it counts for.
     pub backed_up_at: Option<Timestamp>,
-    /// Who sent it.
+    /// Sender.
     pub sender: Option<UserId>,
     /// Its type.
     pub kind: Option<MessageType>,
-    /// Its content as stored JSON; gone once it is unsent.
+    /// Content as stored JSON; deleted once it is unsent.
     pub content: Option<String>,
-    /// The message it quotes.
+    /// Message that it quotes.
     pub quoted: Option<MessageId>,
-    /// Whether the bot sent it.
+    /// `true` if the bot sent it.
     pub is_bot: bool,
-    /// When its present content was written, if it was edited.
+    /// Time at which its current content was written, if it was edited.
     pub edited_at: Option<Timestamp>,
-    /// When it was taken back.
+    /// Time at which it was unsent.
     pub unsent_at: Option<Timestamp>,
-    /// It came while backup was paused, so nothing of it is kept.
+    /// `true` if it arrived while backup was paused, so that no content of it is stored.
     pub skipped: bool,
 }
 
-/// What a change did to a message.
+/// Effect of a change on a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing: it was known already.
+    /// None: the change was known already.
     None,
-    /// It changed what is kept.
+    /// The stored state changed.
     Changed,
-    /// Backup is paused; only the fact is kept.
+    /// Backup is paused; only the existence of the message is stored.
     Skipped,
 }
 
 impl MessageState {
     /// Applies one change. `paused` says whether backup of the channel is paused now: a message
-    /// first heard of then is skipped.
+    /// that first arrives then is skipped.
     pub fn apply(&mut self, change: &MessageChange, paused: bool, now: Timestamp) -> Effect {
         if self.skipped {
             return self.apply_to_skipped(change);
@@ -101,7 +101,7 @@ impl MessageState {
         }
     }
 
-    /// A skipped message still learns that it was unsent, so that the order does not matter.
+    /// Applies an unsend to a skipped message as well, so that the order does not matter.
     fn apply_to_skipped(&mut self, change: &MessageChange) -> Effect {
         match change {
             MessageChange::Unsent { at } => self.unsend(*at),
@@ -125,7 +125,8 @@ impl MessageState {
     fn edit(&mut self, at: Timestamp, content: &str, now: Timestamp) -> Effect {
         let newer = match self.edited_at {
             None => true,
-            // Two edits in one millisecond: any fixed choice will do, so that order does not matter.
+            // Two edits in one millisecond: any deterministic choice will do, so that order does
+            // not matter.
             Some(last) => (last, self.content.as_deref().unwrap_or_default()) < (at, content),
         };
         if !newer {
@@ -148,14 +149,14 @@ impl MessageState {
         Effect::Changed
     }
 
-    /// What the message counts for, in bytes: the UTF-8 length of its stored content. An edit that
-    /// waits for its message counts for nothing, for the message may never come.
+    /// Returns the size of the message in the quota usage: the UTF-8 length of its stored content.
+    /// An edit that waits for its message has no size, for the message may never come.
     pub fn bytes(&self) -> i64 {
         let content = self.content.as_ref().filter(|_| self.sent_at.is_some());
         content.map_or(0, |content| i64::try_from(content.len()).unwrap_or(i64::MAX))
     }
 
-    /// Whether it counts as a kept message: it was received and not taken back.
+    /// Returns whether it counts as a stored message: it was received and not unsent.
     pub fn counts(&self) -> bool {
         !self.skipped && self.sent_at.is_some() && self.unsent_at.is_none()
     }

@@ -1,4 +1,4 @@
-//! The configured bots: whoever deals with an event or a channel finds its bot here.
+//! The configured bots: lookup of the bot of an event or a channel.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,24 +12,24 @@ use crate::id::MessageId;
 pub struct Bots(Arc<BTreeMap<String, Directory>>);
 
 impl Bots {
-    /// These bots, each with an empty directory.
+    /// Creates the registry of these bots, each with an empty directory.
     pub fn new(bots: impl IntoIterator<Item = (String, SharedPlatform)>) -> Self {
         let bots = bots.into_iter().map(|(name, platform)| (name, Directory::new(platform)));
         Self(Arc::new(bots.collect()))
     }
 
-    /// Whether there is none: the process has no access token.
+    /// Returns whether there is no bot: the process has no access token.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Their names, in order.
+    /// Returns the names of the bots, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// The bot of that name, for answering an event that it received: another bot's token would
-    /// be refused.
+    /// Returns the bot of that name, for replies to an event that it received: another bot's token
+    /// would be refused.
     ///
     /// # Errors
     /// [`PlatformError::UnknownBot`].
@@ -37,8 +37,8 @@ impl Bots {
         self.0.get(bot).ok_or_else(|| PlatformError::UnknownBot { bot: bot.to_owned() })
     }
 
-    /// The bot of a channel, by the name that is stored with it. Where only one bot is configured
-    /// it is that one, whatever it was called when the channel was stored.
+    /// Returns the bot of a channel, by the name that is stored with it. A single configured bot is
+    /// used whatever it was called when the channel was stored.
     ///
     /// # Errors
     /// [`PlatformError::UnknownBot`].
@@ -48,12 +48,12 @@ impl Bots {
     }
 
     /// Sends texts into a chat through the bot that is stored with it (`Channel::bot`), without an
-    /// event to answer; LINE counts and bills it. At most [`super::Platform::max_texts`] texts.
-    /// `retry_key` (a UUID) stands for what is said: however often it is pushed under one key, by
-    /// whichever process, it arrives once.
+    /// event to reply to; LINE counts and bills it. At most [`super::Platform::max_texts`] texts.
+    /// `retry_key` (a UUID) is the idempotency key: however often the texts are pushed under one
+    /// key, by whichever process, they arrive once.
     ///
     /// # Errors
-    /// When no such bot is configured, or the platform refused, or several tries failed.
+    /// Fails when no such bot is configured, or the platform refused, or several attempts failed.
     pub async fn push(
         &self,
         bot: &str,

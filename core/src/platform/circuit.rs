@@ -1,6 +1,6 @@
-//! A circuit breaker: after some failures in a row a host is left alone for a while, so that a
-//! platform that is down costs nobody a time limit for every call, and is not run over when it
-//! comes back.
+//! A circuit breaker: after some failures in a row a host is not called for a while, so that a
+//! platform that is down costs nobody a timeout for every call, and is not overloaded when it comes
+//! back.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,9 +10,9 @@ use tracing::{info, warn};
 use crate::metric;
 use crate::time::{SharedClock, Timestamp};
 
-/// Failures in a row that open it.
+/// Number of failures in a row that open the circuit.
 const FAILURES: u32 = 5;
-/// The first pause and the longest; each is twice the one before.
+/// Shortest and longest open time; each is twice the one before.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(1));
 
 /// The circuit of one bot and host. Clones are the same one.
@@ -27,10 +27,10 @@ pub(super) struct Circuit {
 #[derive(Debug)]
 struct State {
     phase: Phase,
-    /// Counts the changes of phase: what a call of an earlier phase brings says nothing about
-    /// this one.
+    /// Number of phase changes: the result of a call of an earlier phase says nothing about this
+    /// one.
     era: u64,
-    /// Pauses since it was last closed.
+    /// Number of pauses since it was last closed.
     pauses: u32,
 }
 
@@ -38,13 +38,13 @@ struct State {
 enum Phase {
     /// Calls go through.
     Closed { failures: u32 },
-    /// None does until then.
+    /// No calls go through until then.
     Open { until: Timestamp },
-    /// One is on its way to find out.
+    /// One trial call is under way.
     Trial,
 }
 
-/// The right to make one call. Dropped without a result (the call was given up), it says nothing.
+/// Permission for one call. Dropped without a result (the call was cancelled), it has no effect.
 #[derive(Debug)]
 pub(super) struct Permit {
     circuit: Circuit,
@@ -53,16 +53,16 @@ pub(super) struct Permit {
 }
 
 impl Circuit {
-    /// A closed circuit.
+    /// Creates a closed circuit.
     pub(super) fn new(bot: Arc<str>, host: &'static str, clock: SharedClock) -> Self {
         let state = State { phase: Phase::Closed { failures: 0 }, era: 0, pauses: 0 };
         Self { bot, host, clock, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Asks for a call.
+    /// Requests permission for a call.
     ///
     /// # Errors
-    /// How long to wait before asking again.
+    /// Returns the time to wait before the next request.
     pub(super) fn admit(&self) -> Result<Permit, Duration> {
         let mut state = self.lock();
         match state.phase {
@@ -105,13 +105,13 @@ impl Circuit {
         state.pauses = state.pauses.saturating_add(1);
         state.turn(Phase::Open { until: self.clock.now().plus(pause) });
         let pause_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
-        warn!(bot = &*self.bot, host = self.host, pause_ms, "the platform is down; left alone");
+        warn!(bot = &*self.bot, host = self.host, pause_ms, "the platform is down; circuit opened");
     }
 
     fn close(&self, state: &mut State) {
         state.pauses = 0;
         state.turn(Phase::Closed { failures: 0 });
-        info!(bot = &*self.bot, host = self.host, "the platform is back");
+        info!(bot = &*self.bot, host = self.host, "the platform is back; circuit closed");
     }
 }
 
@@ -123,7 +123,7 @@ impl State {
 }
 
 impl Permit {
-    /// Says how the call went: whether the host is well, whatever it answered.
+    /// Records the result of the call: whether the host is healthy, whatever its response.
     pub(super) fn settle(mut self, healthy: bool) {
         self.settled = true;
         self.circuit.settle(self.era, healthy);
@@ -137,7 +137,7 @@ impl Drop for Permit {
         }
         let mut state = self.circuit.lock();
         if state.era == self.era && state.phase == Phase::Trial {
-            // Somebody else may try at once.
+            // Another call may be tried at once.
             state.turn(Phase::Open { until: self.circuit.clock.now() });
         }
     }

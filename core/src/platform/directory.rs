@@ -1,8 +1,8 @@
-//! What the platform told about people and chats, remembered for a while so that it is not asked
-//! again for every message.
+//! Cache of the platform's profiles of people and chats, so that the platform is not called again
+//! for every message.
 //!
-//! Every cache is bounded and forgets; that the platform does not know somebody is remembered for a
-//! short while only. Who asks about the same one at the same time waits for one call.
+//! Every cache is bounded and expires; unknown people and chats are cached for a short while only.
+//! Concurrent requests for the same one share one call.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,20 +14,20 @@ use super::{BotInfo, ChannelSummary, PlatformError, Profile, SharedPlatform};
 use crate::event::ChannelRef;
 use crate::id::{ChannelId, UserId};
 
-/// A name or picture may be this old.
+/// Maximum age of a name or picture.
 const PROFILE_AGE: Duration = Duration::from_hours(1);
-/// A chat's name and size may be this old.
+/// Maximum age of a chat's name and size.
 const SUMMARY_AGE: Duration = Duration::from_mins(10);
-/// That the platform does not know somebody may be this old: they may come in any moment.
+/// Maximum age of a "not known": the person may join at any moment.
 const UNKNOWN_AGE: Duration = Duration::from_mins(1);
-/// The bot's own name and picture may be this old.
+/// Maximum age of the bot's own name and picture.
 const BOT_AGE: Duration = Duration::from_mins(10);
-/// People remembered at most; about 200 bytes each.
+/// Maximum number of cached people; about 200 bytes each.
 const PEOPLE: u64 = 50_000;
-/// Chats remembered at most.
+/// Maximum number of cached chats.
 const CHANNELS: u64 = 10_000;
 
-/// The platform's answers about people and chats, cached. Cheap to clone.
+/// Cached profiles of people and chats. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Directory {
     platform: SharedPlatform,
@@ -36,7 +36,7 @@ pub struct Directory {
     bot: Cache<(), BotInfo>,
 }
 
-/// How long an answer is remembered.
+/// Maximum age of a cached response.
 #[derive(Clone, Copy, Debug)]
 struct Age(Duration);
 
@@ -47,7 +47,7 @@ impl<K, V> Expiry<K, Option<V>> for Age {
 }
 
 impl Directory {
-    /// An empty directory over `platform`.
+    /// Creates an empty directory over `platform`.
     pub fn new(platform: SharedPlatform) -> Self {
         Self {
             platform,
@@ -60,15 +60,15 @@ impl Directory {
         }
     }
 
-    /// The platform itself.
+    /// Returns the platform itself.
     pub fn platform(&self) -> &SharedPlatform {
         &self.platform
     }
 
-    /// A person's profile; `None` when the platform does not know them in that chat.
+    /// Returns a person's profile; `None` if the platform does not know them in that chat.
     ///
     /// # Errors
-    /// When the platform cannot tell now.
+    /// Fails when the platform is not available.
     pub async fn profile(
         &self,
         channel: &ChannelRef,
@@ -79,10 +79,10 @@ impl Directory {
         self.profiles.try_get_with(key, asked).await
     }
 
-    /// A chat's name, picture and size; `None` when the platform does not know it.
+    /// Returns a chat's name, picture and size; `None` if the platform does not know it.
     ///
     /// # Errors
-    /// When the platform cannot tell now.
+    /// Fails when the platform is not available.
     pub async fn summary(
         &self,
         channel: &ChannelRef,
@@ -91,15 +91,15 @@ impl Directory {
         self.summaries.try_get_with_by_ref(&channel.id, asked).await
     }
 
-    /// Forgets a chat's summary, because its size changed.
+    /// Removes a chat's summary from the cache, because its size changed.
     pub async fn forget_summary(&self, channel: &ChannelId) {
         self.summaries.invalidate(channel).await;
     }
 
-    /// The bot's own profile.
+    /// Returns the bot's own profile.
     ///
     /// # Errors
-    /// When the platform cannot tell now.
+    /// Fails when the platform is not available.
     pub async fn bot(&self) -> Result<BotInfo, Arc<PlatformError>> {
         self.bot.try_get_with((), self.platform.bot()).await
     }

@@ -1,4 +1,4 @@
-//! That the platform is asked once, and about whom it does not know again soon.
+//! Tests that the platform is called once, and again soon for those that it did not know.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,7 +9,7 @@ use crate::event::{ChannelKind, ReplyToken};
 use crate::id::MessageId;
 use crate::platform::{BoxFuture, Download, Part, Platform, Preparation};
 
-/// Counts what it is asked, and answers when it is let go.
+/// A platform that counts the requests, and responds when it is released.
 #[derive(Debug, Default)]
 struct Counting {
     asked: AtomicUsize,

@@ -1,26 +1,26 @@
-//! Why a call to a platform gave nothing, and what each reason is called.
+//! Errors of calls to a platform, and their codes.
 
 use std::time::Duration;
 
 use crate::id::InvalidId;
 
-/// An envelope that holds no event which could be handled.
+/// Error of an envelope that cannot be decoded into an event.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
     /// It is not an event of the platform.
     #[error("not an event of the platform: {0}")]
     Json(#[from] serde_json::Error),
-    /// Something that the event names is named by what cannot be an identifier.
+    /// A field of the event holds an invalid identifier.
     #[error("{field} is not an identifier: {why}")]
     Id {
-        /// The field, as the platform calls it.
+        /// Name of the field on the platform.
         field: &'static str,
-        /// What is wrong with it.
+        /// Reason.
         why: InvalidId,
     },
 }
 
-/// Why a call to the platform gave nothing.
+/// Error of a call to the platform.
 #[derive(Debug, thiserror::Error)]
 pub enum PlatformError {
     /// The reply token is used up, expired or unknown.
@@ -29,7 +29,7 @@ pub enum PlatformError {
     /// There is no such person or chat, or the bot may not see them.
     #[error("the platform does not know it")]
     NotFound,
-    /// It is not ready yet; try again later.
+    /// The file is not ready yet; try again later.
     #[error("the platform has not prepared it yet")]
     NotReady,
     /// The channel access token is wrong or expired.
@@ -38,22 +38,22 @@ pub enum PlatformError {
     /// Too many calls; try again later.
     #[error("the platform asks to slow down")]
     RateLimited {
-        /// How long to wait, where it says.
+        /// Time to wait, if the platform names one.
         retry_after: Option<Duration>,
     },
     /// The bot has sent as many messages this month as its plan allows. No wait helps.
     #[error("the bot's messages of this month are used up")]
     QuotaExceeded,
-    /// It failed so often just now that it is left alone for a while: no call was made.
+    /// The circuit is open after repeated failures: no call was made.
     #[error("the platform is down and left alone for a while")]
     Unavailable {
-        /// How long it is still left alone.
+        /// Time until the circuit allows a call.
         retry_after: Duration,
     },
     /// No bot of that name is configured: no call was made.
     #[error("no bot named {bot:?} is configured")]
     UnknownBot {
-        /// Its name.
+        /// Name of the bot.
         bot: String,
     },
     /// Any other refusal.
@@ -62,16 +62,16 @@ pub enum PlatformError {
         /// Its HTTP status.
         status: u16,
     },
-    /// It never got there: trying again is safe.
+    /// The request did not reach the platform: trying again is safe.
     #[error("the platform cannot be reached")]
     Unreachable(#[source] reqwest::Error),
-    /// It may or may not have happened: no answer, a broken answer or a server error.
+    /// Outcome unknown: no response, a broken response or a server error.
     #[error("the outcome of the platform call is unknown")]
     Unknown(#[source] Option<reqwest::Error>),
 }
 
 impl PlatformError {
-    /// A short stable name for logs and metrics; never holds text of the platform.
+    /// Returns a short stable name for logs and metrics; never holds text of the platform.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::InvalidReplyToken => "expired_token",
@@ -88,7 +88,7 @@ impl PlatformError {
         }
     }
 
-    /// Why a reply was not given, as it is recorded.
+    /// Returns the reason for a failed reply, as it is recorded.
     pub const fn reply_reason(&self) -> &'static str {
         match self {
             Self::InvalidReplyToken => "expired_token",
@@ -97,8 +97,9 @@ impl PlatformError {
         }
     }
 
-    /// Whether the call certainly did not happen and may later, and after which wait where the
-    /// platform says. What may have happened is not among these.
+    /// Returns whether the call certainly did not happen and may succeed later, with the
+    /// retry-after time if the platform names one. Calls with an unknown outcome are not among
+    /// these.
     pub const fn not_now(&self) -> Option<Option<Duration>> {
         match self {
             Self::Unreachable(_) => Some(None),
@@ -108,8 +109,8 @@ impl PlatformError {
         }
     }
 
-    /// Whether the platform itself is in trouble, as far as one call can tell. A refusal is a
-    /// sign of health.
+    /// Returns whether the platform itself is in trouble, as far as one call can tell. A refusal is
+    /// a sign of health.
     pub(super) const fn is_trouble(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::Unknown(_))
     }

@@ -1,4 +1,4 @@
-//! The platform port: what chatkeep asks of a chat platform, and what it may answer.
+//! The platform port: calls to a chat platform, and their results.
 
 mod bots;
 mod circuit;
@@ -21,25 +21,25 @@ use futures_util::stream::BoxStream;
 use crate::event::{ChannelRef, Envelope, Event, PlatformKind, ReplyToken, Trace};
 use crate::id::{MessageId, UserId};
 
-/// A boxed future, so that platforms can be kept as trait objects.
+/// A boxed future, so that platforms can be trait objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A platform that many parts share.
+/// A shared platform.
 pub type SharedPlatform = Arc<dyn Platform>;
 
-/// Turns an envelope's raw JSON into an event. Never fails on a type it does not know, and needs no
-/// bot: what was taken can be kept even when its bot is not configured any more.
+/// Decodes an envelope's raw JSON into an event. Never fails on an unknown type, and needs no bot:
+/// a received event can be stored even if its bot is not configured any more.
 ///
 /// # Errors
-/// When the JSON is not an event of its platform at all.
+/// Fails when the JSON is not an event of its platform at all.
 pub fn decode(envelope: Envelope) -> Result<Event, DecodeError> {
     match envelope.platform {
         PlatformKind::Line => line::decode(envelope),
     }
 }
 
-/// Returns what an envelope is about, whether or not it can be decoded; `None` when it holds nothing
-/// that anybody said, or belongs to no chat.
+/// Returns the origin of an event, whether or not it can be decoded; `None` if it holds no user
+/// content, or belongs to no chat.
 pub fn trace(envelope: &Envelope) -> Option<Trace> {
     match envelope.platform {
         PlatformKind::Line => line::trace(envelope),
@@ -48,7 +48,7 @@ pub fn trace(envelope: &Envelope) -> Option<Trace> {
 
 /// A chat platform, as one configured bot sees it.
 pub trait Platform: fmt::Debug + Send + Sync {
-    /// Answers an event with one call, which is never repeated here: its outcome may be unknown.
+    /// Replies to an event with one call, which is never repeated here: its outcome may be unknown.
     /// At most [`Platform::max_texts`] texts, each within [`Platform::max_units`].
     fn reply<'a>(
         &'a self,
@@ -56,8 +56,8 @@ pub trait Platform: fmt::Debug + Send + Sync {
         texts: &'a [String],
     ) -> BoxFuture<'a, Result<Vec<MessageId>, PlatformError>>;
 
-    /// Sends texts without an event to answer. `retry_key` (a UUID) makes repeating it harmless,
-    /// and so a call that may not have come through is repeated a few times before it fails.
+    /// Sends texts without an event to reply to. `retry_key` (a UUID) makes the call idempotent,
+    /// and so a call whose outcome is unknown is repeated a few times before it fails.
     fn push<'a>(
         &'a self,
         channel: &'a ChannelRef,
@@ -65,56 +65,56 @@ pub trait Platform: fmt::Debug + Send + Sync {
         retry_key: &'a str,
     ) -> BoxFuture<'a, Result<Vec<MessageId>, PlatformError>>;
 
-    /// A person's profile, as a member of that chat.
+    /// Returns a person's profile, as a member of that chat.
     fn profile<'a>(
         &'a self,
         channel: &'a ChannelRef,
         user: &'a UserId,
     ) -> BoxFuture<'a, Result<Profile, PlatformError>>;
 
-    /// A chat's name, picture and size.
+    /// Returns a chat's name, picture and size.
     fn summary<'a>(
         &'a self,
         channel: &'a ChannelRef,
     ) -> BoxFuture<'a, Result<ChannelSummary, PlatformError>>;
 
-    /// The bytes of a media message, as they come.
+    /// Returns the bytes of a media message as a stream.
     fn content<'a>(
         &'a self,
         message: &'a MessageId,
         part: Part,
     ) -> BoxFuture<'a, Result<Download, PlatformError>>;
 
-    /// Whether the platform has a video or sound ready to be had.
+    /// Returns the state of a video or sound that the platform prepares for download.
     fn preparation<'a>(
         &'a self,
         message: &'a MessageId,
     ) -> BoxFuture<'a, Result<Preparation, PlatformError>>;
 
-    /// The bot's own profile.
+    /// Returns the bot's own profile.
     fn bot(&self) -> BoxFuture<'_, Result<BotInfo, PlatformError>>;
 
-    /// Texts in one reply, at most.
+    /// Returns the maximum number of texts in one reply.
     fn max_texts(&self) -> usize;
 
-    /// UTF-16 units in one text, at most.
+    /// Returns the maximum length of one text, in UTF-16 units.
     fn max_units(&self) -> usize;
 }
 
-/// Which bytes of a media message.
+/// Part of a media message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// What was sent.
+    /// Original file.
     Original,
-    /// A small picture of it.
+    /// Small preview picture.
     Preview,
 }
 
-/// Bytes on their way from the platform.
+/// A download from the platform.
 pub struct Download {
-    /// How many there will be, where it says.
+    /// Total number of bytes, if the platform names it.
     pub length: Option<u64>,
-    /// The bytes; breaks off with an error, never silently.
+    /// Bytes; a broken download fails with an error, never silently.
     pub bytes: BoxStream<'static, Result<Bytes, PlatformError>>,
 }
 
@@ -124,14 +124,14 @@ impl fmt::Debug for Download {
     }
 }
 
-/// Whether a file can be had.
+/// State of a file's preparation on the platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preparation {
-    /// It can.
+    /// The file is ready.
     Ready,
-    /// Soon.
+    /// The file will be ready soon.
     Pending,
-    /// It never will.
+    /// The file will never be ready.
     Failed,
 }
 
@@ -142,18 +142,18 @@ pub struct Profile {
     pub display_name: String,
     /// Their picture.
     pub picture_url: Option<String>,
-    /// Their language as a BCP 47 tag, where the platform tells it.
+    /// Their language as a BCP 47 tag, if the platform names it.
     pub language: Option<String>,
 }
 
 /// A chat as the platform shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChannelSummary {
-    /// Its name, where it has one.
+    /// Its name, if it has one.
     pub name: Option<String>,
     /// Its picture.
     pub picture_url: Option<String>,
-    /// How many people are in it, the bot not counted.
+    /// Number of people in it, without the bot.
     pub member_count: Option<i64>,
 }
 

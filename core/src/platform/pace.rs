@@ -1,14 +1,14 @@
-//! How fast one bot calls one endpoint from this process: never above the platform's limit, and not
-//! at all while the platform asked for a pause.
+//! Rate limit of one bot's calls to one endpoint from this process: never above the platform's
+//! limit, and no calls at all while the platform asked for a pause.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::time::{SharedClock, Timestamp};
 
-/// The longest pause that is believed.
+/// Maximum pause that is accepted.
 const LONGEST: Duration = Duration::from_mins(5);
-/// Units of a call, so that what flows back in a millisecond is a whole number of units.
+/// Units of a call, so that the refill of a millisecond is a whole number of units.
 const CALL: i64 = 1_000;
 
 /// A token bucket, and a pause.
@@ -27,29 +27,29 @@ struct Lane {
     paused_until: Timestamp,
 }
 
-/// Why a call has to wait.
+/// Reason for which a call has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Held {
-    /// For its turn, this long.
+    /// The rate limit; wait this long.
     Turn(Duration),
-    /// The platform asked for a pause that lasts this much longer.
+    /// The platform's pause, which lasts this much longer.
     Pause(Duration),
 }
 
 impl Pace {
-    /// At most `per_second` calls in any second, of which `burst` may come at once.
+    /// Allows at most `per_second` calls in any second, of which `burst` may come at once.
     pub(super) fn new(per_second: u32, burst: u32, clock: SharedClock) -> Self {
         let (per_second, burst) = (i64::from(per_second), i64::from(burst));
         let lane = Lane { units: burst * CALL, at: clock.now(), paused_until: clock.now() };
-        // What may come at once and what flows back in a second are the limit together.
+        // Burst and refill of a second are the limit together.
         let per_second = (per_second - burst).max(1);
         Self { per_second, burst, clock, lane: Mutex::new(lane) }
     }
 
-    /// Takes the right to one call.
+    /// Takes permission for one call.
     ///
     /// # Errors
-    /// Why it has to wait.
+    /// Returns the reason to wait.
     pub(super) fn take(&self) -> Result<(), Held> {
         let now = self.clock.now();
         let mut lane = self.lane.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,8 +57,8 @@ impl Pace {
         if !pause.is_zero() {
             return Err(Held::Pause(pause));
         }
-        // A call is a thousand units and a second a thousand milliseconds: so many units flow
-        // back in a millisecond as calls in a second.
+        // A call is a thousand units and a second a thousand milliseconds: the refill of a
+        // millisecond is as many units as there are calls in a second.
         let passed = i64::try_from(now.since(lane.at).as_millis()).unwrap_or(i64::MAX);
         let back = passed.saturating_mul(self.per_second);
         lane.units = lane.units.saturating_add(back).min(self.burst * CALL);
@@ -72,7 +72,7 @@ impl Pace {
         Ok(())
     }
 
-    /// The platform asked for a pause.
+    /// Pauses calls, as the platform requested.
     pub(super) fn pause(&self, wish: Duration) {
         let until = self.clock.now().plus(wish.min(LONGEST));
         let mut lane = self.lane.lock().unwrap_or_else(PoisonError::into_inner);

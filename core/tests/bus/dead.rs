@@ -1,4 +1,4 @@
-//! Dead letters: burying, looking at them, giving them back, dropping them.
+//! Tests of dead letters: storing, listing, retrying, dropping them.
 
 use chatkeep_core::bus::{Bus, DeadLetter};
 
@@ -134,7 +134,7 @@ pub(crate) async fn buries_again_what_fails_again(fixture: Fixture) {
         one(&mut backup).await.bury("poison still").await.unwrap();
     }
     assert_eq!(only_letter(&bus).await.reason, "poison still");
-    // The other consumer's own copy was never touched.
+    // The other consumer's own copy is untouched.
     let mut assistant = bus.consume(&events("assistant")).await.unwrap();
     let come = gather(&mut assistant, 1).await;
     assert_eq!(ids(&come), ["e1"]);

@@ -1,4 +1,4 @@
-//! What consumers get, when, and how often.
+//! Tests of delivery: which messages consumers get, at what time, and how often.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ pub(crate) async fn waits_for_the_first_message(fixture: Fixture) {
     publish(&bus, &["e1"]).await;
     let (come, at) = waiting.await.unwrap();
     assert_eq!(come, "e1");
-    // Rung at once; a consumer that only looks from time to time would need longer.
+    // Woken at once; a consumer that only polls would need longer.
     assert!(at.duration_since(published) < Duration::from_millis(500));
     bus.close().await;
 }
@@ -71,7 +71,7 @@ pub(crate) async fn shows_events_to_every_consumer(fixture: Fixture) {
     let first = gather(&mut backup, 3).await;
     assert_eq!(ids(&first), ["e1", "e2", "e3"]);
     ack_all(first).await;
-    // What one has finished is still there for the other.
+    // A message that one has acknowledged is still there for the other.
     until_backlog(&bus, &events("backup"), 0).await;
     let second = gather(&mut assistant, 3).await;
     assert_eq!(ids(&second), ["e1", "e2", "e3"]);
@@ -177,7 +177,7 @@ pub(crate) async fn waits_before_a_retry(fixture: Fixture) {
     come.remove(0).retry(after).await.unwrap();
     come.remove(0).ack().await.unwrap();
 
-    // Others pass meanwhile.
+    // Other messages pass meanwhile.
     publish(&bus, &["e3"]).await;
     let third = one(&mut consumer).await;
     assert_eq!(third.id, "e3");
@@ -208,7 +208,7 @@ pub(crate) async fn leases_no_more_than_allowed(fixture: Fixture) {
     nothing(&mut consumer).await;
     nothing(&mut other).await;
 
-    // A waiting member notices that there is room.
+    // A waiting member notices that there is capacity.
     let waiting = tokio::spawn(async move { (one(&mut other).await.id, other) });
     tokio::time::sleep(WATCH).await;
     held.remove(0).ack().await.unwrap();
@@ -226,7 +226,7 @@ pub(crate) async fn loses_nothing_when_a_fetch_is_given_up(fixture: Fixture) {
     for round in 0..20 {
         let name = format!("e{round}");
         let messages = vec![event(&name)];
-        // Given up at any point: before, while and after the message arrives.
+        // Cancelled at any point: before, while and after the message arrives.
         tokio::select! {
             biased;
             () = tokio::time::sleep(Duration::from_micros(150 * round)) => {}

@@ -1,4 +1,4 @@
-//! What survives: duplicates, restarts, a full bus.
+//! Tests of durability: duplicates, restarts, a full bus.
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ pub(crate) async fn drops_a_second_message_with_the_same_id(fixture: Fixture) {
     let mut media = bus.consume(&jobs("media")).await.unwrap();
     publish(&bus, &["e1", "e1", "e2"]).await;
     publish(&bus, &["e2", "e3"]).await;
-    // Streams remember for themselves.
+    // Streams deduplicate separately.
     bus.publish(vec![message("job.media.1", "e1")]).await.unwrap();
 
     let come = gather(&mut consumer, 3).await;
     assert_eq!(ids(&come), ["e1", "e2", "e3"]);
     ack_all(come).await;
-    // Finished messages are remembered too.
+    // Acknowledged messages are deduplicated, too.
     until_backlog(&bus, &events("backup"), 0).await;
     publish(&bus, &["e1", "e3"]).await;
     nothing(&mut consumer).await;
@@ -92,7 +92,7 @@ pub(crate) async fn keeps_acknowledgements_over_a_restart(fixture: Fixture) {
     let mut consumer = bus.consume(&events("backup")).await.unwrap();
     publish(&bus, &["e1", "e2", "e3", "e4"]).await;
     let mut come = gather(&mut consumer, 3).await;
-    // Not in order: the second stays open.
+    // Out of order: the second stays open.
     come.remove(2).ack().await.unwrap();
     come.remove(0).ack().await.unwrap();
     let open = come.remove(0);
@@ -100,10 +100,10 @@ pub(crate) async fn keeps_acknowledgements_over_a_restart(fixture: Fixture) {
     drop(open);
 
     let bus = fixture.open().await;
-    // The lease of "e2" belongs to nobody any more, but JetStream lets it run out all the same.
+    // The lease of "e2" has no owner any more, but JetStream lets it expire all the same.
     let spec = crate::fixture::with_lease(events("backup"), Duration::from_secs(1));
     let mut consumer = bus.consume(&spec).await.unwrap();
-    // "e4" comes first; acknowledged at once, for its lease is over before "e2" comes.
+    // "e4" comes first; acknowledged at once, for its lease expires before "e2" comes.
     let mut come = Vec::new();
     for _ in 0..2 {
         let next = one(&mut consumer).await;
@@ -145,7 +145,7 @@ pub(crate) async fn refuses_when_full_and_recovers(fixture: Fixture) {
     let refused = bus.publish(vec![event("e10")]).await;
     assert!(matches!(refused, Err(BusError::Full { backlog: 10 })), "{refused:?}");
 
-    // One consumer alone makes no room.
+    // One consumer alone frees no space.
     ack_all(gather(&mut backup, 10).await).await;
     until_backlog(&bus, &events("backup"), 0).await;
     let refused = bus.publish(vec![event("e10")]).await;
@@ -159,7 +159,7 @@ pub(crate) async fn refuses_when_full_and_recovers(fixture: Fixture) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert_eq!(one(&mut backup).await.id, "e10");
-    // Nothing old was given up for it.
+    // No old message was dropped for it.
     let rest = gather(&mut assistant, 7).await;
     assert_eq!(ids(&rest), ["e4", "e5", "e6", "e7", "e8", "e9", "e10"]);
     bus.close().await;

@@ -1,4 +1,4 @@
-//! What only the embedded bus must do: survive its process, share its folder, stay small.
+//! Tests of the embedded bus only: it survives its process, locks its folder, stays small.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
@@ -16,16 +16,16 @@ use crate::fixture::{
     Fixture, ack_all, event, events, gather, nothing, one, publish, set, until_backlog,
 };
 
-/// Names the data folder to the process that a test kills.
+/// Environment variable with the data folder of the process that a test kills.
 const FOLDER: &str = "CHATKEEP_BUS_TEST_FOLDER";
 
-/// The folder when this is the process to be killed.
+/// Returns the folder if this is the process to be killed.
 #[expect(clippy::disallowed_methods, reason = "a test's own child process has no settings")]
 fn folder_of_victim() -> Option<PathBuf> {
     std::env::var_os(FOLDER).map(PathBuf::from)
 }
 
-/// Runs one test of this file again in a process of its own.
+/// Runs one test of this file in a process of its own.
 fn victim(test: &str, folder: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
@@ -41,7 +41,7 @@ async fn open(folder: &Path) -> Bus {
     Bus::Embedded(EmbeddedBus::open(folder, limits, clock).await.unwrap())
 }
 
-/// Publishes without end and prints what was answered.
+/// Publishes without end and prints the confirmed ids.
 async fn publish_until_killed(folder: &Path, round: usize) {
     let bus = open(folder).await;
     bus.ensure(&events("backup")).await.unwrap();
@@ -74,7 +74,7 @@ async fn loses_no_answered_message_when_killed() {
         let output = BufReader::new(child.stdout.take().unwrap());
         let before = answered.len();
         for line in output.lines() {
-            // Other words of the test runner may stand before it.
+            // Other output of the test runner may stand before it.
             if let Some((_, id)) = line.unwrap().split_once("answered ") {
                 answered.insert(id.to_owned());
             }
@@ -207,15 +207,15 @@ async fn uses_the_room_of_finished_messages_again() {
         sizes.push(std::fs::metadata(fixture.folder().join("bus.db")).unwrap().len());
     }
     bus.close().await;
-    // One round's 2,000 messages with their ids and indexes need a sixth of what all 12,000
-    // would.
+    // One round's 2,000 messages with their ids and indexes need a sixth of the space of all
+    // 12,000.
     let after = std::fs::metadata(fixture.folder().join("bus.db")).unwrap().len();
     assert!(after < 1_000_000, "{sizes:?} {after}");
     let log = fixture.folder().join("bus.db-wal");
     assert!(!log.exists(), "closing moves the log into the file");
 }
 
-/// Waits until housekeeping has forgotten the ids of all messages.
+/// Waits until maintenance has removed the ids of all messages.
 async fn until_forgotten(folder: &Path) {
     let file = sqlx::sqlite::SqliteConnectOptions::new().filename(folder.join("bus.db"));
     let mut conn = file.read_only(true).connect().await.unwrap();
@@ -229,7 +229,7 @@ async fn until_forgotten(folder: &Path) {
     conn.close().await.unwrap();
 }
 
-/// Makes every write of a table fail, or lets it work again.
+/// Makes every write of a table fail, or succeed again.
 async fn break_table(folder: &Path, table: &str, broken: bool) {
     let file = sqlx::sqlite::SqliteConnectOptions::new().filename(folder.join("bus.db"));
     let mut conn = file.connect().await.unwrap();
@@ -267,7 +267,7 @@ async fn goes_on_after_failed_writes() {
         break_table(fixture.folder(), table, false).await;
     }
 
-    // What memory was ahead by is written after all, and the refused message is as new.
+    // The state that memory was ahead by is written after all, and the refused message is as new.
     publish(&bus, &["e5"]).await;
     let come = gather(&mut consumer, 3).await;
     assert_eq!(set(&come).into_iter().collect::<Vec<_>>(), ["e2", "e4", "e5"]);

@@ -1,5 +1,5 @@
-//! A bus to test: opened, closed and opened again on the same data; and the words that the cases
-//! are written in.
+//! Test fixture: a bus that is opened, closed and reopened on the same data; and the helpers of the
+//! test cases.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,10 +15,10 @@ use tokio::time::Instant;
 
 use crate::nats_server::NatsServer;
 
-/// How long anything that must happen may take on a busy machine.
+/// Timeout of anything that must happen, on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long to watch for something that must not happen.
+/// Time to watch for something that must not happen.
 pub(crate) const WATCH: Duration = Duration::from_millis(150);
 
 pub(crate) struct Fixture {
@@ -79,7 +79,7 @@ impl Fixture {
         }
     }
 
-    /// Beside the serving process, as the command line opens it.
+    /// Attaches beside the serving process, as the command line does.
     pub(crate) async fn attach(&self) -> Bus {
         match &self.place {
             Place::Folder(folder) => {
@@ -91,7 +91,7 @@ impl Fixture {
     }
 }
 
-/// A consumer of events with a lease that does not run out during a test.
+/// Returns a consumer of events with a lease that does not expire during a test.
 pub(crate) fn events(name: &'static str) -> ConsumerSpec {
     ConsumerSpec {
         name,
@@ -102,7 +102,7 @@ pub(crate) fn events(name: &'static str) -> ConsumerSpec {
     }
 }
 
-/// The consumer of a queue of jobs.
+/// Returns the consumer of a job queue.
 pub(crate) fn jobs(queue: &'static str) -> ConsumerSpec {
     ConsumerSpec { name: queue, stream: Stream::Jobs, queue: Some(queue), ..events(queue) }
 }
@@ -137,12 +137,12 @@ pub(crate) async fn gather(consumer: &mut Consumer, count: usize) -> Vec<Deliver
     all
 }
 
-/// The one message that must come.
+/// Returns the one message that must come.
 pub(crate) async fn one(consumer: &mut Consumer) -> Delivery {
     gather(consumer, 1).await.remove(0)
 }
 
-/// Makes sure that nothing comes for a while.
+/// Asserts that no message comes for a while.
 pub(crate) async fn nothing(consumer: &mut Consumer) {
     let come = consumer.fetch(10, WATCH).await.unwrap();
     assert!(come.is_empty(), "unexpected: {:?}", ids(&come));
@@ -162,7 +162,7 @@ pub(crate) fn set(deliveries: &[Delivery]) -> BTreeSet<String> {
     deliveries.iter().map(|delivery| delivery.id.clone()).collect()
 }
 
-/// Waits until the consumer has so many messages to finish.
+/// Waits until the consumer has that many pending messages.
 pub(crate) async fn until_backlog(bus: &Bus, spec: &ConsumerSpec, expected: u64) {
     let deadline = Instant::now() + PATIENCE;
     loop {

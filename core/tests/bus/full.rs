@@ -1,4 +1,4 @@
-//! The embedded bus on a disk that is full for a while.
+//! Tests of the embedded bus on a disk that is full for a while.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -33,7 +33,7 @@ impl SmallDisk {
         self.0.path()
     }
 
-    /// Takes all the room there is, down to the last byte.
+    /// Fills the disk, down to the last byte.
     fn fill(&self) {
         let filler = self.path().join("filler");
         let mut filler = OpenOptions::new().create(true).append(true).open(filler).unwrap();
@@ -62,7 +62,7 @@ async fn a_full_disk_costs_nothing_but_the_time_that_it_is_full() {
     let spec = events("backup");
     let mut consumer = bus.consume(&spec).await.unwrap();
     let (mut number, mut taken) = (0, 0);
-    // Twice: the connection that comes after a full disk is as good as the first.
+    // Twice: the connection after a full disk is as good as the first.
     for _ in 0..2 {
         disk.fill();
         let refused = loop {
@@ -73,7 +73,7 @@ async fn a_full_disk_costs_nothing_but_the_time_that_it_is_full() {
             }
         };
         assert!(matches!(refused, BusError::Storage(_)), "{refused:?}");
-        // Reading and acknowledging go on in memory.
+        // Reading and acknowledging continue in memory.
         let deliveries = gather(&mut consumer, taken).await;
         ack_all(deliveries).await;
         disk.free();

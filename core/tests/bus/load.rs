@@ -1,4 +1,4 @@
-//! Many at once: publishers, consumers, members.
+//! Tests of concurrency: many publishers, consumers, members.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const PUBLISHERS: usize = 8;
 const CALLS: usize = 50;
 const MESSAGES: usize = 5;
 
-/// Takes messages until the bus is empty for this consumer; retries one in ten once.
+/// Takes messages until the consumer's backlog is empty; retries one in ten once.
 async fn member(
     bus: Bus,
     spec: ConsumerSpec,

@@ -1,5 +1,5 @@
-//! The bus' contract: every case runs on the embedded bus and on a real NATS server, and what one
-//! adapter alone must do is tested beside.
+//! Contract tests of the bus: every case runs on the embedded bus and on a real NATS server;
+//! features of one adapter alone are tested separately.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

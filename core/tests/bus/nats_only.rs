@@ -1,4 +1,4 @@
-//! What only the NATS bus must do: cope with servers that are away, come back, or come back empty.
+//! Tests of the NATS bus only: servers that are down, come back, or come back empty.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ async fn connect(servers: &str) -> Result<Bus, BusError> {
     Ok(Bus::Nats(NatsBus::connect(servers, limits, clock).await?))
 }
 
-/// Publishes until it works again.
+/// Publishes until it succeeds again.
 async fn publish_again(bus: &Bus, id: &str) {
     let deadline = Instant::now() + PATIENCE;
     while let Err(error) = bus.publish(vec![event(id)]).await {
@@ -70,7 +70,7 @@ async fn recovers_from_an_outage_without_loss() {
     fixture.server().restart().await;
     publish_again(&bus, "e4").await;
     bus.ready().await.unwrap();
-    // "e1" is still leased; "e3" was refused, but may have been kept by the client.
+    // "e1" is still leased; "e3" was refused, but may have been buffered by the client.
     let mut come = gather(&mut consumer, 2).await;
     come.extend(consumer.fetch(1, Duration::from_millis(200)).await.unwrap());
     let come_ids = set(&come);
@@ -104,7 +104,7 @@ async fn a_waiting_consumer_outlives_an_empty_restart() {
     let bus = fixture.open().await;
     let mut consumer = bus.consume(&events("backup")).await.unwrap();
     fixture.server().restart_empty().await;
-    // A process that knows no consumer cannot set anything up; the waiting one must.
+    // A process that knows no consumer cannot create any; the waiting one must.
     let other = fixture.open().await;
     let deadline = Instant::now() + PATIENCE;
     loop {

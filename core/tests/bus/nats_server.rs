@@ -1,4 +1,4 @@
-//! A NATS server of one's own: free port, folder of one's own, ended with its test.
+//! A dedicated NATS server: free port, own folder, stopped with its test.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, TcpListener};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::net::TcpStream;
 
-/// Where Debian puts the server, which is not on everyone's `PATH`.
+/// Paths of the server: Debian's is not on everyone's `PATH`.
 const PROGRAMS: [&str; 2] = ["nats-server", "/usr/sbin/nats-server"];
 
 pub(crate) struct NatsServer {
@@ -35,7 +35,7 @@ impl NatsServer {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Ends the server at once, as a crash would.
+    /// Kills the server at once, as a crash would.
     pub(crate) fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill().unwrap();
@@ -43,7 +43,7 @@ impl NatsServer {
         }
     }
 
-    /// Starts the server again on the same port with what it had stored.
+    /// Restarts the server on the same port with its stored data.
     pub(crate) async fn restart(&mut self) {
         self.kill();
         self.process = Some(spawn(self.port, self.folder.path(), &self.arguments));
@@ -54,7 +54,7 @@ impl NatsServer {
         }
     }
 
-    /// Starts the server again without anything it had stored.
+    /// Restarts the server without its stored data.
     pub(crate) async fn restart_empty(&mut self) {
         self.kill();
         self.folder = TempDir::new().unwrap();

@@ -1,4 +1,4 @@
-//! Talk: what is told reaches all who listen, what is asked is answered by one.
+//! Tests of publish/subscribe: broadcasts reach all subscribers, requests are served by one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +22,7 @@ async fn hears(listener: &mut Listener) -> String {
     String::from_utf8(message.to_vec()).unwrap()
 }
 
-/// Someone who answers; ends when it is told to or dropped.
+/// A server of requests; stops when it is told to or dropped.
 pub(crate) struct Answerer {
     stop: oneshot::Sender<()>,
     pub(crate) running: JoinHandle<()>,
@@ -30,7 +30,7 @@ pub(crate) struct Answerer {
 }
 
 impl Answerer {
-    /// Answers every question with `name` and the question, when there is a permit for it.
+    /// Replies to every request with `name` and the request, when there is a permit for it.
     pub(crate) async fn start(
         bus: &Bus,
         name: &'static str,
@@ -124,7 +124,7 @@ pub(crate) async fn says_when_nobody_answers_or_too_late(fixture: Fixture) {
     let bus = fixture.open().await;
     let refused = asked(&bus, "anybody?").await;
     assert!(matches!(refused, Err(BusError::Unanswered("weather"))), "{refused:?}");
-    // A listener is no answerer.
+    // A subscriber serves no requests.
     let _listener = bus.listen("weather").await.unwrap();
     assert!(matches!(asked(&bus, "anybody?").await, Err(BusError::Unanswered(_))));
 
@@ -164,14 +164,14 @@ pub(crate) async fn bounds_what_is_answered_at_once(fixture: Fixture) {
         questions.push(tokio::spawn(async move { asked(&bus, "?").await }));
     }
     timeout(PATIENCE, now.wait_for(|&(now, _)| now == 3)).await.unwrap().unwrap();
-    // More than may wait (3 in work, 16 times as many waiting): the rest is turned away at once.
+    // More than the limit (3 in work, 16 times as many waiting): the rest is rejected at once.
     let deadline = Instant::now() + PATIENCE;
     while questions.iter().filter(|question| question.is_finished()).count() < 80 - 51 {
         assert!(Instant::now() < deadline, "nobody is turned away");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     permits.add_permits(80);
-    // What was asked before the end is answered.
+    // Requests that came before the end are served.
     stop.send(()).unwrap();
     timeout(PATIENCE, running).await.unwrap().unwrap();
     let (mut answered, mut busy) = (0, 0);
@@ -208,11 +208,11 @@ pub(crate) async fn refuses_what_is_too_large(fixture: Fixture) {
         assert!(matches!(bus.tell(wrong, Bytes::new()).await, Err(BusError::Config(_))));
     }
     bus.close().await;
-    // Without a bus there is nothing to answer.
+    // Without a bus there is nothing to serve.
     timeout(PATIENCE, running).await.unwrap().unwrap();
 }
 
-/// NATS only: processes talk with each other, over a server that was away.
+/// NATS only: processes communicate across a restart of the server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn processes_talk_over_a_restart_of_the_server() {
     let mut fixture = Fixture::nats().await;
@@ -226,7 +226,7 @@ async fn processes_talk_over_a_restart_of_the_server() {
     assert_eq!(asked(&here, "before").await.unwrap(), "there before");
 
     fixture.server().kill();
-    // Whoever waits for an answer learns it at once, not after their patience.
+    // A requester that waits for a reply learns of it at once, not after its timeout.
     let deadline = Instant::now() + PATIENCE;
     while !matches!(asked(&here, "away").await, Err(BusError::Unavailable(_))) {
         assert!(Instant::now() < deadline, "talks without a server");

@@ -1,10 +1,10 @@
-//! Messages that nobody ever wrote, in the letters of five languages: the same in every run.
+//! Generated messages in the letters of five languages: the same in every run.
 
 /// `SplitMix64`: the same messages in every run.
 pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
-    /// The next number.
+    /// Returns the next number.
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -13,19 +13,19 @@ impl Numbers {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`.
+    /// Returns a number below `bound`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.next() % bound as u64).expect("below a usize")
     }
 
-    /// Small numbers far more often than great ones, as words are used.
+    /// Returns small numbers far more often than large ones, distributed like words in use.
     pub(crate) fn skewed(&mut self, bound: usize) -> usize {
         let (a, b, c) = (self.below(1_000), self.below(1_000), self.below(1_000));
         a * b * c * bound / 1_000_000_000
     }
 }
 
-/// Words that nobody ever said, in the letters of a language.
+/// Generated words in the letters of a language.
 pub(crate) struct Language {
     /// Its words.
     pub(crate) words: Vec<String>,
@@ -46,7 +46,7 @@ impl Language {
         Self { words: (0..words).map(|_| word()).collect(), gap }
     }
 
-    /// Chinese, Japanese, Thai, Korean, English.
+    /// Returns Chinese, Japanese, Thai, Korean and English.
     pub(crate) fn all() -> Vec<Self> {
         let mut numbers = Numbers(1);
         let from = |numbers: &mut Numbers, first: char, count: usize| {
@@ -74,7 +74,7 @@ impl Language {
         ]
     }
 
-    /// A message in the language.
+    /// Returns a message in the language.
     pub(crate) fn message(&self, numbers: &mut Numbers) -> String {
         let mut text = String::new();
         for _ in 0..4 + numbers.below(16) {

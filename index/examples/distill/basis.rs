@@ -1,10 +1,10 @@
-//! Principal components: an orthogonal basis in which the leading numbers of a vector tell the most.
+//! Principal components: an orthogonal basis in which the leading numbers of a vector tell most.
 
-/// Sweeps over the matrix; the method converges quadratically and needs fewer.
+/// Number of sweeps over the matrix; the method converges quadratically and needs fewer.
 const SWEEPS: usize = 12;
 
-/// The principal components of vectors of `width` numbers, the one with the most variance first,
-/// `width` numbers each. Variance is about zero, not about the mean, for cosines are.
+/// Returns the principal components of vectors of `width` numbers, the one with the most variance
+/// first, `width` numbers each. Variance is about zero, not about the mean, for cosines are.
 pub(crate) fn principal(vectors: &[f32], width: usize) -> Vec<f32> {
     let mut moments = vec![0.0_f64; width * width];
     for vector in vectors.chunks_exact(width) {
@@ -24,7 +24,7 @@ pub(crate) fn principal(vectors: &[f32], width: usize) -> Vec<f32> {
         .collect()
 }
 
-/// The eigenvectors of a symmetric matrix, one a row; the matrix becomes diagonal (Jacobi's
+/// Returns the eigenvectors of a symmetric matrix, one a row; the matrix becomes diagonal (Jacobi's
 /// method).
 fn eigenvectors(matrix: &mut [f64], width: usize) -> Vec<f64> {
     let mut vectors = vec![0.0; width * width];
@@ -43,7 +43,7 @@ fn eigenvectors(matrix: &mut [f64], width: usize) -> Vec<f64> {
     vectors
 }
 
-/// The cosine and sine that make the number at row `p`, column `q` vanish; `None` if it has.
+/// Returns cosine and sine that make the number at row `p`, column `q` zero; `None` if it is zero.
 fn turn(matrix: &[f64], width: usize, p: usize, q: usize) -> Option<(f64, f64)> {
     let (pp, qq, pq) = (matrix[p * width + p], matrix[q * width + q], matrix[p * width + q]);
     if pq.abs() <= 1e-12 * (pp * qq).abs().sqrt() {
@@ -68,7 +68,7 @@ fn turn_columns(matrix: &mut [f64], width: usize, (p, q): (usize, usize), (cos, 
     }
 }
 
-/// The vectors in the first `kept` components of `basis`, of length 1.
+/// Projects the vectors onto the first `kept` components of `basis`, normalized to length 1.
 pub(crate) fn project(vectors: &[f32], basis: &[f32], width: usize, kept: usize) -> Vec<f32> {
     let mut projected = Vec::with_capacity(vectors.len() / width * kept);
     for vector in vectors.chunks_exact(width) {
@@ -83,7 +83,7 @@ pub(crate) fn project(vectors: &[f32], basis: &[f32], width: usize, kept: usize)
     projected
 }
 
-/// The inner product, in lanes so that it is vectorized.
+/// Returns the inner product, in lanes so that it is vectorized.
 pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut lanes = [0.0; 16];
     for (a, b) in a.as_chunks::<16>().0.iter().zip(b.as_chunks::<16>().0) {

@@ -23,7 +23,7 @@ import opencc
 LANGUAGES = r"(ja|ko|th|en|C|zh|zh[_-](?:TW|CN|HK|tw|cn|hant|hans|Hant|Hans))"
 LONGEST = 100  # letters; messages are short
 
-# Texts that are taken of a source at most. Sources that are not named are taken whole.
+# Maximum number of texts of a source. Sources that are not named are taken whole.
 MOST = {
     "catalogues": 120_000, "catalogues-en": 30_000, "mediawiki": 20_000, "help": 26_000,
     "reference": 7_000, "manuals": 8_000, "fortunes": 40_000, "mozilla": 30_000,
@@ -31,7 +31,7 @@ MOST = {
     "words-zh": 20_000, "cldr": 18_000, "emoji": 12_000, "edict": 16_000, "chat-en": 140_000,
 }
 
-# Texts that are made of our own frames, by language.
+# Number of texts generated from our own frames, by language.
 PHRASES = {"en": 60_000, "ja": 110_000, "ko": 110_000, "th": 110_000, "zh-Hant": 110_000}
 
 SENTENCE = re.compile(r"(?<=[。!?！？])|(?<=[.!?])\s+|\n+")
@@ -41,7 +41,7 @@ BLOCK = re.compile(r"</?(?:p|td|tr|li|h\d|div|dt|dd|br|title|item|desc|note)\b[^
 
 
 def clean(text, split=True):
-    """The sentences of a text without markup and placeholders; what is mostly no letters is left out."""
+    """Yields the sentences of a text without markup and placeholders, mostly letterless ones left out."""
     text = re.sub(r"<[^<>]{1,200}>", " ", html.unescape(text))
     for part in SENTENCE.split(text) if split else [text]:
         part = re.sub(r"[\x00-\x1f\x7f\x85\u2028\u2029_&]+", " ", PLACEHOLDER.sub(" ", part or ""))
@@ -51,7 +51,7 @@ def clean(text, split=True):
 
 
 def strings(value):
-    """All strings in a JSON value."""
+    """Yields all strings in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (dict, list)):
@@ -67,13 +67,13 @@ def load(path):
 
 
 def in_language(root, pattern):
-    """Files whose path has one of our languages as a folder's or the file's name."""
+    """Returns the files whose path has one of our languages as a folder's or the file's name."""
     named = re.compile(rf"/{LANGUAGES}(?:\.UTF-8)?(?:/|[.-][^/]*$)")
     return [path for path in sorted(root.glob(pattern)) if path.is_file() and named.search(str(path))]
 
 
 def catalogues(root):
-    """Translated messages of programs, and some of the English ones."""
+    """Yields translated messages of programs, and some of the English ones."""
     for path in in_language(root, "**/*.mo"):
         try:
             messages = gettext.GNUTranslations(path.open("rb"))._catalog
@@ -87,7 +87,7 @@ def catalogues(root):
 
 
 def documents(debs):
-    """Help pages, manuals, fortunes and interface texts of Debian packages."""
+    """Yields help pages, manuals, fortunes and interface texts of Debian packages."""
     for path in in_language(debs / "mediawiki", "**/i18n/**/*.json"):
         for text in strings(load(path)):
             yield "mediawiki", re.sub(r"\[\[|\]\]|'''|\{\{[^{}]*\}\}|\$\d", " ", text)
@@ -152,7 +152,7 @@ def python_packages(wheels):
 
 
 def intents(data):
-    """Sentences from templates: [optional], (a|b), <rule>, {slot}."""
+    """Generates sentences from templates: [optional], (a|b), <rule>, {slot}."""
     chance, rules = random.Random(7), data.get("expansion_rules", {})
     slots = {
         name: [value if isinstance(value, str) else value.get("in", "") for value in slot.get("values", [])]
@@ -190,7 +190,7 @@ def other(npm, chat):
 
 
 def phrases(taken):
-    """What people ask each other and bots, from frames of ours filled with what is ours and words from `taken`."""
+    """Generates questions to people and bots, from our own frames and fillers and words from `taken`."""
     made, traditional = {}, opencc.OpenCC("s2t")
     words = {"en": "words-en", "ja": "edict", "ko": "words-ko", "th": "thai-words", "zh-Hant": "words-zh"}
     for language, parts in sorted(load(Path(__file__).with_name("phrases.json")).items()):
@@ -207,12 +207,12 @@ def phrases(taken):
 
 
 def listed(part):
-    """What a list of `phrases.json` holds: lines of texts with | between them."""
+    """Returns the content of a list of `phrases.json`: lines of texts with | between them."""
     return [text for line in ([part] if isinstance(part, str) else part) for text in line.split("|")]
 
 
 def actions(parts):
-    """The actions, each as its form by slot. Verbs that change are stems by the ending they have."""
+    """Returns the actions, each as its form by slot. Verbs that change are stems by the ending they have."""
     if "forms" not in parts:
         return [{"a": action} for action in listed(parts["actions"])]
     slots = listed(parts["forms"][""])
@@ -223,7 +223,7 @@ def actions(parts):
 
 
 def phrase(chance, lists, does, more):
-    """A frame with its slots filled, sometimes with an opener before it and an end after it.
+    """Returns a frame with its slots filled, sometimes with an opener before it and an end after it.
 
     Slots: a topic `{n}`, an action `{a}` (in Japanese and Korean also in its other forms), others of
     both `{n2}` and `{a2}`, a time `{t}`, a person `{p}`, a place `{r}`, a state or reason `{s}`.
@@ -243,7 +243,7 @@ def phrase(chance, lists, does, more):
 
 
 def particle(found):
-    """A Korean particle that is written in brackets, as it is after the letter before it."""
+    """Returns a Korean particle that is written in brackets in its form after the letter before it."""
     before, after_consonant = found.groups()
     final = (ord(before) - ord("가")) % 28 if "가" <= before <= "힣" else 0
     if final == 0 or (after_consonant == "으로" and final == 8):

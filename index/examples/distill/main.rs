@@ -20,19 +20,19 @@ use std::{env, fs, thread};
 
 use chatkeep_index::embed::{Embedder, FullModel, Table, Tokenizer, install, vocabulary};
 
-/// Numbers a vector of the full model has.
+/// Length of a vector of the full model.
 const WIDTH: usize = 512;
 
-/// Texts that the principal components are taken of; the texts are mixed.
+/// Number of texts that the principal components are computed from; the texts are shuffled.
 const SAMPLE: usize = 50_000;
 
-/// Numbers a vector of the table has.
+/// Length of a vector of the table.
 const DIMENSIONS: usize = 256;
 
-/// Pieces the table has at most, for the sake of its size.
+/// Maximum number of pieces of the table, for the sake of its size.
 const PIECES: usize = 76_000;
 
-/// Texts that are embedded in one call.
+/// Batch size of embedding, in texts.
 const BATCH: usize = 256;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -65,7 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The vectors of the texts, one after another, computed by as many threads as there are
+/// Returns the vectors of the texts, one after another, computed by as many threads as there are
 /// processors.
 fn embed(model: &FullModel, texts: &[String]) -> Vec<f32> {
     let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -86,8 +86,8 @@ fn embed(model: &FullModel, texts: &[String]) -> Vec<f32> {
     vectors
 }
 
-/// The pieces as they are in folded text; those that became equal are as frequent as they were
-/// together.
+/// Returns the pieces as they are in folded text; those that became equal get the sum of their
+/// frequencies.
 fn folded(pieces: Vec<(String, f32)>) -> Vec<(String, f32)> {
     let mut sums = BTreeMap::new();
     for (piece, score) in pieces {
@@ -104,7 +104,7 @@ fn score(exact: f64) -> f32 {
     exact as f32
 }
 
-/// The pieces that occur the most in the texts.
+/// Returns the pieces that occur most in the texts.
 fn useful(
     texts: &[String],
     pieces: Vec<(String, f32)>,

@@ -1,13 +1,13 @@
-//! The texts to learn from: what the files say, and every piece as a text of its own.
+//! Training texts: the content of the files, and every piece as a text of its own.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Letters of a text that is of use; messages are short.
+/// Maximum number of letters of a useful text; messages are short.
 const LONGEST: usize = 100;
 
-/// All texts once, in an order that is mixed but always the same.
+/// Returns all texts once, in a deterministic shuffled order.
 pub(crate) fn read(inputs: &[String], pieces: &[(String, f32)]) -> io::Result<Vec<String>> {
     let mut texts: BTreeSet<String> =
         pieces.iter().map(|(piece, _)| piece.replace('\u{2581}', " ").trim().to_owned()).collect();
@@ -22,7 +22,7 @@ pub(crate) fn read(inputs: &[String], pieces: &[(String, f32)]) -> io::Result<Ve
     Ok(texts)
 }
 
-/// The files, and the text files in the folders.
+/// Returns the files, and the text files in the folders.
 fn files(inputs: &[String]) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for input in inputs.iter().map(Path::new) {
@@ -38,7 +38,7 @@ fn files(inputs: &[String]) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Mixes `items` (Fisher and Yates) by numbers that follow from `seed` (Marsaglia's xorshift).
+/// Shuffles `items` (Fisher and Yates) by numbers derived from `seed` (Marsaglia's xorshift).
 pub(crate) fn shuffle<T>(items: &mut [T], seed: u64) {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     for end in (1..items.len()).rev() {

@@ -1,23 +1,23 @@
-//! Learning the vectors: sums of them shall point where the targets point.
+//! Training of the vectors: their sums shall point where the targets point.
 
 use super::basis::dot;
 use super::texts::shuffle;
 
-/// How often every text is learned from.
+/// Number of passes over all texts.
 const EPOCHS: u8 = 4;
 
-/// The first step's size; it falls linearly to 0 (`AdaGrad`, one rate a vector).
+/// Initial step size; it falls linearly to 0 (`AdaGrad`, one rate a vector).
 const RATE: f32 = 0.05;
 
-/// Frequent pieces begin short: a piece of this share of all has half the length of a rare one
+/// Share of all occurrences at which a piece's initial vector has half the length of a rare one's
 /// (smooth inverse frequency, Arora et al. 2017).
 const HALF_LENGTH: f32 = 1e-3;
 
-/// Length of a rare piece's vector to begin with.
+/// Initial length of a rare piece's vector.
 const LENGTH: f32 = 5.0;
 
-/// One vector of `width` numbers for each of `pieces` pieces, such that the sum over the tokens of
-/// a text is near its target in direction.
+/// Returns one vector of `width` numbers for each of `pieces` pieces, such that the sum over the
+/// tokens of a text is near its target in direction.
 pub(crate) fn vectors(
     texts: &[Vec<u32>],
     targets: &[f32],
@@ -40,7 +40,7 @@ pub(crate) fn vectors(
     vectors
 }
 
-/// The mean target of the texts a piece is in, the shorter the more frequent the piece is.
+/// Returns the mean target of each piece's texts, the shorter the more frequent the piece is.
 fn beginning(texts: &[Vec<u32>], targets: &[f32], width: usize, pieces: usize) -> Vec<f32> {
     let mut vectors = vec![0.0; pieces * width];
     let mut counts = vec![0.0_f32; pieces];
@@ -61,7 +61,7 @@ fn beginning(texts: &[Vec<u32>], targets: &[f32], width: usize, pieces: usize) -
     vectors
 }
 
-/// One step along the gradient of the cosine of the sum with the target; returns that cosine.
+/// Takes one step along the gradient of the cosine of sum and target; returns that cosine.
 fn learn(
     vectors: &mut [f32],
     squares: &mut [f32],

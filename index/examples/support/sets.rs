@@ -1,26 +1,26 @@
-//! Sets of messages to measure matchers with, read from files in the forms they are published in.
+//! Sets of messages to measure matchers with, read from files in their published formats.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 
 use serde::Deserialize;
 
-/// Phrases of a rule that are tried.
+/// Numbers of phrases of a rule that are tried.
 const PHRASES: [usize; 3] = [1, 3, 10];
-/// Messages of a set at most, in scope and out of it each.
+/// Maximum number of messages of a set, in scope and out of it each.
 const MOST: usize = 5_000;
 
-/// Rules, and messages with what should answer them.
+/// Rules, and messages with the rules that should answer them.
 pub(crate) struct Trial {
     pub(crate) name: String,
-    /// Phrases of each rule.
+    /// Number of phrases of each rule.
     pub(crate) phrases: usize,
     pub(crate) rules: Vec<Vec<String>>,
     pub(crate) inside: Vec<(String, u32)>,
     pub(crate) outside: Vec<String>,
 }
 
-/// The trials of `set`, which is `KIND:PATH`.
+/// Reads the trials of `set`, which is `KIND:PATH`.
 pub(crate) fn read(set: &str) -> Vec<Trial> {
     let (kind, path) = set.split_once(':').expect("KIND:PATH");
     let text = fs::read_to_string(path).expect("a readable file");
@@ -54,7 +54,7 @@ fn intents(text: &str) -> Vec<Trial> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let rows = reader.deserialize::<(String, String)>().map(|row| row.expect("two columns"));
     let mut inside = group(rows.filter(|(_, intent)| !intent.is_empty()));
-    // An intent of a handful of texts is a slip of the pen.
+    // An intent of a handful of texts is an error of the set.
     inside.retain(|_, texts| texts.len() >= 20);
     let names: Vec<String> = inside.keys().cloned().collect();
     let mut outside = Vec::new();
@@ -82,7 +82,7 @@ fn group(rows: impl Iterator<Item = (String, String)>) -> BTreeMap<String, Vec<S
     groups
 }
 
-/// The first `phrases` texts of each group, and the ordinal of each group.
+/// Returns the first `phrases` texts of each group, and the ordinal of each group.
 fn rules(
     groups: &BTreeMap<String, Vec<String>>,
     phrases: usize,
@@ -91,7 +91,7 @@ fn rules(
     (rules.collect(), groups.keys().cloned().zip(0..).collect())
 }
 
-/// At most [`MOST`] of `all`, evenly spread.
+/// Returns at most [`MOST`] of `all`, evenly spread.
 fn spread<T>(all: Vec<T>) -> Vec<T> {
     let step = all.len().div_ceil(MOST).max(1);
     all.into_iter().step_by(step).collect()
@@ -132,7 +132,7 @@ fn squad(text: &str, path: &str) -> Trial {
     Trial { name, phrases: 1, rules, inside, outside }
 }
 
-/// Without every seventh character and with its halves swapped.
+/// Drops every seventh character and swaps the halves.
 fn disturb(question: &str) -> String {
     let kept: Vec<char> = question
         .trim_end_matches(['?', '？', '。'])

@@ -1,4 +1,4 @@
-//! One matcher for the rules of a channel, whatever its mode.
+//! Matching of a channel's rules, in any mode.
 
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use crate::semantic::{NoVectors, PhraseVectors, SemanticMatcher, SemanticSpace};
 
 use super::{Candidate, Rating, RuleText};
 
-/// How far a message may be from what a rule says.
+/// Tolerance between a message and a rule.
 #[derive(Clone, Debug)]
 pub enum Mode {
     /// Word for word.
     Keyword,
-    /// Typos, word order and small changes do not matter.
+    /// Tolerates typos, word order and small changes.
     Fuzzy,
-    /// Only the meaning matters, as this space has it.
+    /// By meaning, as this space measures it.
     Semantic(Arc<SemanticSpace>),
 }
 
-/// A channel's rules, ready for matching. Built once, shared, replaced as a whole.
+/// A compiled matcher of a channel's rules. Built once, shared, replaced as a whole.
 #[derive(Debug)]
 pub struct RuleMatcher {
     keywords: KeywordMatcher,
@@ -35,12 +35,12 @@ enum Tolerant {
 }
 
 impl RuleMatcher {
-    /// Compiles `rules`, oldest first. With `contains`, a keyword that occurs in a message as
-    /// whole words is as good as a message that is the keyword. What `before`
-    /// knows of the same phrases, the matcher that this one replaces, is not worked out again.
+    /// Compiles `rules`, oldest first. With `contains`, a keyword that occurs in a message as whole
+    /// words counts as much as a message that equals the keyword. Phrases that are in `before` as
+    /// well, the matcher that this one replaces, are not computed again.
     ///
     /// # Errors
-    /// When the keywords cannot be compiled.
+    /// Fails when the keywords cannot be compiled.
     pub fn build(
         rules: &[RuleText<'_>],
         mode: &Mode,
@@ -61,8 +61,8 @@ impl RuleMatcher {
         Ok(Self { keywords: KeywordMatcher::build(keywords)?, contains, tolerant })
     }
 
-    /// The rule that answers `message`, if one does, and those that came near. Word for word goes
-    /// before anything tolerant.
+    /// Returns the rule that answers `message`, if any, and the best candidates. A word-for-word
+    /// match takes precedence over any tolerant one.
     pub fn rate(&self, message: &str) -> Rating {
         if let Some(rule) = self.literally(message) {
             let candidates = vec![Candidate { rule, score: 1.0 }];
@@ -87,7 +87,7 @@ impl RuleMatcher {
         self.keywords.exact(message).or_else(inside).map(|hit| hit.rule)
     }
 
-    /// What the matcher holds in memory, in bytes.
+    /// Returns the memory of the matcher in bytes.
     pub fn size(&self) -> usize {
         let tolerant = match &self.tolerant {
             Tolerant::Off => 0,

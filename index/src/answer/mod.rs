@@ -1,8 +1,8 @@
-//! Answering: what rules are made of for the tolerant matchers, and what those say.
+//! Answering: input and output of the tolerant matchers.
 //!
-//! [`crate::keyword`] knows whether a message asks for a rule word for word. The tolerant matchers
-//! rate rules instead: they give the best few with their scores, and decide by the thresholds of
-//! [`Acceptance`] whether the best one answers.
+//! [`crate::keyword`] matches rules word for word. The tolerant matchers rate rules instead: they
+//! return the best few with their scores, and decide by the thresholds of [`Acceptance`] whether
+//! the best one answers.
 
 mod matcher;
 pub mod similar;
@@ -10,55 +10,55 @@ pub mod thresholds;
 
 pub use matcher::{Mode, RuleMatcher};
 
-/// A rule, as the tolerant matchers see it. Its place in the list that a matcher is built from is
+/// Text of a rule for the tolerant matchers. Its index in the list that a matcher is built from is
 /// its ordinal; older rules come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleText<'a> {
-    /// What people may say, each a word or a whole phrase.
+    /// Keywords, each a word or a whole phrase.
     pub keywords: &'a [String],
-    /// The question it answers; may be empty.
+    /// Question that it answers; may be empty.
     pub question: &'a str,
-    /// What is said then.
+    /// Reply text.
     pub answer: &'a str,
 }
 
 impl<'a> RuleText<'a> {
-    /// What people may say: the keywords, and the question unless it is empty.
+    /// Returns the phrases to match: the keywords, and the question unless it is empty.
     pub fn phrases(self) -> impl Iterator<Item = &'a str> {
         let question = Some(self.question).filter(|question| !question.trim().is_empty());
         self.keywords.iter().map(String::as_str).chain(question)
     }
 }
 
-/// How well a rule fits a message.
+/// Score of a rule for a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
-    /// The rule's ordinal.
+    /// Ordinal of the rule.
     pub rule: u32,
-    /// From 0, nothing in common, to 1, the same.
+    /// Score from 0, nothing in common, to 1, the same.
     pub score: f32,
 }
 
-/// What a tolerant matcher says about a message.
+/// Result of a tolerant matcher for a message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rating {
-    /// The rule that answers, if one fits well enough.
+    /// Rule that answers, if one fits well enough.
     pub answer: Option<u32>,
-    /// The best rules, the best first; of equal score, the older first.
+    /// Best rules, the best first; of equal score, the older first.
     pub candidates: Vec<Candidate>,
 }
 
-/// When the best rule answers.
+/// Thresholds at which the best rule answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Acceptance {
-    /// The least score of the best rule.
+    /// Minimum score of the best rule.
     pub least_score: f32,
-    /// The least lead of the best rule over the second one.
+    /// Minimum lead of the best rule over the second one.
     pub least_lead: f32,
 }
 
 impl Acceptance {
-    /// The rating that follows from candidates in order.
+    /// Returns the rating of sorted candidates.
     pub fn rate(self, candidates: Vec<Candidate>) -> Rating {
         let runner_up = candidates.get(1).map_or(0.0, |candidate| candidate.score);
         let answer = candidates

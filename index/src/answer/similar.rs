@@ -1,4 +1,5 @@
-//! What people asked in vain: which messages look like questions, and which of them ask the same.
+//! Unanswered questions: detection of messages that look like questions, and grouping of those that
+//! ask the same.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,28 +9,28 @@ use crate::fuzzy::features::{Extractor, Feature};
 use crate::fuzzy::hash::Hashed;
 use crate::script::Class;
 
-/// The least cosine, of features weighted by rarity, of a message and the group it joins.
+/// Minimum cosine, of features weighted by rarity, of a message and the group it joins.
 ///
 /// Two wordings of one question in the same words lie above it, questions about different things
 /// in the same wording below.
 const SAME: f32 = 0.5;
-/// How many groups a feature leads to at most. What more groups have in common says little.
+/// Maximum number of groups that a feature leads to. Features of more groups say little.
 const GROUPS_A_FEATURE: usize = 256;
 
-/// Messages that ask the same.
+/// Messages that ask the same question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The places of the messages in the list, in order.
+    /// Indexes of the messages in the list, in order.
     pub members: Vec<usize>,
-    /// The place of the message to show for all: the wording that occurs most often.
+    /// Index of the message to show for all: the most frequent wording.
     pub representative: usize,
 }
 
-/// Groups texts that ask the same; the largest group first, then the one whose representative
-/// comes first.
+/// Groups texts that ask the same question; the largest group first, then the one whose
+/// representative comes first.
 ///
-/// Leader clustering: the most frequent wordings open groups, and the others join the group they
-/// are nearest to.
+/// Leader clustering: the most frequent wordings open groups, and the others join the nearest
+/// group.
 pub fn group(texts: &[&str]) -> Vec<Group> {
     let wordings = wordings(texts);
     let rarity = Rarity::of(&wordings);
@@ -51,13 +52,13 @@ pub fn group(texts: &[&str]) -> Vec<Group> {
     groups
 }
 
-/// Texts that fold to the same.
+/// Texts with the same folded form.
 struct Wording {
     members: Vec<usize>,
     features: Vec<Feature>,
 }
 
-/// The different wordings, the most frequent first, then the one seen first.
+/// Returns the different wordings, the most frequent first, then the one seen first.
 fn wordings(texts: &[&str]) -> Vec<Wording> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut wordings: Vec<Wording> = Vec::new();
@@ -80,7 +81,7 @@ fn wordings(texts: &[&str]) -> Vec<Wording> {
 /// A feature and its share of a text's vector of length 1.
 type Vector = Vec<(u64, f32)>;
 
-/// In how many wordings each feature occurs.
+/// Number of wordings in which each feature occurs.
 struct Rarity {
     counts: HashMap<u64, u32, Hashed>,
     total: f32,
@@ -111,11 +112,11 @@ impl Rarity {
     }
 }
 
-/// The groups' first wordings, by feature.
+/// First wordings of the groups, by feature.
 #[derive(Default)]
 struct Leaders {
     by_feature: HashMap<u64, Vec<(usize, f32)>, Hashed>,
-    /// What the text at hand shares with each group; zeros between two texts.
+    /// Similarity of the current text with each group; zeros between two texts.
     shared: Vec<f32>,
     touched: Vec<usize>,
 }
@@ -133,7 +134,7 @@ impl Leaders {
         }
     }
 
-    /// The group that a text belongs to; of equally near ones the first.
+    /// Returns the group that a text belongs to; of equally near ones the first.
     fn nearest(&mut self, vector: &[(u64, f32)]) -> Option<usize> {
         for (feature, weight) in vector {
             for &(leader, share) in self.by_feature.get(feature).map_or(&[][..], Vec::as_slice) {
@@ -157,7 +158,7 @@ impl Leaders {
     }
 }
 
-/// What a question has somewhere in it, in scripts without spaces and in Korean.
+/// Parts of questions anywhere in the text, in scripts without spaces and in Korean.
 const ANYWHERE: &str = "嗎 吗 呢 什麼 什么 甚麼 怎麼 怎么 怎樣 怎样 哪 幾 几点 多少 請問 请问 為什麼 为什么 \
     為何 如何 是否 有沒有 有没有 可不可以 能不能 會不會 會不会 是不是 要不要 好不好 多久 多遠 多大 誰 何時 何处 \
     ですか ますか でしょうか ませんか ましたか だろうか のか 何時 何で 何を 何が 何の 何か 何人 何円 何曜 何日 何処 \
@@ -168,7 +169,7 @@ const ANYWHERE: &str = "嗎 吗 呢 什麼 什么 甚麼 怎麼 怎么 怎樣 �
     까요 니까 인가요 은가요 던가요 을까 어디 언제 뭐 뭘 무엇 무슨 얼마 어떻게 어떤 왜 \
     누구 누가 몇 궁금";
 
-/// What a question ends in, marks left out.
+/// Endings of questions, marks left out.
 const AT_END: &str =
     "嗎 吗 呢 沒 没 か かな かね かい の เหรอ หรอ หรือ ปะ ป่ะ 까 냐 하니 했니 있니 가요 는지";
 
@@ -177,18 +178,19 @@ const OPENING: &str = "what whats who whos whom whose when whens where wheres wh
     is are am was were do does did can could will would shall should may have has had isnt arent \
     wasnt dont doesnt didnt cant couldnt wont wouldnt hasnt havent any anyone anybody";
 
-/// Words before the opening that say nothing.
+/// Function words and greetings before the opening.
 const BEFORE: &str = "hi hello hey so and but ok okay well please pls sorry excuse me um uh hmm \
     oh anyone guys all everyone team sir madam there then also yo";
 
-/// Words that make a question anywhere in a message.
+/// Words that make a message a question anywhere in it.
 const WONDERING: [&str; 7] =
     ["anyone know", "anybody know", "wondering", "how to", "how much", "how many", "tell me"];
 
-/// Whether a message looks like a question, in any of our languages, with or without a mark.
+/// Returns whether a message looks like a question, in any supported language, with or without a
+/// mark.
 ///
-/// Links and bare marks are none. Wrong now and then in both directions: it sorts what an owner
-/// may want to read, and decides no answer.
+/// Links and bare marks do not. Errs now and then in both directions: it sorts messages for an
+/// owner to read, and decides no reply.
 pub fn looks_like_question(text: &str) -> bool {
     let folded = fold_cow(text);
     let words: Vec<&str> = folded.split(' ').filter(|word| !word.contains("://")).collect();
@@ -203,7 +205,7 @@ pub fn looks_like_question(text: &str) -> bool {
         || WONDERING.iter().any(|wondering| has_words(phrase, wondering))
 }
 
-/// Question marks of every script, after folding.
+/// Returns whether `c` is a question mark of any script, after folding.
 fn is_question_mark(c: char) -> bool {
     matches!(c, '?' | '؟' | '՞' | '፧' | '❓' | '❔' | '⸮' | '⳺' | '꘏')
 }
@@ -215,8 +217,8 @@ fn has_question_string(phrase: &str) -> bool {
         || AT_END.split_whitespace().any(|end| phrase.ends_with(end))
 }
 
-/// Whether an English question begins here: a question word or an inversion, after words that say
-/// nothing.
+/// Returns whether an English question begins here: a question word or an inversion, after function
+/// words.
 fn opens_question(phrase: &str) -> bool {
     let plain = |word: &str| word.replace(|c: char| !c.is_alphanumeric(), "");
     let is_in = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
@@ -225,7 +227,7 @@ fn opens_question(phrase: &str) -> bool {
     first.is_some_and(|word| is_in(OPENING, &word)) && words.next().is_some()
 }
 
-/// Whether `phrase` has these words one after another.
+/// Returns whether `phrase` contains these words one after another.
 fn has_words(phrase: &str, words: &str) -> bool {
     let is_letter = |c: Option<char>| c.is_some_and(|c| Class::of(c) == Class::Word);
     phrase.match_indices(words).any(|(at, _)| {

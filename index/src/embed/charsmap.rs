@@ -2,18 +2,18 @@
 //! marks the beginning of every word with U+2581.
 //!
 //! A compiled map is the length of a double array trie in bytes (32 bits, little-endian), the trie,
-//! and the replacements, each ended by a zero byte. The trie has what is replaced as keys and the
-//! place of the replacement as values.
+//! and the replacements, each ended by a zero byte. The keys of the trie are the replaced texts,
+//! its values the offsets of the replacements.
 
 use tantivy::directory::OwnedBytes;
 use yada::DoubleArray;
 
 use super::ModelError;
 
-/// What stands for a space in pieces.
+/// Character that stands for a space in pieces.
 const SPACE: &str = "\u{2581}";
 
-/// The part that is named in errors.
+/// Name of the part in errors.
 const PART: &str = "charsmap";
 
 /// A compiled map of characters.
@@ -23,7 +23,7 @@ pub(super) struct Charsmap {
 }
 
 impl Charsmap {
-    /// The map in `bytes`.
+    /// Parses the map in `bytes`.
     pub(super) fn new(bytes: &OwnedBytes) -> Result<Self, ModelError> {
         let short = || ModelError::damaged(PART, "it is too short");
         let length =
@@ -35,7 +35,7 @@ impl Charsmap {
         Ok(Self { trie, replacements: bytes.slice(end..bytes.len()) })
     }
 
-    /// What `text` is cut into pieces as: empty, or words that each begin with U+2581.
+    /// Returns the normalized form of `text`: empty, or words that each begin with U+2581.
     pub(super) fn normalize(&self, text: &str) -> String {
         let mut normal = String::with_capacity(text.len() + text.len() / 4 + SPACE.len());
         let mut rest = text;
@@ -56,7 +56,7 @@ impl Charsmap {
         normal
     }
 
-    /// What the beginning of `text` becomes, and the length of that beginning in bytes.
+    /// Returns the replacement of a prefix of `text`, and the length of that prefix in bytes.
     fn step<'a>(&'a self, text: &'a str) -> Option<(&'a str, usize)> {
         let first = text.chars().next()?.len_utf8();
         let longest = self.trie.common_prefix_search(text).last();
@@ -66,7 +66,7 @@ impl Charsmap {
         Some(replaced.unwrap_or((&text[..first], first)))
     }
 
-    /// The replacement at `place`.
+    /// Returns the replacement at offset `place`.
     fn replacement(&self, place: u32) -> Option<&str> {
         let rest = self.replacements.get(usize::try_from(place).ok()?..)?;
         let end = rest.iter().position(|&byte| byte == 0)?;
@@ -74,7 +74,7 @@ impl Charsmap {
     }
 }
 
-/// Adds `text` with its spaces marked.
+/// Appends `text` with its spaces marked.
 fn push_marked(normal: &mut String, text: &str) {
     for c in text.chars() {
         if c == ' ' {

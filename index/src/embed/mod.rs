@@ -1,7 +1,7 @@
 //! Sentence embeddings: texts as vectors that are near each other when the texts mean the same.
 //!
-//! - [`built_in`]: static vectors of pieces of words, always there;
-//! - [`FullModel`]: Universal Sentence Encoder multilingual v3, once it is installed by [`install`].
+//! - [`built_in`]: static vectors of pieces of words, always available;
+//! - [`FullModel`]: Universal Sentence Encoder multilingual v3, once [`install`] has installed it.
 
 mod charsmap;
 mod error;
@@ -27,24 +27,24 @@ pub use install::{install, vocabulary};
 pub use table::Table;
 pub use tokenizer::Tokenizer;
 
-/// The table that comes with the program, made by `index/examples/distill`.
+/// Table that comes with the program, made by `index/examples/distill`.
 const BUILT_IN: &[u8] = include_bytes!("../../data/built-in.table");
 
 /// Turns texts into vectors.
 pub trait Embedder: Send + Sync + fmt::Debug {
-    /// What it is called in status and logs.
+    /// Returns its name in status and logs.
     fn name(&self) -> &str;
 
-    /// Numbers in a vector.
+    /// Returns the length of a vector.
     fn dimensions(&self) -> usize;
 
-    /// One vector of length 1 a text, one after another. A text without anything to go by gives
-    /// zeros. The numbers of a vector are in the order of how much they tell (principal components),
-    /// so that the first 64 to 128 alone choose well what is then compared in full.
+    /// Returns one vector of length 1 for each text, one after another. A text without known
+    /// content gives zeros. The numbers of a vector are ordered by their information (principal
+    /// components), so that the first 64 to 128 alone preselect well for the full comparison.
     fn embed(&self, texts: &[&str]) -> Vec<f32>;
 }
 
-/// The embedder that comes with the program; called `built-in`.
+/// Returns the embedder that comes with the program; called `built-in`.
 pub fn built_in() -> Arc<dyn Embedder> {
     #[expect(clippy::expect_used, reason = "the table is part of the program, and a test opens it")]
     static TABLE: LazyLock<Arc<Table>> = LazyLock::new(|| {
@@ -54,7 +54,7 @@ pub fn built_in() -> Arc<dyn Embedder> {
     Arc::<Table>::clone(&TABLE)
 }
 
-/// Makes the length of `vector` 1, unless it is 0.
+/// Scales `vector` to length 1, unless it is 0.
 pub(crate) fn normalize(vector: &mut [f32]) {
     let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt();
     if length > 0.0 {
@@ -68,7 +68,7 @@ pub(crate) fn normalize(vector: &mut [f32]) {
 mod tests {
     use super::*;
 
-    /// The cosine of two texts by the built-in table.
+    /// Returns the cosine of two texts by the built-in table.
     fn likeness(a: &str, b: &str) -> f32 {
         let vectors = built_in().embed(&[a, b]);
         let (a, b) = vectors.split_at(built_in().dimensions());

@@ -1,5 +1,5 @@
 //! The network of Universal Sentence Encoder multilingual v3 (Yang et al. 2019, the convolutional
-//! variant): every piece has a vector of 512 numbers; three branches look at 2, 3 and 5 neighbours
+//! variant): every piece has a vector of 512 numbers; three branches process 2, 3 and 5 neighbours
 //! in two residual convolutions of 256 channels each; everything is normalized and projected,
 //! summed over the text and divided by the square root of its length; a residual network of three
 //! layers and a hyperbolic tangent end it.
@@ -8,27 +8,27 @@ use super::ModelError;
 use super::layers::{Linear, Norm, add, rectify};
 use crate::matrix::{Rows, Weights};
 
-/// Numbers in a piece's vector and in a text's.
+/// Length of a piece's vector and of a text's.
 pub(super) const WIDTH: usize = 512;
 
-/// Channels of a convolution.
+/// Number of channels of a convolution.
 const CHANNELS: usize = 256;
 
 /// Width of the hidden layers at the end.
 const HIDDEN: usize = 320;
 
-/// Numbers a piece has when the branches are done: its vector, then the branches' channels.
+/// Numbers of a piece after the branches: its vector, then the branches' channels.
 const FEATURES: usize = WIDTH + BRANCHES.len() * CHANNELS;
 
-/// Pieces that each branch looks at, and how many of them come before the one at hand.
+/// Window of each branch in pieces, and how many of them come before the current one.
 const BRANCHES: [(usize, usize); 3] = [(2, 0), (3, 1), (5, 2)];
 
-/// Zeros before and after every text, so that no branch sees a neighbouring text.
+/// Number of zeros before and after every text, so that no branch reads a neighbouring text.
 const MARGIN: usize = 2;
 
-/// The principal components of what the model says about the texts that the built-in table was
-/// distilled with, the most telling first, 16 bits a number (1 is 32767). Vectors are turned into
-/// this basis: that changes no cosine, and their leading numbers alone are a good approximation.
+/// Principal components of the model's vectors for the texts that the built-in table was distilled
+/// with, the most informative first, 16 bits a number (1 is 32767). Vectors are rotated into this
+/// basis: that changes no cosine, and their leading numbers alone are a good approximation.
 const ROTATION: &[u8] = include_bytes!("../../data/rotation.i16");
 
 /// The arrays of the weights file in order, by their names in the package.
@@ -65,17 +65,17 @@ struct End {
     rotation: Linear<i16>,
 }
 
-/// Texts of a batch: how many pieces each has.
+/// A batch of texts, with the number of pieces of each.
 #[derive(Clone, Copy)]
 pub(super) struct Batch<'a> {
-    /// The vectors of all pieces of all texts, [`WIDTH`] numbers each.
+    /// Vectors of all pieces of all texts, [`WIDTH`] numbers each.
     pub(super) vectors: &'a [f32],
-    /// The number of pieces of each text.
+    /// Number of pieces of each text.
     pub(super) lengths: &'a [usize],
 }
 
 impl Network {
-    /// The network whose weights are `numbers`: the arrays of [`ARRAYS`] one after another.
+    /// Creates the network with the weights `numbers`: the arrays of [`ARRAYS`] one after another.
     pub(super) fn new(numbers: &[f32]) -> Result<Self, ModelError> {
         let mut rest = numbers;
         let network = Self::take(&mut rest).filter(|_| rest.is_empty());
@@ -98,7 +98,7 @@ impl Network {
         })
     }
 
-    /// The vectors of the texts, [`WIDTH`] numbers each, of length 1.
+    /// Returns the vectors of the texts, [`WIDTH`] numbers each, of length 1.
     pub(super) fn run(&self, batch: Batch<'_>) -> Vec<f32> {
         let features = self.features(batch);
         let texts = batch.lengths.len();
@@ -122,7 +122,7 @@ impl Network {
         self.end.run(&encoded)
     }
 
-    /// Every piece's vector with what the branches make of it and its neighbours, normalized.
+    /// Returns every piece's vector with the outputs of the branches, normalized.
     fn features(&self, batch: Batch<'_>) -> Vec<f32> {
         let pieces = batch.vectors.len() / WIDTH;
         let mut projected = self.projection.rows(batch.vectors, pieces);
@@ -161,8 +161,8 @@ impl Branch {
         })
     }
 
-    /// The channels of every piece. Piece number i is at row `places[i]` of a matrix with margins;
-    /// what the branch sees of it begins at number `seen[i]` there.
+    /// Returns the channels of every piece. Piece number i is at row `places[i]` of a matrix with
+    /// margins; its window of the branch begins at number `seen[i]` there.
     fn run<'a>(
         &self,
         pieces: impl Iterator<Item = &'a [f32]>,
@@ -221,7 +221,7 @@ impl End {
     }
 }
 
-/// The weights of the layer that turns vectors into the basis of [`ROTATION`].
+/// Returns the weights of the layer that rotates vectors into the basis of [`ROTATION`].
 fn rotation() -> Weights<i16> {
     let mut weights = vec![0; WIDTH * WIDTH];
     for (place, &number) in ROTATION.as_chunks().0.iter().enumerate() {
@@ -231,7 +231,7 @@ fn rotation() -> Weights<i16> {
     Weights::new(&weights, WIDTH, 1.0 / f32::from(i16::MAX))
 }
 
-/// Where each piece of each text is when every text has a margin before and after it.
+/// Returns the row of each piece of each text, with a margin before and after every text.
 fn places(lengths: &[usize]) -> Vec<usize> {
     let mut places = Vec::new();
     let mut next = MARGIN;

@@ -1,12 +1,12 @@
-//! Reads arrays as `NumPy` stores them (NPY format 1.0: magic, version, length of the header, the
-//! header as a Python literal, the numbers), and lists of numbers as our own files have them.
+//! Reading of arrays in `NumPy`'s format (NPY format 1.0: magic, version, length of the header, the
+//! header as a Python literal, the numbers), and of lists of numbers in chatkeep's own files.
 
-/// The single-precision numbers of an array in C order; `None` for an array of another kind.
+/// Returns the single-precision numbers of an array in C order; `None` for any other array.
 pub(super) fn floats(file: &[u8]) -> Option<Vec<f32>> {
     Some(from_bytes(body(file, "'<f4'")?))
 }
 
-/// The bytes of an array of bytes in C order; `None` for an array of another kind.
+/// Returns the bytes of an array of bytes in C order; `None` for any other array.
 pub(super) fn bytes(file: &[u8]) -> Option<&[u8]> {
     body(file, "'|u1'")
 }
@@ -19,12 +19,12 @@ fn body<'a>(file: &'a [u8], kind: &str) -> Option<&'a [u8]> {
     (header.contains(kind) && header.contains("'fortran_order': False")).then_some(body)
 }
 
-/// Numbers of four bytes each, little-endian.
+/// Reads numbers of four bytes each, little-endian.
 pub(super) fn from_bytes(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks().0.iter().map(|&number| f32::from_le_bytes(number)).collect()
 }
 
-/// The inverse of [`from_bytes`].
+/// Writes numbers for [`from_bytes`].
 pub(super) fn to_bytes(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }

@@ -7,18 +7,18 @@ use yada::builder::DoubleArrayBuilder;
 
 use super::ModelError;
 
-/// How much worse than the worst piece a character is that no piece has; `SentencePiece`'s value.
+/// Penalty of an unknown character below the worst piece; `SentencePiece`'s value.
 const UNKNOWN_PENALTY: f32 = 10.0;
 
 /// A vocabulary with the score of every piece (the logarithm of how frequent it is).
 pub(super) struct Pieces {
     trie: DoubleArray<OwnedBytes>,
-    /// Four bytes each, little-endian.
+    /// Scores of four bytes each, little-endian.
     scores: OwnedBytes,
     unknown: f32,
 }
 
-/// The best way to arrive at a place of the text.
+/// Best segmentation up to a position of the text.
 #[derive(Clone, Copy)]
 struct Arrival {
     score: f64,
@@ -29,7 +29,7 @@ struct Arrival {
 const NOWHERE: Arrival = Arrival { score: f64::NEG_INFINITY, from: 0, piece: None };
 
 impl Pieces {
-    /// The vocabulary with a trie made by [`trie`] and one score a piece.
+    /// Creates the vocabulary from a trie made by [`trie`] and one score a piece.
     pub(super) fn new(trie: OwnedBytes, scores: OwnedBytes) -> Result<Self, ModelError> {
         let trie = DoubleArray::new(trie)
             .map_err(|_| ModelError::damaged("pieces", "it is no valid trie"))?;
@@ -39,7 +39,7 @@ impl Pieces {
         Ok(Self { trie, scores, unknown })
     }
 
-    /// The pieces of `text` in order; `None` for a character that no piece has.
+    /// Returns the pieces of `text` in order; `None` for a character that no piece has.
     pub(super) fn cut(&self, text: &str) -> Vec<Option<u32>> {
         let mut arrivals = vec![NOWHERE; text.len() + 1];
         arrivals[0].score = 0.0;
@@ -56,7 +56,7 @@ impl Pieces {
         cut
     }
 
-    /// Goes on from `place`, where a character of `width` bytes is, by every piece that is there.
+    /// Extends the segmentation at `place`, where a character of `width` bytes is, by every piece.
     fn leave(&self, arrivals: &mut [Arrival], text: &str, place: usize, width: usize) {
         let here = arrivals[place].score;
         let mut known = false;
@@ -72,15 +72,15 @@ impl Pieces {
     }
 }
 
-/// Notes the way to `to` if it is better than what is known; of equals, the longest piece stays.
+/// Records the segmentation up to `to` if it is better; of equals, the longest piece stays.
 fn arrive(arrivals: &mut [Arrival], from: usize, to: usize, score: f64, piece: Option<u32>) {
     if score > arrivals[to].score {
         arrivals[to] = Arrival { score, from, piece };
     }
 }
 
-/// A trie of `pieces`, each with its number, as [`Pieces::new`] takes it. `None` if it would be
-/// too large, or if a piece is empty, there twice or has a zero byte.
+/// Builds a trie of `pieces`, each with its number, as [`Pieces::new`] takes it. `None` if it would
+/// be too large, or if a piece is empty, a duplicate or has a zero byte.
 pub(super) fn trie(mut pieces: Vec<(&str, u32)>) -> Option<Vec<u8>> {
     pieces.sort_unstable();
     DoubleArrayBuilder::build(&pieces).ok()

@@ -1,19 +1,20 @@
-//! Reads `SentencePiece` model files, which are Protocol Buffers messages (`sentencepiece_model.proto`):
-//! `ModelProto` has the pieces in field 1 and the normalizer in field 3; a piece its text in field
-//! 1, its score in 2, its type in 3; the normalizer its compiled map in 2.
+//! Reading of `SentencePiece` model files, which are Protocol Buffers messages
+//! (`sentencepiece_model.proto`): `ModelProto` has the pieces in field 1 and the normalizer in
+//! field 3; a piece its text in field 1, its score in 2, its type in 3; the normalizer its compiled
+//! map in 2.
 
 use super::ModelError;
 
 /// Types of pieces that text is cut into: normal and user defined ones.
 const TEXT_TYPES: [u64; 2] = [1, 4];
 
-/// What a model file says.
+/// Content of a model file.
 pub(super) struct SentencePiece {
-    /// The text of every piece that text is cut into, with its number.
+    /// Text of every piece that text is cut into, with its number.
     pub(super) pieces: Vec<(String, u32)>,
-    /// The score of every piece, by number.
+    /// Score of every piece, by number.
     pub(super) scores: Vec<f32>,
-    /// The compiled map of characters.
+    /// Compiled map of characters.
     pub(super) charsmap: Vec<u8>,
 }
 
@@ -27,7 +28,7 @@ enum Value<'a> {
     Other,
 }
 
-/// Reads a model file's bytes.
+/// Parses a model file.
 pub(super) fn read(bytes: &[u8]) -> Result<SentencePiece, ModelError> {
     parse(bytes).ok_or_else(|| ModelError::damaged("sp.model", "it is no SentencePiece model"))
 }
@@ -44,7 +45,7 @@ fn parse(bytes: &[u8]) -> Option<SentencePiece> {
     Some(model)
 }
 
-/// Adds the next piece.
+/// Adds a piece.
 fn add_piece(model: &mut SentencePiece, bytes: &[u8]) -> Option<()> {
     let (mut text, mut score, mut kind) = ("", 0.0, TEXT_TYPES[0]);
     for (field, value) in fields(bytes)? {
@@ -70,7 +71,7 @@ fn charsmap(bytes: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// The fields of a message.
+/// Parses the fields of a message.
 fn fields(mut bytes: &[u8]) -> Option<Vec<Field<'_>>> {
     let mut fields = Vec::new();
     while !bytes.is_empty() {
@@ -113,7 +114,7 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A length-delimited field.
+    /// Encodes a length-delimited field.
     fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
         let mut field = vec![number << 3 | 2, u8::try_from(bytes.len()).unwrap()];
         field.extend_from_slice(bytes);

@@ -1,10 +1,10 @@
 //! Static tables of vectors: the vector of a text is the sum of its pieces' vectors. They are
-//! distilled from the full model (`index/examples/distill`), and used in place.
+//! distilled from the full model (`index/examples/distill`), and used without unpacking.
 //!
-//! A table's file is the signature [`SIGNATURE`]; four numbers of 32 bits: pieces, numbers a vector,
-//! bytes of the trie, and 0; the trie of the pieces; their scores; the scale of every vector
-//! (both in single precision); and the vectors, half a byte a number, the even number in the low
-//! half: the number 8 is 0, and a step is worth the scale. All little-endian.
+//! A table's file is the signature [`SIGNATURE`]; four numbers of 32 bits: pieces, numbers a
+//! vector, bytes of the trie, and 0; the trie of the pieces; their scores; the scale of every
+//! vector (both in single precision); and the vectors, half a byte a number, the even number in the
+//! low half: the number 8 is 0, and a step is worth the scale. All little-endian.
 
 use std::fmt;
 
@@ -14,13 +14,13 @@ use super::{Embedder, ModelError, Tokenizer, npy};
 
 const SIGNATURE: &[u8; 16] = b"chatkeep table 1";
 
-/// What is named in errors.
+/// Name of the file in errors.
 const PART: &str = "the table";
 
-/// The half byte that stands for 0.
+/// Half byte that stands for 0.
 const ZERO: f32 = 8.0;
 
-/// The largest number a half byte stands for, either way.
+/// Largest absolute number of a half byte.
 const LARGEST: f32 = 7.0;
 
 /// Static vectors of pieces.
@@ -33,7 +33,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The table in `file`, as [`Table::file`] makes it.
+    /// Opens the table in `file`, as [`Table::file`] makes it.
     pub fn new(name: &'static str, mut file: OwnedBytes) -> Result<Self, ModelError> {
         let mut take = |length: usize| -> Result<OwnedBytes, ModelError> {
             if length > file.len() {
@@ -56,7 +56,8 @@ impl Table {
         Ok(Self { name, tokenizer, dimensions, scales, vectors })
     }
 
-    /// The file of a table with this vocabulary and the vectors of its pieces, one after another.
+    /// Builds the file of a table from its vocabulary and the vectors of its pieces, one after
+    /// another.
     pub fn file(vocabulary: &[(String, f32)], vectors: &[f32]) -> Result<Vec<u8>, ModelError> {
         let dimensions = vectors.len() / vocabulary.len().max(1);
         let (trie, scores) = Tokenizer::files(vocabulary)?;
@@ -123,7 +124,7 @@ impl fmt::Debug for Table {
     }
 }
 
-/// Which scale loses the least of `row`: large numbers are cut off, small ones rounded away.
+/// Returns the scale that loses the least of `row`: large numbers are cut off, small ones rounded.
 fn best_scale(row: &[f32]) -> f32 {
     let largest = row.iter().fold(0.0_f32, |largest, number| largest.max(number.abs()));
     let scales = (4_u8..=10).map(|part| largest / LARGEST * f32::from(part) / 10.0);
@@ -133,7 +134,7 @@ fn best_scale(row: &[f32]) -> f32 {
     scales.min_by(|&a, &b| lost(a).total_cmp(&lost(b))).unwrap_or_default()
 }
 
-/// How many steps of `scale` a number is, as far as half a byte goes.
+/// Returns the number in steps of `scale`, within the range of half a byte.
 fn steps(number: f32, scale: f32) -> f32 {
     if scale > 0.0 { (number / scale).round().clamp(-LARGEST - 1.0, LARGEST) } else { 0.0 }
 }

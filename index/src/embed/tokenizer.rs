@@ -8,7 +8,7 @@ use super::pieces::{self, Pieces};
 use super::{ModelError, npy};
 use crate::fold::fold_cow;
 
-/// Stands for a space, and for the beginning of the text, as in `SentencePiece`.
+/// Character for a space, and for the beginning of the text, as in `SentencePiece`.
 const SPACE: char = '\u{2581}';
 
 /// Cuts texts into the pieces of a vocabulary.
@@ -17,14 +17,14 @@ pub struct Tokenizer {
 }
 
 impl Tokenizer {
-    /// A tokenizer for `vocabulary`: pieces in the form of [`Tokenizer::piece`], each once, with
-    /// scores.
+    /// Creates a tokenizer for `vocabulary`: pieces in the form of [`Tokenizer::piece`], each once,
+    /// with scores.
     pub fn new(vocabulary: &[(String, f32)]) -> Result<Self, ModelError> {
         let (trie, scores) = Self::files(vocabulary)?;
         Self::from_files(OwnedBytes::new(trie), OwnedBytes::new(scores))
     }
 
-    /// The trie and the scores as files have them.
+    /// Returns the trie and the scores in their file formats.
     pub(super) fn files(vocabulary: &[(String, f32)]) -> Result<(Vec<u8>, Vec<u8>), ModelError> {
         let list = vocabulary.iter().map(|(piece, _)| piece.as_str()).zip(0..).collect();
         let trie = pieces::trie(list)
@@ -37,7 +37,7 @@ impl Tokenizer {
         Ok(Self { pieces: Pieces::new(trie, scores)? })
     }
 
-    /// What the piece of a `SentencePiece` vocabulary is in folded text: `▁The` is `▁the`. `None`
+    /// Returns the piece of a `SentencePiece` vocabulary in folded form: `▁The` is `▁the`. `None`
     /// if nothing is left of it.
     pub fn piece(piece: &str) -> Option<String> {
         let begins = piece.starts_with(SPACE);
@@ -47,7 +47,7 @@ impl Tokenizer {
         Some(marked).filter(|piece| !piece.is_empty())
     }
 
-    /// The numbers of the pieces of `text` in order; what is in no piece is left out.
+    /// Returns the numbers of the pieces of `text` in order; text that is in no piece is left out.
     pub fn tokens(&self, text: &str) -> Vec<u32> {
         let folded = fold_cow(text);
         if folded.is_empty() {

@@ -1,19 +1,19 @@
 //! Traditional and Simplified Chinese as one: a character of either script folds to the Simplified
-//! form, so that a search in one finds text in the other.
+//! form, so that a search in one matches text in the other.
 //!
 //! One character becomes one character, so positions stay what they are. The table is generated
 //! (`tools/han_variants.py`) from `OpenCC`'s character dictionary.
 
 use std::sync::LazyLock;
 
-/// Two lines: Traditional characters, and at the same places their Simplified forms.
+/// Two lines: Traditional characters, and at the same positions their Simplified forms.
 const VARIANTS: &str = include_str!("han_variants.txt");
 
-/// The characters that the table covers: ideographs of the Basic Multilingual Plane.
+/// Range of characters that the table covers: ideographs of the Basic Multilingual Plane.
 const FIRST: u32 = 0x3400;
 const LAST: u32 = 0x9fff;
 
-/// For each character from [`FIRST`] to [`LAST`] its form; 0 where it stays.
+/// Form of each character from [`FIRST`] to [`LAST`]; 0 if it does not change.
 static FORMS: LazyLock<Vec<u16>> = LazyLock::new(|| {
     let mut forms = vec![0; (LAST - FIRST + 1) as usize];
     let mut lines = VARIANTS.lines();
@@ -27,7 +27,7 @@ static FORMS: LazyLock<Vec<u16>> = LazyLock::new(|| {
     forms
 });
 
-/// The Simplified form of a Traditional character; any other character as it is.
+/// Returns the Simplified form of a Traditional character; any other character unchanged.
 ///
 /// ```
 /// use chatkeep_index::fold::han::simplified;

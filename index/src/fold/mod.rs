@@ -1,9 +1,9 @@
 //! Folding: the form in which two spellings of the same text are equal.
 //!
 //! [`fold`] applies NFKC (which also folds width), lower case, removal of characters that are
-//! invisible by definition, straight quotes for curly ones, and single spaces for white-space
-//! runs. [`search`] adds what only search wants, [`han`] the one fold that changes what a text says to
-//! a reader.
+//! invisible by definition, straight quotes for curly ones, and single spaces for white-space runs.
+//! [`search`] adds the folds that only search needs, [`han`] the one fold that changes what a
+//! reader sees.
 
 pub mod han;
 mod quick;
@@ -18,7 +18,7 @@ use quick::Step;
 
 const NFKC: ComposingNormalizerBorrowed<'static> = ComposingNormalizerBorrowed::new_nfkc();
 
-/// The folded form of `text`. Folding it again changes nothing.
+/// Returns the folded form of `text`. Folding it again changes nothing.
 ///
 /// ```
 /// assert_eq!(chatkeep_index::fold("  Ｗｉ－Ｆｉ\n ﾊﾟｽﾜｰﾄﾞ？"), "wi-fi パスワード?");
@@ -27,13 +27,14 @@ pub fn fold(text: &str) -> String {
     fold_cow(text).into_owned()
 }
 
-/// [`fold`], then without sentence marks at the end, so that `Opening hours?` equals
-/// `opening hours`. A text of nothing but marks keeps them.
+/// Folds as [`fold`] does, then removes sentence marks at the end, so that `Opening hours?` equals
+/// `opening hours`. Marks stay in a text of nothing else.
 pub fn fold_phrase(text: &str) -> String {
     strip_marks(&fold_cow(text)).to_owned()
 }
 
-/// [`fold`] that borrows when the text is folded already (frequent in scripts without case).
+/// Folds as [`fold`] does; borrows if the text is folded already (frequent in scripts without
+/// case).
 pub fn fold_cow(text: &str) -> Cow<'_, str> {
     let (kept, mark) = quick::folded_prefix(text);
     if kept == text.len() {
@@ -43,7 +44,7 @@ pub fn fold_cow(text: &str) -> Cow<'_, str> {
     Cow::Owned(folded)
 }
 
-/// `folded` without the sentence marks and spaces at its end; unchanged if nothing else is in it.
+/// Returns `folded` without sentence marks and spaces at its end; unchanged if it has nothing else.
 pub fn strip_marks(folded: &str) -> &str {
     match folded.trim_end_matches(is_end_mark) {
         "" => folded,
@@ -51,7 +52,7 @@ pub fn strip_marks(folded: &str) -> &str {
     }
 }
 
-/// Whether a message may end in `c` without meaning anything else.
+/// Returns whether a message may end in `c` without a change of meaning.
 fn is_end_mark(c: char) -> bool {
     matches!(
         c,
@@ -83,7 +84,7 @@ fn is_end_mark(c: char) -> bool {
     )
 }
 
-/// Folds by table from byte `kept` on, which comes after a mark of class `mark`; `None` when a
+/// Folds by table from byte `kept` on, which comes after a mark of class `mark`; `None` if a
 /// character needs real normalisation.
 fn fold_quickly(text: &str, kept: usize, mut mark: u8) -> Option<String> {
     let mut folded = String::with_capacity(text.len() + 8);
@@ -104,7 +105,7 @@ fn fold_quickly(text: &str, kept: usize, mut mark: u8) -> Option<String> {
     Some(folded)
 }
 
-/// Folds whatever the text holds.
+/// Folds any text with the normaliser.
 fn fold_fully(text: &str) -> String {
     let mut folded = String::with_capacity(text.len() + 8);
     for c in fold_chars(text.chars()) {
@@ -118,7 +119,7 @@ fn fold_fully(text: &str) -> String {
     folded
 }
 
-/// The folded characters of `chars`, white space as it came.
+/// Returns the folded characters of `chars`, with white space unchanged.
 ///
 /// Normalised twice: lower case and the removal of invisible characters can bring together what
 /// composes (`H` + macron below has no composed form, `h` + macron below has).
@@ -131,8 +132,8 @@ fn fold_chars(chars: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
     NFKC.normalize_iter(visible)
 }
 
-/// Lower case that does not depend on the neighbours: final sigma and sharp s as case folding has
-/// them.
+/// Returns the lower case of a character, independent of its neighbours: final sigma and sharp s as
+/// case folding has them.
 fn lower(c: char) -> impl Iterator<Item = char> {
     let (first, second) = match c {
         'ß' | 'ẞ' => ('s', Some('s')),
@@ -145,7 +146,7 @@ fn lower(c: char) -> impl Iterator<Item = char> {
     iter::once(first).chain(second)
 }
 
-/// One space, unless the text is empty or has one at its end.
+/// Appends a space, unless the text is empty or has one at its end.
 fn push_space(folded: &mut String) {
     if !folded.is_empty() && !folded.ends_with(' ') {
         folded.push(' ');
@@ -217,7 +218,7 @@ mod tests {
         }
     }
 
-    /// Characters of every kind that the quick path and the full one could disagree on.
+    /// Generates characters of every kind that the quick path and the full one could disagree on.
     pub(super) fn mixed_text() -> impl Strategy<Value = String> {
         proptest::collection::vec(
             prop_oneof![

@@ -1,10 +1,10 @@
-//! What folding does to the characters that chats are made of, by table instead of by the
-//! normaliser. Everything not named here goes the long way.
+//! Folding by table of the characters that chats are made of. All other characters take the slow
+//! path through the normaliser.
 
-/// What becomes of one character.
+/// Folding of one character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// It stays.
+    /// It stays as it is.
     Keep,
     /// It stays, but marks must stand in the order of their combining class (given).
     Mark(u8),
@@ -14,13 +14,13 @@ pub(super) enum Step {
     Text(&'static str),
     /// It is white space.
     Space,
-    /// It is invisible and goes.
+    /// It is invisible and removed.
     Drop,
-    /// Ask the normaliser.
+    /// It needs the normaliser.
     Slow,
 }
 
-/// What becomes of `c`, provided that no neighbour is [`Step::Slow`].
+/// Returns the folding of `c`, provided that no neighbour is [`Step::Slow`].
 #[inline]
 pub(super) fn step(c: char) -> Step {
     match c {
@@ -52,8 +52,8 @@ pub(super) fn step(c: char) -> Step {
     }
 }
 
-/// The combining class that the next mark may not fall below, after `step`; `None` when marks are
-/// out of order, which only the normaliser sorts.
+/// Returns the combining class that the next mark may not fall below, after `step`; `None` if marks
+/// are out of order, which only the normaliser sorts.
 #[inline]
 pub(super) fn next_mark(mark: u8, step: Step) -> Option<u8> {
     match step {
@@ -64,7 +64,7 @@ pub(super) fn next_mark(mark: u8, step: Step) -> Option<u8> {
     }
 }
 
-/// The length in bytes of the part at the beginning of `text` that folding leaves as it is, and the
+/// Returns the length in bytes of the prefix of `text` that folding leaves as it is, and the
 /// combining class of the mark it ends in.
 pub(super) fn folded_prefix(text: &str) -> (usize, u8) {
     let mut mark = 0;
@@ -82,13 +82,13 @@ pub(super) fn folded_prefix(text: &str) -> (usize, u8) {
     (text.len(), mark)
 }
 
-/// The ASCII form, in lower case, of a full-width character from U+FF01 to U+FF5E.
+/// Returns the ASCII form, in lower case, of a full-width character from U+FF01 to U+FF5E.
 #[inline]
 fn halfwidth(c: char) -> char {
     char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c).to_ascii_lowercase()
 }
 
-/// The straight form of quotation marks, which phones curl by themselves.
+/// Returns the straight form of quotation marks, which phones curl by themselves.
 #[inline]
 pub(super) fn straight_quote(c: char) -> char {
     match c {
@@ -98,7 +98,7 @@ pub(super) fn straight_quote(c: char) -> char {
     }
 }
 
-/// Unicode's `Default_Ignorable_Code_Point`: invisible unless something is wrong.
+/// Returns Unicode's `Default_Ignorable_Code_Point`: whether `c` is normally invisible.
 #[inline]
 pub(super) fn is_ignorable(c: char) -> bool {
     matches!(c,

@@ -1,5 +1,5 @@
-//! Folding for search: [`fold`](fn@crate::fold) without Latin diacritics (`Café` is found by `cafe`),
-//! with the way back to the characters of the original text.
+//! Folding for search: [`fold`](fn@crate::fold) without Latin diacritics (`cafe` matches `Café`),
+//! with a mapping back to the characters of the original text.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::script::combining_class;
 
 const NFD: DecomposingNormalizerBorrowed<'static> = DecomposingNormalizerBorrowed::new_nfd();
 
-/// A text folded for search, and where each of its characters came from.
+/// A text folded for search, with the origin of each of its characters.
 #[derive(Clone, Debug, Default)]
 pub struct SearchText {
     folded: String,
@@ -30,20 +30,20 @@ impl SearchText {
         this
     }
 
-    /// The same text with Traditional characters as Simplified ones; origins stay what they were.
+    /// Returns the text with Traditional characters as Simplified ones; origins stay unchanged.
     #[must_use]
     pub fn simplified(mut self) -> Self {
         self.folded = self.folded.chars().map(simplified).collect();
         self
     }
 
-    /// The folded text: single spaces, none at its beginning.
+    /// Returns the folded text: single spaces, none at its beginning.
     pub fn as_str(&self) -> &str {
         &self.folded
     }
 
-    /// The range of characters (not bytes) of the original text that the given range of
-    /// characters of the folded text came from. Characters that fold as one are never parted.
+    /// Returns the range of characters (not bytes) of the original text for a range of characters
+    /// of the folded text. Characters that fold as one are never separated.
     pub fn original(&self, folded: Range<usize>) -> Range<usize> {
         let Some(origins) = self.origins.get(folded) else {
             return 0..0;
@@ -55,7 +55,7 @@ impl SearchText {
     }
 }
 
-/// `text` folded for search.
+/// Returns `text` folded for search.
 pub fn fold_for_search(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     each_folded(text, |c, _| folded.push(c));
@@ -92,13 +92,13 @@ pub(crate) fn each_folded(text: &str, mut emit: impl FnMut(char, Range<usize>)) 
     }
 }
 
-/// Whether `next` may fold together with the character before it; a cheap question first.
+/// Returns whether `next` may fold together with the character before it; cheap test first.
 #[inline]
 fn may_join(next: char) -> bool {
     matches!(quick::step(next), Step::Slow | Step::Drop | Step::Mark(_))
 }
 
-/// Whether `next` folds together with `cluster` to something else than they do apart.
+/// Returns whether `next` folds together with `cluster` to something else than they do apart.
 fn joins(cluster: &str, next: char) -> bool {
     match quick::step(next) {
         Step::Drop | Step::Mark(_) => true,
@@ -113,7 +113,7 @@ fn joins(cluster: &str, next: char) -> bool {
     }
 }
 
-/// Invisible characters stand in nobody's way: they go before the text is composed.
+/// Returns whether the two compose; invisible characters are removed before the text is composed.
 fn composes(cluster: &str, next: char) -> bool {
     let visible = || cluster.chars().filter(|&c| !quick::is_ignorable(c));
     let together = NFKC.normalize_iter(visible().chain([next]));
@@ -173,7 +173,7 @@ fn emit_char(c: char, last: &mut char, emit: &mut impl FnMut(char)) {
     *last = c;
 }
 
-/// The base of the Latin letters whose stroke Unicode does not take for a diacritic.
+/// Returns the base of the Latin letters whose stroke is no diacritic in Unicode.
 fn unstroked(c: char) -> char {
     match c {
         'đ' | 'ð' => 'd',

@@ -1,4 +1,4 @@
-//! Words that say little: function words, particles, polite forms, question words.
+//! Common words that carry little meaning: function words, particles, polite forms, question words.
 //!
 //! A channel's own phrases show what is frequent in them; a channel of five rules cannot. The
 //! lists are short on purpose: the most frequent words of each language that never tell one
@@ -35,13 +35,13 @@ const STRINGS: &str = "請問 嗎 呢 吧 啊 喔 哦 啦 的 了 是 我 你 �
     어디 언제 뭐 무엇 어떻게 왜 누구 몇 얼마 얼마예요 있나요 있어요 되나요 해요 하나요 주세요 알려주세요 \
     싶어요 싶은데 저 제 이거 그거 안녕하세요 감사합니다";
 
-/// The words by the names of their features.
+/// Words, by the hashes of their features.
 static COMMON_WORDS: LazyLock<HashSet<u64, Hashed>> = LazyLock::new(|| {
     let words = WORDS.split_whitespace().map(|word| word.chars().collect::<Vec<_>>());
     words.map(|word| word_hash(&word)).collect()
 });
 
-/// The strings, folded, by their first character, the longest first.
+/// Strings, folded, by their first character, the longest first.
 static COMMON_STRINGS: LazyLock<HashMap<char, Vec<Vec<char>>, Hashed>> = LazyLock::new(|| {
     let mut by_first: HashMap<char, Vec<Vec<char>>, Hashed> = HashMap::default();
     for text in STRINGS.split_whitespace() {
@@ -54,7 +54,7 @@ static COMMON_STRINGS: LazyLock<HashMap<char, Vec<Vec<char>>, Hashed>> = LazyLoc
     by_first
 });
 
-/// Whether the word of that name, of a script with spaces, says little.
+/// Returns whether the word with that hash, of a script with spaces, is common.
 pub(super) fn is_common_word(name: u64) -> bool {
     COMMON_WORDS.contains(&name)
 }
@@ -73,7 +73,7 @@ pub(super) fn mark(run: &[char], marks: &mut Vec<bool>) {
     }
 }
 
-/// Whether a phrase is made of such words and strings alone.
+/// Returns whether a phrase consists of common words and strings alone.
 pub(super) fn says_little(phrase: &[char]) -> bool {
     let mut marks = Vec::new();
     phrase.split(|c| c.is_whitespace()).filter(|word| !word.is_empty()).all(|word| {

@@ -1,5 +1,5 @@
-//! What a text is made of, to the fuzzy matcher: words, pairs of words, and short runs of
-//! characters, each with how much it says.
+//! Features of a text for the fuzzy matcher: words, pairs of words, and short runs of characters,
+//! each with a weight.
 //!
 //! Words of scripts with spaces give themselves, their pairs and their triples of characters, the
 //! edges of the word included. Scripts without spaces, and Korean, whose spaces come and go, give
@@ -14,13 +14,13 @@ use super::common;
 /// One feature of a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Feature {
-    /// Names it; features of different kinds never share one but by accident of hashing.
+    /// Identity; features of different kinds never share one but by accident of hashing.
     pub(crate) hash: u64,
-    /// How much it counts, whatever its rarity.
+    /// Weight, before its rarity.
     pub(crate) weight: f32,
 }
 
-/// A part of a text: where it lies among the characters kept.
+/// A part of a text: its range among the retained characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     kind: Kind,
@@ -47,7 +47,7 @@ impl Kind {
     }
 }
 
-/// How much function words and particles count beside other words.
+/// Weight of function words and particles relative to other words.
 const COMMON: f32 = 0.5;
 const WORD: f32 = 1.0;
 const WORD_PAIR: f32 = 0.5;
@@ -58,33 +58,33 @@ const SYMBOL: f32 = 0.5;
 const HAN: [f32; 3] = [0.45, 1.0, 0.6];
 const KANA: [f32; 3] = [0.2, 0.7, 0.8];
 const HANGUL: [f32; 3] = [0.3, 1.0, 0.7];
-/// Thai, Lao, Khmer, Myanmar: alphabets.
+/// Weights for Thai, Lao, Khmer, Myanmar: alphabets.
 const ALPHABET: [f32; 3] = [0.1, 0.55, 0.75];
 
-/// Stands for the edge of a word among its characters.
+/// Marks the edge of a word among its characters.
 const EDGE: char = '\u{1}';
-/// Stands between the two words of a pair.
+/// Separates the two words of a pair.
 const BETWEEN: char = '\u{2}';
 
-/// Takes texts apart; keeps its buffers from one text to the next.
+/// Splits texts into features; reuses its buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Extractor {
-    /// The characters of the text that say something: no white space, no punctuation.
+    /// Meaningful characters of the text: no white space, no punctuation.
     pub(crate) chars: Vec<char>,
     pieces: Vec<Piece>,
     common: Vec<bool>,
-    /// The features of the text, each once, after [`Self::name`].
+    /// Features of the text, each once, after [`Self::name`].
     pub(crate) features: Vec<Feature>,
 }
 
 impl Extractor {
-    /// Takes `folded` apart and names its features.
+    /// Splits `folded` and computes its features.
     pub(crate) fn extract(&mut self, folded: &str) {
         self.split(folded);
         self.name();
     }
 
-    /// Splits `folded` into words, runs, and symbols that mean something by themselves.
+    /// Splits `folded` into words, runs, and meaningful symbols.
     pub(crate) fn split(&mut self, folded: &str) {
         self.chars.clear();
         self.pieces.clear();
@@ -111,7 +111,7 @@ impl Extractor {
         }
     }
 
-    /// Keeps a character, in the piece before if it `continues` that.
+    /// Adds a character, to the previous piece if it `continues` that.
     fn keep(&mut self, c: char, kind: Kind, continues: bool) {
         let start = self.chars.len();
         self.chars.push(c);
@@ -121,13 +121,13 @@ impl Extractor {
         }
     }
 
-    /// The words of scripts with spaces.
+    /// Returns the words of scripts with spaces.
     pub(crate) fn words(&self) -> impl Iterator<Item = &[char]> {
         let words = self.pieces.iter().filter(|piece| piece.kind == Kind::Word);
         words.map(|word| &self.chars[word.range.clone()])
     }
 
-    /// The share of the characters that stand in runs of scripts without spaces, or of Korean.
+    /// Returns the share of characters in runs of scripts without spaces, or of Korean.
     #[expect(clippy::cast_precision_loss, reason = "lengths of chat messages")]
     pub(crate) fn unspaced_share(&self) -> f32 {
         let runs = self.pieces.iter().filter(|piece| piece.kind == Kind::Run);
@@ -135,7 +135,7 @@ impl Extractor {
         unspaced as f32 / self.chars.len().max(1) as f32
     }
 
-    /// Puts what `correct` says in the place of words; whether it said anything.
+    /// Replaces words by their corrections by `correct`; returns whether there was any.
     pub(crate) fn respell<'a>(&mut self, correct: impl Fn(&[char]) -> Option<&'a str>) -> bool {
         let mut changed = false;
         for piece in &mut self.pieces {
@@ -151,7 +151,7 @@ impl Extractor {
         changed
     }
 
-    /// The pieces with a space between each two.
+    /// Returns the pieces with a space between each two.
     pub(crate) fn spelled(&self) -> String {
         let mut text = String::new();
         for piece in &self.pieces {
@@ -163,7 +163,7 @@ impl Extractor {
         text
     }
 
-    /// Names the features of the pieces.
+    /// Computes the features of the pieces.
     pub(crate) fn name(&mut self) {
         self.features.clear();
         let mut previous = None;
@@ -192,12 +192,12 @@ impl Extractor {
     }
 }
 
-/// The name of a word's feature.
+/// Returns the hash of a word's feature.
 pub(crate) fn word_hash(word: &[char]) -> u64 {
     mix(hash_of(word), EDGE)
 }
 
-/// Pushes a word and its triples; the name of the word, and whether it says little.
+/// Pushes a word and its triples; returns the hash of the word, and whether it is common.
 fn push_word(features: &mut Vec<Feature>, word: &[char]) -> (u64, bool) {
     let hash = word_hash(word);
     let is_common = common::is_common_word(hash);
@@ -212,7 +212,7 @@ fn push_word(features: &mut Vec<Feature>, word: &[char]) -> (u64, bool) {
     (hash, is_common)
 }
 
-/// The feature of two words that follow one another.
+/// Returns the feature of two adjacent words.
 fn pair(first: (u64, bool), second: (u64, bool)) -> Feature {
     let factor = if first.1 && second.1 { COMMON } else { 1.0 };
     Feature { hash: mix(mix(first.0, BETWEEN), second.0), weight: WORD_PAIR * factor }
@@ -232,13 +232,13 @@ fn push_grams(features: &mut Vec<Feature>, run: &[char], common: &[bool]) {
     }
 }
 
-/// Whether a symbol says something: emoji and signs do, punctuation does not.
+/// Returns whether a symbol is meaningful: emoji and signs are, punctuation is not.
 fn is_telling(c: char) -> bool {
     matches!(c, '\u{20a0}'..='\u{20cf}' | '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' | '$')
         && c != '\u{22ef}'
 }
 
-/// The weights of the grams that begin with a character.
+/// Returns the weights of the grams that begin with a character.
 fn gram_weights(first: char) -> [f32; 3] {
     match first {
         '\u{3041}'..='\u{30ff}' => KANA,
@@ -270,7 +270,7 @@ impl Bits for u64 {
     }
 }
 
-/// One step of a multiplicative hash.
+/// Computes one step of a multiplicative hash.
 #[inline]
 fn mix(hash: u64, next: impl Bits) -> u64 {
     let product = (hash ^ next.bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15);

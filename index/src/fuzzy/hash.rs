@@ -2,10 +2,10 @@
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// For maps whose keys are characters or the names of features.
+/// Hasher of maps whose keys are characters or hashes of features.
 pub(crate) type Hashed = BuildHasherDefault<Identity>;
 
-/// Takes the key for its hash.
+/// A hasher that uses the key as its hash.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Identity(u64);
 

@@ -1,10 +1,10 @@
-//! Fuzzy rules: which rule does a message ask for, however it is typed?
+//! Fuzzy rules: matching of messages to rules that tolerates typos and small changes.
 //!
-//! The phrases of a channel (keywords and questions) are sets of words and short runs of
-//! characters with weights by rarity (`phrases`). A message finds the few rules it shares the
-//! most with through an index, never by a scan; only those are compared closely (`score`):
-//! by what they share, by edit distance, and by whether the phrase stands inside the message.
-//! Mistyped words are read as the nearest word of the phrases first (`words`).
+//! The phrases of a channel (keywords and questions) are sets of words and short runs of characters
+//! with weights by rarity (`phrases`). An index proposes the few rules that share the most with a
+//! message, without a scan; only those are compared closely (`score`): by shared features, by edit
+//! distance, and by whether the phrase occurs inside the message. Mistyped words are first
+//! corrected to the nearest word of the phrases (`words`).
 
 mod common;
 pub(crate) mod features;
@@ -26,23 +26,23 @@ use phrases::Phrases;
 use query::{Members, Query};
 use score::Evidence;
 
-/// How many phrases the index proposes.
+/// Number of phrases that the index proposes.
 const PROPOSED: usize = 64;
-/// How many rules, of those that the proposed phrases belong to, are compared.
+/// Maximum number of rules, of those that the proposed phrases belong to, that are compared.
 const COMPARED: usize = 32;
-/// How many of them, those with the most in common, are compared character by character.
+/// Number of them, those with the most in common, that are compared character by character.
 const COMPARED_CLOSELY: usize = 8;
-/// How many candidates a rating has at most.
+/// Maximum number of candidates of a rating.
 const RATED: usize = 5;
 
-/// The phrases of a set of rules, ready for matching. Built once, shared, replaced as a whole.
+/// A compiled matcher of the phrases of a set of rules. Built once, shared, replaced as a whole.
 pub struct FuzzyMatcher {
     keywords: KeywordMatcher,
     phrases: Phrases,
 }
 
 impl FuzzyMatcher {
-    /// Compiles rules; the place of a rule in the list is its ordinal.
+    /// Compiles rules; the index of a rule in the list is its ordinal.
     ///
     /// # Panics
     ///
@@ -55,13 +55,13 @@ impl FuzzyMatcher {
         Self { keywords, phrases: Phrases::build(rules) }
     }
 
-    /// What the matcher holds in memory, in bytes: about 0.7 kB a phrase of 25 characters.
+    /// Returns the memory of the matcher in bytes: about 0.7 kB a phrase of 25 characters.
     pub fn size(&self) -> usize {
         self.keywords.size() + self.phrases.size()
     }
 
-    /// The rules that a message may ask for, and the one that answers it. A message that equals a
-    /// phrase, but for width, case, white space and sentence marks at its end, scores 1.
+    /// Returns the rules that a message may ask for, and the one that answers it. A message that
+    /// equals a phrase, but for width, case, white space and sentence marks at its end, scores 1.
     pub fn rate(&self, message: &str) -> Rating {
         let folded = fold_cow(message);
         let mut message = Message::new(self, strip_marks(&folded));
@@ -74,7 +74,7 @@ impl FuzzyMatcher {
         Rating { answer: same.or(rating.answer), ..rating }
     }
 
-    /// The rules worth a look, with their scores.
+    /// Returns the candidate rules, with their scores.
     fn candidates(&self, message: &mut Message) -> Vec<Candidate> {
         let found = message.equal.iter().chain(&message.contained);
         let mut rules: Vec<u32> = found.map(|hit| hit.rule).collect();
@@ -96,7 +96,7 @@ impl FuzzyMatcher {
         evidence.iter().map(|(e, _)| Candidate { rule: e.rule, score: e.score() }).collect()
     }
 
-    /// What the message and a rule share, and the rule's best phrase if any shares something.
+    /// Returns the evidence for a rule, and the rule's best phrase if any shares something.
     fn evidence(&self, message: &Message, rule: u32) -> (Evidence, Option<u32>) {
         let is_rule = |hit: Option<KeywordHit>| hit.is_some_and(|hit| hit.rule == rule);
         let mut evidence = Evidence {
@@ -132,17 +132,17 @@ impl fmt::Debug for FuzzyMatcher {
     }
 }
 
-/// A message, taken apart for matching.
+/// A message, split for matching.
 struct Message {
-    /// Its characters without spaces and punctuation.
+    /// Characters without spaces and punctuation.
     text: String,
-    /// The share of them in scripts without spaces.
+    /// Share of characters in scripts without spaces.
     unspaced: f32,
     query: Query,
     members: Members,
-    /// The phrase that it is.
+    /// Phrase that equals the message.
     equal: Option<KeywordHit>,
-    /// The longest phrase that occurs in it word for word, mistyped words corrected.
+    /// Longest phrase that occurs in it word for word, mistyped words corrected.
     contained: Option<KeywordHit>,
 }
 

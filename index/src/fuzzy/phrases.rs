@@ -1,5 +1,5 @@
-//! The phrases of all rules as sets of features with weights by rarity, and the way from a feature
-//! to the phrases that have it.
+//! The phrases of all rules as sets of features with weights by rarity, and the inverted index from
+//! features to phrases.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,12 +10,12 @@ use super::words::Vocabulary;
 use crate::answer::RuleText;
 use crate::fold::{fold_cow, strip_marks};
 
-/// Rules that a channel is taken to have more than it has, so that what occurs in all of its few
-/// rules still weighs something.
+/// Number of rules that a channel is assumed to have beside its own, so that features of all of its
+/// few rules still have a weight.
 const PRIOR: f32 = 9.0;
-/// Added to the number of rules that have a feature.
+/// Summand to the number of rules that have a feature.
 const SMOOTHING: f32 = 0.7;
-/// How much a feature that no phrase has counts beside the rarest that one has.
+/// Weight of an unknown feature relative to the rarest known one.
 const UNKNOWN: f32 = 0.9;
 
 /// The phrases of all rules.
@@ -24,22 +24,22 @@ pub(super) struct Phrases {
     pub(super) ids: HashMap<u64, u32, Hashed>,
     /// Weight of a feature by id.
     pub(super) weights: Vec<f32>,
-    /// Where the postings of a feature begin; one more than there are features.
+    /// Start of the postings of each feature; one more than there are features.
     pub(super) starts: Vec<u32>,
     pub(super) postings: Vec<u32>,
-    /// Where the features, and the text, of a phrase begin; one more than there are phrases.
+    /// Start of the features, and of the text, of each phrase; one more than there are phrases.
     phrase_starts: Vec<(u32, u32)>,
     pub(super) phrase_features: Vec<u32>,
     pub(super) norms: Vec<f32>,
-    /// The phrases' characters, without spaces and punctuation.
+    /// Characters of the phrases, without spaces and punctuation.
     text: String,
-    /// Which rule a phrase belongs to.
+    /// Rule of each phrase.
     pub(super) rules: Vec<u32>,
-    /// Where the phrases of a rule begin; one more than there are rules.
+    /// Start of the phrases of each rule; one more than there are rules.
     rule_starts: Vec<u32>,
-    /// The length of the sum of a rule's phrases, each of length 1.
+    /// Length of the sum of a rule's phrases, each of length 1.
     centroids: Vec<f32>,
-    /// The weight of a feature that no phrase has, before its kind.
+    /// Weight of a feature that no phrase has, before its kind.
     pub(super) unknown: f32,
     pub(super) vocabulary: Vocabulary,
 }
@@ -100,7 +100,7 @@ impl Phrases {
         }
     }
 
-    /// Weights by rarity: how many rules, not phrases, have a feature.
+    /// Computes weights by rarity: by the number of rules, not phrases, that have a feature.
     fn weigh(&mut self, rules: usize, kinds: &[f32], frequencies: &[(u32, u32)]) {
         let total = to_f32(rules) + PRIOR;
         let rarity = |count: f32| (total / (count + SMOOTHING)).ln();
@@ -138,7 +138,7 @@ impl Phrases {
         self.starts = starts;
     }
 
-    /// The length of the sum of the phrases of each rule, each of length 1.
+    /// Computes the length of the sum of the phrases of each rule, each of length 1.
     fn sum_rules(&mut self) {
         let mut sums = vec![0.0_f32; self.weights.len()];
         self.centroids = (0..length(&self.rule_starts) - 1)
@@ -163,25 +163,25 @@ impl Phrases {
             .collect();
     }
 
-    /// Where the features of a phrase lie.
+    /// Returns the range of a phrase's features.
     pub(super) fn features(&self, phrase: u32) -> Range<usize> {
         let at = phrase as usize;
         self.phrase_starts[at].0 as usize..self.phrase_starts[at + 1].0 as usize
     }
 
-    /// The phrases of a rule.
+    /// Returns the phrases of a rule.
     pub(super) fn of_rule(&self, rule: u32) -> Range<u32> {
         let at = rule as usize;
         self.rule_starts[at]..self.rule_starts[at + 1]
     }
 
-    /// The characters of a phrase without spaces and punctuation.
+    /// Returns the characters of a phrase without spaces and punctuation.
     pub(super) fn text(&self, phrase: u32) -> &str {
         let at = phrase as usize;
         &self.text[self.phrase_starts[at].1 as usize..self.phrase_starts[at + 1].1 as usize]
     }
 
-    /// The rule of a phrase.
+    /// Returns the rule of a phrase.
     pub(super) fn rule(&self, phrase: u32) -> u32 {
         self.rules[phrase as usize]
     }
@@ -194,7 +194,7 @@ impl Phrases {
         self.centroids[rule as usize]
     }
 
-    /// Bytes held.
+    /// Returns the memory in bytes.
     pub(super) fn size(&self) -> usize {
         let words = self.weights.len()
             + self.starts.len()
@@ -209,7 +209,7 @@ impl Phrases {
     }
 }
 
-/// Lists here stay far below four thousand million entries: rules come from people.
+/// Returns a length as 32 bits. Lists are far smaller than that: rules are written by people.
 #[expect(clippy::cast_possible_truncation, reason = "see above")]
 fn length<T>(list: &[T]) -> u32 {
     list.len() as u32

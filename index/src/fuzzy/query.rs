@@ -1,21 +1,21 @@
-//! From a message to the phrases it shares the most with.
+//! Lookup of the phrases that share the most with a message.
 
 use super::features::Feature;
 use super::phrases::Phrases;
 
-/// How many postings of a message's features are walked: those of the rarest first. The frequent
-/// rest says little about which rules to look at, and is counted once they are known.
+/// Maximum number of postings of a message's features that are read: those of the rarest first. The
+/// frequent rest says little about which rules to compare, and is counted once they are known.
 const POSTINGS: usize = 8_000;
 
-/// What every message is taken to have that no phrase has: one shared word of a message of two is
-/// less than ten of twenty.
+/// Weight that every message is assumed to have beyond all phrases: one shared word of a message of
+/// two counts less than ten of twenty.
 const HASTE: f32 = 0.7;
 
-/// A feature of a message, as the phrases know it.
+/// A feature of a message that phrases have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     id: u32,
-    /// The square of its weight: what a message and a phrase that both have it share.
+    /// Square of its weight: the share of a message and a phrase that both have it.
     product: f32,
 }
 
@@ -24,12 +24,12 @@ pub(super) struct Known {
 pub(super) struct Query {
     /// Features that phrases have, by id.
     pub(super) known: Vec<Known>,
-    /// The length of the vector, unknown features included.
+    /// Length of the vector, unknown features included.
     pub(super) norm: f32,
 }
 
 impl Phrases {
-    /// The vector of a message's features.
+    /// Returns the vector of a message's features.
     pub(super) fn query(&self, features: &[Feature]) -> Query {
         let mut query = Query::default();
         let mut squares = 0.0;
@@ -47,7 +47,7 @@ impl Phrases {
         query
     }
 
-    /// The phrases with the most of the message's rare features, the best first.
+    /// Returns the phrases with the most of the message's rare features, the best first.
     pub(super) fn candidates(&self, query: &Query, most: usize) -> Vec<u32> {
         let postings = |known: &Known| {
             let id = known.id as usize;
@@ -75,7 +75,8 @@ impl Phrases {
         self.best(&touched, &scores, most)
     }
 
-    /// The `most` best of the phrases touched, the best first; of equal score the older first.
+    /// Returns the `most` best of the touched phrases, the best first; of equal score the older
+    /// first.
     fn best(&self, touched: &[u32], scores: &[f32], most: usize) -> Vec<u32> {
         let score = |&phrase: &u32| {
             let at = phrase as usize;
@@ -91,14 +92,14 @@ impl Phrases {
         best.into_iter().map(|(_, phrase)| phrase).collect()
     }
 
-    /// What `query` and a phrase share: the sum of squared weights.
+    /// Returns the similarity of `query` and a phrase: the sum of squared weights.
     pub(super) fn shared(&self, members: &Members, phrase: u32) -> f32 {
         let features = &self.phrase_features[self.features(phrase)];
         let shared = features.iter().filter(|&&id| members.has(id));
         shared.map(|&id| self.weights[id as usize].powi(2)).sum()
     }
 
-    /// Which features a message has.
+    /// Returns the set of a message's features.
     pub(super) fn members(&self, query: &Query) -> Members {
         let mut bits = vec![0_u64; self.weights.len() / 64 + 1];
         for known in &query.known {

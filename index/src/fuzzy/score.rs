@@ -1,4 +1,4 @@
-//! How well a rule fits a message: evidence of four kinds, each on the scale of the acceptance
+//! Scores of rules for a message: evidence of four kinds, each on the scale of the acceptance
 //! threshold, and the best of it.
 
 use crate::keyword::KeywordHit;
@@ -6,54 +6,54 @@ use crate::script::{Class, is_kana};
 
 use super::common;
 
-/// How much the best phrase counts beside all phrases of the rule together.
+/// Weight of the best phrase relative to all phrases of the rule together.
 const BEST_PHRASE: f32 = 0.4;
-/// Brings what is shared to the scale of edit similarity: a share of a third, and 0.6 of the
-/// characters in place, were equally often right (`thresholds::FUZZY` says on what).
+/// Power that maps a share to the scale of edit similarity: a share of a third, and 0.6 of the
+/// characters in place, were equally often right (`thresholds::FUZZY` says on what data).
 const SHARE_POWER: f32 = 0.45;
-/// How much more a share says where characters are counted, not words: one changed character
-/// spoils all the runs that it is in.
+/// Additional weight of a share if characters are counted, not words: one changed character spoils
+/// all the runs that it is in.
 const UNSPACED: f32 = 0.2;
-/// A rule of many phrases has something in common with more messages by chance: how much less it
-/// counts for each factor of e in their number.
+/// Penalty for each factor of e in the number of phrases: a rule of many phrases has something in
+/// common with more messages by chance.
 const MANY_PHRASES: f32 = 0.022;
-/// What a phrase inside a longer message scores at least.
+/// Minimum score of a phrase inside a longer message.
 const INSIDE: f32 = 0.66;
-/// What it scores more if it is nearly all of the message.
+/// Additional score of a phrase that is nearly all of the message.
 const INSIDE_RANGE: f32 = 0.3;
-/// What a phrase with a typo inside a longer message scores less.
+/// Penalty of a phrase with a typo inside a longer message.
 const INSIDE_TYPO: f32 = 0.02;
-/// Only a message that equals a phrase scores 1.
+/// Maximum score of a message that does not equal a phrase.
 const NOT_EQUAL: f32 = 0.99;
-/// How much of a phrase must be shared before a search for it inside the message.
+/// Minimum share of a phrase in the message before a search for it inside the message.
 const LEAST_COVER: f32 = 0.4;
 
-/// What speaks for a rule.
+/// Evidence for a rule.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Evidence {
     pub(super) rule: u32,
-    /// How many phrases the rule has.
+    /// Number of phrases of the rule.
     pub(super) phrases: f32,
-    /// The share of the message's characters in scripts without spaces.
+    /// Share of the message's characters in scripts without spaces.
     pub(super) unspaced: f32,
-    /// The cosine of the message and the rule's best phrase.
+    /// Cosine of the message and the rule's best phrase.
     pub(super) cosine: f32,
-    /// The cosine of the message and all phrases of the rule together.
+    /// Cosine of the message and all phrases of the rule together.
     pub(super) centroid: f32,
-    /// How much of the best phrase the message has.
+    /// Share of the best phrase that the message has.
     pub(super) cover: f32,
-    /// Whether the message is one of the rule's phrases.
+    /// `true` if the message is one of the rule's phrases.
     pub(super) equal: bool,
-    /// Whether the rule's phrase is the longest that occurs in the message word for word.
+    /// `true` if the rule's phrase is the longest that occurs in the message word for word.
     pub(super) contained: bool,
-    /// Whether the best phrase occurs in the message with a typo.
+    /// `true` if the best phrase occurs in the message with a typo.
     pub(super) nearly_contained: bool,
-    /// The edit similarity of the message and the best phrase.
+    /// Edit similarity of the message and the best phrase.
     pub(super) edit: f32,
 }
 
 impl Evidence {
-    /// What is shared, by weight.
+    /// Returns the weighted similarity.
     pub(super) fn likeness(&self) -> f32 {
         BEST_PHRASE * self.cosine + (1.0 - BEST_PHRASE) * self.centroid
     }
@@ -68,7 +68,7 @@ impl Evidence {
         }
     }
 
-    /// From 0 to 1, which only equal texts reach.
+    /// Returns the score from 0 to 1, which only equal texts reach.
     pub(super) fn score(&self) -> f32 {
         if self.equal || self.edit >= 1.0 {
             return 1.0;
@@ -83,8 +83,8 @@ impl Evidence {
     }
 }
 
-/// The share of characters in place, by optimal string alignment; 0 when too few characters are
-/// left for it to be no accident.
+/// Returns the share of characters in place, by optimal string alignment; 0 if too few characters
+/// are left for it to be no accident.
 fn edit_similarity(message: &str, m: usize, phrase: &str, p: usize) -> f32 {
     let longer = m.max(p);
     if m.abs_diff(p) * 5 > longer * 2 {
@@ -104,9 +104,9 @@ fn edit_similarity(message: &str, m: usize, phrase: &str, p: usize) -> f32 {
     if distance > allowed { 0.0 } else { 1.0 - ratio(distance, longer) }
 }
 
-/// How many edits a phrase of three or four characters bears, of which `a` and `b` are what
-/// differs. A letter more or less says little in an alphabet, and nothing in a word of three; a
-/// character of Han, kana or Hangul is as good as two letters.
+/// Returns the number of edits that a phrase of three or four characters tolerates; `a` and `b` are
+/// the differing parts. A letter more or less says little in an alphabet, and nothing in a word of
+/// three; a character of Han, kana or Hangul is as good as two letters.
 fn short_edits(a: &str, b: &str, phrase: &str, p: usize) -> usize {
     let replaced = a.chars().count() == 1 && b.chars().count() == 1;
     let dense = phrase.chars().all(is_dense);
@@ -117,12 +117,12 @@ fn short_edits(a: &str, b: &str, phrase: &str, p: usize) -> usize {
     }
 }
 
-/// Whether a character stands for a syllable or a word.
+/// Returns whether a character stands for a syllable or a word.
 fn is_dense(c: char) -> bool {
     Class::of(c) == Class::Hangul || (Class::of(c) == Class::Unspaced && !is_alphabet(c))
 }
 
-/// Thai, Lao, Tibetan, Myanmar, Khmer.
+/// Returns whether a character is Thai, Lao, Tibetan, Myanmar or Khmer.
 fn is_alphabet(c: char) -> bool {
     matches!(c, '\u{0e00}'..='\u{109f}' | '\u{1780}'..='\u{17ff}')
 }
@@ -131,7 +131,7 @@ fn is_unspaced(text: &str) -> bool {
     text.chars().all(|c| Class::of(c).is_substring_script())
 }
 
-/// Two texts without what they begin and end with alike, which no edit distance depends on.
+/// Returns two texts without their common prefix and suffix, which no edit distance depends on.
 fn without_common_ends<'a>(a: &'a str, b: &'a str) -> (&'a str, &'a str) {
     let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b);
     let front: usize = same.map(|(c, _)| c.len_utf8()).sum();
@@ -141,8 +141,8 @@ fn without_common_ends<'a>(a: &'a str, b: &'a str) -> (&'a str, &'a str) {
     (&a[..a.len() - back], &b[..b.len() - back])
 }
 
-/// The least edits between `phrase` and any part of `message`: the first row of the table is
-/// zeros, and the answer may stand anywhere in the last.
+/// Returns the least edits between `phrase` and any part of `message`: the first row of the table
+/// is zeros, and the result may stand anywhere in the last.
 fn distance_inside(message: &str, phrase: &str) -> usize {
     let phrase: Vec<char> = phrase.chars().collect();
     // Columns of the table: the last but one, the last, and the one being filled.
@@ -168,7 +168,7 @@ fn distance_inside(message: &str, phrase: &str) -> usize {
     least
 }
 
-/// Whether a phrase says enough to count when it stands inside a longer message: not the shortest
+/// Returns whether a phrase is specific enough to count inside a longer message: not the shortest
 /// ones, and not those of nothing but function words.
 pub(super) fn may_stand_inside(folded: &str, hit: KeywordHit) -> bool {
     let phrase: Vec<char> = folded.chars().skip(hit.start).take(hit.len).collect();

@@ -1,4 +1,4 @@
-//! What the fuzzy matcher answers: by example, and for every edit of phrases in every script.
+//! Tests of the fuzzy matcher: examples, and every edit of phrases in every script.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ fn matcher(rules: &[&[&str]]) -> FuzzyMatcher {
     FuzzyMatcher::build(&texts.collect::<Vec<_>>())
 }
 
-/// Rules of a channel that writes every language, none like another.
+/// Rules of a channel in every language, none similar to another.
 const RULES: [&[&str]; 20] = [
     &["opening hours", "when do you open"],
     &["wifi password", "how do I connect to the wireless network"],
@@ -163,7 +163,7 @@ fn a_rating_has_five_candidates_at_most_in_order() {
     assert!(matcher(&rules).size() > matcher(&rules[..10]).size());
 }
 
-/// An edit: what is done, where, and the character it needs.
+/// Applies an edit of a kind at a position, with the character it needs.
 fn edited(phrase: &str, kind: u8, place: usize, other: char) -> String {
     let mut chars: Vec<char> = phrase.chars().collect();
     let at = place % chars.len();
@@ -178,7 +178,7 @@ fn edited(phrase: &str, kind: u8, place: usize, other: char) -> String {
     chars.into_iter().collect()
 }
 
-/// Every phrase of [`RULES`] of five characters or more, and its rule.
+/// Generates every phrase of [`RULES`] of five characters or more, and its rule.
 fn phrases() -> impl Strategy<Value = (u32, &'static str)> {
     let phrases = (0..).zip(RULES).flat_map(|(rule, texts)| texts.iter().map(move |t| (rule, *t)));
     let phrases = phrases.filter(|(_, text)| text.chars().count() >= 5);

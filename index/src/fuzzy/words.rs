@@ -1,33 +1,33 @@
-//! The words of the phrases, and which of them a mistyped word may stand for.
+//! Vocabulary of the phrases, and correction of mistyped words to it.
 //!
 //! Two words at most one edit apart share a form with one character less (or one is such a form of
-//! the other): a table of those forms finds the few words worth comparing.
+//! the other): a table of those forms proposes the few words worth comparing.
 
 use std::collections::HashSet;
 
 use super::features::word_hash;
 use super::hash::Hashed;
 
-/// Words shorter than this are too near to too many others.
+/// Minimum length of a word; shorter ones are too near to too many others.
 const SHORTEST: usize = 4;
-/// Words of so many letters are recognised by the others if the first is wrong.
+/// Minimum length of a word that is recognised even if its first letter is wrong.
 const SURE: usize = 7;
-/// Longer ones are keys and links, not words.
+/// Maximum length of a word; longer ones are keys and links.
 const LONGEST: usize = 24;
 
-/// The words of scripts with spaces that the phrases are made of.
+/// Words of scripts with spaces in the phrases.
 #[derive(Debug, Default)]
 pub(super) struct Vocabulary {
-    /// Every word by its name.
+    /// Hashes of all words.
     known: HashSet<u64, Hashed>,
-    /// The words that may be corrected to.
+    /// Words that may be corrected to.
     words: Vec<Box<str>>,
-    /// Names of forms with one character less (and of the word itself) and the word's place.
+    /// Hashes of forms with one character less (and of the word itself) and the word's index.
     forms: Vec<(u32, u32)>,
 }
 
 impl Vocabulary {
-    /// Adds a word unless it is there.
+    /// Adds a word unless it is known.
     pub(super) fn add(&mut self, word: &[char]) {
         if !self.known.insert(word_hash(word)) || !may_be_mistyped(word) {
             return;
@@ -40,7 +40,7 @@ impl Vocabulary {
         each_form(word, |form| forms.push((form, place)));
     }
 
-    /// Makes the table ready for looking up.
+    /// Sorts the table for lookups.
     pub(super) fn finish(&mut self) {
         self.forms.sort_unstable();
         self.forms.dedup();
@@ -48,12 +48,12 @@ impl Vocabulary {
         self.words.shrink_to_fit();
     }
 
-    /// Whether `word` occurs in the phrases.
+    /// Returns whether `word` occurs in the phrases.
     fn knows(&self, word: &[char]) -> bool {
         self.known.contains(&word_hash(word))
     }
 
-    /// The word that `word`, unless the phrases have it, is probably meant to be.
+    /// Returns the word that was probably meant by `word`, unless the phrases contain that.
     pub(super) fn correct(&self, word: &[char]) -> Option<&str> {
         if !may_be_mistyped(word) || self.knows(word) {
             return None;
@@ -75,20 +75,20 @@ impl Vocabulary {
         best.map(|(known, _)| known)
     }
 
-    /// Bytes held.
+    /// Returns the memory in bytes.
     pub(super) fn size(&self) -> usize {
         let words: usize = self.words.iter().map(|word| word.len() + size_of::<Box<str>>()).sum();
         words + self.forms.len() * size_of::<(u32, u32)>() + self.known.capacity() * 9
     }
 }
 
-/// Whether a word is long enough to be known with a typo in it; numbers never are.
+/// Returns whether a word is long enough to be recognised with a typo; numbers never are.
 fn may_be_mistyped(word: &[char]) -> bool {
     (SHORTEST..=LONGEST).contains(&word.len()) && !word.iter().any(|c| c.is_numeric())
 }
 
-/// Whether two words are one edit apart; words of four letters that differ in one of them are
-/// different words more often than not (wife, wifi).
+/// Returns whether two words are one edit apart; words of four letters that differ in one of them
+/// are different words more often than not (wife, wifi).
 fn is_near(typed: &str, known: &str) -> bool {
     // Few typos hit the first letter, and many short words differ in nothing else (rice, price).
     let same_first = typed.chars().next() == known.chars().next();
@@ -102,10 +102,10 @@ fn is_near(typed: &str, known: &str) -> bool {
     typed_len != known_len || known_len > SHORTEST || strsim::levenshtein(typed, known) == 2
 }
 
-/// Calls `emit` with the name of the word and of every form of it with one character less.
+/// Calls `emit` with the hash of the word and of every form of it with one character less.
 fn each_form(word: &[char], mut emit: impl FnMut(u32)) {
     const BASE: u32 = 0x0100_0193;
-    // prefix[i] names the first i characters; a form is a prefix and the rest of the word.
+    // prefix[i] is the hash of the first i characters; a form is a prefix and the rest of the word.
     let step = |hash: u32, c: &char| (hash ^ u32::from(*c)).wrapping_mul(BASE) ^ hash >> 15;
     let mut prefix = 0x811c_9dc5;
     emit(word.iter().fold(prefix, step));

@@ -1,9 +1,9 @@
-//! Keyword rules: which rule does a message ask for, word for word?
+//! Keyword rules: word-for-word matching of messages to rules.
 //!
 //! The keywords of a channel are one finite-state map from folded keyword to rule. `exact` is a
-//! look-up; `contains` walks the map from every place in the message where a keyword may begin,
-//! after a small filter on the first two characters has turned most of those places down, and with
-//! a shortcut to where the two lead if many keywords begin with them.
+//! lookup; `contains` walks the map from every position in the message where a keyword may begin,
+//! after a small filter on the first two characters has rejected most of those positions, and with
+//! a shortcut past the two if many keywords begin with them.
 
 mod shortcuts;
 
@@ -21,18 +21,18 @@ use shortcuts::Shortcuts;
 #[error("cannot build the keyword map")]
 pub struct KeywordError(#[from] fst::Error);
 
-/// The rule that a message asks for, and where.
+/// A match of a rule in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeywordHit {
-    /// The rule's ordinal, as it was given.
+    /// Ordinal of the rule, as it was given.
     pub rule: u32,
-    /// Where the keyword begins in the folded message, in characters.
+    /// Start of the keyword in the folded message, in characters.
     pub start: usize,
-    /// The length of the folded keyword in characters.
+    /// Length of the folded keyword in characters.
     pub len: usize,
 }
 
-/// The keywords of a set of rules, ready for matching. Built once, shared, replaced as a whole.
+/// A compiled matcher of the keywords of a set of rules. Built once, shared, replaced as a whole.
 #[derive(Clone)]
 pub struct KeywordMatcher {
     keywords: Fst<Vec<u8>>,
@@ -41,9 +41,8 @@ pub struct KeywordMatcher {
 }
 
 impl KeywordMatcher {
-    /// Compiles `rules`: pairs of a rule's ordinal (lower is older) and one of its keywords. Of a
-    /// keyword that two rules have, the older rule answers. Keywords that fold to nothing are left
-    /// out.
+    /// Compiles `rules`: pairs of a rule's ordinal (lower is older) and one of its keywords. If two
+    /// rules have a keyword, the older rule matches. Keywords that fold to nothing are left out.
     pub fn build<'a>(
         rules: impl IntoIterator<Item = (u32, &'a str)>,
     ) -> Result<Self, KeywordError> {
@@ -62,23 +61,23 @@ impl KeywordMatcher {
         Ok(Self { keywords, filter, shortcuts })
     }
 
-    /// The number of different keywords.
+    /// Returns the number of different keywords.
     pub fn len(&self) -> usize {
         self.keywords.len()
     }
 
-    /// Whether there is no keyword at all.
+    /// Returns whether there is no keyword at all.
     pub fn is_empty(&self) -> bool {
         self.keywords.is_empty()
     }
 
-    /// What the matcher holds in memory, in bytes.
+    /// Returns the memory of the matcher in bytes.
     pub fn size(&self) -> usize {
         self.keywords.size() + self.filter.bits.len() * size_of::<u64>() + self.shortcuts.size()
     }
 
-    /// The rule one of whose keywords the message is, as a whole; sentence marks at its end do not
-    /// matter.
+    /// Returns the rule with a keyword that equals the whole message; sentence marks at its end do
+    /// not matter.
     pub fn exact(&self, message: &str) -> Option<KeywordHit> {
         let folded = fold_cow(message);
         let phrase = strip_marks(&folded);
@@ -86,9 +85,9 @@ impl KeywordMatcher {
         Some(KeywordHit { rule, start: 0, len: phrase.chars().count() })
     }
 
-    /// The rule one of whose keywords occurs in the message: as whole words where the script has
-    /// spaces, from the start of a word on in Korean, anywhere in scripts without spaces. The
-    /// longest keyword wins, then the older rule, then the first place.
+    /// Returns the rule with a keyword that occurs in the message: as whole words where the script
+    /// has spaces, from the start of a word on in Korean, anywhere in scripts without spaces. The
+    /// longest keyword wins, then the older rule, then the first position.
     pub fn contains(&self, message: &str) -> Option<KeywordHit> {
         let folded = fold_cow(message);
         let mut best: Option<KeywordHit> = None;
@@ -111,8 +110,8 @@ impl KeywordMatcher {
         best
     }
 
-    /// The rule and length in characters of the longest keyword that `rest` begins with; `first` and
-    /// `second` are its first characters.
+    /// Returns rule and length in characters of the longest keyword that `rest` begins with;
+    /// `first` and `second` are its first characters.
     fn longest_at(&self, rest: &str, first: char, second: Option<char>) -> Option<(u32, usize)> {
         let (mut node, mut output) = (self.keywords.root(), Output::zero());
         let (mut at, mut len) = (0, 0);
@@ -150,11 +149,11 @@ impl fmt::Debug for KeywordMatcher {
 pub struct SharedKeyword {
     /// The keyword, folded.
     pub keyword: String,
-    /// The rules that have it, oldest first; only the first will ever answer it.
+    /// Rules that have it, oldest first; only the first ever matches.
     pub rules: Vec<u32>,
 }
 
-/// The keywords that more than one of `rules` has, after folding.
+/// Returns the keywords that more than one of `rules` has, after folding.
 pub fn duplicates<'a>(rules: impl IntoIterator<Item = (u32, &'a str)>) -> Vec<SharedKeyword> {
     let mut owners: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     for (rule, keyword) in rules {
@@ -172,8 +171,8 @@ fn rule_of(output: Output) -> Option<u32> {
     u32::try_from(output.value()).ok()
 }
 
-/// Whether a keyword whose first character is of class `first` may begin after a character of
-/// class `before`.
+/// Returns whether a keyword whose first character is of class `first` may begin after a character
+/// of class `before`.
 #[inline]
 fn may_begin(before: Class, first: Class) -> bool {
     match first {
@@ -184,7 +183,7 @@ fn may_begin(before: Class, first: Class) -> bool {
     }
 }
 
-/// Whether a keyword may end at byte `end` of `text`, where a character ends too.
+/// Returns whether a keyword may end at byte `end` of `text`, where a character ends too.
 #[inline]
 fn may_end(text: &str, end: usize) -> bool {
     let (head, tail) = text.split_at(end);
@@ -193,16 +192,16 @@ fn may_end(text: &str, end: usize) -> bool {
         || class_of(tail.chars().next()) != Class::Word
 }
 
-/// A one-hash Bloom filter over how keywords begin: their first two characters, or their only one.
+/// A one-hash Bloom filter of keyword beginnings: their first two characters, or their only one.
 #[derive(Clone, Debug)]
 struct StartFilter {
     bits: Vec<u64>,
-    /// How far to shift a hash to get the number of a bit.
+    /// Shift of a hash that gives the number of a bit.
     shift: u32,
 }
 
 impl StartFilter {
-    /// Eight bits a keyword: at most one start in eight passes by chance.
+    /// Creates a filter of eight bits a keyword: at most one start in eight passes by chance.
     fn with_room_for(keywords: usize) -> Self {
         let bits = (keywords * 8).next_power_of_two().max(64);
         Self { bits: vec![0; bits / 64], shift: 64 - bits.ilog2() }
@@ -216,7 +215,7 @@ impl StartFilter {
         }
     }
 
-    /// Whether some keyword may begin with these characters, or be the first of them alone.
+    /// Returns whether a keyword may begin with these characters, or be the first of them alone.
     #[inline]
     fn may_begin(&self, first: char, second: Option<char>) -> bool {
         self.holds(first, None) || (second.is_some() && self.holds(first, second))
@@ -228,7 +227,8 @@ impl StartFilter {
         self.bits[word] & mask != 0
     }
 
-    /// Fibonacci hashing: the high bits of a product with 2^64 / φ are well mixed.
+    /// Returns word and bit by Fibonacci hashing: the high bits of a product with 2^64 / φ are well
+    /// mixed.
     #[inline]
     fn place(&self, first: char, second: Option<char>) -> (usize, u64) {
         let pair = u64::from(first) << 32 | second.map_or(0, u64::from);

@@ -1,5 +1,5 @@
-//! Shortcuts into the map of keywords: where the two characters lead that many keywords begin with,
-//! so that a walk need not begin at the root.
+//! Shortcuts into the map of keywords: the state after two characters that many keywords begin
+//! with, so that a walk need not begin at the root.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use fst::raw::{Fst, Node, Output};
 
 use crate::fuzzy::hash::Hashed;
 
-/// Keywords that begin with the same two characters when a shortcut is worth its memory.
+/// Number of keywords with the same first two characters from which a shortcut pays for its memory.
 const MANY: usize = 4;
 
-/// A place in the map, and what was collected on the way there.
+/// A state of the map, and the data collected on the way there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     address: u32,
@@ -27,13 +27,13 @@ impl Place {
     }
 }
 
-/// Places after two characters.
+/// States after two characters.
 #[derive(Clone, Debug)]
 pub(super) struct Shortcuts(HashMap<u64, Place, Hashed>);
 
 impl Shortcuts {
-    /// The shortcuts into the map of `keywords`, which are sorted. There is none past a keyword of
-    /// one character, which a walk has to see.
+    /// Builds the shortcuts into the map of `keywords`, which are sorted. There is none past a
+    /// keyword of one character, which a walk has to visit.
     pub(super) fn new(map: &Fst<Vec<u8>>, keywords: &[(String, u32)]) -> Self {
         let mut places = HashMap::default();
         for group in keywords.chunk_by(|left, right| beginning(&left.0) == beginning(&right.0)) {
@@ -50,26 +50,26 @@ impl Shortcuts {
         Self(places)
     }
 
-    /// Where these two characters lead, if there is a shortcut.
+    /// Returns the state after these two characters, if there is a shortcut.
     #[inline]
     pub(super) fn place(&self, first: char, second: char) -> Option<Place> {
         self.0.get(&key(first, second)).copied()
     }
 
-    /// Bytes held in memory.
+    /// Returns the memory in bytes.
     pub(super) fn size(&self) -> usize {
-        // A byte of the hash besides each place.
+        // A byte of the hash besides each state.
         self.0.capacity() * (size_of::<(u64, Place)>() + 1)
     }
 }
 
-/// The first two characters.
+/// Returns the first two characters.
 fn beginning(keyword: &str) -> Option<(char, char)> {
     let mut chars = keyword.chars();
     Some((chars.next()?, chars.next()?))
 }
 
-/// Where `text` leads.
+/// Returns the state after `text`.
 fn walk(map: &Fst<Vec<u8>>, text: &str) -> Option<Place> {
     let mut node = map.root();
     let mut output = Output::zero();
@@ -82,8 +82,8 @@ fn walk(map: &Fst<Vec<u8>>, text: &str) -> Option<Place> {
     Some(Place { address, output: u32::try_from(output.value()).ok()? })
 }
 
-/// Two characters as a key whose high and low bits are well mixed. The factor is odd, so that
-/// different pairs stay different.
+/// Returns two characters as a key whose high and low bits are well mixed. The factor is odd, so
+/// that different pairs stay different.
 #[inline]
 fn key(first: char, second: char) -> u64 {
     let pair = u64::from(first) << 32 | u64::from(second);

@@ -1,4 +1,4 @@
-//! What rules answer, by example and against a matcher too simple to be wrong.
+//! Tests of keyword rules, by example and against a brute-force matcher.
 
 use proptest::prelude::*;
 
@@ -88,7 +88,7 @@ fn a_keyword_of_two_rules_belongs_to_the_older() {
     assert_eq!(shared, [SharedKeyword { keyword: "menu".to_owned(), rules: vec![3, 5, 7] }]);
 }
 
-/// Tries every keyword at every place.
+/// Tries every keyword at every position.
 fn brute_force(keywords: &[String], message: &str) -> Option<(usize, u32, usize)> {
     let message: Vec<char> = fold(message).chars().collect();
     let class = |at: Option<usize>| at.and_then(|at| message.get(at)).map(|&c| Class::of(c));
@@ -119,13 +119,13 @@ fn brute_force(keywords: &[String], message: &str) -> Option<(usize, u32, usize)
 const ALPHABET: [&str; 15] =
     ["時", "a", "가", " ", "B", "1", "間", "ท", "ำ", "나", "ア", "?", "é", "ｂ", "-"];
 
-/// Short texts over few characters, so that keywords do occur.
+/// Generates short texts over few characters, so that keywords do occur.
 fn chat(alphabet: &'static [&str]) -> impl Strategy<Value = String> {
     proptest::collection::vec(proptest::sample::select(alphabet), 0..14)
         .prop_map(|parts| parts.concat())
 }
 
-/// Keywords and a message; over very few characters, many keywords have the same beginning.
+/// Generates keywords and a message; over very few characters, many keywords share a beginning.
 fn keywords_and_message() -> impl Strategy<Value = (Vec<String>, String)> {
     proptest::sample::select(vec![4, ALPHABET.len()]).prop_flat_map(|letters| {
         let alphabet = &ALPHABET[..letters];

@@ -1,4 +1,4 @@
-//! What a writer was told since its last commit.
+//! Pending changes of a writer since its last commit.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -9,30 +9,30 @@ use super::writer::BatchLimits;
 /// The changes since the last commit.
 #[derive(Default)]
 pub(super) struct Batch {
-    /// Ties of the messages put, which no reader sees yet.
+    /// Ties of the added messages, which no reader sees yet.
     put: HashSet<u64>,
-    /// What was touched, as the journal of a rebuild notes it.
+    /// Touched messages, in the format of a rebuild's journal.
     touched: String,
     changes: usize,
-    /// Text and ids, in bytes.
+    /// Size of text and ids, in bytes.
     bytes: usize,
 }
 
 impl Batch {
-    /// A message was put or erased, or all of a channel (`message_id` is `None`) erased; `text`
-    /// bytes of text came with it.
+    /// Records that a message was put or erased, or all of a channel (`message_id` is `None`)
+    /// erased, with `text` bytes of text.
     pub(super) fn touch(&mut self, channel_id: &str, message_id: Option<&str>, text: usize) {
         self.changes += 1;
         self.bytes += text + channel_id.len() + message_id.map_or(0, str::len);
         journal::push(&mut self.touched, channel_id, message_id);
     }
 
-    /// A message with that tie was put.
+    /// Records that a message with that tie was put.
     pub(super) fn put(&mut self, tie: u64) {
         self.put.insert(tie);
     }
 
-    /// Whether a message with that tie was put.
+    /// Returns whether a message with that tie was put.
     pub(super) fn has_put(&self, tie: u64) -> bool {
         self.put.contains(&tie)
     }
@@ -41,19 +41,19 @@ impl Batch {
         &self.touched
     }
 
-    /// How many changes there were.
+    /// Returns the number of changes.
     pub(super) fn changes(&self) -> usize {
         self.changes
     }
 
-    /// Whether a limit is reached `waited` after the first change.
+    /// Returns whether a limit is reached `waited` after the first change.
     pub(super) fn is_due(&self, limits: BatchLimits, waited: Duration) -> bool {
         self.changes >= limits.changes
             || self.bytes >= limits.bytes
             || (self.changes > 0 && waited >= limits.wait)
     }
 
-    /// Begins anew.
+    /// Starts a new batch.
     pub(super) fn clear(&mut self) {
         self.put.clear();
         self.touched.clear();

@@ -9,19 +9,19 @@ use tantivy::{DocAddress, DocId, Score, SegmentOrdinal, SegmentReader};
 use super::cursor::Rank;
 use super::generation::Columns;
 
-/// What was collected.
+/// Collected results.
 #[derive(Debug, Default)]
 pub(super) struct Collected {
-    /// The best results after the cursor, best first.
+    /// Best results after the cursor, best first.
     pub(super) best: Vec<(Rank, DocAddress)>,
-    /// All results, also those before the cursor.
+    /// Number of all results, including those before the cursor.
     pub(super) total: usize,
 }
 
 /// Collects the best `limit` results after `after`, and counts all.
 #[derive(Clone, Copy)]
 pub(super) struct Best<'a> {
-    /// Of each segment.
+    /// Columns of each segment.
     pub(super) columns: &'a [Columns],
     pub(super) by_score: bool,
     pub(super) after: Option<Rank>,
@@ -69,7 +69,7 @@ pub(super) struct BestInSegment {
     limit: usize,
     segment: SegmentOrdinal,
     columns: Columns,
-    /// The worst kept result on top.
+    /// Retained results, the worst on top.
     kept: BinaryHeap<Reverse<(Rank, DocId)>>,
     total: usize,
 }
@@ -82,7 +82,7 @@ impl SegmentCollector for BestInSegment {
         let score = rounded(score);
         let mut rank = Rank { score, sent_at: self.columns.sent_at.get_val(doc), tie: u64::MAX };
         let full = self.kept.len() >= self.limit;
-        // The common case first: worse than all that is kept, whatever the tie-breaker.
+        // The common case first: worse than all retained ones, whatever the tie-breaker.
         if full && self.kept.peek().is_none_or(|Reverse((worst, _))| rank <= *worst) {
             return;
         }
@@ -103,8 +103,8 @@ impl SegmentCollector for BestInSegment {
     }
 }
 
-/// A score without the digits in which segments differ: they add up the same numbers in different
-/// order. What is added up is frozen in the cursor.
+/// Rounds a score to the digits on which segments agree: they add up the same numbers in different
+/// order. The summands are frozen in the cursor.
 fn rounded(score: Score) -> Score {
     (score * 1024.0).round() / 1024.0
 }

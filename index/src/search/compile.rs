@@ -1,4 +1,4 @@
-//! From a request to a tantivy query.
+//! Compilation of a search request to a tantivy query.
 //!
 //! Conditions that only filter score nothing, so that relevance is about the words alone.
 
@@ -25,10 +25,10 @@ use crate::script::is_ideograph;
 
 type Clause = (Occur, Box<dyn TantivyQuery>);
 
-/// The types that `has:media` means.
+/// Message types of `has:media`.
 const MEDIA: [&str; 4] = ["image", "video", "audio", "file"];
 
-/// So many channels are few: all that was said in them can be looked through.
+/// Maximum number of channels that are searched exhaustively.
 const FEW_CHANNELS: usize = 32;
 
 /// Compiles requests.
@@ -39,7 +39,7 @@ pub(super) struct Compiler {
 }
 
 impl Compiler {
-    /// The query for messages that hold all of it.
+    /// Returns the query for messages that match completely.
     pub(super) fn exact(&self, request: &SearchRequest<'_>) -> Box<dyn TantivyQuery> {
         let mut clauses = self.strict(request, |_| true);
         if !clauses.iter().any(|(occur, _)| *occur == Occur::Must) {
@@ -48,8 +48,8 @@ impl Compiler {
         boxed(BooleanQuery::new(clauses))
     }
 
-    /// The query for messages that hold enough of the words, and all else, but not all of the
-    /// words (which need not be asked unless there are `any_exact` ones).
+    /// Returns the query for messages that match enough of the words, and everything else, but not
+    /// all of the words (which need not be excluded unless there are `any_exact` ones).
     pub(super) fn related(
         &self,
         request: &SearchRequest<'_>,
@@ -65,10 +65,10 @@ impl Compiler {
         boxed(BooleanQuery::new(clauses))
     }
 
-    /// What a message must and must not be, of the words only those that `counts`.
+    /// Returns the conditions on a message, with only those words that `counts`.
     ///
-    /// A word that goes on may stand for thousands of words: in few channels these are looked for
-    /// in the messages that the rest leaves, one word of the query after the other.
+    /// An open prefix may stand for thousands of words: in few channels these are matched within
+    /// the messages that the rest leaves, one word of the query after the other.
     fn strict(&self, request: &SearchRequest<'_>, counts: impl Fn(&Needle) -> bool) -> Vec<Clause> {
         let few = request.channels.filter(|channels| channels.len() <= FEW_CHANNELS);
         let text = &request.query.text;
@@ -89,7 +89,7 @@ impl Compiler {
         clauses
     }
 
-    /// The terms whose frequencies rank the results for `query`, in a fixed order.
+    /// Returns the terms whose frequencies rank the results of `query`, in a fixed order.
     pub(super) fn ranking_terms(&self, query: &Query) -> Vec<Term> {
         let strict = query.text.wanted.iter().flat_map(|needle| self.pieces(needle.as_str()).terms);
         let mut terms: Vec<Term> = strict.map(|(_, term)| term).collect();
@@ -99,18 +99,17 @@ impl Compiler {
         terms
     }
 
-    /// The terms of which a related message holds some; none if there would be nothing to choose
-    /// from.
+    /// Returns the terms for related messages; none if there would be nothing to choose from.
     ///
-    /// Words and pairs tell; emoji and single ideographs only help to rank what the others found.
-    /// Dictionary words beside the pairs, or in place of them, rank Chinese, Japanese and Thai no
-    /// better, and single Thai letters rank worse.
+    /// Words and pairs select; emoji and single ideographs only help to rank. Dictionary words
+    /// beside the pairs, or in place of them, rank Chinese, Japanese and Thai no better, and single
+    /// Thai letters rank worse.
     pub(super) fn related_terms(&self, query: &Query) -> Vec<RelatedTerm> {
         let mut terms: Vec<RelatedTerm> = Vec::new();
         for needle in query.text.wanted.iter().filter(|needle| !needle.is_quoted()) {
             let folded = self.folded(needle.as_str());
             self.add_related(&folded, &mut terms);
-            // A part of a joined word tells something, too.
+            // A part of a joined word is informative, too.
             let joined = Joined::needle(&folded);
             if !joined.breaks().is_empty() {
                 self.add_related(joined.as_str(), &mut terms);
@@ -120,7 +119,7 @@ impl Compiler {
         if choice { terms } else { Vec::new() }
     }
 
-    /// Adds the terms of a folded needle that are not there yet.
+    /// Adds the new terms of a folded needle.
     fn add_related(&self, folded: &str, terms: &mut Vec<RelatedTerm>) {
         for unit in units(folded) {
             for (text, tells) in related_parts(folded, &unit).into_iter().flatten() {
@@ -132,7 +131,7 @@ impl Compiler {
         }
     }
 
-    /// A needle in the characters of the index.
+    /// Returns a needle in the characters of the index.
     fn folded(&self, needle: &str) -> String {
         needle.chars().map(|c| self.options.fold_char(c)).collect()
     }
@@ -157,10 +156,10 @@ impl Compiler {
         clauses.extend(query.has.unwanted.iter().map(|has_not| (Occur::MustNot, has(has_not))));
     }
 
-    /// The terms of a needle.
+    /// Returns the terms of a needle.
     ///
-    /// Of the overlapping pairs of a run every other one is enough, and the last one: positions
-    /// next to each other are characters next to each other.
+    /// Of the overlapping pairs of a run every other one is enough, and the last one: adjacent
+    /// positions are adjacent characters.
     fn pieces(&self, needle: &str) -> Pieces {
         let joined = Joined::needle(&self.folded(needle));
         let folded = joined.as_str();
@@ -201,16 +200,16 @@ impl Compiler {
     }
 }
 
-/// A needle in terms.
+/// Terms of a needle.
 struct Pieces {
-    /// With their positions, in order.
+    /// Terms with their positions, in order.
     terms: Vec<(usize, Term)>,
-    /// Whether the last one stands for all terms that begin with it.
+    /// `true` if the last one stands for all terms that begin with it.
     open: bool,
 }
 
-/// Messages in which a needle occurs: its pieces one after another. If the last may go on, only
-/// messages `within` are looked at.
+/// Returns a query for messages in which a needle occurs: its pieces one after another. With an
+/// open prefix, only messages `within` are read.
 fn occurs(
     Pieces { mut terms, open }: Pieces,
     within: Option<Box<dyn TantivyQuery>>,
@@ -227,8 +226,9 @@ fn occurs(
     }
 }
 
-/// Messages with a term that begins with `word`, all worth the same but for those with the very
-/// word: rare longer words would otherwise come first just because they are rare.
+/// Returns a query for messages with a term that begins with `word`, all of the same score but for
+/// those with the word itself: rare longer words would otherwise come first just because they are
+/// rare.
 fn prefix(word: &Term) -> Box<dyn TantivyQuery> {
     let text = word.value().as_str().unwrap_or_default().to_owned();
     // No word holds the last code point: it is not a character.
@@ -238,7 +238,7 @@ fn prefix(word: &Term) -> Box<dyn TantivyQuery> {
     boxed(BooleanQuery::new(vec![(Occur::Must, begun), (Occur::Should, scored(word.clone()))]))
 }
 
-/// The terms that one unit of a question gives, and whether each tells something by itself.
+/// Returns the terms of one unit of a question, and whether each is informative by itself.
 fn related_parts<'a>(folded: &'a str, unit: &Unit) -> [Option<(&'a str, bool)>; 2] {
     let text = &folded[unit.start..unit.end];
     match unit.kind {
@@ -251,7 +251,7 @@ fn related_parts<'a>(folded: &'a str, unit: &Unit) -> [Option<(&'a str, bool)>; 
     }
 }
 
-/// Whether a symbol says something by itself, as punctuation does not.
+/// Returns whether a symbol is meaningful by itself, unlike punctuation.
 fn is_emoji(c: char) -> bool {
     matches!(c, '\u{2600}'..='\u{27bf}' | '\u{1f000}'..='\u{1faff}')
 }
@@ -264,7 +264,7 @@ fn scored(term: Term) -> Box<dyn TantivyQuery> {
     boxed(TermQuery::new(term, IndexRecordOption::WithFreqs))
 }
 
-/// A condition that every result meets and that ranks none of them.
+/// Returns a condition that every result meets and that does not rank them.
 fn must(condition: Box<dyn TantivyQuery>) -> Clause {
     (Occur::Must, constant(condition))
 }
@@ -273,12 +273,12 @@ fn constant(condition: Box<dyn TantivyQuery>) -> Box<dyn TantivyQuery> {
     boxed(ConstScoreQuery::new(condition, 0.0))
 }
 
-/// A text that no result may hold.
+/// Returns a condition on a text that no result may contain.
 fn must_not(text: Box<dyn TantivyQuery>) -> Clause {
     (Occur::MustNot, boxed(SteadyQuery(text)))
 }
 
-/// Messages whose `field` is one of `values`; none at all if there are none.
+/// Returns a query for messages whose `field` is one of `values`; no messages if there are none.
 fn any_of(field: Field, values: &[impl AsRef<str>]) -> Box<dyn TantivyQuery> {
     let term = |value: &dyn AsRef<str>| Term::from_field_text(field, value.as_ref());
     match values {
@@ -288,7 +288,7 @@ fn any_of(field: Field, values: &[impl AsRef<str>]) -> Box<dyn TantivyQuery> {
     }
 }
 
-/// What a query says about one field: any of the wanted values, none of the unwanted.
+/// Adds the conditions on one field: any of the wanted values, none of the unwanted.
 fn either_side(asked: &Sides<impl AsRef<str>>, field: Field, clauses: &mut Vec<Clause>) {
     if !asked.wanted.is_empty() {
         clauses.push(must(any_of(field, &asked.wanted)));
@@ -298,7 +298,7 @@ fn either_side(asked: &Sides<impl AsRef<str>>, field: Field, clauses: &mut Vec<C
     }
 }
 
-/// The time limits of request and query together.
+/// Returns the time limits of request and query together.
 fn sent_between(sent_at: Field, request: &SearchRequest<'_>) -> Option<Box<dyn TantivyQuery>> {
     let from = request.from.max(request.query.after);
     let to = [request.to, request.query.before].into_iter().flatten().min();

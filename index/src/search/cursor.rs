@@ -1,4 +1,4 @@
-//! Places in a result: where a page ended, as a text for the way back.
+//! Cursors: the end of a page of results, as an opaque text.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,17 +8,17 @@ use tantivy::Score;
 
 use super::statistics::Levels;
 
-/// Which part of a result a message belongs to.
+/// Part of the results that a message belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tier {
-    /// It holds all that was asked for.
+    /// It matches completely.
     Exact,
-    /// It holds some of it.
+    /// It matches in part.
     Related,
 }
 
-/// A message's place in a result: by score (0 for all when sorted by time), then by time, then by
-/// a hash of its id. Greater is earlier in the result.
+/// Position of a message in the results: by score (0 for all when sorted by time), then by time,
+/// then by a hash of its id. Greater is earlier in the results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rank {
     pub(super) score: Score,
@@ -43,17 +43,17 @@ impl PartialOrd for Rank {
     }
 }
 
-/// Where a page of results ended. It names a rank, not a number of results, and what the rank was
-/// reckoned with, so that messages indexed in the meantime shift nothing.
+/// End of a page of results. It holds a rank, not a number of results, and the statistics behind
+/// the rank, so that messages indexed in the meantime shift nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
     pub(super) tier: Tier,
     pub(super) rank: Rank,
-    /// What relevance was reckoned with; empty when it was not.
+    /// Rounded statistics that the scores are based on; empty if sorted by time.
     pub(super) levels: Levels,
 }
 
-/// A text that is no [`Cursor`].
+/// Error of a text that is no [`Cursor`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a search cursor")]
 pub struct BadCursor;

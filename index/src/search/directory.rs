@@ -1,4 +1,4 @@
-//! The folders of an index and its generations: made, kept or thrown away.
+//! The folders of an index and its generations: created, reused or deleted.
 
 use std::fs;
 use std::io;
@@ -11,34 +11,34 @@ use tantivy::{Index, TantivyError};
 use super::schema;
 use super::{IndexError, IndexOptions, engine, generation};
 
-/// Holds the version that wrote the folder. Written before anything else, so that an index without
-/// it is none of this version's.
+/// File with the version that wrote the folder. Written first, so that an index without it is of
+/// another version.
 const VERSION_FILE: &str = "index-version";
-/// tantivy's list of segments: there is an index where it is.
+/// tantivy's list of segments: it marks an index.
 const META_FILE: &str = "meta.json";
-/// The number of the first generation.
+/// Number of the first generation.
 const FIRST: u64 = 1;
 
-/// The version of what is written to an index: fields, order, folding, units. Raised whenever it changes;
-/// an index of another version is not read.
+/// Version of the index format: fields, order, folding, units. Raised whenever it changes; an index
+/// of another version is not read.
 const STAMP: &str = "5";
-/// The same without [`IndexOptions::han_variants`].
+/// Version of the format without [`IndexOptions::han_variants`].
 const STAMP_APART: &str = "5 han apart";
 
-/// What was found where an index was opened.
+/// State of the folder when an index was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opened {
-    /// An index of this version; it was kept.
+    /// An index of this version; it is reused.
     Kept,
-    /// Nothing; an empty index was made.
+    /// No index; an empty one was created.
     Created,
-    /// An index of another version (`None`: it did not say which); it was thrown away.
+    /// An index of another version (`None`: unknown); it was deleted.
     OtherVersion(Option<u32>),
-    /// An index that cannot be read; it was thrown away.
+    /// An index that cannot be read; it was deleted.
     Damaged,
 }
 
-/// Opens or makes the index in `dir`: its generation in use, and the number of that.
+/// Opens or creates the index in `dir`; returns its current generation and the number of that.
 pub(super) fn open(dir: &Path, options: IndexOptions) -> Result<(u64, Index, Opened), IndexError> {
     fs::create_dir_all(dir)?;
     let Some(number) = generation::current(dir)? else {
@@ -51,7 +51,7 @@ pub(super) fn open(dir: &Path, options: IndexOptions) -> Result<(u64, Index, Ope
     Ok((number, index, opened))
 }
 
-/// What is in a folder without generations, where the first version put its index: thrown away.
+/// Deletes the index of a folder without generations, as the first version wrote it.
 fn open_without_generations(dir: &Path) -> Result<Opened, IndexError> {
     if !dir.join(META_FILE).try_exists()? {
         return Ok(Opened::Created);
@@ -85,7 +85,7 @@ fn open_generation(dir: &Path, options: IndexOptions) -> Result<(Index, Opened),
     }
 }
 
-/// Opens the generation in use in `dir` if this version can read it, and tells its number.
+/// Opens the current generation in `dir` if this version can read it; returns its number as well.
 pub(super) fn open_existing(dir: &Path) -> Result<Option<(u64, Index, IndexOptions)>, IndexError> {
     loop {
         let Some(number) = generation::current(dir)? else {
@@ -93,7 +93,7 @@ pub(super) fn open_existing(dir: &Path) -> Result<Option<(u64, Index, IndexOptio
         };
         match open_existing_generation(&generation::folder(dir, number)) {
             Ok(found) => return Ok(found.map(|(index, options)| (number, index, options))),
-            // It may have been swapped and removed while it was opened.
+            // It may have been replaced and removed while it was opened.
             Err(_) if generation::current(dir)? != Some(number) => {}
             Err(error) => return Err(error),
         }
@@ -115,7 +115,7 @@ fn open_existing_generation(dir: &Path) -> Result<Option<(Index, IndexOptions)>,
     Ok(Some((index, options)))
 }
 
-/// Makes an empty index.
+/// Creates an empty index.
 pub(super) fn create(dir: &Path, options: IndexOptions) -> Result<Index, IndexError> {
     fs::create_dir_all(dir)?;
     fs::write(dir.join(VERSION_FILE), stamp_of(options))?;
@@ -124,17 +124,17 @@ pub(super) fn create(dir: &Path, options: IndexOptions) -> Result<Index, IndexEr
     Ok(builder.settings(schema::settings()).create_in_dir(dir)?)
 }
 
-/// What the version file says of an index of this version.
+/// Returns the content of the version file for an index of this version.
 fn stamp_of(options: IndexOptions) -> &'static str {
     if options.han_variants { STAMP } else { STAMP_APART }
 }
 
-/// The version in a stamp.
+/// Returns the version in a stamp.
 fn version(stamp: &str) -> Option<u32> {
     stamp.split_whitespace().next()?.parse().ok()
 }
 
-/// What the version file says, if there is one.
+/// Returns the content of the version file, if it exists.
 fn stamp(dir: &Path) -> Result<Option<String>, io::Error> {
     match fs::read_to_string(dir.join(VERSION_FILE)) {
         Ok(stamp) => Ok(Some(stamp.trim().to_owned())),
@@ -143,7 +143,7 @@ fn stamp(dir: &Path) -> Result<Option<String>, io::Error> {
     }
 }
 
-/// Whether an index that fails to open like this will never open again.
+/// Returns whether an index that fails to open with this error will never open again.
 fn is_damage(error: &TantivyError) -> bool {
     matches!(
         error,
@@ -156,11 +156,11 @@ fn is_damage(error: &TantivyError) -> bool {
     )
 }
 
-/// Removes the files of an index, and nothing else that may lie in the folder.
+/// Removes the files of an index, and no other file in the folder.
 fn wipe(dir: &Path) -> Result<(), IndexError> {
     let directory = MmapDirectory::open(dir).map_err(TantivyError::from)?;
     let _lock = directory.acquire_lock(&INDEX_WRITER_LOCK).map_err(engine::lock_error)?;
-    // The list of segments goes first: without it, what is left after a crash is no index.
+    // The list of segments goes first: without it, the rest after a crash is no index.
     remove(&dir.join(META_FILE))?;
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
@@ -178,7 +178,7 @@ fn remove(path: &Path) -> Result<(), io::Error> {
     }
 }
 
-/// Whether tantivy wrote this file: segments are named by 32 hexadecimal digits.
+/// Returns whether tantivy wrote this file: segments are named by 32 hexadecimal digits.
 fn is_index_file(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let stem = name.split('.').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! tantivy's writer, set up for ours.
+//! Setup of tantivy's writer.
 
 use tantivy::directory::error::LockError;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
@@ -7,15 +7,15 @@ use tantivy::{IndexWriter, TantivyError};
 use super::generation::Generation;
 use super::{IndexError, WriterOptions};
 
-/// The least memory that tantivy works with, in bytes a thread.
+/// Minimum memory of tantivy, in bytes a thread.
 const MIN_MEMORY: usize = 15_000_000;
 
-/// The share of erased messages from which on a segment is rewritten without them.
+/// Share of erased messages from which a segment is rewritten without them.
 const MAX_ERASED: f32 = 0.1;
 
-/// tantivy's writer, after the files are removed that a killed process wrote and did not commit:
-/// tantivy counts on from the last commit, names the same files again, and refuses to overwrite
-/// one.
+/// Creates tantivy's writer, after removing the files that a killed process wrote and did not
+/// commit: tantivy counts on from the last commit, names the same files again, and refuses to
+/// overwrite one.
 pub(super) fn engine(
     generation: &Generation,
     options: WriterOptions,
@@ -39,16 +39,16 @@ pub(super) fn engine(
     Ok(writer)
 }
 
-/// Uses up a number. tantivy counts operations, and after opening and rolling back it gives the
-/// first one the number of the last commit. A merge takes everything up to that number for
-/// committed, and a part of the index that was changed by that very commit for up to date: an
+/// Skips an operation number. tantivy counts operations, and after opening and rolling back it
+/// gives the first one the number of the last commit. A merge treats everything up to that number
+/// as committed, and a part of the index that was changed by that very commit as up to date: an
 /// erasure that is first and meets a merge would be lost, and an edited message found twice.
 pub(super) fn step(writer: &IndexWriter) -> Result<(), IndexError> {
     writer.run(std::iter::empty())?;
     Ok(())
 }
 
-/// A lock that somebody holds is no failure of the engine.
+/// Maps a lock error; a lock that another writer holds is no failure of the engine.
 pub(super) fn lock_error(error: LockError) -> IndexError {
     match error {
         LockError::LockBusy => IndexError::WriterBusy,

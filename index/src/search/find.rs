@@ -1,4 +1,4 @@
-//! A search from request to page: what holds everything first, what holds some of it after.
+//! Execution of a search from request to page: complete matches first, partial ones after.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::statistics::Statistics;
 use super::{IndexError, MessageIndex, SearchHit, SearchPage, SearchRequest, Sort};
 
 impl MessageIndex {
-    /// Searches.
+    /// Executes a search.
     pub fn search(&self, request: &SearchRequest<'_>) -> Result<SearchPage, IndexError> {
         let view = self.generation().view();
         let compiler = Compiler { fields: self.fields(), options: self.options() };
@@ -29,9 +29,9 @@ struct Search<'a> {
     compiler: Compiler,
     request: &'a SearchRequest<'a>,
     by_score: bool,
-    /// Taken when they are first needed.
+    /// Statistics, taken when they are first needed.
     statistics: Option<Statistics>,
-    /// How many messages hold everything, once they were counted.
+    /// Number of messages that match completely, once counted.
     exact: Option<usize>,
 }
 
@@ -41,7 +41,7 @@ impl Search<'_> {
         let is_question = self.request.query.is_question;
         let mut hits: Vec<(Tier, Rank, DocAddress)> = Vec::new();
         let mut total = 0;
-        // Which parts a result has is decided on its first page.
+        // The parts of the results are decided on the first page.
         if is_question || started_in != Some(Tier::Related) {
             total += self.collect(Tier::Exact, &mut hits)?;
             self.exact = Some(total);
@@ -62,8 +62,8 @@ impl Search<'_> {
         Ok(SearchPage { hits: hits.collect::<Result<_, _>>()?, total, next })
     }
 
-    /// Adds what the page has room for of one part (one more than asked for tells whether there is
-    /// another page), and counts all of that part.
+    /// Adds the results of one part that fit on the page (one more than requested shows whether
+    /// there is another page), and counts all of that part.
     fn collect(
         &mut self,
         tier: Tier,
@@ -110,7 +110,7 @@ impl Search<'_> {
         Ok(found?)
     }
 
-    /// Those of the first page, or on the first page those of now.
+    /// Returns the statistics of the first page; on the first page, the current ones.
     fn take_statistics(&self) -> tantivy::Result<Statistics> {
         let terms = self.compiler.ranking_terms(self.request.query);
         let levels = self.request.cursor.map(|cursor| cursor.levels.clone());

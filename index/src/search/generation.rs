@@ -1,9 +1,9 @@
-//! Generations: an index is rebuilt beside the one in use and then takes its place.
+//! Generations: an index is rebuilt beside the current one and then replaces it.
 //!
 //! The folder of an index holds one folder a generation (`g1`, `g2`, …), the file `current` that
-//! names the one in use, and two locks that end with the process that holds them: `switch.lock` is
+//! names the current one, and two locks that end with the process that holds them: `switch.lock` is
 //! shared by a writer while it commits and exclusive while `current` changes; `rebuild.lock` is
-//! held as long as a rebuild goes on.
+//! held during a rebuild.
 
 use std::cmp::Ordering;
 use std::fs::{self, File, TryLockError};
@@ -23,30 +23,30 @@ const CURRENT: &str = "current";
 const SWITCH_LOCK: &str = "switch.lock";
 const REBUILD_LOCK: &str = "rebuild.lock";
 
-/// One generation, opened.
+/// An open generation.
 pub(super) struct Generation {
     pub(super) number: u64,
     pub(super) index: Index,
-    /// What the last reload found.
+    /// State of the last reload.
     view: ArcSwap<View>,
     reader: Mutex<IndexReader>,
 }
 
 impl Generation {
     pub(super) fn new(number: u64, index: Index) -> Result<Self, IndexError> {
-        // By hand: the writer here knows when, and a watching thread would only guess.
+        // Reloaded by hand: the writer here knows the time, and a watching thread would only guess.
         let reader: IndexReader =
             index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         let view = ArcSwap::from_pointee(View::new(reader.searcher())?);
         Ok(Self { number, index, view, reader: Mutex::new(reader) })
     }
 
-    /// The index as of the last reload.
+    /// Returns the index as of the last reload.
     pub(super) fn view(&self) -> Arc<View> {
         self.view.load_full()
     }
 
-    /// Sees the last commit.
+    /// Reloads the last commit.
     pub(super) fn reload(&self) -> Result<(), IndexError> {
         let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         reader.reload()?;
@@ -58,14 +58,13 @@ impl Generation {
 /// A commit, opened for searches.
 pub(super) struct View {
     pub(super) searcher: Searcher,
-    /// What the commit says about its progress.
+    /// Progress stored in the commit.
     pub(super) progress: Option<String>,
-    /// Of each segment.
+    /// Columns of each segment.
     pub(super) columns: Vec<Columns>,
 }
 
-/// The columns of a segment that results are ordered by. To open them takes longer than most
-/// searches.
+/// Columns of a segment that results are sorted by. Opening them takes longer than most searches.
 #[derive(Clone)]
 pub(super) struct Columns {
     pub(super) sent_at: Arc<dyn ColumnValues<i64>>,
@@ -80,7 +79,7 @@ impl View {
         Ok(Self { columns: columns?, progress, searcher })
     }
 
-    /// Whether there may be a message with that tie.
+    /// Returns whether there may be a message with that tie.
     pub(super) fn may_hold(&self, tie: u64) -> bool {
         self.columns.iter().any(|columns| columns.holds(tie))
     }
@@ -94,8 +93,8 @@ impl Columns {
         })
     }
 
-    /// Whether a message, perhaps an erased one, has that tie: a binary search, for segments are
-    /// sorted by it.
+    /// Returns whether a message, perhaps an erased one, has that tie: a binary search, for
+    /// segments are sorted by it.
     fn holds(&self, tie: u64) -> bool {
         let (mut low, mut high) = (0, self.tie.num_vals());
         while low < high {
@@ -110,12 +109,12 @@ impl Columns {
     }
 }
 
-/// The folder of a generation.
+/// Returns the folder of a generation.
 pub(super) fn folder(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("g{number}"))
 }
 
-/// The generation in use; `None` if there has never been one.
+/// Returns the current generation; `None` if there has never been one.
 pub(super) fn current(dir: &Path) -> io::Result<Option<u64>> {
     match fs::read_to_string(dir.join(CURRENT)) {
         Ok(number) => Ok(number.trim().parse().ok()),
@@ -124,32 +123,32 @@ pub(super) fn current(dir: &Path) -> io::Result<Option<u64>> {
     }
 }
 
-/// Puts a generation in use. Whoever reads the file sees the one before or this one.
+/// Makes a generation current, atomically for readers of the file.
 pub(super) fn set_current(dir: &Path, number: u64) -> io::Result<()> {
     let passing = dir.join("current.new");
     let mut file = File::create(&passing)?;
     file.write_all(number.to_string().as_bytes())?;
     file.sync_all()?;
     fs::rename(passing, dir.join(CURRENT))?;
-    // The rename is durable once the folder is.
+    // The rename is durable once the folder is synced.
     File::open(dir)?.sync_all()
 }
 
-/// Held while a writer commits: `current` does not change meanwhile.
+/// Takes the lock of a commit: `current` does not change meanwhile.
 pub(super) fn lock_shared(dir: &Path) -> io::Result<File> {
     let file = File::create(dir.join(SWITCH_LOCK))?;
     file.lock_shared()?;
     Ok(file)
 }
 
-/// Held while `current` changes: nobody commits meanwhile.
+/// Takes the lock for a change of `current`: nobody commits meanwhile.
 pub(super) fn lock_exclusive(dir: &Path) -> io::Result<File> {
     let file = File::create(dir.join(SWITCH_LOCK))?;
     file.lock()?;
     Ok(file)
 }
 
-/// The lock of the one rebuild; `None` if another one has it.
+/// Takes the lock of the one rebuild; `None` if another one has it.
 pub(super) fn lock_rebuild(dir: &Path) -> io::Result<Option<File>> {
     let file = File::create(dir.join(REBUILD_LOCK))?;
     match file.try_lock() {
@@ -159,7 +158,7 @@ pub(super) fn lock_rebuild(dir: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// The numbers of all generations in the folder.
+/// Returns the numbers of all generations in the folder.
 pub(super) fn all(dir: &Path) -> io::Result<Vec<u64>> {
     let mut numbers = Vec::new();
     for entry in fs::read_dir(dir)? {
@@ -170,8 +169,8 @@ pub(super) fn all(dir: &Path) -> io::Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// Removes generations that nobody uses: neither the current one nor one that somebody writes.
-/// Who still searches one keeps its files until then. Nothing is removed while a rebuild goes on.
+/// Removes unused generations: neither the current one nor one that is being written. A searcher
+/// keeps its files open until it is done. Nothing is removed during a rebuild.
 pub(super) fn sweep(dir: &Path) -> io::Result<()> {
     let Some(_rebuild) = lock_rebuild(dir)? else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Where a query's words stand in a message, as ranges of characters of the original text.
+//! Highlights: matches of a query in a message, as ranges of characters of the original text.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -10,17 +10,17 @@ use crate::fold::han::simplified;
 use crate::fold::search::SearchText;
 use crate::script::Class;
 
-/// A part of a message around the first thing that was found.
+/// An excerpt of a message around the first match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
-    /// The part, with `…` where text is left out.
+    /// Excerpt, with `…` where text is left out.
     pub text: String,
-    /// What was found in it: ranges of characters of `text`.
+    /// Matches in the excerpt: ranges of characters of `text`.
     pub highlights: Vec<Range<usize>>,
 }
 
-/// The ranges of characters (not bytes) of `text` that hold what the query asks for: in order,
-/// never overlapping.
+/// Returns the ranges of characters (not bytes) of `text` that match the query: in order, never
+/// overlapping.
 pub fn highlight(text: &str, query: &Query) -> Vec<Range<usize>> {
     if query.text.wanted.is_empty() {
         return Vec::new();
@@ -36,8 +36,8 @@ pub fn highlight(text: &str, query: &Query) -> Vec<Range<usize>> {
     merge(ranges)
 }
 
-/// A part of `text` of at most `max` characters (and the marks for what is left out): the first
-/// find, a little of what stands before it, and what follows.
+/// Returns an excerpt of `text` of at most `max` characters (and the ellipses): the first match, a
+/// little of the text before it, and the text after it.
 pub fn snippet(text: &str, query: &Query, max: usize) -> Snippet {
     let highlights = highlight(text, query);
     let len = text.chars().count();
@@ -45,7 +45,7 @@ pub fn snippet(text: &str, query: &Query, max: usize) -> Snippet {
         return Snippet { text: text.to_owned(), highlights };
     }
     let first = highlights.first().map_or(0, |range| range.start);
-    // A quarter before, the rest after; but no less than there is to show.
+    // A quarter before, the rest after; but no less than the text offers.
     let start = first.saturating_sub(max / 4).min(len - max);
     let part = start..start + max;
     let mut cut = String::new();
@@ -66,11 +66,11 @@ pub fn snippet(text: &str, query: &Query, max: usize) -> Snippet {
     Snippet { text: cut, highlights: inside.collect() }
 }
 
-/// A text in which needles are looked for.
+/// A text in which needles are searched.
 struct Shown {
     text: SearchText,
     joined: Joined,
-    /// The place in the folded text of each character of the joined one.
+    /// Position in the folded text of each character of the joined one.
     places: Vec<usize>,
 }
 
@@ -87,7 +87,7 @@ impl Shown {
         Self { text, joined, places }
     }
 
-    /// The characters of the original text from which those of the joined text came.
+    /// Returns the characters of the original text for a range of the joined text.
     fn original(&self, joined: &Range<usize>) -> Range<usize> {
         match self.places.get(joined.clone()) {
             Some([first, .., last]) => self.text.original(*first..*last + 1),
@@ -96,13 +96,13 @@ impl Shown {
         }
     }
 
-    /// Where a joined needle occurs, in the original text.
+    /// Returns the occurrences of a joined needle, in the original text.
     fn occurrences(&self, needle: &str) -> Vec<Range<usize>> {
         let found = occurrences(self.joined.as_str(), needle, self.joined.breaks());
         found.iter().map(|range| self.original(range)).collect()
     }
 
-    /// Where parts of a folded needle occur, in the original text, joined or not.
+    /// Returns the occurrences of parts of a folded needle, in the original text, joined or not.
     fn parts(&self, folded: &str) -> Vec<Range<usize>> {
         let apart = parts(self.text.as_str(), folded).into_iter();
         let together = parts(self.joined.as_str(), Joined::needle(folded).as_str());
@@ -111,8 +111,8 @@ impl Shown {
     }
 }
 
-/// Where `needle` occurs in `folded`, in characters: from the beginning of a word on if it begins
-/// with one, or from one of the `breaks` in it.
+/// Returns the occurrences of `needle` in `folded`, in characters: from the beginning of a word on
+/// if it begins with one, or from one of the `breaks` in it.
 fn occurrences(folded: &str, needle: &str, breaks: &[usize]) -> Vec<Range<usize>> {
     let needle_len = needle.chars().count();
     let is_word = |c: char| Class::of(c) == Class::Word;
@@ -136,9 +136,9 @@ fn occurrences(folded: &str, needle: &str, breaks: &[usize]) -> Vec<Range<usize>
     found
 }
 
-/// Where the words and pairs of characters of a `needle` occur that does not occur as a whole: what
-/// made a related message be found, but for single characters and pairs of hiragana, which are
-/// everywhere.
+/// Returns the occurrences of the words and pairs of characters of a `needle` that does not occur
+/// as a whole: the reasons for a related message, but for single characters and pairs of hiragana,
+/// which are everywhere.
 fn parts(folded: &str, needle: &str) -> Vec<Range<usize>> {
     let tells = |part: &&str| {
         part.chars().any(|c| !matches!(c, '\u{3041}'..='\u{309f}')) && part.chars().nth(1).is_some()

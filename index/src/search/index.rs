@@ -1,4 +1,4 @@
-//! The handle to an index: opened, refreshed, shared.
+//! The handle of an index: opened, refreshed, shared.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use super::schema::{self, Fields};
 use super::writer::MessageWriter;
 use super::{IndexError, IndexOptions, WriterOptions};
 
-/// An index of chat messages. Clones share one index; when a rebuilt one takes its place, all of
-/// them search that.
+/// An index of chat messages. Clones share one index; when a rebuilt one replaces it, all of them
+/// search that.
 #[derive(Clone)]
 pub struct MessageIndex {
     shared: Arc<Shared>,
@@ -28,21 +28,21 @@ struct Shared {
 }
 
 impl MessageIndex {
-    /// Opens the index in the folder `dir`, which is made if it is not there. An index of another
-    /// version, or one that cannot be read, is thrown away: [`MessageIndex::opened`] tells.
+    /// Opens the index in the folder `dir`, which is created if it does not exist. An index of
+    /// another version, or one that cannot be read, is deleted ([`MessageIndex::opened`]).
     pub fn open(dir: &Path) -> Result<Self, IndexError> {
         Self::open_with(dir, IndexOptions::default())
     }
 
-    /// [`MessageIndex::open`] with options.
+    /// Does the same as [`MessageIndex::open`], with options.
     pub fn open_with(dir: &Path, options: IndexOptions) -> Result<Self, IndexError> {
         let (number, index, opened) = directory::open(dir, options)?;
         Ok(Self::new(Some(dir), Generation::new(number, index)?, opened, options))
     }
 
-    /// Opens the index in the folder `dir` to search it, while another process writes it. `None`
-    /// if there is none, if another version wrote it, or if it has never been committed; nothing
-    /// is made or thrown away.
+    /// Opens the index in the folder `dir` for searches, while another process writes it. `None` if
+    /// there is none, if another version wrote it, or if it has never been committed; creates and
+    /// deletes nothing.
     pub fn open_existing(dir: &Path) -> Result<Option<Self>, IndexError> {
         let Some((number, index, options)) = directory::open_existing(dir)? else {
             return Ok(None);
@@ -51,12 +51,12 @@ impl MessageIndex {
         Ok(index.progress().is_some().then_some(index))
     }
 
-    /// An empty index that lives in memory only.
+    /// Creates an empty index in memory.
     pub fn in_memory() -> Result<Self, IndexError> {
         Self::in_memory_with(IndexOptions::default())
     }
 
-    /// [`MessageIndex::in_memory`] with options.
+    /// Does the same as [`MessageIndex::in_memory`], with options.
     pub fn in_memory_with(options: IndexOptions) -> Result<Self, IndexError> {
         let index = Index::builder()
             .schema(schema::schema().0)
@@ -94,20 +94,21 @@ impl MessageIndex {
         self.shared.generation.store(generation);
     }
 
-    /// What the index makes of text.
+    /// Returns the options of the index.
     pub fn options(&self) -> IndexOptions {
         self.shared.options
     }
 
-    /// What was found when the index was opened; anything but [`Opened::Kept`] means that it is
-    /// empty and wants to be built.
+    /// Returns the state in which the index was opened; anything but [`Opened::Kept`] means that it
+    /// is empty and needs a rebuild.
     pub fn opened(&self) -> Opened {
         self.shared.opened
     }
 
-    /// The one writer of the index. Generations that nobody uses any more are removed.
+    /// Opens the one writer of the index. Removes unused generations.
     pub fn writer(&self, options: WriterOptions) -> Result<MessageWriter, IndexError> {
-        // What another process put in use must be written, or what it committed would be put twice.
+        // The generation that another process made current must be written, or its commits would be
+        // put twice.
         self.refresh()?;
         let writer = MessageWriter::new(self.clone(), self.generation(), options)?;
         if let Some(dir) = self.folder() {
@@ -116,8 +117,8 @@ impl MessageIndex {
         Ok(writer)
     }
 
-    /// Makes visible here what another process committed, or put in the index' place. A writer's
-    /// and a rebuild's own process sees it at once.
+    /// Makes commits and rebuilt indexes of other processes visible here. The process of a writer
+    /// or a rebuild sees them at once.
     pub fn refresh(&self) -> Result<(), IndexError> {
         let generation = self.generation();
         let Some(dir) = self.folder() else {
@@ -126,7 +127,7 @@ impl MessageIndex {
         if generation::current(dir)?.is_none_or(|current| current == generation.number) {
             return generation.reload();
         }
-        // Of another version? Then this process goes on with what it has.
+        // Of another version? Then this process continues with the old one.
         if let Some((number, index, options)) = directory::open_existing(dir)?
             && options == self.options()
         {
@@ -135,13 +136,13 @@ impl MessageIndex {
         Ok(())
     }
 
-    /// What the commit that is searched says about its progress; `None` if the index was never
-    /// committed, or only saved.
+    /// Returns the progress stored in the current commit; `None` if the index was never committed,
+    /// or only saved.
     pub fn progress(&self) -> Option<String> {
         self.generation().view().progress.clone()
     }
 
-    /// The number of messages in the index.
+    /// Returns the number of messages in the index.
     pub fn doc_count(&self) -> u64 {
         self.generation().view().searcher.num_docs()
     }

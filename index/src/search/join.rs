@@ -1,8 +1,8 @@
 //! Words joined over their hyphens: `Wi-Fi`, `wi‐fi` and `wifi` are one spelling of one word.
 //!
-//! A hyphen between two words goes, but for one between two digits, which counts or separates
-//! numbers (`3-4` is not 34). Whether it does depends on the two characters beside it alone, so
-//! that a part of a text is joined as the text is.
+//! A hyphen between two words is removed, but for one between two digits, which counts or separates
+//! numbers (`3-4` is not 34). This depends on the two characters beside it alone, so that a part of
+//! a text is joined as the text is.
 
 use crate::script::Class;
 
@@ -11,7 +11,7 @@ use crate::script::Class;
 pub(super) struct Joined {
     text: String,
     breaks: Vec<usize>,
-    /// The last character is a hyphen, and the character before it one of a word.
+    /// `true` if the last character is a hyphen after a word character.
     pending: bool,
 }
 
@@ -25,8 +25,8 @@ impl Joined {
         joined
     }
 
-    /// Joins what is looked for: a hyphen at either end may be one that joins in the text, where
-    /// it is none any more.
+    /// Joins a search text: a hyphen at either end may be one that joins in the text, where it is
+    /// removed.
     pub(super) fn needle(folded: &str) -> Self {
         let mut needle = folded;
         if let Some(rest) = needle.strip_prefix(is_hyphen)
@@ -42,14 +42,15 @@ impl Joined {
         Self::new(needle.chars())
     }
 
-    /// Forgets everything but its buffers.
+    /// Clears everything but its buffers.
     pub(super) fn clear(&mut self) {
         self.text.clear();
         self.breaks.clear();
         self.pending = false;
     }
 
-    /// Adds the next character of the folded text. Returns whether the hyphen before it went.
+    /// Adds the next character of the folded text. Returns whether the hyphen before it was
+    /// removed.
     #[inline]
     pub(super) fn push(&mut self, c: char) -> bool {
         let went = self.pending && is_word(c) && self.joins(c);
@@ -62,18 +63,18 @@ impl Joined {
         went
     }
 
-    /// Whether the hyphen at the end joins the word before it with `next`.
+    /// Returns whether the hyphen at the end joins the word before it with `next`.
     fn joins(&self, next: char) -> bool {
         let before = self.text.chars().rev().nth(1);
         !(next.is_numeric() && before.is_some_and(char::is_numeric))
     }
 
-    /// The text.
+    /// Returns the text.
     pub(super) fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Where hyphens went, in bytes of the text, in order.
+    /// Returns the positions of removed hyphens, in bytes of the text, in order.
     pub(super) fn breaks(&self) -> &[usize] {
         &self.breaks
     }
@@ -83,7 +84,7 @@ fn is_word(c: char) -> bool {
     Class::of(c) == Class::Word
 }
 
-/// Whether `c` is a hyphen, or a dash that is typed for one.
+/// Returns whether `c` is a hyphen, or a dash that is typed for one.
 #[inline]
 const fn is_hyphen(c: char) -> bool {
     matches!(c, '-' | '\u{2010}'..='\u{2013}' | '\u{2212}')

@@ -1,8 +1,8 @@
-//! What changed while an index was rebuilt: the writer of the one in use notes it, the rebuild
-//! makes up for it before it takes over.
+//! Journal of the changes during a rebuild: the writer of the current index appends them, the
+//! rebuild applies them before it takes over.
 //!
-//! The file is there exactly while a rebuild goes on. Each commit appends what it touched before it
-//! commits, so that nothing committed is ever missing; a note too many costs nothing.
+//! The file exists exactly during a rebuild. Each commit appends the messages it touched before it
+//! commits, so that no committed change is ever missing; an entry too many does no harm.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -25,12 +25,12 @@ fn path(dir: &Path) -> PathBuf {
     dir.join(JOURNAL)
 }
 
-/// Begins an empty journal.
+/// Starts an empty journal.
 pub(super) fn begin(dir: &Path) -> io::Result<()> {
     File::create(path(dir)).map(drop)
 }
 
-/// Ends the journal.
+/// Removes the journal.
 pub(super) fn end(dir: &Path) -> io::Result<()> {
     match fs::remove_file(path(dir)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -38,7 +38,7 @@ pub(super) fn end(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// Adds a message, or the whole channel if there is none, to what [`note`] notes.
+/// Adds a message, or the whole channel if there is none, to the entries for [`note`].
 pub(super) fn push(touched: &mut String, channel_id: &str, message_id: Option<&str>) {
     touched.push_str(channel_id);
     if let Some(message_id) = message_id {
@@ -48,7 +48,7 @@ pub(super) fn push(touched: &mut String, channel_id: &str, message_id: Option<&s
     touched.push('\n');
 }
 
-/// Notes what a commit touches, if a rebuild goes on. The journal of a rebuild that died is removed.
+/// Appends the entries of a commit during a rebuild. The journal of a dead rebuild is removed.
 pub(super) fn note(dir: &Path, touched: &str) -> io::Result<()> {
     if touched.is_empty() || !path(dir).try_exists()? {
         return Ok(());
@@ -61,18 +61,18 @@ pub(super) fn note(dir: &Path, touched: &str) -> io::Result<()> {
     file.sync_data()
 }
 
-/// The length of the journal in bytes.
+/// Returns the length of the journal in bytes.
 pub(super) fn len(dir: &Path) -> io::Result<u64> {
     Ok(fs::metadata(path(dir))?.len())
 }
 
-/// What was noted from byte `from` on, without repetitions, and where to read on.
+/// Returns the entries from byte `from` on, without duplicates, and the offset to read on from.
 pub(super) fn read(dir: &Path, from: u64) -> io::Result<(Vec<Touched>, u64)> {
     let mut file = File::open(path(dir))?;
     file.seek(SeekFrom::Start(from))?;
     let mut text = String::new();
     file.read_to_string(&mut text)?;
-    // A line that is still being written is for the next time.
+    // A line that is still being written is left for the next read.
     let whole = text.rfind('\n').map_or(0, |end| end + 1);
     let mut touched: Vec<Touched> = text[..whole].lines().map(touched_of).collect();
     touched.sort_unstable();

@@ -1,4 +1,4 @@
-//! Which messages the index holds: for comparing it with the store, page by page.
+//! Keys of the messages in the index: for comparing it with the store, page by page.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ pub struct IndexedKey {
     pub channel_id: String,
     /// The message's id.
     pub message_id: String,
-    /// How often it is in the index; more than once is a fault.
+    /// Number of copies in the index; more than one is an error.
     pub copies: usize,
 }
 
 impl MessageIndex {
-    /// The messages that the index holds, as of the last commit seen here, by channel and message
+    /// Returns the messages of the index, as of the last commit seen here, by channel and message
     /// id, from after `after`, at most `limit`. Of each segment no more than that are read.
     pub fn keys(
         &self,
@@ -31,7 +31,7 @@ impl MessageIndex {
         for segment in self.generation().view().searcher.segment_readers() {
             self.keys_of(segment, after.as_deref(), limit, &mut found)?;
         }
-        // A segment that was cut off has given `limit` keys, so none before the last is missing.
+        // A segment that was cut off has returned `limit` keys, so none before the last is missing.
         let key = |(key, copies): (String, usize)| {
             let (channel, message) = schema::split_key(&key).ok_or(IndexError::NoKey)?;
             Ok(IndexedKey {
@@ -69,7 +69,7 @@ impl MessageIndex {
         Ok(())
     }
 
-    /// How often a message is in the index, as of the last commit seen here.
+    /// Returns the number of copies of a message, as of the last commit seen here.
     pub fn copies(&self, channel_id: &str, message_id: &str) -> Result<usize, IndexError> {
         let (key, field) = (schema::key(channel_id, message_id), self.fields().key);
         let mut copies = 0;
@@ -81,7 +81,7 @@ impl MessageIndex {
     }
 }
 
-/// How many documents with that key are not erased.
+/// Returns the number of documents with that key that are not erased.
 fn alive(
     segment: &SegmentReader,
     inverted: &InvertedIndexReader,

@@ -1,8 +1,8 @@
-//! Phrases whose last word may go on: `don't` is the units `don`, `'` and words from `t` on.
+//! Phrases with an open prefix at the end: `don't` is the units `don`, `'` and words from `t` on.
 //!
 //! tantivy's own phrase-prefix query opens the positions of every word that the prefix stands for
-//! at once: gigabytes for a prefix of one letter. Here the exact part of the phrase says first
-//! which messages can match and where; the words are then read one after another.
+//! at once: gigabytes for a prefix of one letter. Here the exact part of the phrase first
+//! determines the messages and positions that can match; the words are then read one after another.
 
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::query::{
@@ -12,11 +12,10 @@ use tantivy::query::{
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Score, SegmentReader, TERMINATED, Term};
 
-/// What a word that begins as typed scores where it stands alone; the very word scores its BM25 on
-/// top.
+/// Score of a word that begins with a prefix alone; the word itself scores its BM25 on top.
 pub(super) const PREFIX_SCORE: Score = 0.5;
 
-/// Messages with the exact terms at their places and, at its own, a word that begins with a prefix.
+/// A query for exact terms at their positions and, at its own, a word that begins with a prefix.
 #[derive(Debug)]
 pub(super) struct OpenPhraseQuery {
     exact: Vec<(usize, Term)>,
@@ -26,9 +25,9 @@ pub(super) struct OpenPhraseQuery {
 }
 
 impl OpenPhraseQuery {
-    /// A query for `exact` (at its positions, in order) and then `prefix` in the messages `within`
-    /// (all if `None`; then there must be something in `exact`). The score is that of `within` and
-    /// of `exact`, or of the prefix if it stands alone.
+    /// Creates a query for `exact` (at its positions, in order) and then `prefix` in the messages
+    /// `within` (all if `None`; then there must be something in `exact`). The score is that of
+    /// `within` and of `exact`, or of the prefix if it stands alone.
     pub(super) fn new(
         exact: Vec<(usize, Term)>,
         (prefix_position, prefix): (usize, Term),
@@ -60,7 +59,7 @@ impl Query for OpenPhraseQuery {
 }
 
 struct OpenPhraseWeight {
-    /// Finds and scores all but the prefix.
+    /// Matches and scores everything but the prefix.
     candidates: Box<dyn Weight>,
     query: OpenPhraseQuery,
 }
@@ -82,11 +81,11 @@ impl Weight for OpenPhraseWeight {
     }
 }
 
-/// A message that holds the exact part.
+/// A message that contains the exact part.
 struct Candidate {
     doc: DocId,
     score: Score,
-    /// Where the word after it would stand; `None` if anywhere.
+    /// Positions of the next word; `None` for any.
     places: Option<Vec<u32>>,
     is_match: bool,
 }
@@ -110,7 +109,7 @@ impl OpenPhraseWeight {
         Ok(candidates)
     }
 
-    /// Of each exact term in the segment, how far before the prefix it stands, and where it occurs.
+    /// Returns distance to the prefix and occurrences of each exact term in the segment.
     fn exact_postings(
         &self,
         reader: &SegmentReader,
@@ -147,8 +146,8 @@ impl OpenPhraseWeight {
     }
 }
 
-/// The places at which the terms of an exact phrase end in `doc`: where all of them, each moved by
-/// its distance, agree.
+/// Returns the positions after an exact phrase in `doc`: those where all of its terms, each moved
+/// by its distance, agree.
 fn places_after(doc: DocId, terms: &mut [(u32, SegmentPostings)]) -> Vec<u32> {
     let mut places: Option<Vec<u32>> = None;
     let mut others = Vec::new();
@@ -168,7 +167,7 @@ fn places_after(doc: DocId, terms: &mut [(u32, SegmentPostings)]) -> Vec<u32> {
     places.unwrap_or_default()
 }
 
-/// Marks the candidates that have this word at one of their places.
+/// Marks the candidates that have this word at one of their positions.
 fn mark_matches(mut word: SegmentPostings, candidates: &mut [Candidate]) {
     let mut positions = Vec::new();
     let mut rest = candidates;
@@ -195,7 +194,7 @@ fn mark_matches(mut word: SegmentPostings, candidates: &mut [Candidate]) {
     }
 }
 
-/// The messages that were found.
+/// Scorer of the matching messages.
 struct FoundScorer {
     found: Vec<(DocId, Score)>,
     at: usize,

@@ -1,33 +1,33 @@
-//! The search language of every surface: words, `"a phrase"`, `-without`,
-//! `from:`, `type:`, `has:`, `before:`, `after:`.
+//! The search language of all interfaces: words, `"a phrase"`, `-without`, `from:`, `type:`,
+//! `has:`, `before:`, `after:`.
 //!
 //! - Every word must occur: as the beginning of a word, or anywhere in scripts without spaces.
-//!   Hyphens between words do not count: `wifi`, `wi-fi` and `Wi‑Fi` find each other.
-//! - A phrase must occur as it stands, but for case, width and white space.
-//! - A `-` before a word, a phrase, `from:`, `type:` or `has:` leaves messages with it out.
+//!     Hyphens between words do not count: `wifi`, `wi-fi` and `Wi‑Fi` match each other.
+//! - A phrase must occur literally, but for case, width and white space.
+//! - A `-` before a word, a phrase, `from:`, `type:` or `has:` excludes messages with it.
 //! - Several `from:` or several `type:` mean any of them; everything else means all of them.
-//! - `after:` a day or time counts from its first moment on; `before:` up to there, without it.
-//! - Where nothing holds every unquoted word, messages that hold some of what was asked take their
-//!   place (see [`SearchPage`](super::SearchPage)); the rest of a query is always strict.
+//! - `after:` a day or time includes its first moment; `before:` excludes it.
+//! - If no message contains every unquoted word, messages that contain some of them are returned
+//!   instead (see [`SearchPage`](super::SearchPage)); the rest of a query is always strict.
 
 use crate::Moment;
 use crate::fold::search::fold_for_search;
 use crate::fold::strip_marks;
 
-/// The most characters a query may have.
+/// Maximum length of a query, in characters.
 pub const MAX_QUERY: usize = 200;
 
-/// The message types that `type:` knows.
+/// Message types that `type:` accepts.
 pub const MESSAGE_TYPES: [&str; 8] =
     ["text", "image", "video", "audio", "file", "location", "sticker", "other"];
 
-/// What questions end in.
+/// Characters that mark a question.
 const QUESTION_MARKS: [char; 4] = ['?', '？', '؟', '⁇'];
 
-/// Why a query cannot be understood; the text is made for the person who typed it.
+/// Error of a query; the text is written for the person who typed it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
-    /// Nothing to look for.
+    /// The query is empty.
     #[error("the query is empty")]
     Empty,
     /// More than [`MAX_QUERY`] characters.
@@ -39,27 +39,27 @@ pub enum QueryError {
     /// A field without a value.
     #[error("nothing follows {0}:")]
     NoValue(&'static str),
-    /// A value that the field does not know.
+    /// An unknown value of a field.
     #[error("{field}: takes {allowed}, not {value}")]
     BadValue {
-        /// The field.
+        /// Name of the field.
         field: &'static str,
-        /// What was given.
+        /// Value that was given.
         value: String,
-        /// What it takes.
+        /// Accepted values.
         allowed: &'static str,
     },
-    /// A `-` where it means nothing.
+    /// A `-` that cannot be applied.
     #[error("{0}: cannot be excluded with -")]
     NotExcludable(&'static str),
 }
 
-/// What must and what must not be.
+/// Required and excluded values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sides<T> {
-    /// Asked for.
+    /// Required values.
     pub wanted: Vec<T>,
-    /// Asked to be left out.
+    /// Excluded values.
     pub unwanted: Vec<T>,
 }
 
@@ -70,7 +70,7 @@ impl<T> Default for Sides<T> {
 }
 
 impl<T> Sides<T> {
-    /// Whether nothing is asked for on either side.
+    /// Returns whether both sides are empty.
     pub fn is_empty(&self) -> bool {
         self.wanted.is_empty() && self.unwanted.is_empty()
     }
@@ -80,7 +80,7 @@ impl<T> Sides<T> {
     }
 }
 
-/// A word or phrase to be found: folded for search, not empty.
+/// A word or phrase to be searched: folded for search, not empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needle {
     text: String,
@@ -88,25 +88,25 @@ pub struct Needle {
 }
 
 impl Needle {
-    /// The needle for a word (sentence marks at its end do not count) or for an exact phrase.
+    /// Creates the needle of a word (sentence marks at its end do not count) or of an exact phrase.
     fn new(text: &str, is_phrase: bool) -> Option<Self> {
         let folded = fold_for_search(text);
         let trimmed = if is_phrase { folded.trim() } else { strip_marks(folded.trim()) };
         (!trimmed.is_empty()).then(|| Self { text: trimmed.to_owned(), quoted: is_phrase })
     }
 
-    /// The folded text.
+    /// Returns the folded text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether it was quoted: then it must occur as it stands, always.
+    /// Returns whether it was quoted: then it must always occur literally.
     pub fn is_quoted(&self) -> bool {
         self.quoted
     }
 }
 
-/// What `has:` asks for.
+/// Value of `has:`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Has {
     /// A link in the text.
@@ -115,13 +115,13 @@ pub enum Has {
     Media,
 }
 
-/// A query, understood.
+/// A parsed query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
     /// Words and phrases.
     pub text: Sides<Needle>,
-    /// Whether an unquoted word ends in a question mark: who asks wants answers, not only the
-    /// messages in which the same was asked.
+    /// `true` if an unquoted word ends in a question mark: replies are wanted then, not only
+    /// messages with the same question.
     pub is_question: bool,
     /// Senders, as typed: ids or names (see [`Query::resolve_senders`]).
     pub from: Sides<String>,
@@ -129,9 +129,9 @@ pub struct Query {
     pub types: Sides<&'static str>,
     /// Properties.
     pub has: Sides<Has>,
-    /// Sent at this moment or later, in milliseconds since 1970.
+    /// Minimum time of sending, in milliseconds since 1970.
     pub after: Option<i64>,
-    /// Sent before this moment, in milliseconds since 1970.
+    /// Exclusive maximum time of sending, in milliseconds since 1970.
     pub before: Option<i64>,
 }
 
@@ -155,15 +155,15 @@ impl Query {
         if query == Self::default() { Err(QueryError::Empty) } else { Ok(query) }
     }
 
-    /// A query for one exact phrase, whatever characters are in it; `None` if nothing is.
+    /// Creates a query for one exact phrase, whatever its characters; `None` if it is empty.
     pub fn phrase(text: &str) -> Option<Self> {
         let mut query = Self::default();
         query.text.wanted.push(Needle::new(text, true)?);
         Some(query)
     }
 
-    /// Puts ids in the place of names: `ids` returns whom a name means. A name that means nobody
-    /// stays, and finds nothing.
+    /// Replaces names by ids; `ids` returns the ids of a name. An unknown name stays, and matches
+    /// nothing.
     pub fn resolve_senders(&mut self, mut ids: impl FnMut(&str) -> Vec<String>) {
         for side in [&mut self.from.wanted, &mut self.from.unwanted] {
             let resolved = side.drain(..).flat_map(|name| match ids(&name) {
@@ -175,7 +175,7 @@ impl Query {
         }
     }
 
-    /// Takes one clause from the beginning of `text` and returns what follows.
+    /// Parses one clause from the beginning of `text` and returns the rest.
     fn clause<'a>(&mut self, text: &'a str, utc_offset: i32) -> Result<&'a str, QueryError> {
         let body = text
             .strip_prefix(['-', '－'])
@@ -222,7 +222,7 @@ impl Query {
     }
 }
 
-/// The field that `text` begins with, if any, and what follows its colon.
+/// Parses the field that `text` begins with, if any, and returns the text after its colon.
 fn field(text: &str) -> Option<(&'static str, &str)> {
     const FIELDS: [&str; 5] = ["from", "type", "has", "after", "before"];
     let (name, value) = text.split_once([':', '：'])?;
@@ -230,7 +230,7 @@ fn field(text: &str) -> Option<(&'static str, &str)> {
     Some((field, value))
 }
 
-/// The quoted or bare value that `text` begins with, whether it is quoted, and what follows.
+/// Parses a quoted or bare value; returns whether it is quoted, and the rest.
 fn value_of(text: &str) -> Result<(&str, bool, &str), QueryError> {
     const OPENING: [char; 3] = ['"', '“', '”'];
     if let Some(quoted) = text.strip_prefix(OPENING) {
@@ -262,7 +262,7 @@ fn property(value: &str) -> Result<Has, QueryError> {
     }
 }
 
-/// Milliseconds since 1970 of a day's first moment, or of a time.
+/// Parses a day or a time to milliseconds since 1970, a day to its first moment.
 fn moment(field: &'static str, value: &str, utc_offset: i32) -> Result<i64, QueryError> {
     let moment = Moment::parse(value).ok_or_else(|| QueryError::BadValue {
         field,

@@ -1,4 +1,4 @@
-//! Building an index anew beside the one in use, and putting it in its place without a pause.
+//! Rebuild of an index beside the current one, which it then replaces without a pause.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use super::journal::{self, Touched};
 use super::writer::{MessageWriter, WriterOptions};
 use super::{IndexChange, IndexError, MessageIndex};
 
-/// A new index beside the one in use, of the same options. It can be built in the process that
-/// writes the index or in another one; searches go on in the one in use, and so does its writer.
+/// A new index beside the current one, of the same options. It can be built in the process that
+/// writes the index or in another one; the current index is still searched and written meanwhile.
 ///
 /// ```no_run
 /// # use chatkeep_index::search::{IndexChange, MessageIndex, Rebuild, Touched, WriterOptions};
@@ -23,7 +23,7 @@ use super::{IndexChange, IndexError, MessageIndex};
 /// for page in all_of_the_store() {
 ///     rebuild.apply(&page)?;
 /// }
-/// // What the writer of the index in use committed meanwhile is read from the store again.
+/// // Changes that the writer of the current index committed meanwhile are read again.
 /// while !rebuild.swap("filled")? {
 ///     let touched = rebuild.missed()?;
 ///     rebuild.apply(&from_the_store(&touched))?;
@@ -31,25 +31,25 @@ use super::{IndexChange, IndexError, MessageIndex};
 /// # Ok(()) }
 /// ```
 ///
-/// After the swap the writer of the index before gets [`IndexError::Superseded`] from its next
-/// commit. It is dropped, [`MessageIndex::writer`] opens the new index, and the changes that were
-/// not committed are applied again. Dropped before the swap, a rebuild leaves nothing behind; after
-/// a crash the next [`Rebuild::start`] or [`MessageIndex::writer`] clears up.
+/// After the swap the writer of the replaced index gets [`IndexError::Superseded`] from its next
+/// commit. It is dropped, [`MessageIndex::writer`] opens the new index, and the uncommitted changes
+/// are applied again. Dropped before the swap, a rebuild leaves nothing behind; after a crash the
+/// next [`Rebuild::start`] or [`MessageIndex::writer`] cleans up.
 pub struct Rebuild {
     index: MessageIndex,
     dir: PathBuf,
     number: u64,
     /// `None` only while it is dropped.
     writer: Option<MessageWriter>,
-    /// How far the journal was read.
+    /// Offset up to which the journal was read.
     journal: u64,
     swapped: bool,
     _lock: File,
 }
 
 impl Rebuild {
-    /// Begins: from here on, the writer of the index in use notes what it changes. Read the store
-    /// only afterwards.
+    /// Starts a rebuild: from here on, the writer of the current index records its changes. Read
+    /// the store only afterwards.
     ///
     /// # Errors
     /// [`IndexError::RebuildBusy`] if there is another rebuild, here or in another process.
@@ -61,35 +61,36 @@ impl Rebuild {
         let new = directory::create(&generation::folder(&dir, number), index.options())?;
         let new = Arc::new(Generation::new(number, new)?);
         let writer = MessageWriter::aside(index.clone(), new, options)?;
-        // No commit is between noting nothing and noting what it touched.
+        // No commit runs between the start of the rebuild and that of its journal.
         let _switch = generation::lock_exclusive(&dir)?;
         journal::begin(&dir)?;
         let (index, writer) = (index.clone(), Some(writer));
         Ok(Self { index, dir, number, writer, journal: 0, swapped: false, _lock: lock })
     }
 
-    /// Takes changes, in order, as [`MessageWriter::apply`] does.
+    /// Applies changes, in order, as [`MessageWriter::apply`] does.
     pub fn apply(&mut self, changes: &[IndexChange]) -> Result<(), IndexError> {
         self.writer()?.apply(changes)
     }
 
-    /// Makes what was applied durable. Needed only to bound what a very long rebuild holds in
-    /// memory: a rebuild that dies begins anew.
+    /// Makes the applied changes durable. Needed only to bound the memory of a very long rebuild: a
+    /// rebuild that dies starts over.
     pub fn commit(&mut self, progress: &str) -> Result<(), IndexError> {
         self.writer()?.commit(progress)
     }
 
-    /// What was committed to the index in use since the rebuild began, or since the last call: it
-    /// must be read from the store and applied before the swap can succeed.
+    /// Returns the messages that were committed to the current index since the rebuild began, or
+    /// since the last call: they must be read from the store and applied before the swap can
+    /// succeed.
     pub fn missed(&mut self) -> Result<Vec<Touched>, IndexError> {
         let (touched, journal) = journal::read(&self.dir, self.journal)?;
         self.journal = journal;
         Ok(touched)
     }
 
-    /// Commits and puts the new index in the place of the one in use, in every clone here at once
-    /// and elsewhere with the next [`MessageIndex::refresh`]. `false`, and nothing done, if there
-    /// is something [`missed`](Self::missed).
+    /// Commits and replaces the current index by the new one, in every clone here at once and
+    /// elsewhere with the next [`MessageIndex::refresh`]. Returns `false`, and does nothing, if
+    /// there are [`missed`](Self::missed) changes.
     pub fn swap(&mut self, progress: &str) -> Result<bool, IndexError> {
         if self.swapped {
             return Ok(true);
@@ -109,8 +110,8 @@ impl Rebuild {
         Ok(true)
     }
 
-    /// The writer of the new index, after the swap, for the process that goes on writing it;
-    /// otherwise dropping the rebuild lets another process write. `None` before the swap.
+    /// Returns the writer of the new index, after the swap, for the process that continues to write
+    /// it; otherwise dropping the rebuild lets another process write. `None` before the swap.
     pub fn into_writer(mut self) -> Option<MessageWriter> {
         if self.swapped { self.writer.take() } else { None }
     }
@@ -129,7 +130,7 @@ impl Drop for Rebuild {
     }
 }
 
-/// Removes what a rebuild left. What cannot be removed now is removed by the next writer or rebuild.
+/// Removes the files of a rebuild. Leftovers are removed by the next writer or rebuild.
 fn give_up(dir: &Path, number: u64) {
     let removed =
         journal::end(dir).and_then(|()| fs::remove_dir_all(generation::folder(dir, number)));

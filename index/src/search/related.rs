@@ -1,8 +1,8 @@
-//! Messages that hold the greater part of a question, not all of it.
+//! Related messages: those that contain a large part of a question, not all of it.
 //!
-//! Of a question's terms a message must hold some, and what they weigh together decides: rare terms
-//! weigh more (their BM25 weight), so that particles alone find nothing. Terms are read heaviest
-//! first, and a message is given up as soon as those left cannot reach the least weight.
+//! A message must contain some of a question's terms, and their total weight decides: rare terms
+//! weigh more (their BM25 weight), so that particles alone match nothing. Terms are read heaviest
+//! first, and a message is skipped as soon as those left cannot reach the least weight.
 
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::{Postings, SegmentPostings};
@@ -12,7 +12,7 @@ use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, TERMINATED,
 
 use super::statistics::Statistics;
 
-/// The share of a question's whole weight that a message must hold.
+/// Minimum share of a question's whole weight that a message must contain.
 ///
 /// Measured on Chinese and Japanese questions for paragraphs: at a fifth, three in a hundred of the
 /// right ones are no longer listed (MRR@10 falls by 0.015 on the Chinese ones).
@@ -22,23 +22,23 @@ const LEAST_SHARE: Score = 0.1;
 #[derive(Clone, Debug)]
 pub(super) struct RelatedTerm {
     pub(super) term: Term,
-    /// Whether it counts for the least weight, and not only for the rank.
+    /// `true` if it counts for the least weight, and not only for the rank.
     pub(super) tells: bool,
 }
 
-/// A term and what it is worth.
+/// A term and its weight.
 #[derive(Clone)]
 struct Weighted {
     term: Term,
-    /// What it counts for the least weight.
+    /// Weight that counts for the least weight.
     weight: Score,
     bm25: Bm25Weight,
 }
 
-/// Messages with enough of some terms.
+/// A query for messages with enough of some terms.
 #[derive(Clone)]
 pub(super) struct RelatedQuery {
-    /// The heaviest first.
+    /// Terms, the heaviest first.
     terms: Vec<Weighted>,
     least: Score,
 }
@@ -72,14 +72,14 @@ impl RelatedQuery {
         terms.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         let weights = terms.iter().map(|term| term.weight).filter(|&weight| weight > 0.0);
         let (present, held) = weights.fold((0_u16, 0.0), |(n, sum), weight| (n + 1, sum + weight));
-        // A word that nobody used says nothing of how rare words can be: it weighs what the others
-        // weigh on average.
+        // A word that nobody used says nothing of how rare words can be: it gets the average weight
+        // of the others.
         let whole = held * (1.0 + Score::from(absent) / Score::from(present.max(1)));
         Self { terms, least: (whole * LEAST_SHARE).max(Score::MIN_POSITIVE) }
     }
 }
 
-/// What a term weighs that so many of all messages hold (BM25's inverse document frequency).
+/// Returns the weight of a term with that document frequency (BM25's inverse document frequency).
 #[expect(clippy::cast_precision_loss, reason = "a weight needs no exact numbers")]
 fn weight(frequency: u64, docs: u64) -> Score {
     let others = docs.saturating_sub(frequency) as Score;
@@ -109,7 +109,7 @@ impl Weight for RelatedQuery {
     ) -> tantivy::Result<(SeekDangerResult, Box<dyn Scorer>)> {
         Ok(match self.unplaced(reader, boost)? {
             None => (SeekDangerResult::SeekLowerBound(TERMINATED), Box::new(EmptyScorer)),
-            // Looking for the first message at all would be work for nothing.
+            // Searching for the first message at all would be wasted work.
             Some(mut scorer) => (scorer.seek_danger(target), Box::new(scorer)),
         })
     }
@@ -122,7 +122,7 @@ impl Weight for RelatedQuery {
 }
 
 impl RelatedQuery {
-    /// A scorer that stands nowhere yet; `None` if the segment cannot hold a match.
+    /// Returns a scorer without a position; `None` if the segment cannot contain a match.
     fn unplaced(
         &self,
         reader: &SegmentReader,
@@ -147,7 +147,7 @@ impl RelatedQuery {
         if parts.is_empty() || after < self.least {
             return Ok(None);
         }
-        // Whoever holds none of these holds too little.
+        // A message without any of these contains too little.
         let drivers = 1 + parts.iter().take_while(|part| part.after >= self.least).count();
         let norms = reader.get_fieldnorms_reader(field)?;
         let at = DocId::default();
@@ -160,14 +160,14 @@ struct Part {
     postings: SegmentPostings,
     weight: Score,
     bm25: Bm25Weight,
-    /// What all parts after this one weigh.
+    /// Total weight of all parts after this one.
     after: Score,
 }
 
 struct RelatedScorer {
-    /// The heaviest first.
+    /// Parts, the heaviest first.
     parts: Vec<Part>,
-    /// So many of the parts name every message that can match.
+    /// Number of parts that together cover every message that can match.
     drivers: usize,
     least: Score,
     norms: FieldNormReader,
@@ -176,7 +176,7 @@ struct RelatedScorer {
 }
 
 impl RelatedScorer {
-    /// The score of `doc` if it holds enough.
+    /// Returns the score of `doc` if it contains enough.
     fn rate(&mut self, doc: DocId) -> Option<Score> {
         let (mut weight, mut score) = (0.0, 0.0);
         let norm = self.norms.fieldnorm_id(doc);
@@ -195,7 +195,7 @@ impl RelatedScorer {
         (weight >= self.least).then_some(score)
     }
 
-    /// The first message at `doc` or later that one of the drivers names.
+    /// Returns the first message at `doc` or later that one of the drivers covers.
     fn next_driver(&mut self, doc: DocId) -> DocId {
         let drivers = self.parts.iter_mut().take(self.drivers);
         let next = drivers.map(|part| match part.postings.doc() {
@@ -205,7 +205,7 @@ impl RelatedScorer {
         next.min().unwrap_or(TERMINATED)
     }
 
-    /// Goes to the first match at `doc` or later.
+    /// Advances to the first match at `doc` or later.
     fn seek_from(&mut self, mut doc: DocId) -> DocId {
         loop {
             self.at = self.next_driver(doc);
@@ -259,7 +259,7 @@ impl DocSet for RelatedScorer {
     }
 
     fn cost(&self) -> u64 {
-        // Each message costs a look at every term: whatever else limits a search goes first.
+        // Each message costs a lookup of every term: other filters of a search go first.
         u64::from(self.size_hint()).saturating_mul(self.parts.len() as u64)
     }
 }

@@ -1,14 +1,14 @@
-//! How frequent words are, as relevance needs it: rounded, and frozen for all pages of a result.
+//! Word frequencies for relevance: rounded, and frozen for all pages of a result.
 //!
-//! BM25 moves with every message that comes in. A cursor is a score, so pages would overlap or
-//! leave gaps while messages arrive. What the first page was ranked with therefore goes into its
-//! cursor, rounded to a byte a number, and all pages rank with the rounded numbers.
+//! BM25 changes with every new message. A cursor is a score, so pages would overlap or leave gaps
+//! while messages arrive. The statistics of the first page are therefore stored in its cursor,
+//! rounded to a byte a number, and all pages rank with the rounded numbers.
 
 use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::Field;
 use tantivy::{Searcher, Term};
 
-/// Steps of a rounded number for each doubling: an error of a tenth at most.
+/// Number of rounding steps for each doubling: an error of a tenth at most.
 const STEPS: f64 = 6.0;
 
 /// Rounded numbers: messages, the length of a message in terms, and messages with each term.
@@ -22,7 +22,7 @@ pub(super) struct Statistics {
 }
 
 impl Statistics {
-    /// What is true of `terms` now.
+    /// Returns the current statistics of `terms`.
     pub(super) fn now(searcher: &Searcher, text: Field, terms: Vec<Term>) -> tantivy::Result<Self> {
         let docs = searcher.total_num_docs()?;
         let length = searcher.total_num_tokens(text)? / docs.max(1);
@@ -33,7 +33,7 @@ impl Statistics {
         Ok(Self { terms, levels })
     }
 
-    /// What was true when `levels` were taken of the same terms; `None` if they were others.
+    /// Returns the statistics of `levels`, taken of the same terms; `None` if they were others.
     pub(super) fn frozen(terms: Vec<Term>, levels: Levels) -> Option<Self> {
         (levels.len() == terms.len() + 2).then_some(Self { terms, levels })
     }
@@ -48,12 +48,12 @@ impl Statistics {
         number(frequencies.chain(self.levels.first()).copied().max().unwrap_or_default())
     }
 
-    /// The average length of a message, in terms.
+    /// Returns the average length of a message, in terms.
     pub(super) fn length(&self) -> u64 {
         self.levels.get(1).map_or(1, |&level| number(level).max(1))
     }
 
-    /// Messages with a term; 0 for a term that was not asked about.
+    /// Returns the number of messages with a term; 0 for a term that was not counted.
     pub(super) fn frequency(&self, term: &Term) -> u64 {
         let at = self.terms.iter().position(|known| known == term);
         at.and_then(|at| self.levels.get(at + 2)).map_or(0, |&level| number(level))

@@ -1,13 +1,13 @@
-//! What a message must not match, read in steady steps.
+//! Adapter for excluded queries that keeps their scorer in valid positions.
 //!
-//! tantivy leaves messages out by looking each of them up with `seek_danger`, also when the scorer
-//! stands past it already; its phrase scorer does not allow that. Here such a look-up is answered
-//! from where the scorer stands.
+//! tantivy excludes messages by looking each of them up with `seek_danger`, also when the scorer
+//! stands past it already; its phrase scorer does not allow that. Here such a lookup is answered
+//! from the current position of the scorer.
 
 use tantivy::query::{EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::{DocId, DocSet, Score, SegmentReader};
 
-/// The same messages as the query inside, to be left out.
+/// A query that matches the same messages as the query inside, to be excluded.
 #[derive(Debug)]
 pub(super) struct SteadyQuery(pub(super) Box<dyn Query>);
 

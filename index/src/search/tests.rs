@@ -1,4 +1,4 @@
-//! The index as its callers see it.
+//! Tests of the index through its public interface.
 
 mod channels;
 
@@ -22,7 +22,7 @@ fn erase(channel: &str, id: u32) -> IndexChange {
     IndexChange::Erase { channel_id: channel.to_owned(), message_id: format!("m{id}") }
 }
 
-/// An index in memory that holds `texts` as messages 0, 1, … of channel `c`.
+/// Creates an index in memory that holds `texts` as messages 0, 1, … of channel `c`.
 fn index_of(texts: &[&str]) -> MessageIndex {
     let index = MessageIndex::in_memory().unwrap();
     fill(&index, texts);
@@ -285,7 +285,7 @@ fn pages_neither_repeat_nor_skip_while_messages_arrive() {
             };
             let page = index.search(&request).unwrap();
             seen.extend(page.hits.iter().map(|hit| hit.message_id.clone()));
-            // Newer than all that is left; scores move only with what matches, so nothing does.
+            // Newer than all that is left; scores change only with matching messages, so none does.
             if sort == Sort::Newest {
                 let id = 1_000 + u32::try_from(seen.len()).unwrap();
                 writer.apply(&[IndexChange::Put(message("c", id, "tea"))]).unwrap();
@@ -392,13 +392,13 @@ fn purging_leaves_nothing_of_an_erased_message_on_disk() {
     let folder = tempfile::tempdir().unwrap();
     let index = MessageIndex::open(folder.path()).unwrap();
     let mut writer = index.writer(WriterOptions::default()).unwrap();
-    // Together, so that they are of one segment, which one erased message is no reason to rewrite.
+    // Together, so that they are of one segment, which is not rewritten for one erased message.
     let mut puts: Vec<_> =
         (0..30).map(|id| IndexChange::Put(message("c", id, "kept xylophonist"))).collect();
     puts.push(IndexChange::Put(message("c", 99, "secretissimo")));
     writer.apply(&puts).unwrap();
     writer.commit("").unwrap();
-    // A word as it stands in the files, whether or not a living message has it.
+    // A word in the files, whether or not a living message has it.
     let on_disk = |word: &str| {
         index.generation().view().searcher.segment_readers().iter().any(|segment| {
             let words = segment.inverted_index(index.fields().text).unwrap();

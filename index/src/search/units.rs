@@ -1,15 +1,15 @@
-//! Text in units: what is indexed, what a query asks for, and the tokenizer between the two.
+//! Units of text: the terms of the index and of a query, and the tokenizer between the two.
 //!
 //! A unit is a word of a script with spaces, or one character of a script without them, or one
 //! symbol, or the white space between two of these unless both are words. Every unit takes a
 //! position, so that a phrase of units is a piece of the text and nothing else. Runs of Han, kana,
 //! Thai, Hangul, … are indexed as overlapping pairs: any substring is then a phrase of pairs. Han
 //! and kana are indexed singly as well, for one can be a word; of the others only the last of a run
-//! is, and one of them is looked for as the beginning of pairs.
+//! is, and one of them is searched as the beginning of pairs.
 //!
 //! Words joined by hyphens are one word without them (see [`super::join`]), one unit; from each of
-//! the hyphens on, the rest of it is a term in the same place, so that it is found from there too
-//! (and so that a phrase finds `the mail` where `the e-mail` is).
+//! the hyphens on, the rest of it is a term at the same position, so that it matches from there too
+//! (and so that a phrase matches `the mail` where `the e-mail` is).
 
 use std::iter::Peekable;
 use std::ops::Range;
@@ -23,18 +23,18 @@ use super::query::MAX_QUERY;
 use crate::fold::search::each_folded;
 use crate::script::{Class, is_ideograph, is_kana};
 
-/// The longest word, in characters, that is one term. Longer ones (links, keys) are cut from their
-/// beginning on, so that a prefix of the word is still a phrase of its terms.
+/// Maximum length of a word that is one term, in characters. Longer ones (links, keys) are cut from
+/// their beginning on, so that a prefix of the word is still a phrase of its terms.
 const MAX_WORD: usize = 64;
 
-/// The most terms of the rest of a word from one of its hyphens on: what the longest query can ask.
+/// Maximum number of terms of the rest of a word from a hyphen on: enough for the longest query.
 const MAX_REST: usize = MAX_QUERY.div_ceil(MAX_WORD);
 
-/// Where the parts of joined words have their places: behind those of any text, apart from each
-/// other, so that no phrase finds them. They are there to rank by.
+/// Positions of the parts of joined words: behind those of any text, apart from each other, so that
+/// no phrase matches them. They are only for ranking.
 const PARTS: (usize, usize) = (1 << 24, 4);
 
-/// What kind of thing a unit is.
+/// Kind of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A word, or a piece of a very long one.
@@ -52,14 +52,15 @@ pub(super) struct Unit {
     /// Byte range in the folded text.
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Where the character after it ends, for a pair.
+    /// End of the next character, for a pair.
     pub(super) pair_end: usize,
-    /// Its place in the text.
+    /// Position in the text.
     pub(super) position: usize,
 }
 
 impl Unit {
-    /// The longest term that begins with this unit in `folded`: a pair, a word, a character.
+    /// Returns the longest term that begins with this unit in `folded`: a pair, a word, a
+    /// character.
     pub(super) fn longest<'a>(&self, folded: &'a str) -> &'a str {
         let end =
             if self.kind == (Kind::Character { pair: true }) { self.pair_end } else { self.end };
@@ -67,7 +68,7 @@ impl Unit {
     }
 }
 
-/// The units of a text folded for search.
+/// Returns the units of a text folded for search.
 pub(super) fn units(folded: &str) -> Units<'_> {
     Units {
         chars: folded.char_indices().peekable(),
@@ -82,12 +83,12 @@ pub(super) struct Units<'a> {
     chars: Peekable<CharIndices<'a>>,
     position: usize,
     len: usize,
-    /// Whether the last unit was a whole word.
+    /// `true` if the last unit was a whole word.
     after_word: bool,
 }
 
 impl Units<'_> {
-    /// The byte at which the next character begins.
+    /// Returns the byte offset of the next character.
     fn next_start(&mut self) -> usize {
         self.chars.peek().map_or(self.len, |&(at, _)| at)
     }
@@ -96,14 +97,14 @@ impl Units<'_> {
         self.chars.peek().map(|&(_, c)| Class::of(c))
     }
 
-    /// Takes the rest of a word that has begun, up to [`MAX_WORD`] characters in all; whether that
-    /// was all of it.
+    /// Takes the rest of a word that has begun, up to [`MAX_WORD`] characters in total; returns
+    /// whether that was all of it.
     fn take_word(&mut self) -> bool {
         (1..MAX_WORD).any(|_| self.chars.next_if(|&(_, c)| Class::of(c) == Class::Word).is_none())
     }
 
-    /// Whether a space is said already by what stands around it: at the ends, and between words,
-    /// which could not stand next to each other without it.
+    /// Returns whether a space is implied by its neighbours: at the ends, and between words, which
+    /// could not stand next to each other without it.
     fn is_silent_space(&mut self) -> bool {
         match self.next_class() {
             None => true,
@@ -137,7 +138,7 @@ impl Iterator for Units<'_> {
     }
 }
 
-/// The tokenizer of the text field. Keeps its buffers from one text to the next.
+/// The tokenizer of the text field. Reuses its buffers.
 #[derive(Clone, Default)]
 pub(super) struct UnitTokenizer {
     options: IndexOptions,
@@ -158,7 +159,7 @@ struct Extra {
 }
 
 impl UnitTokenizer {
-    /// A tokenizer for an index with those options.
+    /// Creates a tokenizer for an index with those options.
     pub(super) fn new(options: IndexOptions) -> Self {
         Self { options, ..Self::default() }
     }
@@ -217,7 +218,7 @@ fn add_part(text: &str, start: usize, end: usize, extras: &mut Vec<Extra>) {
 }
 
 /// Adds the rest of a word from `start` on, whose last piece is `last`: in pieces of its own, the
-/// last in the last one's place, where what follows the word expects it.
+/// last in the last one's position, where the rest of the text expects it.
 fn add_rest(text: &str, start: usize, last: &Unit, extras: &mut Vec<Extra>) {
     let rest = &text[start..last.end];
     let pieces = rest.chars().count().div_ceil(MAX_WORD);
@@ -230,20 +231,19 @@ fn add_rest(text: &str, start: usize, last: &Unit, extras: &mut Vec<Extra>) {
     }
 }
 
-/// As much of the beginning of `text` as is one term.
+/// Returns the beginning of `text` that is one term.
 fn first_piece(text: &str) -> &str {
     text.char_indices().nth(MAX_WORD).map_or(text, |(end, _)| &text[..end])
 }
 
-/// Whether a character that begins a pair is a term by itself as well: thousands of pairs may begin
-/// with one ideograph. Without kana what is half kana would seem short, and Japanese questions find
-/// their paragraph less often.
+/// Returns whether a character that begins a pair is a term by itself as well: thousands of pairs
+/// may begin with one ideograph. Without kana, texts of half kana would seem short, and Japanese
+/// questions find their paragraph less often.
 pub(super) fn is_single(c: char) -> bool {
     is_ideograph(c) || is_kana(c)
 }
 
-/// The terms of one text: of a character that begins a pair, the pair and then perhaps the
-/// character.
+/// Terms of one text: of a character that begins a pair, the pair and then perhaps the character.
 pub(super) struct UnitTokens<'a> {
     tokenizer: &'a mut UnitTokenizer,
     next: usize,

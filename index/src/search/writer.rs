@@ -1,4 +1,4 @@
-//! Writing: changes in batches, progress in the commit, merging in the background.
+//! Writing of the index: changes in batches, progress in the commit, merging in the background.
 
 use std::fs::File;
 use std::num::NonZeroUsize;
@@ -15,84 +15,86 @@ use super::generation::{self, Generation, View};
 use super::journal;
 use super::{IndexChange, IndexError, MessageIndex, schema};
 
-/// So few changes wait for their commit and go to one thread, or each would make a small segment.
+/// Maximum number of changes that wait for their commit and go to one thread; otherwise each would
+/// make a small segment.
 const FEW: usize = 1_000;
 
-/// So many changes go to a thread together: each hand-over may have to wake it. tantivy queues up
-/// to 10,000 of them, so memory grows with this.
+/// Number of changes handed to a thread together: each hand-over may have to wake it. tantivy
+/// queues up to 10,000 of them, so memory grows with this.
 const GROUP: usize = 4;
 
-/// How often, and with what pause, a purge looks again after a merge in the background.
+/// Maximum number of attempts of a purge after a merge in the background, and the pause between
+/// them.
 const PURGE_ATTEMPTS: u32 = 6_000;
 const PURGE_PAUSE: Duration = Duration::from_millis(10);
 
-/// How a writer works.
+/// Options of a writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriterOptions {
     /// Memory for changes not yet on disk, in bytes, for all threads together; at least 15 MB a
     /// thread are used.
     pub memory: usize,
-    /// Threads that build the index.
+    /// Number of threads that build the index.
     pub threads: usize,
 }
 
 impl Default for WriterOptions {
-    /// Two threads where there are two processors: the other work does not keep up with more.
+    /// Returns two threads if there are two processors: the other work does not keep up with more.
     fn default() -> Self {
         let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(2);
         Self { memory: 80_000_000, threads }
     }
 }
 
-/// When a batch of changes is committed: at the first limit that is reached.
+/// Limits of a batch of changes; the first one reached triggers the commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchLimits {
-    /// Changes in a batch.
+    /// Maximum number of changes in a batch.
     pub changes: usize,
-    /// Bytes of text and ids in a batch.
+    /// Maximum bytes of text and ids in a batch.
     pub bytes: usize,
-    /// How long a change waits to be found.
+    /// Maximum time until a change becomes searchable.
     pub wait: Duration,
 }
 
 impl Default for BatchLimits {
-    /// A commit costs about as much as indexing a thousand messages; a large one leaves large
-    /// segments, which are merged less often. So many short messages just fit into the memory of
-    /// [`WriterOptions`].
+    /// Returns limits for large batches: a commit costs about as much as indexing a thousand
+    /// messages, and large segments are merged less often. That many short messages just fit into
+    /// the memory of [`WriterOptions`].
     fn default() -> Self {
         Self { changes: 100_000, bytes: 32_000_000, wait: Duration::from_millis(500) }
     }
 }
 
-/// The one writer of an index. What it is given counts from the next commit on; what is not
-/// committed when it is dropped is lost.
+/// The one writer of an index. Changes become visible with the next commit; uncommitted changes are
+/// lost when it is dropped.
 pub struct MessageWriter {
     writer: IndexWriter,
     index: MessageIndex,
     generation: Arc<Generation>,
-    /// Whether the generation is the one in use, and not one that is being built beside it.
+    /// `true` if the generation is the current one, and not one that is being built beside it.
     in_use: bool,
-    /// What tantivy has not been told yet.
+    /// Changes that tantivy has not received yet.
     waiting: Vec<UserOperation>,
-    /// What changed since the last commit.
+    /// Changes since the last commit.
     batch: Batch,
 }
 
 impl MessageWriter {
-    /// A writer of the generation in use.
+    /// Creates a writer of the current generation.
     pub(super) fn new(
         index: MessageIndex,
         generation: Arc<Generation>,
         options: WriterOptions,
     ) -> Result<Self, IndexError> {
         let writer = engine(&generation, options)?;
-        // What another writer committed must be seen, or it would be put twice.
+        // Commits of another writer must be seen, or they would be put twice.
         generation.reload()?;
         let (waiting, batch) = (Vec::new(), Batch::default());
         Ok(Self { writer, index, generation, in_use: true, waiting, batch })
     }
 
-    /// A writer of a generation that is built beside the one in use.
+    /// Creates a writer of a generation that is built beside the current one.
     pub(super) fn aside(
         index: MessageIndex,
         generation: Arc<Generation>,
@@ -101,13 +103,13 @@ impl MessageWriter {
         Ok(Self { in_use: false, ..Self::new(index, generation, options)? })
     }
 
-    /// The generation of this writer is in use from now on.
+    /// Marks this writer's generation as the current one.
     pub(super) fn enter_use(&mut self) -> Arc<Generation> {
         self.in_use = true;
         Arc::clone(&self.generation)
     }
 
-    /// Takes changes, in order. A change that comes again changes nothing.
+    /// Applies changes, in order. A repeated change has no effect.
     pub fn apply(&mut self, changes: &[IndexChange]) -> Result<(), IndexError> {
         let committed = self.generation.view();
         for change in changes {
@@ -119,7 +121,7 @@ impl MessageWriter {
         Ok(())
     }
 
-    /// Gives tantivy what waits, `group` changes at a time.
+    /// Passes pending changes to tantivy, `group` changes at a time.
     fn hand_over(&mut self, group: usize) -> tantivy::Result<()> {
         let mut waiting = self.waiting.drain(..);
         while waiting.len() > 0 {
@@ -154,13 +156,13 @@ impl MessageWriter {
         }
     }
 
-    /// Whether what was applied since the last commit should be committed now, the first of it
-    /// having come `waited` ago.
+    /// Returns whether the changes since the last commit should be committed now, if the first of
+    /// them was applied `waited` ago.
     pub fn is_due(&self, limits: BatchLimits, waited: Duration) -> bool {
         self.batch.is_due(limits, waited)
     }
 
-    /// Erases a message if there may be one: tantivy would look for each in every segment, and most
+    /// Erases a message if it may exist: tantivy would search each in every segment, and most
     /// messages are new.
     fn erase(&mut self, committed: &View, key: &str, tie: u64) {
         if self.batch.has_put(tie) || committed.may_hold(tie) {
@@ -173,13 +175,13 @@ impl MessageWriter {
     /// the index.
     ///
     /// # Errors
-    /// [`IndexError::Superseded`] if a rebuilt index is in use: nothing was committed.
+    /// [`IndexError::Superseded`] if a rebuilt index is current: nothing was committed.
     pub fn commit(&mut self, progress: &str) -> Result<(), IndexError> {
         self.make_durable(Some(progress))
     }
 
-    /// Makes all changes so far durable in an index that is not yet whole: it has no progress, as
-    /// if it had never been committed.
+    /// Makes all changes so far durable in an incomplete index: it has no progress, as if it had
+    /// never been committed.
     ///
     /// # Errors
     /// As of [`MessageWriter::commit`].
@@ -201,8 +203,8 @@ impl MessageWriter {
         Ok(())
     }
 
-    /// Makes sure that this writer's generation is in use and stays so, and notes for a rebuild
-    /// what is about to be committed.
+    /// Makes sure that this writer's generation is current and stays so, and records for a rebuild
+    /// the changes that are about to be committed.
     fn claim(&self) -> Result<Option<File>, IndexError> {
         let Some(dir) = self.index.folder().filter(|_| self.in_use) else {
             return Ok(None);
@@ -220,7 +222,7 @@ impl MessageWriter {
         self.batch.clear();
     }
 
-    /// Forgets all changes since the last commit.
+    /// Discards all changes since the last commit.
     pub fn rollback(&mut self) -> Result<(), IndexError> {
         self.writer.rollback()?;
         step(&self.writer)?;
@@ -228,7 +230,7 @@ impl MessageWriter {
         Ok(())
     }
 
-    /// Empties the index, changes not yet committed included, and forgets its progress.
+    /// Empties the index, uncommitted changes included, and resets its progress.
     pub fn wipe(&mut self) -> Result<(), IndexError> {
         self.rollback()?;
         let _switch = self.claim()?;
@@ -238,7 +240,7 @@ impl MessageWriter {
     }
 
     /// Rewrites every segment that still holds words of erased messages, so that nothing of them is
-    /// left on disk. Merging does the same in time; this is for who must not wait.
+    /// left on disk. Merging does the same in time; this is for callers that must not wait.
     #[expect(clippy::disallowed_methods, reason = "all calls of this crate block their thread")]
     pub fn purge(&mut self) -> Result<(), IndexError> {
         for attempt in 0.. {
@@ -247,7 +249,7 @@ impl MessageWriter {
             let Some(segment) = erased.next() else { break };
             match self.writer.merge(&[segment.id()]).wait() {
                 Ok(_) => {}
-                // A merge in the background has it, and will leave nothing of it.
+                // A merge in the background is rewriting it, and will leave nothing of it.
                 Err(TantivyError::InvalidArgument(_)) if attempt < PURGE_ATTEMPTS => {
                     thread::sleep(PURGE_PAUSE);
                 }
@@ -259,7 +261,7 @@ impl MessageWriter {
         Ok(())
     }
 
-    /// Waits for merges in the background and ends the writer.
+    /// Waits for merges in the background and closes the writer.
     pub fn close(self) -> Result<(), IndexError> {
         self.writer.wait_merging_threads()?;
         self.generation.reload()

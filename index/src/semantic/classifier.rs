@@ -1,10 +1,10 @@
-//! Regularised least squares: which directions tell the rules of a channel apart.
+//! Regularised least squares: directions that separate the rules of a channel.
 //!
-//! A rule's row `w` is asked to give 1 for the centroid of its own phrases and 0 for those of all
-//! other rules and for ordinary chat, and not to be large: `w = λ (CᵀC + βBᵀB + λI)⁻¹ c` for the
-//! centroids `C` and the background `B`. What every rule has in common ("how do I …") and what
-//! people say all the time then counts little. The more alike the rules, the smaller what a row
-//! gives: this is what lets one threshold serve channels of three rules and of a thousand.
+//! A rule's row `w` is fitted to give 1 for the centroid of its own phrases and 0 for those of all
+//! other rules and for ordinary chat, and to be small: `w = λ (CᵀC + βBᵀB + λI)⁻¹ c` for the
+//! centroids `C` and the background `B`. Features that every rule has ("how do I …") or that occur
+//! in all chat then count little. The more alike the rules, the smaller the values of a row: this
+//! lets one threshold serve channels of three rules and of a thousand.
 
 use crate::matrix::{PANEL, Rows, Weights};
 
@@ -12,17 +12,17 @@ use crate::matrix::{PANEL, Rows, Weights};
 const RIDGE: f32 = 3.0;
 /// β. Measured in the same way: 0.1 to 1 are equally good.
 const BACKGROUND_SHARE: f32 = 0.3;
-/// Vectors whose products are summed at a time: enough to keep the sums busy, few enough for the
-/// processor's cache.
+/// Number of vectors whose products are summed at a time: enough to keep the sums busy, few enough
+/// for the processor's cache.
 const GROUP: usize = 256;
 
-/// The numbers that a vector of so many is padded to with zeros, here and in what is given to this
-/// room.
+/// Returns the length to which vectors of `dimensions` numbers are padded with zeros, here and in
+/// the input of this module.
 pub(super) fn padded(dimensions: usize) -> usize {
     dimensions.next_multiple_of(PANEL)
 }
 
-/// The sums of products of vectors' numbers: a symmetric matrix.
+/// Sums of products of vectors' numbers: a symmetric matrix.
 #[derive(Clone)]
 pub(super) struct Gram {
     width: usize,
@@ -30,7 +30,7 @@ pub(super) struct Gram {
 }
 
 impl Gram {
-    /// Of the background, for vectors of `dimensions` numbers.
+    /// Computes the sums of the background, for vectors of `dimensions` numbers.
     pub(super) fn of_background(vectors: &[f32], dimensions: usize) -> Self {
         let width = padded(dimensions);
         let mut rows = vec![0.0; vectors.len() / dimensions * width];
@@ -53,7 +53,7 @@ impl Gram {
         }
     }
 
-    /// The classifier of rules with these `centroids`, padded.
+    /// Returns the classifier of rules with these `centroids`, padded.
     pub(super) fn classifier(&self, centroids: &[f32]) -> Classifier {
         let mut gram = self.clone();
         gram.add(centroids);
@@ -68,7 +68,7 @@ impl Gram {
 pub(super) struct Classifier(Weights<f32>);
 
 impl Classifier {
-    /// The rows of rules with these centroids, padded as they are.
+    /// Returns the rows of rules with these centroids, padded as they are.
     pub(super) fn rows(&self, centroids: &[f32]) -> Vec<f32> {
         let width = self.0.outputs();
         let mut rows = vec![0.0; centroids.len()];
@@ -78,12 +78,12 @@ impl Classifier {
     }
 }
 
-/// Where `count` rows of `width` numbers begin.
+/// Returns the start of each of `count` rows of `width` numbers.
 fn starts(count: usize, width: usize) -> Vec<usize> {
     (0..count).map(|row| row * width).collect()
 }
 
-/// The columns of rows of `width` numbers, one after another.
+/// Returns the columns of rows of `width` numbers, one after another.
 fn transposed(rows: &[f32], width: usize) -> Vec<f32> {
     let height = rows.len() / width;
     let mut columns = vec![0.0; rows.len()];
@@ -97,7 +97,7 @@ fn transposed(rows: &[f32], width: usize) -> Vec<f32> {
 
 /// Inverts a symmetric matrix whose least eigenvalue is at least [`RIDGE`], by Gauss and Jordan:
 /// [`PANEL`] rows at a time are solved for their own unknowns, which are then replaced everywhere
-/// else. No search for pivots: such a matrix needs none.
+/// else. No pivoting: such a matrix needs none.
 fn invert(matrix: &mut [f32], width: usize) {
     for start in (0..width).step_by(PANEL) {
         let mut columns: Vec<f32> = Vec::with_capacity(width * PANEL);
@@ -117,14 +117,14 @@ fn invert(matrix: &mut [f32], width: usize) {
     }
 }
 
-/// Puts rows of [`PANEL`] numbers into the rows of `matrix`, from column `start` on.
+/// Copies rows of [`PANEL`] numbers into the rows of `matrix`, from column `start` on.
 fn put(matrix: &mut [f32], rows: &[f32], width: usize, start: usize) {
     for (row, numbers) in matrix.chunks_exact_mut(width).zip(rows.chunks_exact(PANEL)) {
         row[start..start + PANEL].copy_from_slice(numbers);
     }
 }
 
-/// The inverse of a block of [`PANEL`] rows and columns, row by row.
+/// Returns the inverse of a block of [`PANEL`] rows and columns, row by row.
 fn inverse_of_block(block: &[f32]) -> Vec<f32> {
     let mut rows: Vec<[f32; PANEL]> = block.as_chunks().0.to_vec();
     for own in 0..rows.len() {

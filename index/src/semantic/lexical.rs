@@ -1,5 +1,5 @@
-//! The lexical score: how many n-grams a message shares with what a rule says, the rare ones
-//! counting more.
+//! The lexical score: the share of n-grams that a message and a rule have in common, weighted by
+//! rarity.
 //!
 //! An inverted index in memory, one array for all postings. The score of a message and a phrase is
 //! the cosine of their n-grams, each weighted by its rarity among the phrases of the channel; that
@@ -7,12 +7,13 @@
 
 use super::ngrams::ngrams;
 
-/// What an n-gram shared with a rule's answer counts beside one shared with a phrase.
+/// Weight of an n-gram shared with a rule's answer, relative to one shared with a phrase.
 const ANSWER_SHARE: f32 = 0.5;
-/// Characters of an answer that count; what comes later rarely says what it is about.
+/// Maximum length of an answer that is indexed, in characters; later text is rarely about its
+/// topic.
 const ANSWER_LENGTH: usize = 200;
-/// In an index of more texts than this, n-grams of every sixteenth text or more are passed over:
-/// they tell little and cost most.
+/// Number of texts above which n-grams of every sixteenth text or more are skipped: they are least
+/// informative and cost most.
 const SMALL: usize = 2_000;
 /// See [`SMALL`].
 const FREQUENT: usize = 16;
@@ -21,13 +22,13 @@ const FREQUENT: usize = 16;
 pub(super) struct LexicalIndex {
     /// Hashes of n-grams, ascending.
     grams: Vec<u32>,
-    /// Where the postings of each n-gram begin, and where the last ones end.
+    /// Start of the postings of each n-gram, and end of the last ones.
     starts: Vec<u32>,
     /// Ordinals of texts.
     postings: Vec<u32>,
-    /// What the shared weight is multiplied by for each text: 1 by the length of its vector.
+    /// Factor of the shared weight for each text: 1 by the length of its vector.
     factors: Vec<f32>,
-    /// Where the texts of each rule begin, and where the last ones end.
+    /// Start of the texts of each rule, and end of the last ones.
     rules: Vec<u32>,
 }
 
@@ -44,12 +45,12 @@ impl LexicalBuilder {
         Self { pairs: Vec::new(), shares: Vec::new(), rules: vec![0] }
     }
 
-    /// Adds a phrase of the rule at hand, folded.
+    /// Adds a phrase of the current rule, folded.
     pub(super) fn phrase(&mut self, folded: &str) {
         self.text(folded, 1.0);
     }
 
-    /// Adds the answer of the rule at hand, folded.
+    /// Adds the answer of the current rule, folded.
     pub(super) fn answer(&mut self, folded: &str) {
         let end = folded.char_indices().nth(ANSWER_LENGTH).map_or(folded.len(), |(at, _)| at);
         self.text(&folded[..end], ANSWER_SHARE);
@@ -61,7 +62,7 @@ impl LexicalBuilder {
         self.shares.push(share);
     }
 
-    /// Ends the rule at hand.
+    /// Ends the current rule.
     pub(super) fn end_rule(&mut self) {
         self.rules.push(ordinal(self.shares.len()));
     }
@@ -100,13 +101,13 @@ impl LexicalIndex {
         }
     }
 
-    /// The squared rarity of an n-gram that `frequency` texts have.
+    /// Returns the squared rarity of an n-gram that `frequency` texts have.
     fn weight(&self, frequency: usize) -> f32 {
         let rarity = (count(self.factors.len() + 1) / count(frequency + 1)).ln() + 1.0;
         rarity * rarity
     }
 
-    /// The score of each rule, 0..=1.
+    /// Returns the score of each rule, 0..=1.
     pub(super) fn scores(&self, folded: &str) -> Vec<f32> {
         let mut shared = vec![0.0_f32; self.factors.len()];
         let mut length = 0.0;
@@ -137,7 +138,7 @@ impl LexicalIndex {
         })
     }
 
-    /// Bytes held in memory.
+    /// Returns the memory in bytes.
     pub(super) fn size(&self) -> usize {
         let numbers = self.grams.len()
             + self.starts.len()

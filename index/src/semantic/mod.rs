@@ -1,13 +1,13 @@
-//! Semantic rules: which rule, if any, means the same as a message?
+//! Semantic rules: matching of messages to rules by meaning.
 //!
 //! A rule is rated by four similarities with the message: to the nearest of its phrases, to their
-//! centroid, to its row of a classifier that is solved for each channel, and by
-//! shared n-grams. A logistic function of their weighted sum is the score, less what the rule's
-//! best rival has: a message that fits two rules is often about neither. The weights are data:
-//! [`Calibration`]. Rules in another language than the message are no rivals: where groups speak
-//! several languages, the same rule is there in each of them.
+//! centroid, to its row of a classifier that is solved for each channel, and by shared n-grams. A
+//! logistic function of their weighted sum is the score, less a share of the rule's best rival: a
+//! message that fits two rules is often about neither. The weights are data: [`Calibration`]. Rules
+//! in another language than the message are no rivals: where groups use several languages, the same
+//! rule exists in each of them.
 //!
-//! Rating reads the beginning of one vector a rule, at one byte a number, and looks at the best few
+//! Rating reads the beginning of one vector a rule, at one byte a number, and rates the best few
 //! hundred rules again in full. Memory: the embedder's dimensions + 4 bytes a phrase, dimensions +
 //! 137 bytes a rule, 4 bytes a different n-gram of each text.
 
@@ -33,14 +33,14 @@ use score::Scores;
 pub use space::SemanticSpace;
 use vectors::RuleVectors;
 
-/// Candidates in a rating.
+/// Number of candidates in a rating.
 const CANDIDATES: usize = 5;
-/// Rules that are looked at again in full.
+/// Number of rules that are rated again in full.
 const SECOND_PASS: usize = 256;
-/// Phrases that are embedded at a time.
+/// Batch size of embedding, in phrases.
 const BATCH: usize = 256;
 
-/// How a score is made of similarities, and when the best rule answers. Measured for one embedder.
+/// Weights of similarities in a score, and thresholds of an answer. Measured for one embedder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
     /// Weight of the similarity to the nearest phrase.
@@ -51,24 +51,24 @@ pub struct Calibration {
     pub classifier: f32,
     /// Weight of shared n-grams.
     pub lexical: f32,
-    /// The share of the best other rule's weighted sum that is taken away.
+    /// Share of the best other rule's weighted sum that is subtracted.
     pub rival: f32,
-    /// What is added to the weighted sum.
+    /// Summand of the weighted sum.
     pub bias: f32,
-    /// What is added for each time that a channel has *e* times fewer rules than 150. Among fewer
+    /// Summand for each factor of *e* by which a channel has fewer rules than 150. Among fewer
     /// rules it is less likely that one resembles a message by accident.
     pub few_rules: f32,
-    /// When the best rule answers.
+    /// Thresholds at which the best rule answers.
     pub acceptance: Acceptance,
 }
 
-/// Vectors of phrases that are known already.
+/// Vectors of phrases that are already known.
 pub trait PhraseVectors {
     /// Copies the vector of a folded phrase in `space` to `vector`, if it is known.
     fn copy(&self, space: &SemanticSpace, phrase: &str, vector: &mut [f32]) -> bool;
 }
 
-/// No vectors are known.
+/// An empty set of known vectors.
 #[derive(Clone, Copy, Debug)]
 pub struct NoVectors;
 
@@ -78,7 +78,7 @@ impl PhraseVectors for NoVectors {
     }
 }
 
-/// The rules of a channel, ready for rating. Built once, shared, replaced as a whole; the matcher
+/// A compiled matcher of a channel's rules. Built once, shared, replaced as a whole; the matcher
 /// replaced is the [`PhraseVectors`] for the next one.
 pub struct SemanticMatcher {
     space: Arc<SemanticSpace>,
@@ -86,7 +86,7 @@ pub struct SemanticMatcher {
     phrases: KeywordMatcher,
     lexical: LexicalIndex,
     vectors: RuleVectors,
-    /// The languages of each rule, and of all.
+    /// Languages of each rule, and of all.
     languages: Vec<Languages>,
     spoken: Languages,
 }
@@ -126,8 +126,8 @@ impl SemanticMatcher {
         })
     }
 
-    /// The rules that fit `message` best, and the one that answers, if any. A message that is one
-    /// of a rule's phrases has score 1 and is answered. One with next to no letters is answered
+    /// Returns the best rules for `message`, and the one that answers, if any. A message that is
+    /// one of a rule's phrases has score 1 and is answered. One with next to no letters is answered
     /// in no other way.
     pub fn rate(&self, message: &str) -> Rating {
         let folded = fold_phrase(message);
@@ -143,7 +143,7 @@ impl SemanticMatcher {
         Rating { answer: Some(rule), candidates }
     }
 
-    /// The best rules for a folded message, the best first.
+    /// Returns the best rules for a folded message, the best first.
     fn candidates(&self, folded: &str) -> Vec<Candidate> {
         let calibration = self.space.calibration();
         let message = Factor::new(&self.space.embed(&[folded]));
@@ -170,7 +170,7 @@ impl SemanticMatcher {
         candidates
     }
 
-    /// Leaves the rules in one language: the message's, unless the best of another one is much
+    /// Retains the rules in one language: the message's, unless the best of another one is much
     /// better, and then that.
     fn prefer(&self, folded: &str, sums: &mut Vec<(u32, f32)>) {
         let languages = |rule: u32| self.languages[rule as usize];
@@ -188,8 +188,8 @@ impl SemanticMatcher {
         sums.retain(|&(rule, _)| chosen.meet(languages(rule)));
     }
 
-    /// The lexical score of each rule. A phrase that occurs in the message as it is counts by how
-    /// much of the message it is.
+    /// Returns the lexical score of each rule. A phrase that occurs in the message literally counts
+    /// by its share of the message.
     fn lexical_scores(&self, folded: &str) -> Vec<f32> {
         let mut scores = self.lexical.scores(folded);
         if let Some(hit) = self.phrases.contains(folded) {
@@ -202,17 +202,17 @@ impl SemanticMatcher {
         scores
     }
 
-    /// The number of rules.
+    /// Returns the number of rules.
     pub fn len(&self) -> usize {
         self.languages.len()
     }
 
-    /// Whether there is no rule at all.
+    /// Returns whether there is no rule at all.
     pub fn is_empty(&self) -> bool {
         self.languages.is_empty()
     }
 
-    /// What the matcher holds in memory, in bytes, the space not counted.
+    /// Returns the memory of the matcher in bytes, the space not counted.
     pub fn size(&self) -> usize {
         self.phrases.size() + self.lexical.size() + self.vectors.size() + self.languages.len()
     }
@@ -239,7 +239,7 @@ impl fmt::Debug for SemanticMatcher {
     }
 }
 
-/// The vectors of `phrases`, in order.
+/// Returns the vectors of `phrases`, in order.
 fn embed(phrases: &[String], space: &SemanticSpace, known: &dyn PhraseVectors) -> Rows {
     let dimensions = space.dimensions();
     let mut rows = Rows::new(dimensions, 0);
@@ -261,7 +261,7 @@ fn embed(phrases: &[String], space: &SemanticSpace, known: &dyn PhraseVectors) -
     rows
 }
 
-/// Keeps the `count` rules of the highest sums, in no order.
+/// Retains the `count` rules of the highest sums, in no order.
 fn keep_best(rules: &mut Vec<(u32, f32)>, count: usize) {
     if rules.len() > count {
         rules.select_nth_unstable_by(count, |left, right| right.1.total_cmp(&left.1));

@@ -1,4 +1,4 @@
-//! Character n-grams of folded text: what the lexical score counts.
+//! Character n-grams of folded text, for the lexical score.
 //!
 //! Words of scripts with spaces give 3- and 4-grams with a space at either end, so that beginnings
 //! and ends of words count as such. Scripts without spaces, and Korean, give single characters and
@@ -11,7 +11,7 @@ const WORD_GRAMS: [usize; 2] = [3, 4];
 /// Lengths of the n-grams of scripts that are searched by substring.
 const SUBSTRING_GRAMS: [usize; 2] = [1, 2];
 
-/// Hashes of the different n-grams of `folded`, in ascending order.
+/// Returns the hashes of the different n-grams of `folded`, in ascending order.
 pub(super) fn ngrams(folded: &str) -> Vec<u32> {
     let mut grams = Vec::with_capacity(folded.len() * 2);
     let mut run: Vec<char> = Vec::new();
@@ -31,9 +31,8 @@ pub(super) fn ngrams(folded: &str) -> Vec<u32> {
     grams
 }
 
-/// Whether `folded` says anything that could mean the same as something else: two different
-/// letters at least, three in scripts of short letters. Digits and laughter (`555`, `哈哈`, `ㅋㅋ`)
-/// say nothing.
+/// Returns whether `folded` has enough meaning to be compared: two different letters at least,
+/// three in scripts of short letters. Digits and laughter (`555`, `哈哈`, `ㅋㅋ`) have none.
 pub(super) fn has_content(folded: &str) -> bool {
     let mut seen: Vec<char> = Vec::with_capacity(3);
     let mut least = 3;
@@ -69,7 +68,8 @@ fn push_grams(run: &[char], lengths: [usize; 2], grams: &mut Vec<u32>) {
     }
 }
 
-/// FNV-1a over whole characters, its halves folded together. Two n-grams of one hash count as one.
+/// Returns FNV-1a over whole characters, its halves folded together. N-grams of one hash count as
+/// one.
 fn hash(gram: &[char]) -> u32 {
     let hash = gram.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &c| {
         (hash ^ u64::from(c)).wrapping_mul(0x0000_0100_0000_01b3)

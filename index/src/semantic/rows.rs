@@ -6,10 +6,10 @@ use pulp::{Arch, Simd, WithSimd};
 /// the greatest in its row.
 pub(super) struct Rows {
     dimensions: usize,
-    /// Numbers in a prefix.
+    /// Length of a prefix.
     prefix: usize,
     numbers: Vec<i8>,
-    /// The first numbers of every row once more, side by side for a fast first pass.
+    /// Copy of the first numbers of every row, side by side for a fast first pass.
     prefixes: Vec<i8>,
     scales: Vec<f32>,
     arch: Arch,
@@ -22,8 +22,7 @@ pub(super) struct Factor {
 }
 
 impl Factor {
-    /// Numbers are kept to one in [`Self::STEPS`] of the greatest: 512 products of them with bytes
-    /// stay below 2^31.
+    /// Number of steps up to the greatest number: 512 products of them with bytes stay below 2^31.
     const STEPS: f32 = 8_191.0;
 
     pub(super) fn new(vector: &[f32]) -> Self {
@@ -35,7 +34,8 @@ impl Factor {
 }
 
 impl Rows {
-    /// For vectors of `dimensions` numbers, of which [`Rows::prefix_products`] reads `prefix`.
+    /// Creates rows for vectors of `dimensions` numbers, of which [`Rows::prefix_products`] reads
+    /// `prefix`.
     pub(super) fn new(dimensions: usize, prefix: usize) -> Self {
         let prefix = prefix.min(dimensions);
         let (numbers, prefixes, scales) = (Vec::new(), Vec::new(), Vec::new());
@@ -59,7 +59,7 @@ impl Rows {
         self.scales.push(scale);
     }
 
-    /// Gives back memory that is not needed any more.
+    /// Releases unused memory.
     pub(super) fn shrunk(mut self) -> Self {
         self.numbers.shrink_to_fit();
         self.prefixes.shrink_to_fit();
@@ -79,7 +79,7 @@ impl Rows {
         &self.numbers[row * self.dimensions..][..self.dimensions]
     }
 
-    /// The product of `factor` with row `row`.
+    /// Returns the product of `factor` with row `row`.
     pub(super) fn product(&self, factor: &Factor, row: usize) -> f32 {
         let product = self.arch.dispatch(
             #[inline(always)]
@@ -88,7 +88,7 @@ impl Rows {
         scaled(product, self.scales[row] * factor.scale)
     }
 
-    /// The products of the beginnings of `factor` and of every row.
+    /// Returns the products of the prefixes of `factor` and of every row.
     pub(super) fn prefix_products(&self, factor: &Factor) -> Vec<f32> {
         let mut products = vec![0.0; self.scales.len()];
         self.arch.dispatch(Products {
@@ -101,7 +101,7 @@ impl Rows {
         products
     }
 
-    /// Bytes held in memory.
+    /// Returns the memory in bytes.
     pub(super) fn size(&self) -> usize {
         self.numbers.len() + self.prefixes.len() + self.scales.len() * size_of::<f32>()
     }
@@ -132,7 +132,7 @@ impl WithSimd for Products<'_> {
     }
 }
 
-/// Inlined, so that it is compiled for the processor that the dispatch found.
+/// Returns a product. Inlined, so that it is compiled for the processor that the dispatch selects.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "what is not inlined is compiled without the features")]
 fn product(row: &[i8], factor: &[i16]) -> i32 {
@@ -150,7 +150,7 @@ fn scaled(product: i32, scale: f32) -> f32 {
     product as f32 * scale
 }
 
-/// The greatest size of a number, in lanes so that it is vectorized.
+/// Returns the greatest absolute value, in lanes so that it is vectorized.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "what is not inlined is compiled without the features")]
 fn greatest(vector: &[f32]) -> f32 {
@@ -162,7 +162,7 @@ fn greatest(vector: &[f32]) -> f32 {
     lanes.iter().chain(rest).fold(0.0, |greatest, number| number.abs().max(greatest))
 }
 
-/// The numbers of `vector` in whole steps of `scale`.
+/// Returns the numbers of `vector` in whole steps of `scale`.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "what is not inlined is compiled without the features")]
 fn steps(vector: &[f32], scale: f32) -> impl Iterator<Item = f32> {
@@ -205,7 +205,7 @@ mod tests {
         let (mut rows, mut short) = (Rows::new(64, 16), Rows::new(16, 16));
         let greatest = 2.0;
         for mut vector in (0..3).map(|row| vector(row, 64)) {
-            // The greatest number decides on the steps.
+            // The greatest number determines the steps.
             vector[0] = greatest;
             rows.push(&vector);
             short.push(&vector[..16]);

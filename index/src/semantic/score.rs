@@ -1,28 +1,28 @@
-//! From the weighted sums of a message's similarities to scores.
+//! Scores from the weighted sums of a message's similarities.
 //!
-//! A sum alone says less than a score has to: among many rules one is likely to resemble a message
-//! by accident, and a message that resembles two rules is often about neither.
+//! A sum alone is not a score: among many rules one is likely to resemble a message by accident,
+//! and a message that resembles two rules is often about neither.
 
 use super::Calibration;
 
-/// With fewer rules than this, scores are higher: see [`Calibration::few_rules`].
+/// Number of rules below which scores are higher: see [`Calibration::few_rules`].
 const MANY_RULES: f32 = 150.0;
-/// The greatest score of a message that is not one of the rule's phrases.
+/// Maximum score of a message that is not one of the rule's phrases.
 const BELOW_EQUAL: f32 = 0.99;
-/// The least lexical score that says by itself that two texts are the same but for a slip.
+/// Minimum lexical score that shows by itself that two texts are the same but for a typo.
 const NEARLY_EQUAL: f32 = 0.75;
 
-/// How sums become scores for one message.
+/// Mapping of sums to scores for one message.
 pub(super) struct Scores {
     rival: f32,
     bias: f32,
-    /// The two highest sums; 0 where there is none.
+    /// Highest sum, then the second; 0 if there is none.
     best: f32,
     second: f32,
 }
 
 impl Scores {
-    /// For a channel of `rules` rules and a message that has these weighted `sums` with them.
+    /// Prepares a channel of `rules` rules and a message that has these weighted `sums` with them.
     pub(super) fn new(
         calibration: &Calibration,
         rules: usize,
@@ -37,8 +37,8 @@ impl Scores {
         Self { rival: calibration.rival, bias, best, second }
     }
 
-    /// The score of a rule with this `sum`, of which the lexical score is a part: a logistic
-    /// function of the sum, less the rival's share.
+    /// Returns the score of a rule with this `sum`, of which the lexical score is a part: a
+    /// logistic function of the sum, less the rival's share.
     pub(super) fn score(&self, sum: f32, lexical: f32) -> f32 {
         let rival = if sum < self.best { self.best } else { self.second };
         let whole = sum - self.rival * rival + self.bias;

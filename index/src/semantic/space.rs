@@ -1,4 +1,4 @@
-//! The space that messages and phrases are compared in: an embedder, and what is usual in it.
+//! The space that messages and phrases are compared in: an embedder, and its background.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -8,14 +8,14 @@ use super::classifier::Gram;
 use crate::answer::thresholds;
 use crate::embed::{self, Embedder, normalize};
 
-/// Ordinary chat in our languages, written for this: it shows where the middle of an embedder's
-/// space is, and what no rule is asked for.
+/// Ordinary chat in the supported languages, written for this: it shows the centre of an embedder's
+/// space, and texts that no rule is for.
 const BACKGROUND: &str = include_str!("background.txt");
 
-/// An embedder, made ready for matchers. Built once for each embedder and shared by all channels.
+/// An embedder, prepared for matchers. Built once for each embedder and shared by all channels.
 ///
 /// Vectors are taken relative to the mean of the background: sentence embeddings of chat lie
-/// together in one corner of their space, and only what sets them apart tells meanings apart.
+/// together in one corner of their space, and only their differences distinguish meanings.
 pub struct SemanticSpace {
     embedder: Arc<dyn Embedder>,
     calibration: Calibration,
@@ -24,7 +24,7 @@ pub struct SemanticSpace {
 }
 
 impl SemanticSpace {
-    /// The space of the built-in embedder.
+    /// Returns the space of the built-in embedder.
     pub fn built_in() -> Arc<Self> {
         static SPACE: LazyLock<Arc<SemanticSpace>> = LazyLock::new(|| {
             Arc::new(SemanticSpace::new(embed::built_in(), thresholds::SEMANTIC_BUILTIN))
@@ -43,12 +43,12 @@ impl SemanticSpace {
         Self { embedder, calibration, mean, background }
     }
 
-    /// The embedder's name.
+    /// Returns the embedder's name.
     pub fn name(&self) -> &str {
         self.embedder.name()
     }
 
-    /// How scores are made of similarities here.
+    /// Returns the calibration of scores.
     pub fn calibration(&self) -> &Calibration {
         &self.calibration
     }
@@ -61,8 +61,8 @@ impl SemanticSpace {
         &self.background
     }
 
-    /// One vector of length 1 a text, relative to the mean; zeros for a text without anything to
-    /// go by.
+    /// Returns one vector of length 1 for each text, relative to the mean; zeros for a text without
+    /// known content.
     pub(super) fn embed(&self, texts: &[&str]) -> Vec<f32> {
         let mut vectors = self.embedder.embed(texts);
         for vector in vectors.chunks_exact_mut(self.dimensions()) {
@@ -80,7 +80,7 @@ impl fmt::Debug for SemanticSpace {
     }
 }
 
-/// The mean of the vectors that are not zero.
+/// Returns the mean of the vectors that are not zero.
 fn mean(vectors: &[f32], dimensions: usize) -> Vec<f32> {
     let mut mean = vec![0.0; dimensions];
     let mut count = 0.0_f32;

@@ -1,9 +1,9 @@
-//! The matcher over an embedder whose vectors are made of words.
+//! Tests of the matcher with an embedder whose vectors are made of words.
 
 use super::*;
 use crate::embed::Embedder;
 
-/// Texts mean the words that they have, whatever their order; words of one group mean the same.
+/// An embedder of bags of words; words of one group mean the same.
 #[derive(Debug)]
 struct Words;
 

@@ -1,4 +1,4 @@
-//! The vectors of a channel's rules, and how near a message is to them.
+//! Vectors of a channel's rules, and their similarity with a message.
 
 use std::borrow::Cow;
 
@@ -8,25 +8,26 @@ use super::rows::{Factor, Rows};
 use super::space::SemanticSpace;
 use crate::embed::normalize;
 
-/// Numbers of a rule's vector that the first pass reads.
+/// Length of the prefix of a rule's vector that the first pass reads.
 const PREFIX: usize = 128;
-/// Rules that are solved at a time.
+/// Batch size of the classifier, in rules.
 const BATCH: usize = 256;
 
 /// The vectors of all phrases and rules.
 pub(super) struct RuleVectors {
-    /// One row a phrase.
+    /// Vectors of phrases, one row each.
     phrases: Rows,
-    /// One row a rule: its centroid and its row of the classifier in one, by their weights. The
-    /// product with a message's vector is both scores at once.
+    /// Vectors of rules, one row each: centroid and row of the classifier in one, by their weights.
+    /// The product with a message's vector is both scores at once.
     rules: Rows,
-    /// Where the phrases of each rule begin, and where the last ones end.
+    /// Start of the phrases of each rule, and end of the last ones.
     starts: Vec<u32>,
 }
 
 impl RuleVectors {
-    /// From the vectors of phrases, the first ones those of the first rule up to `starts[1]`. Each
-    /// rule is told apart from those of its own group alone; `groups` has the group of each.
+    /// Builds the vectors of rules from those of phrases, the first ones those of the first rule up
+    /// to `starts[1]`. Each rule is separated from those of its own group alone; `groups` has the
+    /// group of each.
     pub(super) fn build(
         phrases: Rows,
         starts: Vec<u32>,
@@ -50,13 +51,13 @@ impl RuleVectors {
         Self { phrases: phrases.shrunk(), rules: rules.shrunk(), starts }
     }
 
-    /// Roughly the weighted scores of a message's vector with each rule: by the beginnings of the
-    /// rules' vectors, and without the nearest phrases, which are near their centroids.
+    /// Returns approximate weighted scores of a message's vector with each rule: by the prefixes of
+    /// the rules' vectors, and without the nearest phrases, which are near their centroids.
     pub(super) fn first_pass(&self, message: &Factor) -> Vec<f32> {
         self.rules.prefix_products(message)
     }
 
-    /// The weighted score of a message's vector with one rule.
+    /// Returns the weighted score of a message's vector with one rule.
     pub(super) fn score(&self, message: &Factor, rule: usize, nearest: f32) -> f32 {
         let score = self.rules.product(message, rule);
         if nearest == 0.0 {
@@ -67,7 +68,7 @@ impl RuleVectors {
         score + nearest * similarities.fold(0.0, f32::max)
     }
 
-    /// The rule that has a phrase.
+    /// Returns the rule of a phrase.
     pub(super) fn rule_of(&self, phrase: u32) -> u32 {
         let rule = self.starts.partition_point(|&start| start <= phrase).saturating_sub(1);
         u32::try_from(rule).unwrap_or(u32::MAX)
@@ -79,13 +80,13 @@ impl RuleVectors {
         self.phrases.add_to(phrase, vector);
     }
 
-    /// Bytes held in memory.
+    /// Returns the memory in bytes.
     pub(super) fn size(&self) -> usize {
         self.phrases.size() + self.rules.size() + self.starts.len() * size_of::<u32>()
     }
 }
 
-/// The classifier of each group of rules.
+/// Classifiers of the groups of rules.
 struct Classifiers {
     width: usize,
     groups: Vec<Classifier>,
@@ -102,7 +103,7 @@ impl Classifiers {
         Self { width, groups: (0..count).map(classifier).collect() }
     }
 
-    /// The rows of rules with these centroids, which are of these groups.
+    /// Returns the rows of rules with these centroids, which are of these groups.
     fn rows(&self, centroids: &[f32], groups: &[usize]) -> Vec<f32> {
         let mut all = vec![0.0; centroids.len()];
         for (group, classifier) in self.groups.iter().enumerate() {
@@ -117,7 +118,7 @@ impl Classifiers {
     }
 }
 
-/// Those of the rows that are of a group.
+/// Returns the rows of one group.
 fn members<'a>(rows: &'a [f32], groups: &[usize], group: usize, width: usize) -> Cow<'a, [f32]> {
     if groups.iter().all(|&of| of == group) {
         return Cow::Borrowed(rows);
@@ -126,7 +127,7 @@ fn members<'a>(rows: &'a [f32], groups: &[usize], group: usize, width: usize) ->
     own.flat_map(|(row, _)| row).copied().collect()
 }
 
-/// The mean of each rule's phrases, of length 1, padded to `width` numbers.
+/// Returns the mean of each rule's phrases, of length 1, padded to `width` numbers.
 fn centroids(phrases: &Rows, starts: &[u32], width: usize) -> Vec<f32> {
     let rules = starts.len().saturating_sub(1);
     let mut centroids = vec![0.0; rules * width];

@@ -1,7 +1,7 @@
-//! Compiled assistants, shared by everyone in the process.
+//! Cache of compiled assistants, shared by the whole process.
 //!
-//! A change of settings is told on the bus, so that every process compiles them anew with the next
-//! message. A notice may get lost; so what is known is looked after once a second, by one small
+//! A change of settings is broadcast on the bus, so that every process compiles them anew with the
+//! next message. A notice may get lost; so the cached state is checked once a second, by one small
 //! read.
 
 use std::fmt;
@@ -24,18 +24,18 @@ use super::compiled::{Compiled, Source};
 use super::decide::Decision;
 use crate::outcome::{Outcome, described};
 
-/// What changes are told under.
+/// Bus topic of changes.
 const TOPIC: &str = "assistant";
-/// Memory for compiled assistants, in bytes; the least recently used go first.
+/// Maximum memory of compiled assistants, in bytes; the least recently used are evicted first.
 const MEMORY: u64 = 256 * 1024 * 1024;
-/// Channels whose state is remembered.
+/// Maximum number of channels whose state is cached.
 const STATES: u64 = 100_000;
-/// A channel that nobody talks in is forgotten after this long.
+/// Idle time after which a channel is evicted.
 const IDLE: Duration = Duration::from_hours(1);
-/// For how long a state is taken for true without looking.
+/// Time for which a state is used without a check.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// Why an assistant could not be compiled.
+/// Error of compiling an assistant.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
     /// The store failed.
@@ -44,41 +44,41 @@ pub enum CompileError {
     /// The keywords cannot be compiled.
     #[error("the rules cannot be compiled")]
     Keywords(#[from] KeywordError),
-    /// The thread that compiled died.
+    /// The compiling thread died.
     #[error("compiling stopped unexpectedly")]
     Died(#[from] tokio::task::JoinError),
 }
 
-/// Compiled settings by channel. Cheap to clone.
+/// Cache of compiled settings by channel. Cheap to clone.
 #[derive(Clone)]
 pub struct Assistants {
     store: Store,
     space: Arc<SemanticSpace>,
     states: Cache<ChannelId, Known>,
     compiled: Cache<Key, Arc<Compiled>>,
-    /// The right to keep a processor busy with compiling or matching; one processor is left for
-    /// the rest.
+    /// Permits to keep a processor busy with compiling or matching; one processor is left for the
+    /// rest.
     turns: Arc<Semaphore>,
 }
 
-/// What is known of a channel.
+/// Cached state of a channel.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     state: Option<AssistantState>,
-    /// Since when; `None` when it has to be looked after.
+    /// Time of the last check; `None` if it has to be checked.
     at: Option<Instant>,
-    /// The state before this one, of which something may be compiled.
+    /// Previous state, of which something may be compiled.
     before: Option<(i64, bool)>,
 }
 
-/// Has a channel's state looked after with its next message.
+/// Marks a channel's state to be checked with its next message.
 async fn doubt(states: &Cache<ChannelId, Known>, channel: &ChannelId) {
     if let Some(known) = states.get(channel).await {
         states.insert(channel.clone(), Known { at: None, ..known }).await;
     }
 }
 
-/// What decides how an assistant decides.
+/// Inputs of an assistant's decisions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     channel: ChannelId,
@@ -95,7 +95,7 @@ impl fmt::Debug for Assistants {
 }
 
 impl Assistants {
-    /// An empty cache over `store`; semantic rules are matched in `space`.
+    /// Creates an empty cache over `store`; semantic rules are matched in `space`.
     pub fn new(store: Store, space: Arc<SemanticSpace>) -> Self {
         let states = Cache::builder().max_capacity(STATES).time_to_idle(IDLE).build();
         let compiled = Cache::builder()
@@ -110,10 +110,10 @@ impl Assistants {
         Self { store, space, states, compiled, turns }
     }
 
-    /// The channel's compiled settings; `None` while nothing was ever set.
+    /// Returns the channel's compiled settings; `None` if nothing was ever set.
     ///
     /// # Errors
-    /// When the store fails or the settings cannot be compiled.
+    /// Fails when the store fails or the settings cannot be compiled.
     pub async fn of(
         &self,
         channel: &ChannelId,
@@ -124,7 +124,7 @@ impl Assistants {
         };
         let key = |state| Key { channel: channel.clone(), state };
         let new = key(Compiled::key(state));
-        // Many messages at once wait for one compilation.
+        // Concurrent messages wait for one compilation.
         let compiled = self.compiled.try_get_with(new, self.compile(channel, known)).await?;
         if let Some(old) = known.before {
             self.compiled.invalidate(&key(old)).await;
@@ -149,8 +149,8 @@ impl Assistants {
         Ok(known)
     }
 
-    /// What is read may be newer than the state: then the next look finds a newer state, and the
-    /// same is compiled once more.
+    /// Compiles the current settings, which may be newer than the state: then the next check finds
+    /// a newer state, and the same is compiled once more.
     async fn compile(
         &self,
         channel: &ChannelId,
@@ -165,10 +165,10 @@ impl Assistants {
         self.compile_source(source, before).await
     }
 
-    /// What a channel's assistant is compiled from, as it is now.
+    /// Returns the current settings of a channel's assistant.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails when the store fails.
     pub async fn source(&self, channel: &ChannelId) -> Result<Source, StoreError> {
         Ok(Source {
             config: self.store.assistant_config(channel).await?,
@@ -178,11 +178,11 @@ impl Assistants {
         })
     }
 
-    /// Compiles settings without keeping them. What `before` knows of the same phrases is not
-    /// worked out again.
+    /// Compiles settings without caching them. Phrases that are in `before` as well are not
+    /// computed again.
     ///
     /// # Errors
-    /// When the keywords cannot be compiled.
+    /// Fails when the keywords cannot be compiled.
     pub async fn compile_source(
         &self,
         source: Source,
@@ -197,11 +197,10 @@ impl Assistants {
         Ok(Arc::new(compiled??))
     }
 
-    /// What `compiled` says to a text; where that may take long, apart from the threads that
-    /// everything else runs on.
+    /// Decides on a text with `compiled`; if that may take long, on a thread of its own.
     ///
     /// # Errors
-    /// When the thread that decided died.
+    /// Fails when the deciding thread died.
     pub async fn decide(
         &self,
         compiled: &Arc<Compiled>,
@@ -218,21 +217,21 @@ impl Assistants {
         decision.map_err(|error| Arc::new(error.into()))
     }
 
-    /// Has the next message of a channel decided by its settings as they are by then: here at
-    /// once, and in every other process by a notice.
+    /// Invalidates a channel's settings, so that its next message is decided by the new ones: here
+    /// at once, and in every other process by a notice.
     pub async fn changed(&self, channel: &ChannelId, bus: &Bus) {
         doubt(&self.states, channel).await;
         let notice = Bytes::copy_from_slice(channel.as_str().as_bytes());
         if let Err(error) = bus.tell(TOPIC, notice).await {
-            // Within a second they look for themselves.
-            debug!(error = described(&error), "other processes were not told of a change");
+            // They check by themselves within a second.
+            debug!(error = described(&error), "cannot broadcast a change of the assistant");
         }
     }
 
-    /// Hears of changes until `stop`.
+    /// Subscribes to changes until `stop`.
     ///
     /// # Errors
-    /// When the bus is closed.
+    /// Fails when the bus is closed.
     pub async fn listen(
         &self,
         bus: &Bus,

@@ -9,7 +9,7 @@ use chatkeep_index::answer::{Mode, RuleMatcher, RuleText};
 use chatkeep_index::keyword::{KeywordError, KeywordMatcher};
 use chatkeep_index::semantic::SemanticSpace;
 
-/// A channel's settings, ready to decide.
+/// Compiled settings of a channel.
 #[derive(Debug)]
 pub struct Compiled {
     pub(super) config: AssistantConfig,
@@ -17,36 +17,36 @@ pub struct Compiled {
     pub(super) rules: Vec<Rule>,
     pub(super) triggers: KeywordMatcher,
     pub(super) matcher: RuleMatcher,
-    /// How rules are matched now, which the owner's plan may lower.
+    /// Effective matching mode, which the owner's plan may lower.
     pub(super) mode: QaMode,
 }
 
-/// What an assistant is compiled from.
+/// Settings that an assistant is compiled from.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
-    /// The switches.
+    /// Switches.
     pub config: AssistantConfig,
-    /// The group rules.
+    /// Group rules.
     pub group_rules: String,
-    /// The rules, oldest first.
+    /// Rules, oldest first.
     pub rules: Vec<Rule>,
-    /// The plan of the channel's owner.
+    /// Plan of the channel's owner.
     pub plan: Option<Plan>,
 }
 
 impl Source {
-    /// The mode that holds: semantic needs the plan, and is fuzzy without it.
+    /// Returns the effective mode: semantic needs the plan, and falls back to fuzzy without it.
     pub fn mode(&self) -> QaMode {
         self.config.qa.mode.under(self.plan)
     }
 }
 
 impl Compiled {
-    /// Compiles settings. Takes long for many rules: call it where blocking does no harm. What
-    /// `before`, the same channel's settings until now, knows of the same phrases is kept.
+    /// Compiles settings. Takes long for many rules: call it where blocking does no harm. Phrases
+    /// that are in `before`, the same channel's previous settings, are reused.
     ///
     /// # Errors
-    /// When the keywords cannot be compiled.
+    /// Fails when the keywords cannot be compiled.
     pub fn new(
         source: Source,
         space: &Arc<SemanticSpace>,
@@ -75,14 +75,13 @@ impl Compiled {
         Ok(Self { config, group_rules, rules, triggers, matcher, mode })
     }
 
-    /// About what it holds in memory, in bytes.
+    /// Returns the approximate memory in bytes.
     pub(super) fn size(&self) -> usize {
         let texts: usize = self.rules.iter().map(size_of_rule).sum();
         self.matcher.size() + self.triggers.size() + texts + self.group_rules.len()
     }
 
-    /// The state that settings of this version have; what changes with neither of them is the
-    /// same assistant.
+    /// Returns the key of the settings' state; changes of neither part mean the same assistant.
     pub(super) const fn key(state: AssistantState) -> (i64, bool) {
         (state.version, matches!(state.plan, Some(Plan::Pro)))
     }

@@ -1,4 +1,4 @@
-//! What the assistant says to a text, as a pure function of the text and the settings.
+//! Decision on the reply to a text, as a pure function of the text and the settings.
 
 use std::time::Duration;
 
@@ -9,55 +9,55 @@ use chatkeep_index::answer::Rating;
 
 use super::compiled::Compiled;
 
-/// Characters of a text that are looked at: what people can write at once.
+/// Maximum length of a text that is considered, in characters: what people can send at once.
 const MAX_TEXT: usize = 5_000;
 /// Bytes of a text times rules that are decided in well under a millisecond.
 const QUICK: usize = 20_000;
 
-/// What is to be said to a text.
+/// Decision on a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// This.
+    /// A reply.
     Answer(Answer),
     /// No rule matched; the no-match reply may apply.
     NoMatch,
-    /// Nothing: the assistant, or everything that could answer, is switched off.
+    /// No reply: the assistant, or everything that could reply, is switched off.
     Silent,
 }
 
-/// A decided answer.
+/// A decided reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// What it comes from.
+    /// Source of the reply.
     pub source: ReplySource,
-    /// The rule, for [`ReplySource::Qa`].
+    /// Rule, for [`ReplySource::Qa`].
     pub rule: Option<RuleId>,
-    /// The text.
+    /// Text of the reply.
     pub text: String,
 }
 
-/// A decision, and what led to it.
+/// A decision, and its reasons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Considered {
-    /// What is to be said.
+    /// Decision.
     pub decision: Decision,
-    /// How the rules were rated; nothing when they were not asked.
+    /// Rating of the rules; empty if they were not rated.
     pub rating: Rating,
 }
 
 impl Compiled {
-    /// Decides on a text: rules trigger, then questions and answers.
+    /// Decides on a text: group-rules triggers first, then questions and answers.
     pub fn decide(&self, text: &str) -> Decision {
         self.consider(text).decision
     }
 
-    /// Whether deciding on a text takes well under a millisecond.
+    /// Returns whether deciding on a text takes well under a millisecond.
     pub fn is_quick(&self, text: &str) -> bool {
         text.len().saturating_mul(self.rules.len().max(1)) <= QUICK
     }
 
-    /// Decides on a text, and says how near which rules were. Of one that is longer than people can
-    /// write, the beginning is looked at.
+    /// Decides on a text, and rates the rules. Of a text that is longer than people can send, the
+    /// beginning is considered.
     pub fn consider(&self, text: &str) -> Considered {
         let text = text.char_indices().nth(MAX_TEXT).map_or(text, |(end, _)| &text[..end]);
         let without_rules = |decision| Considered { decision, rating: Rating::default() };
@@ -80,12 +80,12 @@ impl Compiled {
         Considered { decision: answer.map_or(Decision::NoMatch, Decision::Answer), rating }
     }
 
-    /// The rule of that ordinal.
+    /// Returns the rule of that ordinal.
     pub fn rule(&self, ordinal: u32) -> Option<&Rule> {
         self.rules.get(ordinal as usize)
     }
 
-    /// How rules are matched now, which the owner's plan may lower.
+    /// Returns the effective matching mode, which the owner's plan may lower.
     pub const fn mode(&self) -> QaMode {
         self.mode
     }
@@ -100,30 +100,30 @@ impl Compiled {
         Some(Answer { source: ReplySource::Rules, rule: None, text: self.group_rules.clone() })
     }
 
-    /// Whether the text is a trigger or, where the setting says so, contains one. The tolerant
-    /// modes look inside, too: whoever chose them does not expect messages to be keywords.
+    /// Returns whether the text is a trigger or, if the setting says so, contains one. The tolerant
+    /// modes search inside, too: whoever chose them does not expect messages to be keywords.
     fn triggered(&self, text: &str) -> bool {
         let qa = &self.config.qa;
         let inside = qa.keyword_match == KeywordMatch::Contains || qa.mode != QaMode::Keyword;
         self.triggers.exact(text).is_some() || (inside && self.triggers.contains(text).is_some())
     }
 
-    /// The no-match reply, if one is set.
+    /// Returns the no-match reply, if one is set.
     pub fn no_match(&self) -> Option<String> {
         self.config.qa.no_match_reply.clone().filter(|text| !text.trim().is_empty())
     }
 
-    /// Whether the no-match reply goes to every message without an answer.
+    /// Returns whether the no-match reply is sent for every message without a matching rule.
     pub fn answers_everything(&self) -> bool {
         self.config.qa.no_match_scope == NoMatchScope::Always
     }
 
-    /// How long one rule stays silent after it answered.
+    /// Returns the time for which one rule stays silent after a reply.
     pub fn cooldown(&self) -> Duration {
         Duration::from_secs(u64::from(self.config.qa.cooldown_seconds))
     }
 
-    /// The welcome text, if people are welcomed.
+    /// Returns the welcome text, if the welcome is switched on.
     pub fn welcome(&self) -> Option<&str> {
         let text = self.config.welcome.message.as_str();
         let on = self.config.enabled && self.config.welcome.enabled && !text.trim().is_empty();

@@ -1,8 +1,8 @@
 //! The assistant: group-rules triggers, questions and answers, welcome.
 //!
-//! It has a consumer of its own and never waits for backup. An event is answered at most once:
-//! the right to answer is claimed in the store before the platform is called, and a call of
-//! unknown outcome is not repeated.
+//! It has a consumer of its own and never waits for backup. An event gets at most one reply: the
+//! right to reply is claimed in the store before the platform is called, and a call of unknown
+//! outcome is not repeated.
 
 mod cache;
 mod compiled;
@@ -30,35 +30,35 @@ use crate::outcome::Outcome;
 use crate::runner::Stage;
 use crate::stages::StageName;
 
-/// What the configuration says about replies.
+/// Settings of replies.
 #[derive(Clone, Debug)]
 pub struct ReplyPolicy {
-    /// A reply must be on its way this long after its event; the token lives about a minute.
+    /// Maximum time from an event to its reply; the token lives about a minute.
     pub deadline: Duration,
-    /// Whether a push may stand in for an expired token. Pushes cost money.
+    /// `true` if a push may stand in for an expired token. Pushes cost money.
     pub push_fallback: bool,
 }
 
 /// The assistant stage.
 #[derive(Debug)]
 pub struct Assistant {
-    /// Settings, claims and the record of replies.
+    /// Store of settings, claims and the record of replies.
     pub store: Store,
-    /// Where the indexer hears of the bot's own messages.
+    /// Bus that wakes the indexer for the bot's own messages.
     pub bus: Bus,
-    /// Those who answer, each what it received itself; they know what people are called.
+    /// Bots that reply, each to the events it received; they also know people's names.
     pub bots: Bots,
     /// Compiled settings by channel.
     pub assistants: Assistants,
-    /// The time.
+    /// Clock.
     pub clock: SharedClock,
-    /// What the configuration says.
+    /// Settings of replies.
     pub policy: ReplyPolicy,
-    /// Events handled at once.
+    /// Concurrency, in events.
     pub concurrency: usize,
 }
 
-/// A reply that is decided but not given.
+/// A reply that is decided but not sent.
 #[derive(Debug)]
 struct Planned {
     source: ReplySource,
@@ -143,7 +143,8 @@ impl Assistant {
         }))
     }
 
-    /// Whether the no-match reply is for this message: always, or only when the bot is meant.
+    /// Returns whether the no-match reply is for this message: always, or only if the bot is
+    /// addressed.
     async fn addressed(
         &self,
         channel: &ChannelRef,
@@ -165,8 +166,8 @@ impl Assistant {
         Ok(quoted.is_some_and(|quoted| quoted.is_bot))
     }
 
-    /// The bot that received an event, which alone may answer it. One that this process does not
-    /// know may be known to another one, or to this one after its next start.
+    /// Returns the bot that received an event, which alone may reply to it. One that this process
+    /// does not know may be known to another one, or to this one after its next start.
     fn bot_of(&self, event: &Event) -> Result<&Directory, Outcome> {
         self.bots.get(&event.bot).map_err(|error: PlatformError| Outcome::Retry(error.to_string()))
     }

@@ -1,18 +1,19 @@
-//! Neutral words for names that nobody knows, in the language of a channel.
+//! Neutral words for unknown names, in the language of a channel.
 //!
-//! A channel has no setting for its language, so its texts tell, as far as their scripts do: the
-//! text that the word goes into first, then what else is set up in the channel, then what is said.
+//! A channel has no setting for its language, so it is detected from its texts, as far as their
+//! scripts allow: the text that the word goes into first, then other settings of the channel, then
+//! its messages.
 
 use chatkeep_core::event::ChannelKind;
 
-/// Han characters that only simplified Chinese writes, of those in nearly every text of greetings
-/// and rules.
+/// Han characters that only simplified Chinese writes, chosen to occur in nearly every text of
+/// greetings and rules.
 const SIMPLIFIED: &str =
     "们这为欢说时对没请问题发讯员规则谢还让过见习东话语简单网页边从进开关众务团图实护报欢阅";
-/// What Vietnamese writes and no other language with Latin letters does.
+/// Characters that Vietnamese writes and no other language with Latin letters does.
 const VIETNAMESE: &str = "ạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹđơư";
 
-/// A language that neutral words are known in.
+/// A language with neutral words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
     English,
@@ -24,7 +25,7 @@ pub(super) enum Language {
     Vietnamese,
 }
 
-/// Characters of a text by what they tell.
+/// Number of characters of a text by script.
 #[derive(Default)]
 struct Count {
     kana: usize,
@@ -37,8 +38,8 @@ struct Count {
 }
 
 impl Language {
-    /// Returns the language of a text; `None` when it has no letters that tell. Words in Latin
-    /// letters tell nothing beside letters of another script.
+    /// Returns the language of a text; `None` if its letters do not show it. Words in Latin letters
+    /// say nothing beside letters of another script.
     pub(super) fn of(text: &str) -> Option<Self> {
         let mut count = Count::default();
         text.chars().for_each(|c| count.add(c));
@@ -70,7 +71,7 @@ impl Language {
         }
     }
 
-    /// Returns the words for a chat that has no name.
+    /// Returns the words for a chat without a name.
     pub(super) const fn chat(self, kind: ChannelKind) -> &'static str {
         let is_group = matches!(kind, ChannelKind::Group);
         match self {
@@ -94,7 +95,7 @@ impl Language {
 impl Count {
     fn add(&mut self, c: char) {
         match c {
-            // Chinese borrows the first, a kana; the second are its phonetic signs.
+            // Chinese borrows the first, a kana; the second are its phonetic symbols.
             'の' | '\u{3105}'..='\u{312f}' => self.han += 1,
             '\u{3041}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' => self.kana += 1,
             '\u{1100}'..='\u{11ff}' | '\u{3131}'..='\u{318e}' | '\u{ac00}'..='\u{d7ff}' => {

@@ -1,4 +1,4 @@
-//! Giving a reply: claim, call, record.
+//! Sending a reply: claim, call, record.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ use crate::backup::{change_of, count};
 use crate::members::sightings_of;
 use crate::outcome::{Outcome, described};
 
-/// First pause before a call that never reached the platform is made again.
+/// First pause before a call that did not reach the platform is repeated.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// The message that a reply to this event answers.
+/// Returns the message that a reply to this event answers.
 fn answered(event: &Event) -> Option<&MessageId> {
     match &event.kind {
         EventKind::Message(message) => Some(&message.id),
@@ -28,14 +28,14 @@ fn answered(event: &Event) -> Option<&MessageId> {
 }
 
 impl Assistant {
-    /// Gives the planned reply unless somebody else did or is doing so.
+    /// Sends the planned reply unless another process did or is doing so.
     pub(super) async fn give(
         &self,
         event: &Event,
         channel: &ChannelRef,
         planned: Planned,
     ) -> Result<(), Outcome> {
-        // Before the claim: an event whose bot nobody knows can be answered later.
+        // Before the claim: an event whose bot is unknown here can be replied to later.
         let directory = self.bot_of(event)?;
         let key = event.key();
         let intent = ReplyIntent {
@@ -59,8 +59,8 @@ impl Assistant {
         self.record_surely(event, channel, &texts, given).await
     }
 
-    /// Records the outcome, waiting for a store that is away: the call cannot be taken back, and
-    /// another delivery of the event would not know how it ended.
+    /// Records the outcome, waiting for a store that is unavailable: the call cannot be undone, and
+    /// another delivery of the event would not know its outcome.
     async fn record_surely(
         &self,
         event: &Event,
@@ -79,7 +79,7 @@ impl Assistant {
         }
     }
 
-    /// Calls the platform: by reply token while it is fresh, else by push where that is on.
+    /// Calls the platform: by reply token while it is fresh, else by push if that is enabled.
     async fn call(
         &self,
         directory: &Directory,
@@ -102,7 +102,7 @@ impl Assistant {
         directory.platform().push(channel, texts, &key).await
     }
 
-    /// Repeats only what certainly did not happen: no connection, or a refusal for now.
+    /// Repeats only calls that certainly did not happen: no connection, or a refusal for now.
     async fn call_with_token(
         &self,
         directory: &Directory,
@@ -132,7 +132,7 @@ impl Assistant {
         self.clock.now().since(event.at) >= self.policy.deadline
     }
 
-    /// Records the outcome, and keeps the bot's own messages after what they answer.
+    /// Records the outcome, and stores the bot's own messages after those that they answer.
     async fn record(
         &self,
         event: &Event,
@@ -156,7 +156,7 @@ impl Assistant {
         };
         let exchange = Exchange { question: &question, joined: &joined, own: &own };
         let mut kept = self.store.finish_reply(&key, Ok(()), exchange, now).await?;
-        // What changed nothing here is counted where it did.
+        // Messages that another delivery stored are counted there.
         kept.retain(|kept| matches!(kept, Kept::Changed | Kept::Skipped));
         count(&kept);
         Ok(())
@@ -169,14 +169,14 @@ impl Assistant {
         texts: &[String],
         ids: &[MessageId],
     ) -> Result<Vec<ChannelChange>, Outcome> {
-        // Without its own id the bot's messages are kept all the same, with `isBot` to tell them.
+        // Without its own id the bot's messages are stored all the same, marked by `isBot`.
         let bot = self.bot_of(event)?.bot().await.ok();
         if let Some(bot) = &bot {
             let name = Some(bot.display_name.as_str());
             self.store.add_user(&bot.user_id, name, self.clock.now()).await?;
         }
         let sender = bot.map(|bot| bot.user_id);
-        // The platform's clock may be ahead of ours; nothing is answered before it was asked.
+        // The platform's clock may be ahead of ours; no reply is dated before its question.
         let at = self.clock.now().max(event.at.plus(Duration::from_millis(1)));
         let own = |(id, text): (&MessageId, &String)| {
             let content = serde_json::to_string(&Content::text(text.as_str())).ok()?;
@@ -195,18 +195,18 @@ impl Assistant {
     }
 }
 
-/// Counts and logs what became of a reply.
+/// Counts and logs the result of a reply.
 fn tell(event: &Event, source: ReplySource, given: &Result<Vec<MessageId>, PlatformError>) {
     let (source, bot) = (source.name(), event.bot.clone());
     let result = given.as_ref().map_or_else(PlatformError::code, |_| "sent");
     match given {
         Ok(ids) => info!(bot, source, messages = ids.len(), "replied"),
-        Err(error) => warn!(bot, source, reason = described(error), "no reply given"),
+        Err(error) => warn!(bot, source, reason = described(error), "reply not sent"),
     }
     metric::REPLIES.add([bot.into(), source.into(), result.into()], 1);
 }
 
-/// A UUID made from an event's key: the same event pushes under the same key, whoever tries.
+/// Returns a UUID made from an event's key: retries of the event push under the same key.
 fn retry_key(event: &EventId) -> String {
     Uuid::new_v5(&Uuid::NAMESPACE_OID, event.as_str().as_bytes()).to_string()
 }

@@ -1,7 +1,7 @@
-//! Reply texts: welcome variables, and splitting what is too long for the platform.
+//! Reply texts: welcome variables, and splitting of texts that are too long for the platform.
 
-/// Replaces `{displayName}` and `{groupName}`; any other braces stay as typed. What a name
-/// contains is not looked at again, so nobody can smuggle a variable in by being called one.
+/// Replaces `{displayName}` and `{groupName}`; any other braces stay as typed. Names are not
+/// expanded again, so nobody can inject a variable by their name.
 pub(super) fn fill(template: &str, display_name: &str, group_name: &str) -> String {
     let mut filled = String::with_capacity(template.len() + display_name.len());
     let mut rest = template;
@@ -19,13 +19,13 @@ pub(super) fn fill(template: &str, display_name: &str, group_name: &str) -> Stri
     filled
 }
 
-/// Several names as one text.
+/// Joins several names into one text.
 pub(super) fn joined(names: &[String]) -> String {
     names.join(", ")
 }
 
-/// Splits a text into at most `pieces` of at most `units` UTF-16 units, preferably at a line end
-/// or a space. What does not fit is cut off with an ellipsis.
+/// Splits a text into at most `pieces` of at most `units` UTF-16 units, preferably at a line end or
+/// a space. The rest is cut off with an ellipsis.
 pub(super) fn split(text: &str, units: usize, pieces: usize) -> Vec<String> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -49,7 +49,7 @@ pub(super) fn split(text: &str, units: usize, pieces: usize) -> Vec<String> {
     parts
 }
 
-/// The longest beginning of `text` within `units` UTF-16 units.
+/// Returns the longest prefix of `text` within `units` UTF-16 units.
 fn prefix(text: &str, units: usize) -> &str {
     let mut left = units;
     for (at, character) in text.char_indices() {

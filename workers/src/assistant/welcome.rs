@@ -1,4 +1,4 @@
-//! Welcoming people: their names and the chat's, or neutral words for those that nobody knows.
+//! Welcome of new members: their names and the chat's, or neutral words for unknown names.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::neutral::Language;
 use super::{Assistant, Compiled, Planned, text};
 use crate::outcome::Outcome;
 
-/// Messages of a channel that are looked at for its language, where nothing else tells.
+/// Number of messages of a channel that are read to detect its language, as a last resort.
 const MESSAGES: u32 = 50;
 
 impl Assistant {
@@ -47,7 +47,7 @@ impl Assistant {
         Ok(Some(Planned { source: ReplySource::Welcome, rule, text, cooldown: Duration::ZERO }))
     }
 
-    /// Returns the chat's name; `None` where it has none or nobody knows it.
+    /// Returns the chat's name; `None` if it has none or it is unknown.
     async fn group_name(
         &self,
         directory: &Directory,
@@ -62,7 +62,7 @@ impl Assistant {
         Ok(known.and_then(|channel| channel.name).and_then(told))
     }
 
-    /// Returns the language that people use in a channel; English where nothing tells.
+    /// Returns the language that people use in a channel; English if it is not detected.
     async fn language(
         &self,
         compiled: &Compiled,
@@ -87,7 +87,7 @@ impl Assistant {
 }
 
 impl Compiled {
-    /// Returns the language of the welcome text, else that of what else is set up.
+    /// Returns the language of the welcome text, else that of the other settings.
     fn language(&self, welcome: &str) -> Option<Language> {
         let rules = self.rules.iter().take(100).flat_map(|rule| {
             [rule.answer.as_str(), rule.question.as_str()]
@@ -103,7 +103,7 @@ fn told(name: String) -> Option<String> {
     (!name.trim().is_empty()).then_some(name)
 }
 
-/// The new members' names; whoever the platform does not name is left out.
+/// Returns the new members' names; those that the platform does not name are left out.
 async fn names(directory: &Directory, channel: &ChannelRef, users: &[UserId]) -> Vec<String> {
     let asked = users.iter().map(|user| directory.profile(channel, user));
     let answers = futures_util::future::join_all(asked).await;

@@ -1,4 +1,5 @@
-//! The platform's wish for a pause: who is told to slow down tells all workers of the same bot.
+//! Throttle of the platform's requests for a pause: one throttled worker pauses all workers of the
+//! same bot.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,12 +13,12 @@ use tracing::debug;
 
 use crate::outcome::described;
 
-/// What pauses are told under.
+/// Bus topic of pauses.
 const TOPIC: &str = "slow-down";
-/// A pause when the platform does not say how long, and the longest that is believed.
+/// Default pause if the platform names none, and the maximum that is accepted.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(2), Duration::from_mins(5));
 
-/// Until when the platform is not asked for files, by bot. Clones share it.
+/// End of the pause in downloads, by bot. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Brake {
     until: Arc<Mutex<HashMap<String, Timestamp>>>,
@@ -26,7 +27,7 @@ pub struct Brake {
 }
 
 impl Brake {
-    /// A brake that is off.
+    /// Creates a throttle without pauses.
     pub fn new(bus: Bus, clock: SharedClock) -> Self {
         Self { until: Arc::default(), clock, bus }
     }
@@ -47,13 +48,13 @@ impl Brake {
         until.get(bot).map_or(Duration::ZERO, |until| until.since(self.clock.now()))
     }
 
-    /// The platform asked the bot to slow down; every worker does.
+    /// Pauses every worker of the bot, as the platform requested.
     pub async fn slow_down(&self, bot: &str, wish: Option<Duration>) {
         let until = self.clock.now().plus(wish.unwrap_or(PAUSE.0).min(PAUSE.1));
         self.pause(bot, until);
         let told = self.bus.tell(TOPIC, Bytes::from(format!("{} {bot}", until.millis())));
         if let Err(error) = told.await {
-            debug!(error = described(&error), "other workers were not told to slow down");
+            debug!(error = described(&error), "cannot broadcast a pause");
         }
     }
 
@@ -63,10 +64,10 @@ impl Brake {
         *known = (*known).max(until);
     }
 
-    /// Hears of pauses of other workers until `stop`.
+    /// Subscribes to pauses of other workers until `stop`.
     ///
     /// # Errors
-    /// When the bus is closed.
+    /// Fails when the bus is closed.
     pub async fn listen(
         &self,
         stop: CancellationToken,

@@ -1,5 +1,5 @@
-//! One file on its way: from the platform, or from where the platform says, through hashing into
-//! the blobs, with a small picture of it.
+//! Download of one file: from the platform, or from where the platform says, through hashing into
+//! the blobs, with a thumbnail of it.
 
 use std::time::Duration;
 
@@ -17,40 +17,40 @@ use tracing::debug;
 use super::{Media, Wanted, sniff, thumbnail};
 use crate::outcome::{Outcome, described};
 
-/// Bytes of a preview, at most; LINE's have about 50 KB.
+/// Maximum size of a preview, in bytes; LINE's have about 50 KB.
 const MAX_PREVIEW: u64 = 2 * 1024 * 1024;
-/// Time between two questions whether a video is ready, and how many there are before the job
-/// makes room for others.
+/// Poll interval while a video is prepared, and number of polls before the job makes way for
+/// others.
 const POLL: Duration = Duration::from_secs(2);
 const POLLS: usize = 5;
 
-/// Time until a server elsewhere begins its answer.
+/// Timeout until an external server begins its response.
 const HEAD: Duration = Duration::from_secs(15);
-/// Times that a file is begun that comes too slowly from elsewhere than the platform. Each of them
-/// keeps others waiting.
+/// Maximum number of downloads of an external file that is too slow. Each of them keeps others
+/// waiting.
 const SLOW_TRIES: usize = 2;
-/// Bytes a second of a file, at least, at any time and over all of it.
+/// Minimum speed of a file in bytes per second, at any time and over all of it.
 const SPEED: u64 = 4 * 1024;
 const OVERALL: u64 = 32 * 1024;
-/// Windows after which the speed over all of a file counts.
+/// Number of windows after which the overall speed of a file counts.
 const GRACE: u32 = 3;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Source = BoxStream<'static, Result<Bytes, BoxError>>;
 
-/// Why a file did not come.
+/// Reason for a failed download.
 #[derive(Debug)]
 pub(super) enum Trouble {
     /// The platform no longer has it.
     Gone,
-    /// It will never come, for this reason.
+    /// It will never be available, for this reason.
     Never(&'static str),
-    /// It may come later.
+    /// It may be available later.
     Later(Outcome),
-    /// The bot's token is refused. An operator will set it right; meanwhile no file is given up,
-    /// and other bots' files do not wait behind.
+    /// The bot's token is refused. An operator will fix it; meanwhile no file is given up, and
+    /// other bots' files do not wait behind.
     Barred,
-    /// It comes too slowly.
+    /// The download is too slow.
     Slow,
 }
 
@@ -87,7 +87,7 @@ impl From<BlobError> for Trouble {
 }
 
 impl Media {
-    /// Fetches a file and its preview into the blobs.
+    /// Downloads a file and its preview into the blobs.
     pub(super) async fn download(&self, item: &Wanted) -> Result<NewMedia, Trouble> {
         if item.info.file_size.is_some_and(|size| self.limits.max_bytes < size.unsigned_abs()) {
             return Err(Trouble::Never("too_large"));
@@ -148,7 +148,7 @@ impl Media {
         Ok(self.paced(download.bytes))
     }
 
-    /// What the platform said; when it asked to slow down, all workers of the bot do.
+    /// Maps the platform's response; if it asked to slow down, pauses all workers of the bot.
     async fn asked<T>(
         &self,
         item: &Wanted,
@@ -167,7 +167,7 @@ impl Media {
         Box::pin(self.blobs.put(source, max, claim)).await
     }
 
-    /// A small picture of a picture or video. A file without one is as good.
+    /// Returns a thumbnail of a picture or video. A file without one is stored as well.
     async fn preview(&self, item: &Wanted, stored: &Stored) -> Option<(BlobClaim, String)> {
         match self.try_preview(item, stored).await {
             Ok(preview) => preview,
@@ -196,7 +196,7 @@ impl Media {
         Ok(Some((claim, sniff::content_type(&stored.head, MessageType::Image))))
     }
 
-    /// The platform's own picture of a video, made harmless by making it anew.
+    /// Returns the platform's own picture of a video, made safe by re-encoding it.
     async fn platform_preview(&self, item: &Wanted) -> Result<Option<Bytes>, Trouble> {
         let external = (&item.info.original_url, &item.info.preview_url);
         let mut source = match external {
@@ -215,7 +215,7 @@ impl Media {
         Ok(thumbnail::of_bytes(picture.into()).await)
     }
 
-    /// A file that the platform does not have itself.
+    /// Downloads a file that the platform does not have itself.
     async fn external_content(&self, address: &str) -> Result<Source, Trouble> {
         let Ok(url) = self.external.check(address) else {
             return Err(Trouble::Never("forbidden_address"));
@@ -234,7 +234,7 @@ impl Media {
         }
     }
 
-    /// Bytes that break off when they come too slowly.
+    /// Wraps bytes that fail if they come too slowly.
     fn paced<E: Into<BoxError> + 'static>(
         &self,
         bytes: impl Stream<Item = Result<Bytes, E>> + Send + Unpin + 'static,

@@ -1,8 +1,8 @@
-//! Media: fetches the files of kept messages from the platform, before it forgets them.
+//! Media: downloads the files of stored messages from the platform, before it deletes them.
 //!
-//! A job only names a message; whether its file is still wanted is read from the store when the
-//! job is handled, and the file, its counters and the end of the wait are one transaction. So a
-//! job that comes twice, late or after a crash does no more than its first time.
+//! A job only names a message; whether its file is still wanted is read from the store when the job
+//! is handled, and the file, its counters and the end of the wait are one transaction. So a job
+//! that comes twice, late or after a crash does no more than its first time.
 
 mod brake;
 mod download;
@@ -32,39 +32,39 @@ use crate::outcome::{Outcome, described};
 use crate::runner::Stage;
 use crate::stages::StageName;
 
-/// A file of any size may take this long; a connection that brings nothing ends much earlier.
+/// Timeout of a file of any size; a stalled connection ends much earlier.
 const PATIENCE: Duration = Duration::from_hours(1);
-/// Times that a file is put again whose blob was swept in between.
+/// Maximum number of times that a file is put again if its blob was swept in between.
 const AGAIN: usize = 3;
 
-/// The share of a process' downloads that files from elsewhere than the platform get.
+/// Divisor of a process' concurrent downloads that gives the share of external files.
 const EXTERNAL: usize = 4;
-/// A job that is handed on is the same one for this long, in milliseconds.
+/// Window in which a forwarded job counts as the same one, in milliseconds.
 const SAME: i64 = 15 * 60 * 1_000;
 
-/// Which files a stage fetches. Where they are not the platform's own, anybody can choose the
-/// server that they come from, and how slow it is.
+/// Kind of files that a stage downloads. Where they are not the platform's own, anybody can choose
+/// the server that they come from, and how slow it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
-    /// The platform's; others are handed on.
+    /// The platform's files; others are forwarded.
     Platform,
-    /// Those from elsewhere.
+    /// External files.
     External,
 }
 
-/// What the configuration says about files.
+/// Settings of files.
 #[derive(Clone, Copy, Debug)]
 pub struct MediaLimits {
-    /// Bytes of a file, at most.
+    /// Maximum size of a file, in bytes.
     pub max_bytes: u64,
-    /// Files fetched at once, of all kinds.
+    /// Concurrent downloads, of all kinds.
     pub parallel: usize,
-    /// Over which the least speed of a file is averaged.
+    /// Window over which the least speed of a file is averaged.
     pub speed_window: Duration,
 }
 
 impl MediaLimits {
-    /// Files that a lane fetches at once: a quarter are from elsewhere, and each lane has one.
+    /// Returns the concurrency of a lane: a quarter are external, and each lane has at least one.
     const fn parallel(self, lane: Lane) -> usize {
         let external = if self.parallel < EXTERNAL { 1 } else { self.parallel / EXTERNAL };
         match lane {
@@ -78,27 +78,27 @@ impl MediaLimits {
 /// The media stage: one of its lanes.
 #[derive(Clone, Debug)]
 pub struct Media {
-    /// Which files it fetches.
+    /// Kind of files it downloads.
     pub lane: Lane,
-    /// Where jobs are handed on.
+    /// Bus for forwarded jobs.
     pub bus: Bus,
-    /// Which files are wanted, and their counters.
+    /// Store of the wanted files, and their counters.
     pub store: Store,
-    /// Where files go.
+    /// Destination of the files.
     pub blobs: Blobs,
-    /// Who can fetch them.
+    /// Bots that can download them.
     pub bots: Bots,
-    /// Where they come from when the platform does not have them itself.
+    /// HTTP client for files that the platform does not have itself.
     pub external: GuardedClient,
-    /// The platform's wish for a pause, shared by all workers of a bot.
+    /// Throttle shared by all workers of a bot.
     pub brake: Brake,
-    /// Tells when something was stored.
+    /// Clock for the times of storing.
     pub clock: SharedClock,
-    /// What the configuration says.
+    /// Settings of files.
     pub limits: MediaLimits,
 }
 
-/// A file that is wanted, and who has it.
+/// A wanted file, and its source.
 #[derive(Debug)]
 struct Wanted {
     bot: String,
@@ -152,12 +152,12 @@ impl Stage for Media {
         outcomes
     }
 
-    /// After the last attempt the message says that its file failed, and why.
+    /// Records after the last attempt that the file failed, and the reason.
     async fn gave_up(&self, job: &MediaJob, reason: &str) {
         let now = self.clock.now();
         let done = self.store.fail_media(&job.channel, &job.message, reason, now).await;
         if let Err(error) = done {
-            warn!(error = described(&error), "a file that failed is not marked so");
+            warn!(error = described(&error), "cannot mark a media file as failed");
         }
     }
 }
@@ -196,15 +196,15 @@ impl Media {
         Err(Outcome::Retry("the file was swept again and again".to_owned()))
     }
 
-    /// Leaves a file to the lane that it belongs to.
+    /// Forwards a file to the lane that it belongs to.
     async fn hand_on(&self, job: &MediaJob) -> Result<(), Outcome> {
         let job = external_media_job(job, &(self.clock.now().millis() / SAME).to_string())
             .map_err(|error| Outcome::Drop(described(&error)))?;
         Ok(self.bus.publish(vec![job]).await?)
     }
 
-    /// The platform as the bot sees it that received the message: the job's, or the channel's, or
-    /// the only one there is.
+    /// Returns the platform client of the bot that received the message: the job's, or the
+    /// channel's, or the only one there is.
     async fn platform_of(&self, job: &MediaJob) -> Result<(String, SharedPlatform), Outcome> {
         if let Some((bot, Ok(directory))) = job.bot.as_deref().map(|bot| (bot, self.bots.get(bot)))
         {
@@ -218,7 +218,7 @@ impl Media {
         Ok((bot, platform))
     }
 
-    /// What a file that did not come means: never, or later.
+    /// Settles a failed download: never, or later.
     async fn settle(&self, item: &Wanted, trouble: Trouble) -> Result<(), Outcome> {
         let (channel, message, now) = (&item.channel, &item.message, self.clock.now());
         let reason = match trouble {
@@ -231,13 +231,13 @@ impl Media {
                 reason
             }
             Trouble::Later(outcome) => return Err(outcome),
-            // The platform's own files are tried as often as others of its troubles.
+            // The platform's own files are tried as often as after its other failures.
             Trouble::Slow => return Err(Outcome::Retry("too_slow".to_owned())),
-            // It stays pending, and the reminder asks for it again.
+            // It stays pending, and the reminder requests it again.
             Trouble::Barred => "unauthorized",
         };
         metric::MEDIA.add([reason.into()], 1);
-        info!(bot = item.bot, reason, "a file cannot be had");
+        info!(bot = item.bot, reason, "a media file is not available");
         Ok(())
     }
 }

@@ -1,5 +1,5 @@
-//! Files that are waited for and that no job is about any more: the bot's token was refused, a job
-//! was lost with the bus' own folder, or never published because its process died.
+//! Pending files without a job: the bot's token was refused, a job was lost with the bus' own
+//! folder, or never published because its process died.
 
 use std::time::Duration;
 
@@ -12,40 +12,39 @@ use tracing::{info, warn};
 use crate::jobs::media_jobs;
 use crate::outcome::{Outcome, described};
 
-/// How often they are looked for.
+/// Poll interval.
 const LOOK: Duration = Duration::from_mins(5);
-/// A file that is waited for as long as this may need a job of its own; and so often does it get
-/// one.
+/// Age at which a pending file may need a new job; also the interval between two of them.
 const OLD: Duration = Duration::from_mins(15);
-/// Jobs published at once.
+/// Batch size of jobs.
 const BATCH: u32 = 500;
 
-/// Publishes jobs for files that are waited for too long.
+/// Publishes jobs for files that are pending for too long.
 #[derive(Debug)]
 pub struct Reminder {
-    /// Knows which files are waited for.
+    /// Store of the pending files.
     pub store: Store,
-    /// Where jobs go.
+    /// Bus of the jobs.
     pub bus: Bus,
-    /// Tells how long.
+    /// Clock for the age of the files.
     pub clock: SharedClock,
 }
 
 impl Reminder {
-    /// Reminds until `stop` is cancelled.
+    /// Runs until `stop` is cancelled.
     pub async fn run(self, stop: CancellationToken) {
         let mut looks = tokio::time::interval(LOOK);
         while stop.run_until_cancelled(looks.tick()).await.is_some() {
             match self.remind().await {
                 Ok(0) => {}
-                Ok(files) => info!(files, "files are waited for since long; asked for again"),
-                Err(outcome) => warn!(?outcome, "cannot look for files that are waited for"),
+                Ok(files) => info!(files, "new jobs for pending media files"),
+                Err(outcome) => warn!(?outcome, "cannot read pending media files"),
             }
         }
     }
 
-    /// The oldest ones get a job each; for a while the same job every time, which the bus takes
-    /// once as long as it remembers it.
+    /// Publishes a job for each of the oldest ones; for a while the same job every time, which the
+    /// bus deduplicates as long as it remembers it.
     async fn remind(&self) -> Result<usize, Outcome> {
         let now = self.clock.now().millis();
         let age = i64::try_from(OLD.as_millis()).unwrap_or(i64::MAX);

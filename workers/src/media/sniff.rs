@@ -1,14 +1,15 @@
-//! What a file is, by its first bytes; what its sender or the platform says of it is not trusted.
+//! Detection of a file's type by its first bytes; its sender's or the platform's claim is not
+//! trusted.
 
 use chatkeep_core::message::MessageType;
 
-/// What nobody can tell.
+/// Unknown media type.
 const UNKNOWN: &str = "application/octet-stream";
 
-/// The media type of a file that begins with `head`.
+/// Returns the media type of a file that begins with `head`.
 pub(super) fn content_type(head: &[u8], kind: MessageType) -> String {
     if let Some(known) = infer::get(head) {
-        // Sound in the container of films, as LINE records it, is told apart by the message only.
+        // Sound in the container of films, as LINE records it, is only recognised by the message.
         let sound = kind == MessageType::Audio && known.mime_type() == "video/mp4";
         return if sound { "audio/mp4" } else { known.mime_type() }.to_owned();
     }
@@ -16,7 +17,7 @@ pub(super) fn content_type(head: &[u8], kind: MessageType) -> String {
     if text { "text/plain; charset=utf-8".to_owned() } else { UNKNOWN.to_owned() }
 }
 
-/// Whether it is UTF-8 text, cut anywhere.
+/// Returns whether it is UTF-8 text, cut anywhere.
 fn is_text(head: &[u8]) -> bool {
     let valid = match std::str::from_utf8(head) {
         Ok(text) => text,

@@ -1,4 +1,4 @@
-//! Small pictures of pictures. They are decoded within limits of size and memory: a few bytes can
+//! Thumbnails of pictures. Pictures are decoded within limits of size and memory: a few bytes can
 //! stand for billions of pixels.
 
 use std::io::Cursor;
@@ -11,21 +11,21 @@ use image::{DynamicImage, ImageDecoder as _, ImageReader, Limits};
 use tokio::sync::Semaphore;
 use tracing::debug;
 
-/// Pixels of a thumbnail's longer side.
+/// Length of a thumbnail's longer side, in pixels.
 const SIDE: u32 = 480;
-/// JPEG's quality of one.
+/// JPEG quality of a thumbnail.
 const QUALITY: u8 = 80;
-/// Bytes of a picture that is looked at.
+/// Maximum size of a picture that is decoded, in bytes.
 const MAX_FILE: u64 = 16 * 1024 * 1024;
-/// Pixels of its longer side.
+/// Maximum length of its longer side, in pixels.
 const MAX_SIDE: u32 = 16_384;
-/// Memory for decoding it, in bytes.
+/// Maximum memory for decoding it, in bytes.
 const MAX_MEMORY: u64 = 64 * 1024 * 1024;
 
-/// One picture is decoded at a time: each may take [`MAX_MEMORY`].
+/// Lock of decoding, one picture at a time: each may take [`MAX_MEMORY`].
 static TURN: Semaphore = Semaphore::const_new(1);
 
-/// The thumbnail of a stored picture; `None` when it cannot be made.
+/// Returns the thumbnail of a stored picture; `None` if it cannot be made.
 pub(super) async fn of_blob(blobs: &Blobs, stored: &Stored) -> Option<Bytes> {
     if stored.bytes > MAX_FILE || !infer::is_image(&stored.head) {
         return None;
@@ -39,7 +39,7 @@ pub(super) async fn of_blob(blobs: &Blobs, stored: &Stored) -> Option<Bytes> {
     shrunk(bytes.await.ok()?.into()).await
 }
 
-/// The thumbnail of a picture in memory.
+/// Returns the thumbnail of a picture in memory.
 pub(super) async fn of_bytes(picture: Bytes) -> Option<Bytes> {
     let _turn = TURN.acquire().await.ok()?;
     shrunk(picture).await
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn bombs_and_nonsense_make_none() {
         assert!(make(&png(16_385, 1)).is_err());
-        // As small as a file, and 300 MB as pixels.
+        // Small as a file, but 300 MB as pixels.
         assert!(make(&png(10_000, 10_000)).is_err());
         assert!(make(b"not a picture").is_err());
     }

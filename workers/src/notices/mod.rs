@@ -1,4 +1,4 @@
-//! Notices: tells users in their own chat with the bot that their usage crossed a threshold, once.
+//! Usage notices: direct messages to users whose usage crossed a threshold, once each.
 
 mod texts;
 
@@ -14,30 +14,30 @@ use tracing::{info, warn};
 use crate::outcome::described;
 use crate::own_chat::{self, News};
 
-/// How often crossings are looked for.
+/// Poll interval of crossings.
 const LOOK: Duration = Duration::from_secs(5);
-/// Notices told in one round.
+/// Maximum number of notices sent in one round.
 const BATCH: u32 = 100;
 
-/// Tells users of their usage.
+/// Notifies users of their usage.
 #[derive(Debug)]
 pub struct Notices {
-    /// Knows what nobody was told of yet.
+    /// Store of the pending notices.
     pub store: Store,
-    /// The bots that tell it.
+    /// Bots that send them.
     pub bots: Bots,
-    /// Tells how old a notice is.
+    /// Clock for the age of a notice.
     pub clock: SharedClock,
 }
 
 impl Notices {
-    /// Tells until `stop` is cancelled.
+    /// Runs until `stop` is cancelled.
     pub async fn run(self, stop: CancellationToken) {
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while stop.run_until_cancelled(looks.tick()).await.is_some() {
             if let Some(Err(error)) = stop.run_until_cancelled(self.tell_all()).await {
-                warn!(error = described(&error), "cannot look for usage notices");
+                warn!(error = described(&error), "cannot read usage notices");
             }
         }
     }
@@ -69,7 +69,7 @@ impl Notices {
     }
 }
 
-/// Why a notice need not be told at all.
+/// Returns the reason for skipping a notice, if any.
 fn pointless(notice: &UsageNotice) -> Option<&'static str> {
     if notice.status == notice.last_told {
         return Some("nothing_new");

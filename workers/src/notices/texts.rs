@@ -1,9 +1,9 @@
-//! What a usage notice says, in the languages of our groups; English where the user's is another.
+//! Texts of usage notices in the supported languages; English for all others.
 
 use chatkeep_core::plan::UsageStatus;
 use chatkeep_core::store::UsageNotice;
 
-/// The text for a user who reads `language`, a BCP 47 tag.
+/// Returns the text for a user who reads `language`, a BCP 47 tag.
 pub(super) fn text(notice: &UsageNotice, language: &str) -> String {
     let percentage = notice.usage.percentage().floor();
     let quota = size(notice.usage.quota);
@@ -16,7 +16,7 @@ pub(super) fn text(notice: &UsageNotice, language: &str) -> String {
     }
 }
 
-/// Quotas are whole megabytes or gigabytes, of 1,024.
+/// Formats a quota, which is whole megabytes or gigabytes, of 1,024.
 fn size(bytes: i64) -> String {
     let megabytes = bytes / 1_048_576;
     match megabytes % 1_024 {

@@ -1,4 +1,4 @@
-//! One attempt of one delivery: what is sent, and what the answer means.
+//! One delivery attempt: the request, and the meaning of the response.
 
 use std::time::{Duration, Instant};
 
@@ -14,26 +14,26 @@ use super::{Bodies, Notifier};
 use crate::notifier::schedule::{after_failure, wish};
 use crate::outcome::described;
 
-/// Bytes of an answer that are read and kept, at most.
+/// Maximum bytes of a response that are read and stored.
 const EXCERPT: usize = 4_096;
-/// The answer is known by its status; its text may take this long.
+/// Timeout for the text of a response, whose status is already known.
 const READ: Duration = Duration::from_secs(2);
 
-/// What was answered.
+/// Response of the endpoint.
 struct Answer {
     status: StatusCode,
     retry_after: Option<String>,
     excerpt: Option<String>,
 }
 
-/// An attempt as far as it is known before it is made.
+/// Data of an attempt before it is made.
 struct Draft {
     delivery: ClaimedDelivery,
     at: Timestamp,
 }
 
 impl<B: Bodies> Notifier<B> {
-    /// Makes a delivery; nothing when the store failed and its lease has to run out.
+    /// Makes a delivery; `None` if the store failed and its lease has to expire.
     pub(super) async fn attempt(&self, delivery: ClaimedDelivery) -> Option<Attempt> {
         let draft = Draft { at: self.clock.now(), delivery };
         let (told, bounds) = (&draft.delivery.told, &draft.delivery.bounds);
@@ -44,7 +44,7 @@ impl<B: Bodies> Notifier<B> {
             Ok(Some(body)) => body,
             Ok(None) => return Some(draft.dropped("gone")),
             Err(error) => {
-                warn!(error = described(&error), "a webhook's body cannot be made yet");
+                warn!(error = described(&error), "cannot render a webhook body yet");
                 return None;
             }
         };
@@ -73,7 +73,7 @@ impl<B: Bodies> Notifier<B> {
             .header("webhook-timestamp", seconds)
             .header("webhook-signature", signature)
             .body(body);
-        // Of the whole until the answer's head, connecting included.
+        // Timeout of the whole until the response's head, connecting included.
         let sent = tokio::time::timeout(self.settings.timeout, request.send()).await;
         let response = sent.map_err(|_| "timeout")?.map_err(|error| why(&error))?;
         let status = response.status();
@@ -147,7 +147,7 @@ fn error_of(status: StatusCode) -> Option<&'static str> {
     }
 }
 
-/// A word that tells nothing of the network behind the name.
+/// Returns an error code that reveals nothing of the network behind the name.
 fn why(error: &reqwest::Error) -> &'static str {
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = cause {
@@ -165,7 +165,7 @@ fn why(error: &reqwest::Error) -> &'static str {
     }
 }
 
-/// The beginning of the answer as text; nothing of an empty one.
+/// Returns the beginning of the response as text; `None` if it is empty.
 async fn excerpt(mut response: Response) -> Option<String> {
     let mut read = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
@@ -175,7 +175,7 @@ async fn excerpt(mut response: Response) -> Option<String> {
             break;
         }
     }
-    // No database keeps U+0000.
+    // No database stores U+0000.
     let text = String::from_utf8_lossy(&read).replace('\0', "\u{fffd}");
     (!text.is_empty()).then_some(text)
 }

@@ -1,4 +1,4 @@
-//! Taking deliveries that are due, and making them side by side.
+//! Dispatch: claims due deliveries, and makes them concurrently.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,26 +16,26 @@ use super::record::Done;
 use super::{Bodies, LOOK, Notifier};
 use crate::outcome::described;
 
-/// A delivery is leased for this long beside the time that it may take and wait.
+/// Time added to a delivery's lease beyond its timeout and waiting time.
 const SPARE: Duration = Duration::from_secs(15);
-/// What was taken waits for its turn for this long; then it is given back.
+/// Maximum time that a claimed delivery waits for its turn; then it is released.
 const TURN: Duration = Duration::from_secs(15);
-/// Who fails for longer than this gets one delivery at a time.
+/// Time of failure after which an endpoint gets one delivery at a time.
 const WHILE: Duration = Duration::from_mins(1);
-/// How many times what may be made at once is taken at once: asking the store for each delivery by
-/// itself would take longer than making it.
+/// Factor of the concurrency that gives the batch size of a claim: claiming each delivery by itself
+/// would take longer than making it.
 const AHEAD: usize = 8;
 
-/// Deliveries that may be made at once.
+/// Semaphores of concurrent deliveries.
 struct Slots {
     all: Arc<Semaphore>,
-    /// Of all, those to webhooks that keep failing, which take long.
+    /// Limit of those to endpoints that keep failing, which take long.
     failing: Arc<Semaphore>,
-    /// Of all, those to one webhook.
+    /// Limit of those to one endpoint.
     each: HashMap<WebhookId, Arc<Semaphore>>,
 }
 
-/// What one delivery needs beside itself.
+/// Semaphores and cancellation of one delivery.
 struct Turn {
     all: Arc<Semaphore>,
     each: Arc<Semaphore>,
@@ -72,7 +72,7 @@ impl<B: Bodies> Notifier<B> {
         tasks.wait().await;
     }
 
-    /// Takes what is due, when so few of `held` deliveries are left that it is worth asking.
+    /// Claims due deliveries, if so few of `held` ones are left that it is worth a query.
     async fn take(&self, slots: &Slots, held: usize) -> Vec<ClaimedDelivery> {
         let most = self.settings.parallel * AHEAD;
         if held > most / 2 {
@@ -91,7 +91,7 @@ impl<B: Bodies> Notifier<B> {
         match self.store.claim_webhooks(room, lease_end, now).await {
             Ok(taken) => taken,
             Err(error) => {
-                warn!(error = described(&error), "cannot take webhook deliveries");
+                warn!(error = described(&error), "cannot claim webhook deliveries");
                 Vec::new()
             }
         }
@@ -111,20 +111,20 @@ impl<B: Bodies> Notifier<B> {
         let each = Arc::clone(lane.or_insert_with(|| Arc::new(Semaphore::new(each))));
         let all = Arc::clone(&slots.all);
         let turn = Turn { all, each, stop: stop.clone() };
-        // Only this loop takes these slots, and no more than it saw free.
+        // Only this loop takes these permits, and no more than it saw free.
         let failing = delivery.failing;
         let failing = failing.then(|| Arc::clone(&slots.failing).try_acquire_owned());
         tasks.spawn(async move {
             let done = notifier.in_turn(delivery, turn).await;
             drop(failing);
             if let Some(done) = done {
-                // Fails only when nobody writes down any more; then the lease runs out.
+                // Fails only if the recorder is gone; then the lease expires.
                 let _ = results.send(done).await;
             }
         });
     }
 
-    /// Waits for a delivery's turn, and makes it; gives it back if its lease would end meanwhile.
+    /// Waits for a delivery's turn, and makes it; releases it if its lease would end meanwhile.
     async fn in_turn(&self, delivery: ClaimedDelivery, turn: Turn) -> Option<Done> {
         let slots =
             async { Some((turn.each.acquire().await.ok()?, turn.all.acquire().await.ok()?)) };

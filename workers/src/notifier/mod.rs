@@ -1,10 +1,10 @@
-//! Notifier: sends what happens to the webhooks that want it.
+//! Notifier: delivers outbox events to the webhook endpoints that subscribe to them.
 //!
-//! Two loops that any number of processes may run side by side. One makes deliveries of what
-//! happened, from a place in the feed that is kept in the store. The other takes deliveries that
-//! are due, a few of each webhook at a time, so that a slow or dead one holds up nobody else. A
-//! delivery is leased while it waits for its turn and is made: one whose process died is made again,
-//! under the same `webhook-id`.
+//! Two loops that any number of processes may run side by side. One creates deliveries of outbox
+//! events, from a position in the feed that is stored. The other claims due deliveries, a few of
+//! each endpoint at a time, so that a slow or dead one holds up nobody else. A delivery is leased
+//! while it waits for its turn and is made: one whose process died is made again, under the same
+//! `webhook-id`.
 
 mod attempt;
 mod dispatch;
@@ -29,19 +29,19 @@ use tracing::{info, warn};
 
 use crate::outcome::described;
 
-/// How often it is looked whether something happened, or is due.
+/// Poll interval of new events and due deliveries.
 const LOOK: Duration = Duration::from_millis(250);
-/// How often the queue is measured.
+/// Interval between measurements of the queue.
 const MEASURE: Duration = Duration::from_secs(5);
-/// How often old deliveries are looked for.
+/// Interval between purges of old deliveries.
 const PURGE: Duration = Duration::from_mins(10);
-/// Attempts that wait to be written down, at most.
+/// Maximum number of attempts that wait to be recorded.
 const RESULTS: usize = 1_024;
 
-/// What is sent of something that happened.
+/// Renderer of event bodies.
 pub trait Bodies: Send + Sync + 'static {
-    /// The body, as things are now; nothing when what it is about is gone, or beyond what may be
-    /// told.
+    /// Returns the body by the current state; `None` if its subject is gone, or beyond what may be
+    /// shown.
     fn body<'a>(
         &'a self,
         told: &'a Told,
@@ -49,51 +49,51 @@ pub trait Bodies: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Option<Vec<u8>>, StoreError>> + Send + 'a;
 }
 
-/// How webhooks are delivered.
+/// Settings of webhook deliveries.
 #[derive(Clone, Debug)]
 pub struct NotifierSettings {
-    /// Deliveries at once.
+    /// Concurrent deliveries.
     pub parallel: usize,
-    /// Of them to one webhook, by one process.
+    /// Concurrent deliveries to one endpoint, by one process.
     pub parallel_each: usize,
-    /// For one delivery.
+    /// Timeout of one delivery attempt.
     pub timeout: Duration,
     /// Pauses before each further attempt.
     pub retries: Vec<Duration>,
-    /// A webhook that fails for this long is disabled.
+    /// Time of continuous failure after which an endpoint is disabled.
     pub give_up: Duration,
-    /// How long deliveries are kept.
+    /// Retention of deliveries.
     pub keep: Duration,
-    /// Whether owners are told in their chat with the bot.
+    /// `true` if owners are notified in their chat with the bot.
     pub tell_owners: bool,
 }
 
-/// Sends what happens to webhooks.
+/// Delivers outbox events to webhook endpoints.
 #[derive(Debug)]
 pub struct Notifier<B> {
-    /// Holds webhooks and deliveries.
+    /// Store of endpoints and deliveries.
     pub store: Store,
-    /// Makes what is sent.
+    /// Renderer of bodies.
     pub bodies: B,
-    /// Calls only addresses that may be called.
+    /// HTTP client that requests only allowed addresses.
     pub http: GuardedClient,
-    /// Tells owners of their webhook's end.
+    /// Bots that notify owners of disabled endpoints.
     pub bots: Bots,
-    /// Tells what is due.
+    /// Clock for due deliveries.
     pub clock: SharedClock,
-    /// How it is done.
+    /// Settings.
     pub settings: NotifierSettings,
 }
 
 impl<B: Bodies> Notifier<B> {
-    /// Works until `stop` is cancelled, then finishes the deliveries under way.
+    /// Runs until `stop` is cancelled, then finishes the deliveries under way.
     pub async fn run(self, stop: CancellationToken) {
         if self.store.is_embedded() {
-            // Nobody else uses it, so what is taken was taken by a process that is dead.
+            // No other process uses the store, so existing leases belong to a dead process.
             match self.store.release_webhooks(self.clock.now()).await {
                 Ok(0) => {}
                 Ok(freed) => info!(freed, "webhook deliveries were interrupted by a crash"),
-                Err(error) => warn!(error = described(&error), "cannot free webhook deliveries"),
+                Err(error) => warn!(error = described(&error), "cannot release webhook deliveries"),
             }
         }
         let notifier = Arc::new(self);
@@ -109,7 +109,7 @@ impl<B: Bodies> Notifier<B> {
         );
     }
 
-    /// Makes deliveries of what happened.
+    /// Creates deliveries of outbox events.
     async fn fan_out(&self, stop: &CancellationToken, wake: &Notify) {
         let mut looks = looks(LOOK);
         while stop.run_until_cancelled(looks.tick()).await.is_some() {
@@ -119,7 +119,7 @@ impl<B: Bodies> Notifier<B> {
                     Ok(Some(_)) => {}
                     Ok(None) => break,
                     Err(error) => {
-                        warn!(error = described(&error), "cannot look for what happened");
+                        warn!(error = described(&error), "cannot read outbox events");
                         break;
                     }
                 }

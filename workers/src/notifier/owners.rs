@@ -1,4 +1,4 @@
-//! Tells owners in their own chat with the bot that their webhook was disabled, once.
+//! Direct messages to owners whose webhook endpoint was disabled, once each.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use super::{Bodies, Notifier, looks, texts};
 use crate::outcome::described;
 use crate::own_chat::{self, News};
 
-/// How often such webhooks are looked for.
+/// Poll interval of such endpoints.
 const LOOK: Duration = Duration::from_secs(5);
-/// Told in one round.
+/// Maximum number of notices sent in one round.
 const BATCH: u32 = 100;
 
 impl<B: Bodies> Notifier<B> {
@@ -21,7 +21,7 @@ impl<B: Bodies> Notifier<B> {
         let mut looks = looks(LOOK);
         while stop.run_until_cancelled(looks.tick()).await.is_some() {
             if let Some(Err(error)) = stop.run_until_cancelled(self.tell_all()).await {
-                warn!(error = described(&error), "cannot look for disabled webhooks");
+                warn!(error = described(&error), "cannot read disabled webhooks");
             }
         }
     }

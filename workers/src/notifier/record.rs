@@ -1,4 +1,4 @@
-//! Writing down what became of attempts, many at once.
+//! Recording of the results of attempts, in batches.
 
 use std::time::Duration;
 
@@ -12,21 +12,21 @@ use tracing::{info, warn};
 use super::{Bodies, Notifier};
 use crate::outcome::described;
 
-/// Attempts in one transaction.
+/// Maximum number of attempts in one transaction.
 const BATCH: usize = 256;
-/// Pause while the store is down.
+/// Pause while the store is unavailable.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What became of a delivery that was taken.
+/// Result of a claimed delivery.
 pub(super) enum Done {
-    /// It was tried.
+    /// It was attempted.
     Tried(Attempt),
-    /// Its turn did not come.
+    /// It was released before its turn.
     Returned(ClaimedDelivery),
 }
 
 impl<B: Bodies> Notifier<B> {
-    /// Writes down what comes until nobody sends any more.
+    /// Records results until all senders are gone.
     pub(super) async fn record(
         &self,
         stop: &CancellationToken,
@@ -50,18 +50,18 @@ impl<B: Bodies> Notifier<B> {
         }
     }
 
-    /// What cannot be given back is due when its lease ends.
+    /// Releases deliveries. One that cannot be released is due when its lease ends.
     async fn give_back(&self, deliveries: &[ClaimedDelivery]) {
         if deliveries.is_empty() {
             return;
         }
         if let Err(error) = self.store.return_webhooks(deliveries, self.clock.now()).await {
-            warn!(error = described(&error), "cannot give webhook deliveries back");
+            warn!(error = described(&error), "cannot release webhook deliveries");
         }
     }
 
-    /// Tries until it is written. A process that ends tries once: what is not written is made
-    /// again when its lease has run out.
+    /// Retries until the batch is recorded. A stopping process tries once: an unrecorded delivery
+    /// is made again when its lease has expired.
     async fn settle(&self, stop: &CancellationToken, batch: &[Attempt]) {
         loop {
             let now = self.clock.now();
@@ -76,7 +76,7 @@ impl<B: Bodies> Notifier<B> {
                     return;
                 }
                 Err(error) => {
-                    warn!(error = described(&error), "cannot write down webhook deliveries");
+                    warn!(error = described(&error), "cannot record delivery attempts");
                     if stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none() {
                         return;
                     }

@@ -1,4 +1,4 @@
-//! When a delivery that failed is tried again.
+//! Schedule of retries after failed deliveries.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use chatkeep_core::id::shard_of;
 use chatkeep_core::store::Next;
 use chatkeep_core::time::Timestamp;
 
-/// A webhook is believed when it asks for this long a pause, at most.
+/// Maximum pause that is accepted from a `Retry-After` header.
 const LONGEST_WISH: Duration = Duration::from_hours(24);
-/// The part of a pause that chance may add, so that what failed together does not come back
-/// together.
+/// Divisor of a pause that gives its maximum jitter, so that simultaneous failures are not retried
+/// simultaneously.
 const JITTER: u32 = 10;
 
-/// What comes after an attempt that failed, when `attempts` failed before it; `key` tells
-/// deliveries apart.
+/// Returns the next step after a failed attempt, with `attempts` failed ones before it; `key`
+/// identifies the delivery.
 pub(super) fn after_failure(
     retries: &[Duration],
     attempts: u32,
@@ -29,7 +29,7 @@ pub(super) fn after_failure(
     Next::Retry(wish.map_or(due, |wish| due.max(wish)))
 }
 
-/// The time that `Retry-After` names: seconds, or a date.
+/// Parses the time of `Retry-After`: seconds, or a date.
 pub(super) fn wish(header: &str, now: Timestamp) -> Option<Timestamp> {
     let header = header.trim();
     let at = match header.parse() {

@@ -1,9 +1,9 @@
-//! What owners are told of their webhook's end, in the languages of our groups; English where
-//! theirs is another.
+//! Texts of notices about disabled webhook endpoints in the supported languages; English for all
+//! others.
 
 use chatkeep_core::store::{DisabledReason, UntoldWebhook};
 
-/// The text for an owner who reads `language`, a BCP 47 tag.
+/// Returns the text for an owner who reads `language`, a BCP 47 tag.
 pub(super) fn text(webhook: &UntoldWebhook, language: &str) -> String {
     let host = host(&webhook.url);
     let language = language.split('-').next().unwrap_or_default();
@@ -13,7 +13,7 @@ pub(super) fn text(webhook: &UntoldWebhook, language: &str) -> String {
     }
 }
 
-/// The key that made it is no more.
+/// Returns the text for an endpoint whose API key has ended.
 fn key_ended(host: &str, language: &str) -> String {
     match language {
         "zh" => format!("建立您的 webhook（{host}）的 API 金鑰已失效，因此已停用。"),
@@ -25,7 +25,7 @@ fn key_ended(host: &str, language: &str) -> String {
     }
 }
 
-/// It says that it is gone, or nobody hears.
+/// Returns the text for an endpoint that is gone, or does not respond.
 fn unheard(host: &str, language: &str, gone: bool) -> String {
     match (language, gone) {
         ("zh", true) => format!("您的 webhook（{host}）回應已不存在，已停用。"),
@@ -41,7 +41,7 @@ fn unheard(host: &str, language: &str, gone: bool) -> String {
     }
 }
 
-/// Only the host: the rest of an address may hold a secret.
+/// Returns only the host: the rest of an address may hold a secret.
 fn host(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split(['/', '?', '#']).next().unwrap_or_default()

@@ -1,5 +1,5 @@
-//! Comparing the index with the store: what is kept and cannot be found, and what can be found
-//! and is not kept.
+//! Comparison of the index with the store: stored messages that cannot be found, and found messages
+//! that are not stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,33 +13,33 @@ use tokio::time::Instant;
 use super::changes::{change_of, changes_to};
 use super::{PAGE, ReplicaError};
 
-/// Between two looks at what a running indexer may be about to put right.
+/// Pause between two comparisons of differences that a running indexer may be about to repair.
 const PAUSE: Duration = Duration::from_millis(200);
 
 type Key = (ChannelId, MessageId);
 
-/// How index and store differ about a message.
+/// Difference between index and store about a message.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Drift {
-    /// It is kept and not in the index.
+    /// It is stored but not in the index.
     Missing,
-    /// It is in the index and not kept.
+    /// It is in the index but not stored.
     Extra,
     /// It is in the index more than once.
     Repeated,
 }
 
-/// What a comparison has got to.
+/// State of a comparison.
 pub struct IndexAudit<'a> {
     store: &'a Store,
     index: &'a MessageIndex,
     only: Option<&'a ChannelId>,
     after: Option<Key>,
     done: bool,
-    /// How long differences may still be jobs on their way.
+    /// Time until which differences may still be pending changes.
     deadline: Instant,
 }
 
@@ -50,8 +50,9 @@ impl fmt::Debug for IndexAudit<'_> {
 }
 
 impl<'a> IndexAudit<'a> {
-    /// A comparison of everything, or of the channel `only`. Differences count once they have
-    /// stayed for `patience`, all pages together: a running indexer is always a little behind.
+    /// Starts a comparison of everything, or of the channel `only`. Differences count once they
+    /// have persisted for `patience`, all pages together: a running indexer is always a little
+    /// behind.
     pub fn new(
         store: &'a Store,
         index: &'a MessageIndex,
@@ -63,10 +64,10 @@ impl<'a> IndexAudit<'a> {
         Self { store, index, only, after, done: false, deadline }
     }
 
-    /// What differs on the next page, and how many messages it had; `None` after the last.
+    /// Returns the differences of the next page, and its number of messages; `None` after the last.
     ///
     /// # Errors
-    /// When the store or the index fails.
+    /// Fails when the store or the index fails.
     pub async fn next(&mut self) -> Result<Option<(BTreeMap<Key, Drift>, usize)>, ReplicaError> {
         if self.done {
             return Ok(None);
@@ -97,7 +98,7 @@ impl<'a> IndexAudit<'a> {
         let full = page.len() == PAGE as usize;
         let states = page.into_iter();
         let own = states.filter(|(channel, _, _)| self.covers(channel));
-        // A message's place counts, also where nothing of it belongs into the index.
+        // A message's key counts, also if nothing of it belongs into the index.
         let items: BTreeMap<_, _> = own
             .map(|(channel, message, state)| {
                 let key = (channel.clone(), message.clone());
@@ -129,7 +130,7 @@ impl<'a> IndexAudit<'a> {
         self.only.is_none_or(|only| only == channel)
     }
 
-    /// The same for these messages only, as store and index have them now.
+    /// Compares these messages again, by the current state of store and index.
     async fn again(&self, keys: BTreeSet<Key>) -> Result<BTreeMap<Key, Drift>, ReplicaError> {
         let index = self.index.clone();
         let wanted = keys.clone();
@@ -151,14 +152,14 @@ impl<'a> IndexAudit<'a> {
 
 /// A page of either side.
 struct Part {
-    /// How often each message is, or should be, in the index.
+    /// Number of times that each message is, or should be, in the index.
     items: BTreeMap<Key, usize>,
-    /// Whether there may be more.
+    /// `true` if there may be more.
     full: bool,
 }
 
 impl Part {
-    /// Up to where this side is known.
+    /// Returns the key up to which this side is known.
     fn bound(&self) -> Option<Key> {
         self.items.last_key_value().filter(|_| self.full).map(|(key, _)| key.clone())
     }

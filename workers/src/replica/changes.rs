@@ -1,4 +1,4 @@
-//! From the state of a message in the store to a change of the index.
+//! Mapping of a message's state in the store to a change of the index.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use chatkeep_core::message::{Content, MessageState};
 use chatkeep_core::store::{Store, StoreError};
 use chatkeep_index::search::{IndexChange, IndexDoc};
 
-/// The changes that make the index what the store says of these messages. What the store no longer
-/// knows must not be found either.
+/// Returns the changes that bring the index up to the store's state of these messages. Messages
+/// that the store no longer has are erased.
 pub(super) async fn changes_to(
     store: &Store,
     wanted: &BTreeSet<(ChannelId, MessageId)>,
@@ -25,7 +25,7 @@ pub(super) async fn changes_to(
     Ok(changes.chain(gone.map(|(channel, message)| erase(channel, message))).collect())
 }
 
-/// The change that a message's state means for the index.
+/// Returns the change for a message's state.
 pub(super) fn change_of(
     channel: ChannelId,
     message: MessageId,

@@ -1,4 +1,4 @@
-//! Following the event log: read what changed, write it, commit it with the new position.
+//! Following the event log: read changes, write them, commit them with the new position.
 
 use std::time::Duration;
 
@@ -17,21 +17,21 @@ use super::writer::Then;
 use super::{LogPosition, Replica, ReplicaError, ReplicaPhase, ReplicaWork, SAVE};
 use crate::outcome::described;
 
-/// Rows of the log in one commit, at most. A commit costs about as much as indexing a thousand
+/// Maximum number of log rows in one commit. A commit costs about as much as indexing a thousand
 /// messages.
 const ROWS: u32 = 5_000;
-/// How often the log is looked at when nobody says that there is something new.
+/// Poll interval of the log when no wake-up comes.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Between two commits, so that a steady trickle does not make a commit of every message.
+/// Minimum interval between two commits, so that a steady trickle does not commit every message.
 const PACE: Duration = Duration::from_millis(50);
 /// First and longest pause after a failure.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
-/// A replica that has failed for so long is behind, and no longer asked.
+/// Time of failure after which a replica counts as behind, and gets no more requests.
 const FAILING: Duration = Duration::from_secs(10);
 /// The name of this part in readiness.
 const PART: &str = "search";
 
-/// What a replica's task keeps from round to round.
+/// State of a replica's task between rounds.
 #[derive(Default)]
 struct Round {
     log: Option<LogState>,
@@ -42,7 +42,7 @@ struct Round {
 }
 
 impl Replica {
-    /// Keeps the replica up to date until `stop` is cancelled.
+    /// Updates the replica until `stop` is cancelled.
     pub async fn run(self, health: Health, stop: CancellationToken) {
         let mut round = Round::default();
         while !stop.is_cancelled() {
@@ -64,11 +64,11 @@ impl Replica {
         }
     }
 
-    /// Brings the replica up to date once, for a process that does nothing else. `progress` hears
-    /// of every change of its state.
+    /// Brings the replica up to date once, for a process that does nothing else. `progress` is
+    /// called with every change of its state.
     ///
     /// # Errors
-    /// When the index or the store fails.
+    /// Fails when the index or the store fails.
     pub async fn catch_up(&self) -> Result<(), ReplicaError> {
         let mut round = Round::default();
         loop {
@@ -85,7 +85,7 @@ impl Replica {
         }
     }
 
-    /// Waits for news, a moment at least; `false` when told to stop.
+    /// Waits for a wake-up, a moment at least; `false` if cancelled.
     async fn rest(&self, pause: Duration, round: &Round, stop: &CancellationToken) -> bool {
         let news = async {
             tokio::select! {
@@ -99,7 +99,7 @@ impl Replica {
         stop.run_until_cancelled(news).await.is_some()
     }
 
-    /// Takes the next part of the log into the index. Whether there may be more already.
+    /// Applies the next part of the log to the index. Returns whether there may be more already.
     async fn step(&self, round: &mut Round) -> Result<bool, ReplicaError> {
         let log = match round.log.take() {
             Some(log) => log,
@@ -122,7 +122,7 @@ impl Replica {
         }
         self.take(changes, position).await?;
         round.committed_at = Some(Instant::now());
-        // Looked at again when there is time for it.
+        // Read again when there is time for it.
         round.log = more.then_some(log);
         Ok(more)
     }
@@ -133,7 +133,7 @@ impl Replica {
         position: LogPosition,
     ) -> Result<(), ReplicaError> {
         for channel in changes.channels {
-            info!(%channel, "a channel is indexed anew");
+            info!(%channel, "reindexing a channel");
             let mut pages = ChannelPages::new(&self.store, channel);
             while let Some(page) = pages.next().await? {
                 self.writer.write(page, Then::Wait).await?;
@@ -142,13 +142,13 @@ impl Replica {
         let read = changes_to(&self.store, &changes.messages).await?;
         metric::SEARCH_INDEXED.add([], read.len() as u64);
         let position = LogPosition { at: changes.next, ..position };
-        // Nothing but the position moved: what others logged is no reason for a commit.
+        // Only the position moved: rows of others are no reason for a commit.
         self.writer.write(read, Then::Commit(position.to_progress())).await?;
         self.note_position();
         Ok(())
     }
 
-    /// Fills the index from the store, in the place of whatever it holds.
+    /// Fills the index from the store, replacing its content.
     async fn fill(&self, log: &LogState, reason: &str) -> Result<(), ReplicaError> {
         info!(reason, folder = %self.folder.display(), "the search index is being filled");
         let total = u64::try_from(self.store.count_messages().await?).unwrap_or_default();
@@ -177,7 +177,7 @@ impl Replica {
         Ok(())
     }
 
-    /// Begins a rebuild that somebody asked for, and looks after one that has ended.
+    /// Starts a requested rebuild, and handles one that has ended.
     async fn start_rebuild(
         &self,
         round: &mut Round,
@@ -208,9 +208,9 @@ impl Replica {
         self.show();
     }
 
-    /// Notes a failure, and says how long to wait.
+    /// Records a failure, and returns the time to wait.
     async fn failed(&self, round: &mut Round, error: &ReplicaError, health: &Health) -> Duration {
-        // The rebuilt index goes on from its own position.
+        // The rebuilt index continues from its own position.
         if matches!(error, ReplicaError::Index(IndexError::Superseded)) {
             return Duration::ZERO;
         }

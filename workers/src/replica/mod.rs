@@ -1,10 +1,10 @@
-//! A search replica: a full index of the kept messages that follows the store's event log by a
+//! A search replica: a full index of the stored messages that follows the store's event log by a
 //! position of its own.
 //!
-//! The log only names messages; what goes into the index is what the store holds of them when they
-//! are read. So late and repeated reads end the same, and no other process is needed: every process
-//! with the role `search` has a replica, on any database. A replica that is new, or that fell behind
-//! what the log keeps, fills itself from the store, and is asked again once it has caught up.
+//! The log only names messages; the index gets the store's state of them when they are read. So
+//! late and repeated reads have the same result, and no other process is needed: every process with
+//! the role `search` has a replica, on any database. A replica that is new, or that fell behind the
+//! log's retention, fills itself from the store, and gets requests again once it has caught up.
 
 mod audit;
 mod changes;
@@ -33,14 +33,14 @@ pub use state::{ReplicaPhase, ReplicaState, ReplicaWork};
 
 use writer::SharedWriter;
 
-/// Messages read from the store at once.
+/// Page size of reading the store, in messages.
 const PAGE: u32 = 2_000;
-/// Messages after which what was read is put on disk while an index is filled.
+/// Number of messages after which a filling index is saved to disk.
 const SAVE: u64 = 100_000;
-/// Replicas in one data folder, at most: processes on one machine may share it.
+/// Maximum number of replicas in one data folder: processes on one machine may share it.
 const SLOTS: usize = 64;
 
-/// The reasons why a replica cannot be used.
+/// Error of a replica.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplicaError {
     /// The index' folder failed.
@@ -49,7 +49,7 @@ pub enum ReplicaError {
     /// The store failed.
     #[error("the store failed while the search index was updated")]
     Store(#[from] StoreError),
-    /// The thread that indexes died.
+    /// The indexing thread died.
     #[error("indexing stopped unexpectedly")]
     Died(#[from] tokio::task::JoinError),
     /// Every slot of the data folder is taken.
@@ -79,11 +79,11 @@ impl fmt::Debug for Replica {
 }
 
 impl Replica {
-    /// Opens the replica in `folder`, or beside it (`folder-2`, `folder-3`, …) where other
-    /// processes use those before. [`Replica::run`] keeps it up to date.
+    /// Opens the replica in `folder`, or beside it (`folder-2`, `folder-3`, …) if other processes
+    /// use the ones before. [`Replica::run`] keeps it up to date.
     ///
     /// # Errors
-    /// When the index cannot be read or written.
+    /// Fails when the index cannot be read or written.
     pub async fn open(
         store: Store,
         folder: PathBuf,
@@ -105,54 +105,54 @@ impl Replica {
         Ok(replica)
     }
 
-    /// The index, for searching.
+    /// Returns the index, for searches.
     pub fn index(&self) -> MessageIndex {
         self.index.clone()
     }
 
-    /// The folder of the index.
+    /// Returns the folder of the index.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Its present state.
+    /// Returns its current state.
     pub fn state(&self) -> ReplicaState {
         self.state.borrow().clone()
     }
 
-    /// Follows its state.
+    /// Returns a receiver of its state.
     pub fn watch(&self) -> watch::Receiver<ReplicaState> {
         self.state.subscribe()
     }
 
-    /// Whether it has caught up and may be asked.
+    /// Returns whether it has caught up and may serve requests.
     pub fn is_ready(&self) -> bool {
         self.state.borrow().phase == ReplicaPhase::Ready
     }
 
-    /// Tells it that there may be something new in the event log.
+    /// Wakes it to read the event log.
     pub fn wake(&self) {
         self.wake.notify_one();
     }
 
-    /// The task that rids the index' files of words of erased messages.
+    /// Returns the task that removes words of erased messages from the index' files.
     pub fn purger(&self) -> Purger {
         Purger { writer: self.writer.clone() }
     }
 
-    /// How far it is behind the log: the age of the oldest change that it has not read.
+    /// Returns its lag behind the log: the age of the oldest change that it has not read.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails when the store fails.
     pub async fn lag(&self) -> Result<Duration, StoreError> {
         let position = self.state.borrow().position;
         let next = self.store.next_logged(position).await?;
-        // A moment is told from none.
+        // A tiny lag is distinguished from none.
         let age = |at| self.clock.now().since(at).max(Duration::from_millis(1));
         Ok(next.map(age).unwrap_or_default())
     }
 
-    /// The position of the index in use; `None` if it is not filled.
+    /// Returns the position of the current index; `None` if it is not filled.
     fn position(&self) -> Option<LogPosition> {
         self.index.progress().as_deref().and_then(LogPosition::parse)
     }
@@ -168,10 +168,10 @@ impl Replica {
     }
 }
 
-/// The folders of all replicas that were ever made in a data folder, by the folder of the first.
+/// Returns the folders of all replicas of a data folder, by the folder of the first.
 ///
 /// # Errors
-/// When the data folder cannot be read.
+/// Fails when the data folder cannot be read.
 pub fn folders(first: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for number in 1..=SLOTS {

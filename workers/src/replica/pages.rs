@@ -7,7 +7,7 @@ use chatkeep_index::search::IndexChange;
 use super::PAGE;
 use super::changes::change_of;
 
-/// All messages of the store.
+/// Pages of all messages of the store.
 pub(super) struct StorePages<'a> {
     store: &'a Store,
     after: Option<(ChannelId, MessageId)>,
@@ -18,7 +18,7 @@ impl<'a> StorePages<'a> {
         Self { store, after: None }
     }
 
-    /// The next page, until nothing is left.
+    /// Returns the next page; `None` after the last.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<IndexChange>>, StoreError> {
         let page = self.store.all_messages(self.after.as_ref(), PAGE).await?;
         let Some((channel, message, _)) = page.last() else {
@@ -29,8 +29,8 @@ impl<'a> StorePages<'a> {
     }
 }
 
-/// One channel, in the place of whatever the index has of it: the first page begins with erasing
-/// that, and nothing of it counts before the commit.
+/// Pages of one channel, replacing the index' content of it: the first page begins with erasing
+/// that, and nothing of it is visible before the commit.
 pub(super) struct ChannelPages<'a> {
     store: &'a Store,
     channel: ChannelId,
@@ -43,7 +43,7 @@ impl<'a> ChannelPages<'a> {
         Self { store, channel, after: None, ended: false }
     }
 
-    /// The next page, until nothing is left.
+    /// Returns the next page; `None` after the last.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<IndexChange>>, StoreError> {
         if self.ended {
             return Ok(None);

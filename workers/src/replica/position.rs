@@ -1,5 +1,5 @@
-//! Where a replica stands in the store's event log; kept in each commit of its index, so that index
-//! and position never differ.
+//! Position of a replica in the store's event log; stored in each commit of its index, so that
+//! index and position never differ.
 
 use chatkeep_core::store::{LogState, Place};
 use serde::{Deserialize, Serialize};
@@ -7,35 +7,35 @@ use serde::{Deserialize, Serialize};
 /// The position of a replica.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogPosition {
-    /// The epoch of the log that it follows.
+    /// Epoch of the log that it follows.
     pub epoch: String,
-    /// Everything up to here is in the index.
+    /// Last position that is in the index.
     pub at: Place,
-    /// Where the log ended when the index was filled.
+    /// End of the log when the index was filled.
     pub filled: Place,
 }
 
 impl LogPosition {
-    /// The position of an index that is filled from the store as of now.
+    /// Returns the position of an index that is filled from the store's current state.
     pub fn start(log: &LogState) -> Self {
-        // What was purged is in the store, whatever the rest of the log says.
+        // Purged rows are in the store, whatever the rest of the log says.
         let end = log.end.max(log.purged);
         Self { epoch: log.epoch.clone(), at: end, filled: end }
     }
 
-    /// Reads what a commit says; `None` if this version did not write it.
+    /// Parses the progress of a commit; `None` if this version did not write it.
     pub fn parse(progress: &str) -> Option<Self> {
         serde_json::from_str(progress).ok()
     }
 
-    /// The text for a commit.
+    /// Returns the progress for a commit.
     pub fn to_progress(&self) -> String {
-        // Two numbers and a name: there is nothing that JSON could not hold.
+        // Two numbers and a name: JSON can represent them all.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The reason why an index at this position cannot go on following the log, and has to be
-    /// filled anew.
+    /// Returns the reason why an index at this position cannot follow the log any more, and has to
+    /// be filled anew.
     pub fn broken(&self, log: &LogState) -> Option<&'static str> {
         if self.epoch != log.epoch {
             Some("the event log began anew")
@@ -48,7 +48,7 @@ impl LogPosition {
         }
     }
 
-    /// Whether somebody asked for a rebuild after this index was filled.
+    /// Returns whether a rebuild was requested after this index was filled.
     pub fn is_rebuild_due(&self, log: &LogState) -> bool {
         log.rebuild.is_some_and(|asked| asked > self.filled)
     }

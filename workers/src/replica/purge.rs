@@ -1,5 +1,5 @@
-//! Words of erased messages stay in the index' files, unfindable, until their part of the index is
-//! written anew. Merging does that in time; this does it when an hour has passed.
+//! Purge of erased words: they stay in the index' files, unsearchable, until their segment is
+//! rewritten. Merging does that in time; this does it after an hour.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use super::ReplicaError;
 use super::writer::SharedWriter;
 use crate::outcome::described;
 
-/// How long erased words may stay. Parts that hold some are written anew as a whole, so not often.
+/// Purge interval. Segments with erased words are rewritten as a whole, so not often.
 const PERIOD: Duration = Duration::from_hours(1);
 
-/// Writes parts of the index anew that hold words of erased messages.
+/// Rewrites segments of the index that hold words of erased messages.
 #[derive(Clone)]
 pub struct Purger {
     pub(super) writer: SharedWriter,
@@ -38,10 +38,10 @@ impl Purger {
         }
     }
 
-    /// Writes every part anew that holds words of erased messages. Indexing waits meanwhile.
+    /// Rewrites every segment that holds words of erased messages. Indexing waits meanwhile.
     ///
     /// # Errors
-    /// When the index' folder fails.
+    /// Fails when the index' folder fails.
     pub async fn purge(&self) -> Result<(), ReplicaError> {
         self.writer.purge().await
     }

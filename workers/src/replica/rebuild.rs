@@ -1,4 +1,4 @@
-//! Building the index anew from the store, beside the one that is asked and without a pause.
+//! Rebuild of the index from the store, beside the current one and without a pause.
 
 use std::collections::BTreeSet;
 
@@ -11,15 +11,14 @@ use super::pages::{ChannelPages, StorePages};
 use super::{LogPosition, Replica, ReplicaError, ReplicaWork, SAVE};
 
 impl Replica {
-    /// Builds the index anew and puts it in the place of the one in use, which goes on following
-    /// the log meanwhile.
+    /// Rebuilds the index and replaces the current one, which follows the log meanwhile.
     pub(super) async fn rebuild(&self) -> Result<(), ReplicaError> {
         info!("the search index is being rebuilt beside the one in use");
         let total = u64::try_from(self.store.count_messages().await?).unwrap_or_default();
         let index = self.index.clone();
         let start = move || Rebuild::start(&index, WriterOptions::default());
         let mut rebuild = tokio::task::spawn_blocking(start).await??;
-        // Read once the writer notes what it changes: nothing falls between the two.
+        // Read after the writer began to record its changes: nothing falls between the two.
         let position = LogPosition::start(&self.store.log_state().await?).to_progress();
         let mut pages = StorePages::new(&self.store);
         let mut done = 0_u64;
@@ -46,7 +45,8 @@ impl Replica {
         }
     }
 
-    /// Tells the new index what the one in use was told meanwhile, as the store has it now.
+    /// Applies the changes that the current index got meanwhile to the new one, by the store's
+    /// state.
     async fn make_up_for(
         &self,
         mut rebuild: Rebuild,

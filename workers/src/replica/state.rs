@@ -1,10 +1,10 @@
-//! The state of a replica, as its process and, through the registry of processes, everybody else
-//! sees it.
+//! State of a replica, as seen by its process and, through the registry of processes, by all
+//! others.
 
 use chatkeep_core::store::Place;
 use serde::{Deserialize, Serialize};
 
-/// The phases of a replica.
+/// Phase of a replica.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplicaPhase {
@@ -13,14 +13,14 @@ pub enum ReplicaPhase {
     CatchingUp,
     /// It is being filled from the store.
     Filling,
-    /// It has caught up with the event log, and is asked.
+    /// It has caught up with the event log, and serves requests.
     Ready,
-    /// It cannot follow the event log, and is not asked.
+    /// It cannot follow the event log, and serves no requests.
     Failing,
 }
 
 impl ReplicaPhase {
-    /// Its name on every surface.
+    /// Returns its name in every interface.
     pub const fn name(self) -> &'static str {
         match self {
             Self::CatchingUp => "catching_up",
@@ -31,12 +31,12 @@ impl ReplicaPhase {
     }
 }
 
-/// Work on a whole index or channel.
+/// Progress on a whole index or channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplicaWork {
-    /// Messages read so far.
+    /// Number of messages read so far.
     pub done: u64,
-    /// Messages to read, as counted when the work began.
+    /// Number of messages to read, counted at the start.
     pub total: u64,
 }
 
@@ -44,24 +44,24 @@ pub struct ReplicaWork {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplicaState {
-    /// Its phase.
+    /// Phase.
     pub phase: ReplicaPhase,
-    /// The epoch of the event log that [`ReplicaState::position`] belongs to.
+    /// Epoch of the event log that [`ReplicaState::position`] belongs to.
     pub epoch: String,
-    /// Everything logged up to here is in the index.
+    /// Last logged position that is in the index.
     pub position: Place,
-    /// Where the log ended when the index was filled.
+    /// End of the log when the index was filled.
     pub filled: Place,
-    /// Messages in the index.
+    /// Number of messages in the index.
     pub messages: u64,
-    /// The filling or rebuilding under way. A rebuild goes on beside the index that is asked.
+    /// Fill or rebuild under way. A rebuild runs beside the index that serves requests.
     pub work: Option<ReplicaWork>,
-    /// The reason of the last failure, while it lasts.
+    /// Reason of the last failure, while it lasts.
     pub error: Option<String>,
 }
 
 impl ReplicaState {
-    /// One sentence about why this replica is not asked; `None` if it is.
+    /// Returns one sentence about why this replica serves no requests; `None` if it does.
     pub fn unready(&self) -> Option<String> {
         match (self.phase, &self.work, &self.error) {
             (ReplicaPhase::Ready, ..) => None,

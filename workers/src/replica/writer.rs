@@ -7,22 +7,22 @@ use chatkeep_index::search::{IndexChange, IndexError, MessageIndex, MessageWrite
 
 use super::ReplicaError;
 
-/// What comes after changes are written.
+/// Step after changes are written.
 #[derive(Clone, Debug)]
 pub(super) enum Then {
-    /// More of them.
+    /// Wait for more changes.
     Wait,
-    /// They are made durable, and the index is not yet whole.
+    /// Make them durable; the index is incomplete.
     Save,
-    /// They are made durable and found, together with this progress.
+    /// Make them durable and searchable, together with this progress.
     Commit(String),
 }
 
-/// The writer. Clones share it.
+/// Handle of the writer. Clones share it.
 #[derive(Clone)]
 pub(super) struct SharedWriter {
     index: MessageIndex,
-    /// `None` after a failure, until it is opened again.
+    /// Writer; `None` after a failure, until it is opened again.
     writer: Arc<Mutex<Option<MessageWriter>>>,
 }
 
@@ -31,7 +31,7 @@ impl SharedWriter {
         Self { index, writer: Arc::new(Mutex::new(Some(writer))) }
     }
 
-    /// Writes changes. After a failure nothing is left of what was written since the last commit.
+    /// Writes changes. After a failure all changes since the last commit are discarded.
     pub(super) async fn write(
         &self,
         changes: Vec<IndexChange>,
@@ -53,12 +53,12 @@ impl SharedWriter {
         self.with(MessageWriter::wipe).await
     }
 
-    /// Rewrites what holds words of erased messages.
+    /// Rewrites segments with words of erased messages.
     pub(super) async fn purge(&self) -> Result<(), ReplicaError> {
         self.with(MessageWriter::purge).await
     }
 
-    /// Forgets what was written since the last commit.
+    /// Discards the changes since the last commit.
     pub(super) async fn abandon(&self) {
         let writer = Arc::clone(&self.writer);
         let dropped = tokio::task::spawn_blocking(move || *lock(&writer) = None);
@@ -77,7 +77,7 @@ impl SharedWriter {
                 Some(writer) => writer,
                 None => index.writer(WriterOptions::default())?,
             };
-            // A writer that failed is dropped: the next one begins at the last commit.
+            // A failed writer is dropped: the next one begins at the last commit.
             work(&mut open)?;
             *slot = Some(open);
             Ok::<_, IndexError>(())
@@ -87,6 +87,6 @@ impl SharedWriter {
 }
 
 fn lock(writer: &Mutex<Option<MessageWriter>>) -> std::sync::MutexGuard<'_, Option<MessageWriter>> {
-    // A panic in the index leaves it as its last commit was, so going on is safe.
+    // A panic in the index leaves it at its last commit, so continuing is safe.
     writer.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,8 @@
-//! Messages of one call of a stage, with their leases.
+//! Batches: messages of one call of a stage, with their leases.
 
 use chatkeep_core::bus::Delivery;
 
-/// Messages of one call: deliveries, and what they were decoded to, in the same order.
+/// Messages of one call: deliveries, and their decoded items, in the same order.
 #[derive(Debug)]
 pub(super) struct Chunk<T> {
     pub(super) deliveries: Vec<Delivery>,
@@ -10,7 +10,7 @@ pub(super) struct Chunk<T> {
 }
 
 impl<T> Chunk<T> {
-    /// A chunk of nothing.
+    /// Creates an empty batch.
     pub(super) const fn new() -> Self {
         Self { deliveries: Vec::new(), items: Vec::new() }
     }
@@ -28,7 +28,7 @@ impl<T> Chunk<T> {
         self.deliveries.is_empty()
     }
 
-    /// Both halves, without an empty one; of a single message itself.
+    /// Splits into both halves, without an empty one; a single message is returned itself.
     pub(super) fn halves(mut self) -> impl Iterator<Item = Self> {
         let half = self.len() / 2;
         let first = Self {
@@ -42,7 +42,7 @@ impl<T> Chunk<T> {
         self.deliveries.into_iter().zip(self.items)
     }
 
-    /// Extends every lease. One that cannot be extended runs out, and its message comes again.
+    /// Extends every lease. One that cannot be extended expires, and its message is redelivered.
     pub(super) async fn extend(&self) {
         for delivery in &self.deliveries {
             let _ = delivery.progress().await;

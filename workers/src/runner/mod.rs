@@ -1,4 +1,4 @@
-//! The runner: pulls messages for a stage, hands them over, and does to each what the stage said.
+//! The runner: pulls messages for a stage, hands them over, and carries out their outcomes.
 
 mod chunk;
 mod waits;
@@ -21,34 +21,34 @@ use crate::outcome::{Outcome, described};
 use crate::stages::StageName;
 use crate::tap::Tap;
 
-/// How long a pull waits for messages before it is made again.
+/// Timeout of a pull before it is repeated.
 const PULL: Duration = Duration::from_secs(5);
-/// A stage that takes longer than this for one call has failed, unless it says otherwise.
+/// Default timeout of one call of a stage.
 const HANDLE: Duration = Duration::from_mins(2);
-/// First and longest pause while something a stage needs is down.
+/// First and longest pause while a dependency of a stage is unavailable.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
 
-/// A stage: what it reads and what it does.
+/// A stage: its input and its work.
 pub trait Stage: Send + Sync + 'static {
-    /// What one message of its stream is decoded to.
+    /// Decoded message of its stream.
     type Item: Send + Sync;
 
-    /// Which stage it is.
+    /// Returns the name of the stage.
     fn name(&self) -> StageName;
 
-    /// Most messages one call of [`Stage::handle`] is given.
+    /// Returns the batch size: the maximum number of messages of one call of [`Stage::handle`].
     fn chunk(&self) -> usize;
 
-    /// Most calls at once.
+    /// Returns the concurrency: the maximum number of calls at once.
     fn parallel(&self) -> usize;
 
-    /// How long one call of [`Stage::handle`] may take; one that takes longer has failed.
+    /// Returns the timeout of one call of [`Stage::handle`]; one that takes longer has failed.
     fn patience(&self) -> Duration {
         HANDLE
     }
 
-    /// What has to be done before the first message, in a process that does other work meanwhile;
-    /// begun again until it is done.
+    /// Prepares the stage before the first message, in a process that does other work meanwhile;
+    /// repeated until it succeeds.
     ///
     /// # Errors
     /// The reason, for the log.
@@ -56,21 +56,21 @@ pub trait Stage: Send + Sync + 'static {
         std::future::ready(Ok(()))
     }
 
-    /// Reads a message; `Err` says why it can never be read.
+    /// Decodes a message; `Err` is the reason why it can never be decoded.
     ///
     /// # Errors
-    /// The reason, which goes to the dead letters with the message. No message text in it.
+    /// The reason, which is stored with the message in the dead letters. No message text in it.
     fn decode(&self, payload: &[u8]) -> Result<Self::Item, String>;
 
-    /// Handles messages, and says of each what comes next, in order. Must be idempotent and
-    /// commutative (architecture, rule 1): what is to be dropped or tried again is handed over
-    /// once more in halves, until it is known which message of the call is to blame.
+    /// Handles messages, and returns an outcome for each, in order. Must be idempotent and
+    /// commutative (architecture, rule 1): messages to be dropped or retried are handed over once
+    /// more in halves, until the failing message of the call is known.
     fn handle<'a>(
         &'a self,
         items: &'a [Self::Item],
     ) -> impl Future<Output = Vec<Outcome>> + Send + 'a;
 
-    /// Hears that a message which could be read goes to the dead letters.
+    /// Called when a message that could be decoded becomes a dead letter.
     fn gave_up<'a>(
         &'a self,
         _item: &'a Self::Item,
@@ -80,22 +80,22 @@ pub trait Stage: Send + Sync + 'static {
     }
 }
 
-/// What the runner is told by the configuration.
+/// Settings of the runner.
 #[derive(Clone, Debug)]
 pub struct RunnerSettings {
-    /// How long a message is leased; it is extended while its stage works on it.
+    /// Duration of a message's lease; extended while its stage works on it.
     pub lease: Duration,
-    /// Deliveries after which a message that fails goes to the dead letters; three times as many
-    /// when its process died each time.
+    /// Number of deliveries after which a failing message becomes a dead letter; three times as
+    /// many if its process died each time.
     pub max_attempts: u32,
-    /// How long the stage may wait for what it needs before that is a problem of the process.
+    /// Time that the stage may wait for a dependency before that is a problem of the process.
     pub long_wait: Duration,
 }
 
-/// The usual [`RunnerSettings::long_wait`].
+/// Default of [`RunnerSettings::long_wait`].
 pub const LONG_WAIT: Duration = Duration::from_mins(1);
 
-/// Drives one stage until it is told to stop.
+/// Runs one stage until it is stopped.
 #[derive(Debug)]
 pub struct Runner<S> {
     stage: Arc<S>,
@@ -107,7 +107,7 @@ pub struct Runner<S> {
 }
 
 impl<S: Stage> Runner<S> {
-    /// A runner of `stage`. Cancelling `stop` makes it finish what it has and return.
+    /// Creates a runner of `stage`. Cancelling `stop` makes it finish its work and return.
     pub fn new(
         stage: S,
         bus: Bus,
@@ -120,7 +120,7 @@ impl<S: Stage> Runner<S> {
         Self { stage: Arc::new(stage), bus, settings, tap, waits, stop }
     }
 
-    /// Runs until stopped: then pulls no more, waits for what is being handled, and returns.
+    /// Runs until stopped: then pulls no more, waits for the calls under way, and returns.
     pub async fn run(self) {
         let name = self.stage.name();
         let runner = Arc::new(self);
@@ -140,18 +140,18 @@ impl<S: Stage> Runner<S> {
         info!(stage = %name, "stage stopped");
     }
 
-    /// Prepares the stage, or is told to stop.
+    /// Prepares the stage until it succeeds or is stopped.
     async fn prepare(&self) {
         let stage = self.stage.name();
         let mut wait = self.waits.watch();
         while let Some(Err(reason)) = self.stop.run_until_cancelled(self.stage.prepare()).await {
-            warn!(%stage, reason, "the stage cannot begin yet");
+            warn!(%stage, reason, "the stage cannot start yet");
             wait.goes_on(&reason);
             let _ = self.rest(PAUSE.1).await;
         }
     }
 
-    /// Joins the consumer, however long the bus takes to come back; `None` when told to stop.
+    /// Joins the consumer, however long the bus takes to come back; `None` if stopped.
     async fn join_consumer(&self, away: &mut Wait<'_>) -> Option<Consumer> {
         let spec = self.stage.name().consumer(self.settings.lease);
         let mut pause = PAUSE.0;
@@ -161,7 +161,7 @@ impl<S: Stage> Runner<S> {
                 Err(error) => {
                     let error = described(&error);
                     away.goes_on(&error);
-                    warn!(stage = spec.name, error, "bus is away");
+                    warn!(stage = spec.name, error, "the bus is unavailable");
                 }
             }
             self.rest(pause).await?;
@@ -169,12 +169,12 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// Waits; `None` when told to stop meanwhile.
+    /// Pauses; `None` if stopped meanwhile.
     async fn rest(&self, pause: Duration) -> Option<()> {
         self.stop.run_until_cancelled(tokio::time::sleep(pause)).await
     }
 
-    /// Pulls and hands out until told to stop, or until the bus fails.
+    /// Pulls and hands out until stopped, or until the bus fails.
     async fn pull(
         self: &Arc<Self>,
         mut consumer: Consumer,
@@ -182,10 +182,10 @@ impl<S: Stage> Runner<S> {
         tasks: &TaskTracker,
         away: &mut Wait<'_>,
     ) {
-        // The process before may have died of the very first message: begin with that one alone.
+        // The previous process may have died of the very first message: begin with that one alone.
         let mut attempt = u32::MAX;
         loop {
-            // Room first, messages second: what is leased is worked on at once.
+            // Permit first, messages second: leased messages are worked on at once.
             let stop = self.stop.clone();
             let permit = stop.run_until_cancelled(Arc::clone(permits).acquire_owned()).await;
             let Some(Ok(permit)) = permit else { return };
@@ -220,8 +220,8 @@ impl<S: Stage> Runner<S> {
         let _ = permits.acquire_many(all).await;
     }
 
-    /// Reads messages and groups them. What was delivered before goes alone, so that one poisonous
-    /// message does not take its neighbours with it.
+    /// Decodes messages and groups them. Redelivered ones go alone, so that one poisonous message
+    /// does not take its neighbours with it.
     async fn chunks(&self, deliveries: Vec<Delivery>) -> Vec<Chunk<S::Item>> {
         let mut chunk = Chunk::new();
         let mut chunks = Vec::new();
@@ -247,7 +247,7 @@ impl<S: Stage> Runner<S> {
         chunks
     }
 
-    /// Spawns one task a chunk.
+    /// Spawns one task per batch.
     async fn hand_out(
         self: &Arc<Self>,
         deliveries: Vec<Delivery>,
@@ -277,11 +277,11 @@ impl<S: Stage> Runner<S> {
 #[cfg(test)]
 mod tests;
 
-/// How many messages to lease at once, after one that was delivered for the `attempt`th time.
+/// Returns the number of messages to lease at once, after one with that delivery attempt.
 ///
-/// When the process dies, everything it had leased counts one more attempt. So the more often a
-/// message was tried, the fewer are leased beside it: the one that kills the process soon stands
-/// alone, and its neighbours do not end in the dead letters with it.
+/// If the process dies, everything it had leased counts one more attempt. So the more often a
+/// message was tried, the fewer are leased beside it: the one that kills the process is soon leased
+/// alone, and its neighbours do not become dead letters with it.
 fn lease_size(room: usize, attempt: u32) -> usize {
     (room >> (3 * attempt.saturating_sub(1).min(10))).max(1)
 }

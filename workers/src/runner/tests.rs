@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 use super::*;
 
-/// Long enough for a loaded machine.
+/// Timeout, long enough for a loaded machine.
 const DEADLINE: Duration = Duration::from_secs(20);
 
 #[test]
@@ -73,7 +73,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Everything in `messages` is on the bus before the stage begins.
+    /// Starts the stage with everything in `messages` already on the bus.
     async fn start(stage: Picky, messages: &[&str]) -> Self {
         let (folder, stage) = (tempfile::tempdir().unwrap(), Arc::new(stage));
         let clock = Arc::new(SystemClock);

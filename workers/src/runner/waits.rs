@@ -1,5 +1,5 @@
-//! How long a stage waits for what it needs. A wait that takes long is a problem of the process:
-//! shown in `/readyz`, in the metrics and in the log until it is over.
+//! Waits of a stage for its dependencies. A long wait is a problem of the process: shown in
+//! `/readyz`, in the metrics and in the log until it is over.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -7,18 +7,18 @@ use std::time::Duration;
 use chatkeep_core::health::Health;
 use tokio::time::Instant;
 
-/// The waits of one stage.
+/// Waits of one stage.
 #[derive(Debug)]
 pub(super) struct Waits {
     health: Health,
     part: String,
-    /// How long a wait may take before it is a problem.
+    /// Duration from which a wait is a problem.
     long: Duration,
-    /// Waits that are a problem now.
+    /// Number of waits that are a problem now.
     late: Mutex<usize>,
 }
 
-/// One wait, or the time before it begins. It is over when this is dropped.
+/// One wait, or the time before it begins. It ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Wait<'a> {
     waits: &'a Waits,
@@ -35,7 +35,7 @@ impl Waits {
         Wait { waits: self, since: None, late: false }
     }
 
-    /// Counts one more or one less; the problem is there as long as any wait is late. Both happen
+    /// Counts one more or one less; the problem is raised as long as any wait is late. Both happen
     /// under one lock, so that no problem stays behind.
     fn count(&self, add: bool, reason: &str) {
         let mut late = self.late.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,7 +49,7 @@ impl Waits {
 }
 
 impl Wait<'_> {
-    /// Notes that it waits, since the first of these calls.
+    /// Records that it waits, since the first of these calls.
     pub(super) fn goes_on(&mut self, reason: &str) {
         let since = *self.since.get_or_insert_with(Instant::now);
         if !self.late && since.elapsed() >= self.waits.long {
@@ -58,7 +58,7 @@ impl Wait<'_> {
         }
     }
 
-    /// Notes that it waits no longer.
+    /// Records that the wait is over.
     pub(super) fn is_over(&mut self) {
         self.since = None;
         if std::mem::take(&mut self.late) {

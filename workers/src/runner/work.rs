@@ -1,4 +1,4 @@
-//! Messages that were pulled: read, handed to their stage, and done with as it said.
+//! Processing of pulled messages: decoded, handed to their stage, and settled by their outcome.
 
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
@@ -12,15 +12,16 @@ use super::chunk::Chunk;
 use super::{PAUSE, Runner, Stage};
 use crate::outcome::{Outcome, described};
 
-/// First and longest delay before a failed event is delivered again.
+/// First and longest delay before a failed event is redelivered.
 const DELAY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
 
-/// Times as many deliveries may end without any outcome. Processes die for reasons of their own,
-/// and often in a row, with whatever they had leased at that moment.
+/// Factor of the deliveries that may end without any outcome. Processes die for reasons of their
+/// own, and often in a row, with whatever they had leased at that moment.
 const DEATHS: u32 = 3;
 
 impl<S: Stage> Runner<S> {
-    /// Reads a message; one that cannot be read, or that was delivered too often, is buried.
+    /// Decodes a message; one that cannot be decoded, or was delivered too often, becomes a dead
+    /// letter.
     pub(super) async fn admit(&self, delivery: Delivery) -> Option<(Delivery, S::Item)> {
         if delivery.attempt > self.settings.max_attempts.saturating_mul(DEATHS) {
             let reason = format!("no outcome after {} deliveries", delivery.attempt - 1);
@@ -39,21 +40,22 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// Works on a chunk until everything in it has its own outcome other than waiting: what failed
-    /// beside others is tried in halves, so that it falls on the message that is to blame alone.
+    /// Works on a batch until everything in it has its own outcome other than waiting: messages
+    /// that failed together are retried in halves, so that the failure falls on the poisonous
+    /// message alone.
     pub(super) async fn work(&self, chunk: Chunk<S::Item>) {
         let mut parts = vec![chunk];
         while let Some(part) = parts.pop() {
             match self.work_on(part, &parts).await {
                 Some(failed) => parts.extend(failed.halves()),
-                // Told to stop: what is left is delivered again after the restart.
+                // Stopped: the rest is redelivered after the restart.
                 None => return,
             }
         }
     }
 
-    /// Works on a part until nothing in it waits, while `others` keep their leases. Gives what
-    /// failed beside something else; `None` when told to stop.
+    /// Works on a part until nothing in it waits, while `others` keep their leases. Returns the
+    /// messages that failed together with others; `None` if stopped.
     async fn work_on(
         &self,
         mut part: Chunk<S::Item>,
@@ -89,8 +91,8 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// Calls the stage, extending the leases while it works. Says, beside the outcomes, whether
-    /// the same call with fewer messages may come to other ones soon.
+    /// Calls the stage, extending the leases while it works. Returns, beside the outcomes, whether
+    /// the same call with fewer messages may have other outcomes soon.
     async fn handle(
         &self,
         part: &Chunk<S::Item>,
@@ -127,7 +129,7 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// Does to a message what the stage said.
+    /// Carries out the outcome of a message.
     async fn settle(&self, delivery: Delivery, item: &S::Item, outcome: Outcome) {
         let (stage, id) = (self.stage.name(), delivery.id.clone());
         metric::EVENTS.add([stage.name().into(), outcome.name().into()], 1);
@@ -171,11 +173,11 @@ impl<S: Stage> Runner<S> {
 
     fn unsettled(&self, id: &str, error: &BusError) {
         let stage = self.stage.name();
-        warn!(stage = %stage, id, error = described(error), "will be delivered again");
+        warn!(stage = %stage, id, error = described(error), "will be redelivered");
     }
 }
 
-/// 1 s, 2 s, 4 s … at most 5 min.
+/// Returns 1 s, 2 s, 4 s … at most 5 min.
 fn delay(attempt: u32) -> Duration {
     DELAY.0.saturating_mul(1_u32 << attempt.saturating_sub(1).min(16)).min(DELAY.1)
 }

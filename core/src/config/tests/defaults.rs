@@ -1,4 +1,4 @@
-//! That the default file tells the truth: every setting, its comment and its bounds.
+//! Tests of the default file: every setting, its comment and its limits.
 
 use toml::Value;
 
@@ -7,7 +7,7 @@ use super::super::redact::is_secret;
 use super::super::{Config, DEFAULTS, Sources};
 use super::{load, told};
 
-/// The comment right above each setting of the default file.
+/// Returns the comment right above each setting of the default file.
 fn comments() -> Vec<(String, String)> {
     let (mut section, mut comment) = (String::new(), String::new());
     let mut found = Vec::new();
@@ -109,7 +109,7 @@ fn every_setting_changes_something() {
             ("webhooks.retry_seconds", _) => "1, 60".to_owned(),
             ("listen" | "metrics.listen", _) => "127.0.0.1:1".to_owned(),
             ("api.cors_origins" | "s3.endpoint", _) => "http://h".to_owned(),
-            // Alone it lacks the client id, which has a test of its own.
+            // On its own it lacks the client id, which has a test of its own.
             ("login.issuer", _) => continue,
             (key, _) if key.ends_with("_base") || key.ends_with("_url") => "http://h".to_owned(),
             (_, Value::Integer(number)) => (number - 1).max(2).to_string(),

@@ -1,4 +1,4 @@
-//! Every kind of error names where, which key, and what is allowed.
+//! Tests that every kind of error names its origin, its key, and the allowed values.
 
 use super::super::Config;
 use super::{error, load, sources, told};

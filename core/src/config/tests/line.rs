@@ -1,4 +1,4 @@
-//! Several bots: their names, their settings, their variables.
+//! Tests of several bots: their names, their settings, their variables.
 
 use secrecy::ExposeSecret as _;
 
@@ -61,7 +61,7 @@ fn variables_name_their_bot() {
     assert_eq!(help.channel_secret.as_ref().unwrap().expose_secret(), "hunter2");
     assert!(config.warnings.is_empty() && !format!("{config:?}").contains("hunter2"));
 
-    // Those of the single bot are nobody's then.
+    // The variables of the single bot belong to no bot then.
     let config = load(TWO, &[("CHATKEEP_LINE_ACCESS_TOKEN", "hunter2")]).unwrap();
     let [warning] = &config.warnings[..] else { panic!("{:?}", config.warnings) };
     assert!(warning.contains("CHATKEEP_LINE_ACCESS_TOKEN is no setting"), "{warning}");

@@ -1,4 +1,4 @@
-//! What the tests of settings share.
+//! Helpers shared by the tests of settings.
 
 mod defaults;
 mod errors;
@@ -27,7 +27,7 @@ fn load(file: &str, environment: &[(&str, &str)]) -> Result<Config, ConfigError>
     Config::load(sources(file, environment, &[]))
 }
 
-/// An error with its causes, as the program shows it.
+/// Returns an error with its causes, as the program shows it.
 fn error(file: &str, environment: &[(&str, &str)]) -> String {
     told(&load(file, environment).unwrap_err())
 }

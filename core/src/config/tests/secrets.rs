@@ -1,4 +1,4 @@
-//! Secrets come from files, and none is ever shown.
+//! Tests that secrets can come from files, and that none is ever shown.
 
 use secrecy::ExposeSecret as _;
 

@@ -1,4 +1,4 @@
-//! Weight of the sources, and which settings file is read.
+//! Tests of the precedence of sources, and of the choice of the settings file.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What databases, buses, blobs and addresses may be.
+//! Tests of the accepted databases, buses, blob stores and addresses.
 
 use super::super::BlobsKind;
 use super::load;

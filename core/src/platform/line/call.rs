@@ -1,4 +1,4 @@
-//! The one place where LINE is called: limits before, circuit around, metrics after every call.
+//! The one place where LINE is called: rate limits before, circuit around, metrics after each call.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use crate::platform::circuit::{Circuit, Permit};
 use crate::platform::pace::{Held, Pace};
 use crate::time::SharedClock;
 
-/// Makes the calls of one bot. Clones share its limits and circuits.
+/// Makes the calls of one bot. Clones share its rate limits and circuits.
 #[derive(Clone, Debug)]
 pub(super) struct Caller {
     bot: Arc<str>,
@@ -41,7 +41,7 @@ impl Caller {
         Self { bot, api, http, files, circuits, paces: Arc::new(Endpoint::ALL.map(pace)) }
     }
 
-    /// Makes a call and reads its whole answer.
+    /// Makes a call and reads its whole response.
     pub(super) async fn call(
         &self,
         endpoint: Endpoint,
@@ -52,7 +52,7 @@ impl Caller {
             let (status, headers) = (answer.status(), answer.headers().clone());
             let body =
                 bounded_body(answer).await.map_err(|e| PlatformError::Unknown(Some(hide(e))))?;
-            // 409: this retry key was accepted before; the body is that of the first time.
+            // 409: this retry key was accepted before; the body is that of the first response.
             let again = endpoint == Endpoint::Push && status == StatusCode::CONFLICT;
             if status.is_success() || again {
                 return Ok(body);
@@ -62,7 +62,7 @@ impl Caller {
         .await
     }
 
-    /// Makes a call whose answer is a file, and hands it over once it begins.
+    /// Makes a call whose response is a file, and returns it once it begins.
     pub(super) async fn open(
         &self,
         endpoint: Endpoint,
@@ -89,7 +89,7 @@ impl Caller {
         request.bearer_auth(self.api.access_token.expose_secret())
     }
 
-    /// Waits for the call's turn, makes it, and remembers how it went.
+    /// Waits for the rate limit, makes the call, and records its result.
     async fn around<T>(
         &self,
         endpoint: Endpoint,
@@ -116,8 +116,8 @@ impl Caller {
         result
     }
 
-    /// The right to make a call now. A pause is told and not waited for: who calls knows better
-    /// what may wait how long.
+    /// Requests permission for a call now. A pause is returned as an error and not waited for: the
+    /// caller knows best how long it can wait.
     async fn admit(&self, endpoint: Endpoint) -> Result<Permit, PlatformError> {
         loop {
             match self.pace(endpoint).take() {

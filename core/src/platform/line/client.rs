@@ -1,4 +1,4 @@
-//! Calls to LINE's Messaging API.
+//! Client of LINE's Messaging API.
 
 use std::time::Duration;
 
@@ -21,21 +21,21 @@ use crate::platform::{
 };
 use crate::time::SharedClock;
 
-/// Times that a push is tried.
+/// Maximum number of attempts of a push.
 const TRIES: u32 = 4;
-/// The first pause between two tries; each is twice the one before.
+/// First pause between two attempts; each is twice the one before.
 const AGAIN: Duration = Duration::from_millis(250);
-/// A push does not wait longer than this for its next try.
+/// Maximum pause before the next attempt of a push.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// Where and as whom to call.
+/// Addresses and credentials of the API.
 #[derive(Clone, Debug)]
 pub struct LineApi {
-    /// The bot's name in the settings, for metrics and logs.
+    /// Name of the bot in the settings, for metrics and logs.
     pub bot: String,
     /// `https://api.line.me`, or an emulator's.
     pub api_base: String,
-    /// `https://api-data.line.me`, or an emulator's: where files are.
+    /// `https://api-data.line.me`, or an emulator's: the address of files.
     pub data_api_base: String,
     /// The channel access token.
     pub access_token: SecretString,
@@ -46,8 +46,9 @@ pub struct LineApi {
 pub struct LineClient(Caller);
 
 impl LineClient {
-    /// A client that calls `api` through `http` (made by [`crate::http::client`]), and downloads
-    /// through `files` (made by [`crate::http::download_client`]). `clock` times its limits.
+    /// Creates a client that calls `api` through `http` (made by [`crate::http::client`]), and
+    /// downloads through `files` (made by [`crate::http::download_client`]). `clock` times its rate
+    /// limits.
     pub fn new(
         api: LineApi,
         http: reqwest::Client,
@@ -88,12 +89,12 @@ impl LineClient {
             request = request.header("X-Line-Retry-Key", key);
         }
         let answer = self.0.call(endpoint, request).await?;
-        // The messages are out; ids that cannot be read are no reason to say otherwise.
+        // The messages are sent; ids that cannot be read are no reason to report a failure.
         let sent: Sent = serde_json::from_slice(&answer).unwrap_or_default();
         Ok(sent.sent_messages.into_iter().map_while(|message| message.id.checked().ok()).collect())
     }
 
-    /// Repeats what may not have come through, under the same key, so that it arrives once.
+    /// Repeats a push that may have failed, under the same key, so that it arrives once.
     async fn push_again(
         &self,
         body: &Push<'_>,
@@ -115,7 +116,7 @@ impl LineClient {
             if tries == TRIES || wait > LONGEST {
                 return Err(error);
             }
-            debug!(bot = self.0.api.bot, code = error.code(), tries, "pushing again");
+            debug!(bot = self.0.api.bot, code = error.code(), tries, "retrying a push");
             tokio::time::sleep(wait).await;
             (tries, pause) = (tries + 1, pause * 2);
         }
@@ -133,7 +134,7 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, PlatformError> {
     serde_json::from_str(&storable(&String::from_utf8_lossy(body))).map_err(unreadable)
 }
 
-/// An id as part of an address; one that would change the address names nobody.
+/// Returns an id as a path segment of an address; one that would change the address is unknown.
 fn segment(id: &str) -> Result<&str, PlatformError> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     if id.is_empty() || id.starts_with('.') || !id.bytes().all(plain) {

@@ -1,7 +1,7 @@
-//! LINE's event JSON turned into the domain's [`Event`] (Messaging API, "Webhook Event Objects").
+//! Decoding of LINE's event JSON into [`Event`] (Messaging API, "Webhook Event Objects").
 //!
 //! Lenient on purpose: a field that is missing or of another type costs that field, never the
-//! event. Strict about identifiers alone: an event with one that cannot be any is not handled.
+//! event. Strict about identifiers alone: an event with an invalid one is not handled.
 
 use std::borrow::Cow;
 
@@ -81,8 +81,8 @@ struct LineMessage {
     keywords: Vec<String>,
 }
 
-/// The part of a message that is read when its fields have types that this version does not
-/// expect: enough to keep it as it came.
+/// Minimal fields of a message, read when its fields have types that this version does not expect:
+/// enough to store it as received.
 #[derive(Deserialize)]
 struct AnyMessage {
     id: UntrustedId,
@@ -111,10 +111,10 @@ struct Provider {
     preview_image_url: Option<String>,
 }
 
-/// Characters of a file's name, at most: four times what file systems take.
+/// Maximum length of a file name, in characters: four times the limit of file systems.
 const MAX_FILE_NAME: usize = 1_000;
 
-/// Turns an envelope into an event.
+/// Decodes an envelope into an event.
 pub(in crate::platform) fn decode(envelope: Envelope) -> Result<Event, DecodeError> {
     let raw = without_nul(envelope.raw)?;
     let line = match serde_json::from_str::<LineEvent<'_>>(raw.get()) {
@@ -125,7 +125,7 @@ pub(in crate::platform) fn decode(envelope: Envelope) -> Result<Event, DecodeErr
     let sender = line.source.as_ref().and_then(|source| source.user.clone());
     let kind = kind_of(&line)?;
     Ok(Event {
-        // Checked by the ingress; what waits on the bus may be of an older version.
+        // Checked by the ingress; an envelope on the bus may be of an older version.
         id: checked("webhookEventId", UntrustedId::new(envelope.id.into_string()))?,
         platform: envelope.platform,
         bot: envelope.bot,
@@ -133,7 +133,7 @@ pub(in crate::platform) fn decode(envelope: Envelope) -> Result<Event, DecodeErr
         received_at: Timestamp::from_millis(envelope.received_at),
         channel,
         sender: sender.map(|id| checked("source.userId", id)).transpose()?,
-        // Without a token that can be one there is no reply, and all else is as good.
+        // Without a valid token there is no reply, but everything else still works.
         reply_token: line.reply_token.and_then(|token| token.checked().ok()).map(token),
         active: line.mode.as_deref() != Some("standby"),
         kind,
@@ -148,7 +148,7 @@ fn without_nul(raw: Box<RawValue>) -> Result<Box<RawValue>, DecodeError> {
     }
 }
 
-/// JSON without U+0000: PostgreSQL cannot hold it in a text, and no chat shows it.
+/// Returns JSON without U+0000: PostgreSQL cannot hold it in a text, and no chat shows it.
 pub(super) fn storable(json: &str) -> Cow<'_, str> {
     if !json.contains("\\u0000") {
         return Cow::Borrowed(json);
@@ -158,8 +158,8 @@ pub(super) fn storable(json: &str) -> Cow<'_, str> {
     Cow::Owned(json.replace("\\u0000", "\\ufffd"))
 }
 
-/// An object whose known fields have unknown types is an event of unknown type; anything but an
-/// object is no event.
+/// Reads an object whose known fields have unknown types as an event of unknown type; anything but
+/// an object is no event.
 fn strange(raw: &str) -> Option<LineEvent<'static>> {
     let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(raw).ok()?;
     let kind = fields.get("type").and_then(serde_json::Value::as_str).unwrap_or_default();
@@ -176,7 +176,7 @@ fn strange(raw: &str) -> Option<LineEvent<'static>> {
     })
 }
 
-/// An identifier, or which field does not hold one.
+/// Returns an identifier, or the name of the field that holds an invalid one.
 fn checked<T: From<String>>(field: &'static str, id: UntrustedId) -> Result<T, DecodeError> {
     id.checked().map_err(|why| DecodeError::Id { field, why })
 }
@@ -228,7 +228,7 @@ fn members(
     list.map(each).transpose()
 }
 
-/// `None` for what is no message.
+/// Returns `None` if it is no message.
 fn message_of(raw: &RawValue) -> Result<Option<IncomingMessage>, DecodeError> {
     let as_it_came = || Content::Other { raw: raw.get().to_owned() };
     let Ok(message) = serde_json::from_str::<LineMessage>(raw.get()) else {
@@ -246,7 +246,7 @@ fn message_of(raw: &RawValue) -> Result<Option<IncomingMessage>, DecodeError> {
     Ok(Some(IncomingMessage { id, content, quoted }))
 }
 
-/// `None` for a type that this version does not know.
+/// Returns `None` for a type that this version does not know.
 fn content_of(mut message: LineMessage) -> Result<Option<Content>, DecodeError> {
     let mentions = message.mention.take().map(mentions).transpose()?.unwrap_or_default();
     Ok(known_content(message, mentions))

@@ -1,4 +1,4 @@
-//! Every event and message type of LINE as the domain reads it.
+//! Tests of decoding every event and message type of LINE.
 
 use super::*;
 use crate::event::PlatformKind;

@@ -1,6 +1,6 @@
-//! The endpoints of the Messaging API that are called, and how often each may be.
+//! Endpoints of the Messaging API that are called, and their rate limits.
 
-/// An endpoint: what is counted, limited and paused together.
+/// An endpoint: the unit of metrics, rate limits and pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Endpoint {
     Reply,
@@ -14,7 +14,7 @@ pub(super) enum Endpoint {
     Transcoding,
 }
 
-/// A host of the Messaging API: what fails and comes back together.
+/// A host of the Messaging API: the unit of the circuit breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Host {
     /// Messages, people, chats.
@@ -23,14 +23,14 @@ pub(super) enum Host {
     Data,
 }
 
-/// LINE's limit for each of these endpoints and each bot, in calls a second ("Rate limits" of the
-/// Messaging API reference: 2,000 for every endpoint that it does not name).
+/// LINE's rate limit of each of these endpoints and each bot, in calls per second ("Rate limits" of
+/// the Messaging API reference: 2,000 for every endpoint that it does not name).
 pub(super) const PER_SECOND: u32 = 2_000;
-/// How many of them may come at once.
+/// Burst size, in calls.
 pub(super) const BURST: u32 = 200;
 
 impl Endpoint {
-    /// Every endpoint there is.
+    /// Every endpoint.
     pub(super) const ALL: [Self; 9] = [
         Self::Reply,
         Self::Push,
@@ -43,7 +43,7 @@ impl Endpoint {
         Self::Transcoding,
     ];
 
-    /// Its name in metrics.
+    /// Returns its name in metrics.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Reply => "reply",
@@ -58,7 +58,7 @@ impl Endpoint {
         }
     }
 
-    /// Where it is.
+    /// Returns its host.
     pub(super) const fn host(self) -> Host {
         match self {
             Self::Content | Self::Preview | Self::Transcoding => Host::Data,
@@ -68,7 +68,7 @@ impl Endpoint {
 }
 
 impl Host {
-    /// Its name in metrics.
+    /// Returns its name in metrics.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Api => "api",

@@ -1,4 +1,4 @@
-//! What LINE's refusals mean.
+//! Mapping of LINE's error responses to [`PlatformError`].
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use reqwest::header::{HeaderMap, RETRY_AFTER};
 use super::wire::Refusal;
 use crate::platform::PlatformError;
 
-/// The address of a call can name people; it has no place in an error.
+/// Removes the address of a call from its error, since it can name people.
 pub(super) fn hide(error: reqwest::Error) -> reqwest::Error {
     error.without_url()
 }
 
-/// What a call means that got no answer.
+/// Maps a call without a response to an error.
 pub(super) fn failed(error: reqwest::Error) -> PlatformError {
     if error.is_connect() || error.is_builder() {
         return PlatformError::Unreachable(hide(error));
@@ -21,7 +21,7 @@ pub(super) fn failed(error: reqwest::Error) -> PlatformError {
     PlatformError::Unknown(Some(hide(error)))
 }
 
-/// What an answer means that is no success.
+/// Maps a response other than success to an error.
 pub(super) fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> PlatformError {
     let says = |text: &str| {
         serde_json::from_slice::<Refusal>(body)
@@ -31,7 +31,7 @@ pub(super) fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> P
         StatusCode::UNAUTHORIZED => PlatformError::Unauthorized,
         StatusCode::NOT_FOUND => PlatformError::NotFound,
         StatusCode::BAD_REQUEST if says("reply token") => PlatformError::InvalidReplyToken,
-        // "You have reached your monthly limit.": no wait of any length that is worth it helps.
+        // "You have reached your monthly limit.": no reasonable wait helps.
         StatusCode::TOO_MANY_REQUESTS if says("monthly limit") => PlatformError::QuotaExceeded,
         StatusCode::TOO_MANY_REQUESTS => {
             let wait = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());

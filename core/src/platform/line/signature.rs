@@ -18,8 +18,8 @@ impl std::fmt::Debug for SignatureKey {
 }
 
 impl SignatureKey {
-    /// The key made from the channel secret; `None` for an empty one, which anybody could sign
-    /// with.
+    /// Creates the key from the channel secret; `None` if it is empty, since anybody could sign
+    /// with that.
     pub fn new(channel_secret: &SecretString) -> Option<Self> {
         let secret = channel_secret.expose_secret().as_bytes();
         if secret.is_empty() {
@@ -28,8 +28,8 @@ impl SignatureKey {
         Hmac::new_from_slice(secret).ok().map(Self)
     }
 
-    /// Whether `signature` (the header's text) is the one of `body`; takes the same time wherever
-    /// they differ.
+    /// Returns whether `signature` (the header's text) is that of `body`; the comparison takes
+    /// constant time.
     pub fn verify(&self, body: &[u8], signature: &str) -> bool {
         let Some(given) = decode(signature) else {
             return false;
@@ -39,12 +39,12 @@ impl SignatureKey {
         mac.verify_slice(&given).is_ok()
     }
 
-    /// Whether `signature` has the form of one; what has not need not be verified.
+    /// Returns whether `signature` has the form of one; otherwise it need not be verified.
     pub fn is_signature(signature: &str) -> bool {
         decode(signature).is_some()
     }
 
-    /// The header's text for `body`.
+    /// Returns the header's text for `body`.
     pub fn sign(&self, body: &[u8]) -> String {
         let mut mac = self.0.clone();
         mac.update(body);
@@ -53,7 +53,7 @@ impl SignatureKey {
 }
 
 fn decode(signature: &str) -> Option<[u8; 32]> {
-    // One byte more than it takes, so that a longer one is noticed.
+    // One byte more than a signature has, so that a longer one is detected.
     let mut given = [0_u8; 33];
     match STANDARD.decode_slice(signature, &mut given) {
         Ok(32) => given.first_chunk().copied(),

@@ -1,5 +1,5 @@
-//! What an event of LINE is about, read with as little as possible: also of one that cannot be
-//! decoded, and whose content has to go when it is taken back.
+//! Origin of a LINE event, read with minimal decoding: also of an event that cannot be decoded, and
+//! whose content has to be deleted when its message is unsent.
 
 use serde_json::Value;
 
@@ -7,11 +7,11 @@ use crate::event::{Envelope, Trace};
 use crate::id::{MessageId, UserId};
 use crate::time::Timestamp;
 
-/// Events that hold nothing that anybody said.
+/// Event types without user content.
 const WITHOUT_CONTENT: [&str; 7] =
     ["unsend", "follow", "unfollow", "join", "leave", "memberJoined", "memberLeft"];
 
-/// What the event is about; `None` when it holds nothing that anybody said, or belongs to no chat.
+/// Returns the origin of the event; `None` if it holds no user content, or belongs to no chat.
 pub(in crate::platform) fn trace(envelope: &Envelope) -> Option<Trace> {
     let channel = envelope.channel.clone()?;
     let raw: Value = serde_json::from_str(envelope.raw.get()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A webhook body on its way in: split into envelopes with as little reading as routing needs.
+//! Splitting of a webhook body into envelopes, parsing only the fields that routing needs.
 
 use std::collections::HashSet;
 
@@ -10,14 +10,14 @@ use crate::event::{Envelope, PlatformKind};
 use crate::id::{ChannelId, EventId, UntrustedId, UserId};
 use crate::time::Timestamp;
 
-/// Bytes of an event's own id, at most: it gets more beside it on the bus.
+/// Maximum length of an event's own id, in bytes: it is extended on the bus.
 const LONGEST: usize = 128;
-/// However small they are, so many events pass.
+/// Number of events that are accepted however small they are.
 const FEW_EVENTS: usize = 1_000;
-/// More events than that take at least so many bytes each: an id and a source alone are longer.
+/// Minimum size of each event beyond that number, in bytes: an id and a source alone are longer.
 const LEAST_BYTES: usize = 50;
 
-/// A webhook body of LINE. Lenient: events of any type and form pass.
+/// A webhook body of LINE. Lenient: accepts events of any type and form.
 #[derive(Debug, Deserialize)]
 pub struct WebhookBody<'a> {
     #[serde(borrow, default)]
@@ -26,12 +26,12 @@ pub struct WebhookBody<'a> {
     destination: Option<&'a RawValue>,
 }
 
-/// A body that is no webhook of LINE.
+/// Error of a body that is no webhook of LINE.
 #[derive(Debug, thiserror::Error)]
 #[error("the body is not a webhook of LINE")]
 pub struct WebhookError(#[from] serde_json::Error);
 
-/// What routing reads of an event.
+/// Fields of an event that routing needs.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct Head {
@@ -51,12 +51,12 @@ struct Source {
 }
 
 impl<'a> WebhookBody<'a> {
-    /// Reads a body.
+    /// Parses a body.
     ///
     /// # Errors
-    /// When it is not JSON with a list of events, or the list is longer than LINE could make it.
+    /// Fails when it is not JSON with a list of events, or the list is longer than LINE could send.
     pub fn parse(body: &'a [u8]) -> Result<Self, WebhookError> {
-        // A list would read as the fields of the struct in order; LINE sends an object.
+        // serde would read a list as the fields of the struct in order; LINE sends an object.
         if body.trim_ascii_start().first() != Some(&b'{') {
             return Err(WebhookError(serde::de::Error::custom("not a JSON object")));
         }
@@ -67,31 +67,31 @@ impl<'a> WebhookBody<'a> {
         Ok(webhook)
     }
 
-    /// How many events it holds.
+    /// Returns the number of events.
     pub fn len(&self) -> usize {
         self.events.len()
     }
 
-    /// Whether it is LINE's connection check, which holds none.
+    /// Returns whether it is LINE's connection check, which holds no events.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
-    /// The user id of the bot that it is for, where it says.
+    /// Returns the user id of the bot that it is for, if it names one.
     pub fn destination(&self) -> Option<UserId> {
         let id: UntrustedId = serde_json::from_str(self.destination?.get()).ok()?;
         id.checked().ok()
     }
 
-    /// The events as they go on the bus.
+    /// Returns the events as envelopes for the bus.
     pub fn envelopes(&self, bot: &str, received_at: Timestamp) -> Vec<Envelope> {
         let mut seen: HashSet<EventId> = HashSet::with_capacity(self.events.len());
         let envelope = |raw: &RawValue| {
-            // Whatever does not read as an event's head is kept all the same.
+            // An event whose head cannot be parsed is still stored.
             let head: Head = serde_json::from_str(raw.get()).unwrap_or_default();
             let mut id = event_id(head.webhook_event_id, raw);
             if seen.contains(&id) {
-                // Two events of one body under one id are two events; some senders do that.
+                // Two events of one body with one id are two events; some senders do that.
                 id = EventId::new(format!("{id}:{}", digest(raw)));
             }
             seen.insert(id.clone());
@@ -109,13 +109,13 @@ impl<'a> WebhookBody<'a> {
     }
 }
 
-/// Where it is routed by; what cannot be a channel's id is for the workers to refuse.
+/// Returns the channel for routing; invalid channel ids are left to the workers to refuse.
 fn channel_of(source: Source) -> Option<ChannelId> {
     source.group.or(source.room).or(source.user)?.checked().ok()
 }
 
-/// LINE's own id, or (old senders, and what cannot be an id) one made from the event's bytes so
-/// that a repetition is still recognised.
+/// Returns LINE's own id, or (old senders, and invalid ids) a digest of the event's bytes, so that
+/// a duplicate is still recognised.
 fn event_id(own: Option<UntrustedId>, raw: &RawValue) -> EventId {
     match own.and_then(|id| id.checked::<EventId>().ok()) {
         Some(id) if id.as_str().len() <= LONGEST => id,

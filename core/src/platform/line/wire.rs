@@ -1,10 +1,10 @@
-//! What the Messaging API takes and answers, as far as it is used here.
+//! Request and response bodies of the Messaging API, as far as they are used here.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::UntrustedId;
 
-/// A text message on its way out.
+/// An outgoing text message.
 #[derive(Serialize)]
 pub(super) struct Text<'a> {
     #[serde(rename = "type")]
@@ -25,7 +25,7 @@ pub(super) struct Push<'a> {
     pub(super) messages: Vec<Text<'a>>,
 }
 
-/// The answer to both.
+/// Response to both.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Sent {
@@ -70,7 +70,7 @@ pub(super) struct Transcoding {
     pub(super) status: String,
 }
 
-/// An answer that says no.
+/// An error response.
 #[derive(Deserialize)]
 pub(super) struct Refusal {
     #[serde(default)]

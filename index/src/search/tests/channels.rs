@@ -1,4 +1,4 @@
-//! What holds of searches in one channel, and of questions.
+//! Tests of searches in one channel, and of questions.
 
 use super::*;
 
@@ -86,15 +86,15 @@ fn a_question_finds_what_holds_much_of_it() {
     assert_eq!(best("請問停車場週末要錢嗎"), Some(hit(0, false)));
     assert_eq!(best("where is the parking lot?"), Some(hit(2, false)));
     assert_eq!(best("日本で梅雨がないのは北海道とどこか。"), Some(hit(5, false)));
-    // Who asks also gets what only holds some of it, after what holds all.
+    // A question also returns partial matches, after complete ones.
     let asked = page("停車場在哪裡？", Sort::Relevance);
     assert_eq!(asked, [hit(4, true), hit(0, false)]);
-    // Who searches gets what holds all, if there is any.
+    // A search returns complete matches, if there are any.
     assert_eq!(page("停車場在哪裡", Sort::Relevance), [hit(4, true)]);
     // The other order lists the same messages.
     let newest = page("樓下停車場在哪個地方", Sort::Newest);
     assert_eq!(newest, [hit(4, false), hit(0, false)]);
-    // What is strict stays strict.
+    // Strict conditions stay strict.
     for query in [
         "\"停車場在哪個地方\"",
         "\"地下二樓\" 停車場在哪個地方",
