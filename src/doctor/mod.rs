@@ -86,7 +86,7 @@ pub type Listener<'a> = &'a mut (dyn FnMut(&Finding) + Send);
 /// Checks everything and changes nothing.
 ///
 /// # Errors
-/// When something cannot be read.
+/// Returns an error if something cannot be read.
 pub async fn check(
     store: &Store,
     blobs: &Blobs,
@@ -100,7 +100,8 @@ impl Doctor<'_> {
     /// Checks, sets right where that is asked for, and tells what it found.
     ///
     /// # Errors
-    /// When something cannot be read or written. What was set right by then stays so.
+    /// Returns an error if something cannot be read or written. What was set right by then stays
+    /// so.
     pub async fn run(&self, listener: Listener<'_>) -> Result<Report, DoctorError> {
         let mut report = report::Writer::new(listener);
         let mut parts = BTreeMap::new();
