@@ -55,7 +55,7 @@ async fn readiness(State(ready): State<Ready>) -> Response {
 /// Starts collecting metrics in this process.
 ///
 /// # Errors
-/// Returns an error if another recorder was installed before.
+/// When another recorder was installed before.
 pub fn install_metrics() -> Result<PrometheusHandle, metrics_exporter_prometheus::BuildError> {
     let histograms = metric::ALL.iter().filter(|metric| !metric.buckets.is_empty());
     let builder =

@@ -27,8 +27,7 @@ pub(crate) fn keep_to_oneself() {
 /// Makes the data folder, or takes from others what they may do in the one there is.
 ///
 /// # Errors
-/// Returns an error if it cannot be made or looked at. One of somebody else's, as volumes are, is
-/// left as it is.
+/// When it cannot be made or looked at. One of somebody else's, as volumes are, is left as it is.
 pub(crate) fn make_data_folder(folder: &Path) -> anyhow::Result<()> {
     let shown = folder.display();
     if folder.exists() && !folder.is_dir() {

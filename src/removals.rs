@@ -71,7 +71,7 @@ impl Removals {
     /// when it was begun; what is left then is done by others.
     ///
     /// # Errors
-    /// Returns an error if the store fails; the job goes on after a while.
+    /// When the store fails; the job goes on after a while.
     pub(crate) async fn finish(&self, mut job: ChannelJob) -> Result<ChannelJob, StoreError> {
         let until = Instant::now() + SLICE;
         while !job.status.is_over() && Instant::now() < until {

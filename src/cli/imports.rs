@@ -32,7 +32,7 @@ pub(super) struct UndoArgs {
     json: bool,
 }
 
-/// Numbers of messages and files removed by undoing an import.
+/// Messages and bytes removed by undoing an import.
 #[derive(Debug, Default, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Undone {

@@ -17,7 +17,7 @@ pub(super) fn print(headings: &[&str], rows: &[Vec<String>]) -> anyhow::Result<(
 }
 
 /// Returns the heading and the rows as aligned lines. East Asian characters take two columns of a
-/// terminal; control characters, which names may contain, are dropped.
+/// terminal; control characters, which names may contain, become spaces.
 fn lines(headings: &[&str], rows: &[Vec<String>]) -> Vec<String> {
     let plain = |cell: &str| cell.replace(char::is_control, " ");
     let heading = headings.iter().map(|heading| (*heading).to_owned()).collect();

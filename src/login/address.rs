@@ -24,7 +24,7 @@ impl Base {
     /// From the configured address, or else the one that is listened on.
     ///
     /// # Errors
-    /// Returns an error if the address cannot be read.
+    /// When the address cannot be read.
     pub(super) fn new(base: Option<&str>, listen: SocketAddr) -> Result<Self, url::ParseError> {
         let base = base.map_or_else(|| listened(listen), str::to_owned);
         let url = Url::parse(&base)?;

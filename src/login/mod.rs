@@ -54,7 +54,7 @@ impl Login {
     /// As configured; nothing is asked of the provider yet.
     ///
     /// # Errors
-    /// Returns an error if the address of this service cannot be read or TLS cannot be set up.
+    /// When the address of this service cannot be read or TLS cannot be set up.
     pub(crate) fn new(config: &Config, store: Store, clock: SharedClock) -> anyhow::Result<Self> {
         let listen: SocketAddr = config.listen;
         let base = Base::new(config.api.base_url.as_deref(), listen)?;
@@ -78,7 +78,7 @@ impl Login {
     /// The session of a request, which counts as used with this; `None` when there is none.
     ///
     /// # Errors
-    /// Returns an error if the store fails.
+    /// When the store fails.
     pub(crate) async fn session(&self, headers: &HeaderMap) -> Result<Option<Session>, StoreError> {
         let Some(secret) = self.session_cookie(headers) else {
             return Ok(None);

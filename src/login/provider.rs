@@ -41,7 +41,7 @@ impl Provider {
     /// The configured provider; `None` when there is none.
     ///
     /// # Errors
-    /// Returns an error if the address to come back to cannot be read or TLS cannot be set up.
+    /// When the address to come back to cannot be read or TLS cannot be set up.
     pub(super) fn new(
         config: &LoginConfig,
         callback: &str,

@@ -18,8 +18,7 @@ type People = Vec<(UserId, Option<String>)>;
 /// Returns the id that `given` is, once the caller is known to read `channels`.
 ///
 /// # Errors
-/// Returns an error if it is nobody's id there and does not look like one: tells whom it may mean
-/// by name.
+/// When it is nobody's id there and does not look like one: tells whom it may mean by name.
 pub(super) async fn sender(
     api: &Api,
     channels: &[ChannelId],

@@ -88,7 +88,7 @@ impl Import<'_> {
     /// Looks at a file, folder or archive. Changes nothing.
     ///
     /// # Errors
-    /// Returns an error if it is nothing that can be imported, or needs to be told more about.
+    /// When it is nothing that can be imported, or needs to be told more about.
     pub(crate) async fn plan(&self, path: &Path) -> Result<Plan, TransferError> {
         let path = match Source::find(path)? {
             Source::File(path) => path,
