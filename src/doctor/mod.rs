@@ -86,7 +86,7 @@ pub type Listener<'a> = &'a mut (dyn FnMut(&Finding) + Send);
 /// Checks everything without changing anything.
 ///
 /// # Errors
-/// When something cannot be read.
+/// Returns an error if something cannot be read.
 pub async fn check(
     store: &Store,
     blobs: &Blobs,

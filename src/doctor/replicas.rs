@@ -161,7 +161,7 @@ fn name(record: &ProcessRecord) -> String {
 /// Compares `replica` with the store on each request, until `stop`.
 ///
 /// # Errors
-/// When the bus is closed.
+/// Returns an error if the bus is closed.
 pub(crate) async fn answer_checks(
     bus: &Bus,
     store: Store,

@@ -34,7 +34,7 @@ impl Asked {
     /// imported into them, by their names, whatever the case and width of the letters.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Returns an error if the store fails.
     pub async fn people(
         &self,
         store: &Store,
@@ -54,7 +54,7 @@ impl Asked {
     /// the store no longer has are left out.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Returns an error if the store fails.
     pub async fn look_up(
         &self,
         store: &Store,

@@ -78,7 +78,7 @@ impl Login {
     /// Returns the session of a request, which counts as used with this; `None` when there is none.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Returns an error if the store fails.
     pub(crate) async fn session(&self, headers: &HeaderMap) -> Result<Option<Session>, StoreError> {
         let Some(secret) = self.session_cookie(headers) else {
             return Ok(None);
