@@ -123,7 +123,7 @@ impl Ingress {
         }
         warn!(bot = bot.name(), %address, "webhook with a wrong or missing signature");
         if verdict.remaining == 0 {
-            warn!(%address, "more of these from there are not logged for now");
+            warn!(%address, "further ones from this address are not logged for now");
         }
         Answer::BadSignature
     }
@@ -160,7 +160,7 @@ impl Ingress {
                 Answer::Accepted
             }
             Err(error) => {
-                warn!(bot = bot.name(), error = %error, events = envelopes.len(), "events refused: no bus");
+                warn!(bot = bot.name(), error = %error, events = envelopes.len(), "events refused: bus unavailable");
                 Answer::Unavailable
             }
         }

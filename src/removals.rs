@@ -96,7 +96,7 @@ impl Removals {
             Ok(Some(job)) => job,
             Ok(None) => return false,
             Err(error) => {
-                failed(&error, "cannot look for messages to remove");
+                failed(&error, "cannot claim a job");
                 return false;
             }
         };
@@ -116,7 +116,7 @@ impl Removals {
             stop.run_until_cancelled(tokio::time::sleep(begun.elapsed().min(PAUSE))).await;
         }
         if let Err(error) = self.store.release_job(&present, &self.worker, self.clock.now()).await {
-            failed(&error, "cannot give a job back");
+            failed(&error, "cannot release a job");
         }
         true
     }
@@ -131,7 +131,7 @@ impl Removals {
         let job = done.job;
         if job.status.is_over() {
             let (id, messages, bytes) = (&job.id, job.done, job.freed_bytes);
-            info!(job = id, channel = %job.channel, messages, bytes, "a removal is done");
+            info!(job = id, channel = %job.channel, messages, bytes, "removal finished");
         }
         Ok(Some(job))
     }
@@ -148,7 +148,7 @@ impl Removals {
             self.store.fail_job(job, &self.worker, FAILED, (now, next)).await
         };
         if let Err(error) = put {
-            failed(&error, "cannot give a job back");
+            failed(&error, "cannot release a job");
         }
     }
 
@@ -158,7 +158,7 @@ impl Removals {
             match self.store.purge_jobs(before).await {
                 Ok(0) => return,
                 Ok(_) => {}
-                Err(error) => return failed(&error, "cannot remove old jobs"),
+                Err(error) => return failed(&error, "cannot purge old jobs"),
             }
         }
     }

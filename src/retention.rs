@@ -92,12 +92,12 @@ impl Retention {
                 break;
             }
             if batch % TOLD == 0 {
-                info!(%channel, messages, bytes, why = why.name(), "removing what is too old");
+                info!(%channel, messages, bytes, why = why.name(), "removing outdated messages");
             }
             pause(PAUSE, stop).await;
         }
         if messages > 0 {
-            info!(%channel, messages, bytes, why = why.name(), "what was too old is removed");
+            info!(%channel, messages, bytes, why = why.name(), "outdated messages removed");
         }
         Ok(())
     }
@@ -128,7 +128,7 @@ impl Retention {
             pause(PAUSE, stop).await;
         }
         if events > 0 {
-            info!(events, "old events of unknown type are removed");
+            info!(events, "old events of unknown type removed");
         }
         Ok(())
     }

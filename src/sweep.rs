@@ -50,13 +50,13 @@ impl Sweeper {
                 Ok(None) => break,
                 Err(error) => {
                     let error: &dyn std::error::Error = &error;
-                    warn!(error, "cannot look for media that nobody holds");
+                    warn!(error, "cannot list orphaned media");
                     break;
                 }
             }
         }
         if deleted > 0 {
-            info!(deleted, "media that no message holds is deleted");
+            info!(deleted, "orphaned media is deleted");
         }
     }
 
@@ -79,7 +79,7 @@ impl Sweeper {
         match tokio::time::timeout(PATIENCE, self.blobs.delete(&blob)).await {
             Ok(Ok(())) => return Some(blob),
             Ok(Err(error)) => failed(&error),
-            Err(_) => warn!(%blob, "the media store does not delete in time"),
+            Err(_) => warn!(%blob, "deletion from the media store timed out"),
         }
         None
     }
@@ -87,7 +87,7 @@ impl Sweeper {
     async fn sweep_temporaries(&self) {
         match self.blobs.sweep(self.ago(ABANDONED)).await {
             Ok(0) => {}
-            Ok(uploads) => warn!(uploads, "uploads were interrupted by a crash"),
+            Ok(uploads) => warn!(uploads, "removed uploads that a crash had interrupted"),
             Err(error) => failed(&error),
         }
     }

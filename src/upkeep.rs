@@ -45,14 +45,14 @@ pub(crate) struct Upkeep<'a> {
 impl Upkeep<'_> {
     /// Records the presence of an ingress: the time between two records counts as covered.
     pub(crate) fn beat(&self) {
-        self.every(BEAT, "cannot say that events are taken", |store, now| async move {
+        self.every(BEAT, "cannot record the presence of the ingress", |store, now| async move {
             store.beat(now).await
         });
     }
 
     /// Purges old responses to requests with idempotency keys.
     pub(crate) fn purge_answers(&self) {
-        self.every(PURGE, "cannot remove old answers", |store, now| async move {
+        self.every(PURGE, "cannot purge old responses", |store, now| async move {
             while store.purge_idempotency(now).await? > 0 {}
             Ok(())
         });
@@ -67,7 +67,7 @@ impl Upkeep<'_> {
                 let running = stop.run_until_cancelled(due.tick()).await.is_some();
                 if let Err(error) = store.write_uses().await {
                     let error: &dyn std::error::Error = &error;
-                    warn!(error, "cannot write when keys and sessions were used");
+                    warn!(error, "cannot write the last use of keys and sessions");
                 }
                 if !running {
                     return;
@@ -78,7 +78,7 @@ impl Upkeep<'_> {
 
     /// Purges outbox events older than `age`.
     pub(crate) fn purge_happenings(&self, age: Duration) {
-        self.every(PURGE, "cannot remove old happenings", move |store, now| async move {
+        self.every(PURGE, "cannot purge old events", move |store, now| async move {
             while store.purge_happenings(earlier(now, age)).await? > 0 {}
             Ok(())
         });
@@ -86,20 +86,20 @@ impl Upkeep<'_> {
 
     /// Disables webhooks whose key expired.
     pub(crate) fn end_webhooks(&self) {
-        self.every(END, "cannot look for webhooks whose key ended", |store, now| async move {
+        self.every(END, "cannot find webhooks of expired keys", |store, now| async move {
             loop {
                 let ended = store.end_webhooks(now).await?;
                 if ended.is_empty() {
                     return Ok(());
                 }
-                info!(?ended, "webhooks were disabled: their keys ended");
+                info!(?ended, "webhooks disabled: their keys expired");
             }
         });
     }
 
     /// Purges temporary rows: expired keys, replies, notices, profile requests.
     pub(crate) fn purge_rows(&self) {
-        self.every(PURGE, "cannot remove old rows", |store, now| async move {
+        self.every(PURGE, "cannot purge old rows", |store, now| async move {
             while store.purge_keys(KEYS, now).await? > 0 {}
             while store.purge_replies(earlier(now, REPLIES)).await? > 0 {}
             while store.purge_notices(earlier(now, NOTICES)).await? > 0 {}
@@ -110,10 +110,10 @@ impl Upkeep<'_> {
 
     /// Sweeps replies that a dead process left behind.
     pub(crate) fn sweep_replies(&self) {
-        self.every(SWEEP, "cannot look for interrupted replies", |store, now| async move {
+        self.every(SWEEP, "cannot find interrupted replies", |store, now| async move {
             let replies = store.interrupt_replies(earlier(now, ABANDONED), now).await?;
             if replies > 0 {
-                info!(replies, "replies were interrupted by a crash");
+                info!(replies, "marked replies that a crash had interrupted");
             }
             Ok(())
         });
@@ -121,7 +121,7 @@ impl Upkeep<'_> {
 
     /// Checkpoints the WAL of an embedded database, which removes deleted content from its files.
     pub(crate) fn scrub(&self) {
-        self.every(SWEEP, "cannot scrub the database's files", |store, _| async move {
+        self.every(SWEEP, "cannot checkpoint the database", |store, _| async move {
             store.scrub().await
         });
     }

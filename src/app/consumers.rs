@@ -45,7 +45,7 @@ impl Consumers {
     pub(super) async fn retire(&self) -> Result<(), BusError> {
         for name in StageName::RETIRED {
             if self.bus.remove_consumer(name).await? {
-                info!(consumer = name, "removed the consumer of a stage that is no more");
+                info!(consumer = name, "removed the consumer of a former stage");
             }
         }
         Ok(())
@@ -61,7 +61,7 @@ impl Consumers {
                 Ok(found) => self.tell(&mut raised, found),
                 Err(error) => {
                     let error: &dyn std::error::Error = error.as_ref();
-                    warn!(error, "cannot look after the consumers of the bus");
+                    warn!(error, "cannot check the consumers of the bus");
                 }
             }
             pause = if raised.is_empty() { INTERVAL } else { WATCHFUL };

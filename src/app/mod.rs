@@ -189,7 +189,7 @@ impl App {
         let ((), ends) = tokio::join!(serving, ends);
         tasks.close();
         if tokio::time::timeout_at(ends, tasks.wait()).await.is_err() {
-            warn!("not everything finished in time; what is left is done after the next start");
+            warn!("not everything finished in time; the rest is done after the next start");
         }
         drop(replica);
         let close = async {

@@ -176,7 +176,7 @@ impl Registration {
 
 fn failed(error: &StoreError) {
     let error: &dyn std::error::Error = error;
-    warn!(error, "this process cannot tell the others that it runs");
+    warn!(error, "heartbeat failed");
 }
 
 /// Returns the settings that decide about data shared by all processes, by name.

@@ -99,7 +99,7 @@ impl App {
 async fn tell_logged(bus: Bus, mut logged: watch::Receiver<u64>, stop: CancellationToken) {
     while let Some(Ok(())) = stop.run_until_cancelled(logged.changed()).await {
         if let Err(error) = bus.tell(LOGGED, Bytes::new()).await {
-            debug!(%error, "other processes are not told what was logged");
+            debug!(%error, "cannot broadcast that the log has grown");
         }
         stop.run_until_cancelled(tokio::time::sleep(PACE)).await;
     }

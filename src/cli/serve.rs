@@ -128,11 +128,11 @@ pub(crate) fn on_signal() -> std::io::Result<CancellationToken> {
                 _ = hung_up => "SIGHUP",
             };
             if !told.is_cancelled() {
-                info!(signal = name, "stopping: finishing what is under way");
+                info!(signal = name, "stopping: draining");
                 told.cancel();
             } else if name != "SIGHUP" {
                 // A terminal that goes away sends its signal more than once.
-                warn!("told twice: stopping at once");
+                warn!("second signal: stopping at once");
                 std::process::exit(130);
             }
         }

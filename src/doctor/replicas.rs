@@ -174,7 +174,7 @@ pub(crate) async fn answer_checks(
         let mut answered = String::new();
         while let Some(Some(question)) = stop.run_until_cancelled(questions.next()).await {
             let Ok(question) = serde_json::from_slice::<Question>(&question) else {
-                warn!("asked for a check in another version's words");
+                warn!("check request of another version ignored");
                 continue;
             };
             // The request is repeated until every replica has responded.
@@ -189,7 +189,7 @@ pub(crate) async fn answer_checks(
             let told = store.add_replica_check(&question.id, &process, &findings).await;
             if let Err(error) = told {
                 let error: &dyn std::error::Error = &error;
-                error!(error, "what a check found cannot be told");
+                error!(error, "cannot store the result of a check");
             }
         }
     })

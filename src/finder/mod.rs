@@ -247,7 +247,7 @@ pub async fn answer(bus: Bus, replica: Replica, stop: CancellationToken) {
                 answering.run(end).await;
             }
             Err(error) => {
-                warn!(error = %unavailable(&error), "searches of other processes are not answered");
+                warn!(error = %unavailable(&error), "cannot serve searches of other processes");
                 stop.run_until_cancelled(tokio::time::sleep(RETRY_INTERVAL)).await;
             }
         }
@@ -350,7 +350,7 @@ impl Find {
 /// Logs a failing index for the operator on its own process, not only on the requesting one.
 fn failed(error: &IndexError) -> FindError {
     let failure = unavailable(error);
-    warn!(error = %failure, "a search failed");
+    warn!(error = %failure, "search failed");
     failure
 }
 

@@ -91,7 +91,7 @@ impl Limiter {
         let limiter = match getrandom::fill(&mut teller) {
             Ok(()) => Self::build(config, topic, clock, Some(teller)),
             Err(error) => {
-                warn!(%error, "no random number: this process limits by itself");
+                warn!(%error, "no random number: rate limits are not shared with other processes");
                 Self::build(config, topic, clock, None)
             }
         };
@@ -168,7 +168,7 @@ impl Limiter {
                 // Grants that cannot be broadcast now are dropped: later, the tokens have been
                 // refilled here, and the others would charge them to a full bucket.
                 if let Err(error) = bus.tell(self.0.topic, message).await {
-                    debug!(%error, "the other processes do not learn of grants");
+                    debug!(%error, "cannot broadcast grants to other processes");
                 }
             }
             stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await;
@@ -187,7 +187,7 @@ impl Limiter {
         let mut listener = match bus.listen(self.0.topic).await {
             Ok(listener) => listener,
             Err(error) => {
-                warn!(%error, "this process does not learn of the others' grants");
+                warn!(%error, "cannot receive grants of other processes");
                 return;
             }
         };

@@ -106,7 +106,7 @@ impl Discovery {
             }
             Err(cause) => {
                 let cause: &dyn std::error::Error = &cause;
-                warn!(error = cause, issuer = self.issuer, "the identity provider does not answer");
+                warn!(error = cause, issuer = self.issuer, "identity provider does not respond");
                 known.failed_at = Some(self.clock.now());
                 Err(LoginError::Unavailable)
             }

@@ -116,7 +116,7 @@ impl Login {
                     Ok(false) => break,
                     Err(error) => {
                         let error: &dyn std::error::Error = &error;
-                        warn!(error, "cannot remove old sessions");
+                        warn!(error, "cannot purge old sessions");
                         break;
                     }
                 }

@@ -151,7 +151,7 @@ impl Provider {
             Ok(info) => Person { sub: person.sub, ..person::described(&info) },
             Err(cause) => {
                 let cause: &dyn std::error::Error = &cause;
-                warn!(error = cause, "the identity provider does not describe a person");
+                warn!(error = cause, "cannot read user info of the identity provider");
                 person
             }
         }
@@ -174,11 +174,11 @@ fn refused(error: RequestTokenError<reqwest::Error, CoreErrorResponse>) -> Login
         },
         RequestTokenError::Request(cause) => {
             let cause: &dyn std::error::Error = &cause;
-            warn!(error = cause, "the identity provider does not answer");
+            warn!(error = cause, "identity provider does not respond");
             LoginError::Unavailable
         }
         RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
-            warn!("the identity provider's answer cannot be read");
+            warn!("cannot parse the response of the identity provider");
             LoginError::Unavailable
         }
     }

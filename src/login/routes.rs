@@ -111,7 +111,7 @@ async fn finish(
     if let Some(previous) = previous {
         login.store.end_session(&previous.user, &previous.id).await?;
     }
-    info!(%user, "somebody signed in");
+    info!(%user, "user signed in");
     let cookie = [set_cookie(login.cookies.set_session(&secret))];
     Ok((AppendHeaders(cookie), Redirect::to(&return_to)).into_response())
 }

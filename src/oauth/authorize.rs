@@ -141,7 +141,7 @@ pub(super) async fn take_back(
     let form = form.map_err(|_| malformed())?;
     let session = oauth.session_of_form(&headers, &form.csrf).await?;
     if oauth.store.take_back(&session.user, &form.id).await? {
-        info!(user = %session.user, grant = form.id, "somebody took a consent back");
+        info!(user = %session.user, grant = form.id, "consent withdrawn");
     }
     Ok(Redirect::to("/oauth/consents").into_response())
 }
@@ -292,7 +292,7 @@ impl Inner {
             challenge: &question.challenge,
         };
         self.store.add_grant(&grant, now).await?;
-        info!(user = %session.user, grant = id, "somebody consented to a program");
+        info!(user = %session.user, grant = id, "consent granted");
         Ok(code)
     }
 

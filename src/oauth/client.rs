@@ -86,7 +86,7 @@ async fn describe(http: &GuardedClient, id: &str) -> Result<OAuthClient, OAuthEr
 
 /// Logs the cause of an unreadable document.
 fn unreadable(error: &(dyn std::error::Error + 'static)) -> OAuthError {
-    info!(error, "a program's description cannot be read");
+    info!(error, "cannot read a client's metadata document");
     UNREADABLE
 }
 

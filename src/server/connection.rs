@@ -56,7 +56,7 @@ impl Connection {
                 biased;
                 served = &mut serving => {
                     if let Err(error) = served {
-                        debug!(%error, "a connection broke");
+                        debug!(%error, "connection failed");
                     }
                     return;
                 }
@@ -67,7 +67,7 @@ impl Connection {
                 }
             }
         };
-        debug!(?end, "a connection is ended");
+        debug!(?end, "connection ended");
         if end == End::SlowHead && entry.is_heard() {
             serving.into_parts().io.inner().say(&SLOW_HEAD.bytes());
         }

@@ -74,7 +74,7 @@ impl Server {
                 _ = looks.tick() => self.connections.look_after(),
             }
         }
-        warn!(connections = tasks.len(), "requests were not finished in time and are broken off");
+        warn!(connections = tasks.len(), "requests were not finished in time and are aborted");
         self.connections.end_all();
         // A handler that does not yield cannot be aborted; nobody waits for it.
         let _ = tokio::time::timeout(FAREWELL, tasks.wait()).await;
@@ -111,7 +111,7 @@ impl Server {
             return;
         };
         if let Err(error) = stream.set_nodelay(true) {
-            debug!(%error, "a connection without TCP_NODELAY");
+            debug!(%error, "cannot set TCP_NODELAY");
         }
         let connection = Connection { router: self.router.clone(), peer, admitted };
         tasks.spawn(connection.serve(stream, stop.clone()));
@@ -124,7 +124,7 @@ impl Server {
         if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
             return;
         }
-        warn!(%error, "a connection could not be taken");
+        warn!(%error, "cannot accept a connection");
         self.connections.make_room();
         tokio::time::sleep(PAUSE).await;
     }

@@ -20,7 +20,7 @@ pub(crate) fn room_for(wanted: usize) -> usize {
         let current = Some(raised);
         match setrlimit(Resource::Nofile, Rlimit { current, maximum: limit.maximum }) {
             Ok(()) => files = raised,
-            Err(error) => warn!(%error, "the limit of open files cannot be raised"),
+            Err(error) => warn!(%error, "cannot raise the limit of open files"),
         }
     }
     let room = usize::try_from(files.saturating_sub(OTHERS).max(files / 2)).unwrap_or(usize::MAX);

@@ -76,9 +76,9 @@ impl DateOrder {
 }
 
 impl DateLine {
-    /// Parses a line that looks like a date: `2024/01/05(金)`, `2024.01.05 Friday`, `Fri,
-    /// 01/05/2024`, `2024年1月5日 星期五`, `2024년 1월 5일 금요일`, `ศ. 05/01/2567` and the like, and also
-    /// invalid dates of that form.
+    /// Parses a line that looks like a date: `2024/01/05(金)`, `2024.01.05 Friday`,
+    /// `Fri, 01/05/2024`, `2024年1月5日 星期五`, `2024년 1월 5일 금요일`, `ศ. 05/01/2567` and the
+    /// like, and also invalid dates of that form.
     pub(super) fn read(line: &str) -> Option<Self> {
         let line = line.trim();
         if line.len() > LONGEST {

@@ -37,8 +37,8 @@ const AFTER: [(&str, Option<bool>); 8] = [
 /// Spaces between a time and the half of the day.
 const SPACES: [char; 3] = [' ', '\u{a0}', '\u{202f}'];
 
-/// Splits a line into the time at its beginning and the rest: `09:31`, `上午09:31`, `午前9:31`, `오전
-/// 9:31`, `9:31 PM`, `21:31 น.`.
+/// Splits a line into the time at its beginning and the rest: `09:31`, `上午09:31`, `午前9:31`,
+/// `오전 9:31`, `9:31 PM`, `21:31 น.`.
 pub(super) fn time(line: &str) -> Option<(NaiveTime, &str)> {
     let (before, rest) = half_before(line);
     let (hour, rest) = number(rest)?;
