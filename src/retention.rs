@@ -47,7 +47,7 @@ impl Retention {
         let mut rounds = tokio::time::interval(ROUND);
         while stop.run_until_cancelled(rounds.tick()).await.is_some() {
             if let Err(error) = self.round(&stop).await {
-                failed(&error, "what is too old cannot be removed");
+                failed(&error, "cannot remove outdated messages");
             }
         }
     }
