@@ -1,4 +1,4 @@
-//! HTTP client for tests, whichever created the first one in this process.
+//! HTTP client for tests, with the TLS provider installed once in this process.
 
 use std::time::Duration;
 

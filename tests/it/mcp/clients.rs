@@ -45,7 +45,7 @@ async fn the_python_library_goes_through_all_tools() {
             .env("PYTHONUTF8", "1");
         let said = output(client).await;
         assert_eq!(said["revision"], revision, "{mode}");
-        // A client that does not ask first gets it with the results.
+        // A client without a handshake gets the server's name with the results.
         assert!(mode == NEWEST || said["server"] == "chatkeep", "{mode}: {said}");
         assert_eq!(said["tools"].as_array().unwrap().len(), 4);
         let newest_first: Vec<_> = (0..10).rev().map(|n| format!("m{n}")).collect();
