@@ -57,7 +57,7 @@ pub(super) struct Messages {
     pub(super) messages: Vec<Message>,
     /// Periods without backup of the channel: silence there means nothing.
     pub(super) gaps: Vec<MissingTime>,
-    /// Number of older gaps that are not listed.
+    /// Older gaps that are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) gaps_omitted: usize,
     /// Cursor of the next page.
@@ -71,7 +71,7 @@ pub(super) struct Messages {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Hits {
     pub(super) note: &'static str,
-    /// Number of messages found on all pages together.
+    /// Messages on all pages together.
     pub(super) total: usize,
     /// Ids of the channels c1, c2 …
     pub(super) channels: BTreeMap<String, String>,
@@ -84,7 +84,7 @@ pub(super) struct Hits {
     pub(super) hits: Vec<Message>,
     /// Periods without backup of the channel. Only with channelId.
     pub(super) gaps: Vec<MissingTime>,
-    /// Number of older gaps that are not listed.
+    /// Older gaps that are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) gaps_omitted: usize,
     /// Cursor of the next page.

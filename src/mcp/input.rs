@@ -21,7 +21,7 @@ const ROWS: u32 = 20;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ListChannels {
-    /// nextCursor of the previous result.
+    /// nextCursor of the previous page.
     #[serde(default, deserialize_with = "filled")]
     pub(super) cursor: Option<String>,
 }
@@ -44,11 +44,11 @@ pub(super) struct GetMessages {
     /// Sent by this person: a userId.
     #[serde(default, deserialize_with = "filled")]
     pub(super) sender_id: Option<String>,
-    /// Maximum number of rows. 1 returns a long message in full.
+    /// Maximum rows. 1 returns a long message in full.
     #[serde(default = "rows", deserialize_with = "limit")]
     #[schemars(range(min = 1, max = 100))]
     pub(super) limit: u32,
-    /// nextCursor of the previous result; other arguments unchanged.
+    /// nextCursor of the previous page; all else unchanged.
     #[serde(default, deserialize_with = "filled")]
     pub(super) cursor: Option<String>,
 }
@@ -73,11 +73,11 @@ pub(super) struct SearchMessages {
     /// Sent by this person: a userId.
     #[serde(default, deserialize_with = "filled")]
     pub(super) sender_id: Option<String>,
-    /// Maximum number of rows.
+    /// Maximum rows.
     #[serde(default = "rows", deserialize_with = "limit")]
     #[schemars(range(min = 1, max = 100))]
     pub(super) limit: u32,
-    /// nextCursor of the previous result; other arguments unchanged.
+    /// nextCursor of the previous page; all else unchanged.
     #[serde(default, deserialize_with = "filled")]
     pub(super) cursor: Option<String>,
 }
@@ -92,11 +92,11 @@ pub(super) struct GetMembers {
     #[serde(default)]
     #[schemars(with = "Option<Status>")]
     pub(super) status: Option<MemberStatus>,
-    /// Maximum number of rows.
+    /// Maximum rows.
     #[serde(default = "rows", deserialize_with = "limit")]
     #[schemars(range(min = 1, max = 100))]
     pub(super) limit: u32,
-    /// nextCursor of the previous result; other arguments unchanged.
+    /// nextCursor of the previous page; all else unchanged.
     #[serde(default, deserialize_with = "filled")]
     pub(super) cursor: Option<String>,
 }
