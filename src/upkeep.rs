@@ -24,8 +24,7 @@ const KEYS: u32 = 500;
 const REPLIES: Duration = Duration::from_hours(24 * 400);
 /// Retention of usage notices.
 const NOTICES: Duration = Duration::from_hours(24 * 400);
-/// Retention of profile requests to the platform, twice the interval between two requests for a
-/// person.
+/// Retention of membership checks with the platform, twice the interval between two of a person.
 const CHECKS: Duration = Duration::from_hours(48);
 /// Age after which a reply that is still being sent counts as abandoned.
 const ABANDONED: Duration = Duration::from_mins(5);
@@ -97,7 +96,7 @@ impl Upkeep<'_> {
         });
     }
 
-    /// Purges temporary rows: expired keys, replies, notices, profile requests.
+    /// Purges temporary rows: expired keys, replies, notices, membership checks.
     pub(crate) fn purge_rows(&self) {
         self.every(PURGE, "cannot purge old rows", |store, now| async move {
             while store.purge_keys(KEYS, now).await? > 0 {}
