@@ -1,9 +1,9 @@
-//! Work that keeps a processor busy, apart from the threads that answer requests.
+//! CPU-bound work, apart from the threads that serve requests.
 //!
-//! Those threads are few and shared by everybody: a request that computes for long on one of them
-//! holds up all others, webhooks among them. So work that grows with what somebody sent goes to
-//! threads of its own as soon as it may take about a millisecond, and only so much of it at once
-//! that a processor is left for the rest.
+//! Those threads are few and shared: a request that computes for long on one of them delays all
+//! others, webhooks among them. So work that grows with the input goes to a thread pool of its own
+//! as soon as it may take about a millisecond, with a concurrency that leaves a processor for the
+//! rest.
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, LazyLock};
@@ -12,19 +12,19 @@ use std::thread::available_parallelism;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
-/// Bytes of input that are worked on in well under a millisecond, whatever is in them.
+/// Bytes of input that are processed in well under a millisecond, whatever their content.
 pub(crate) const LIGHT: usize = 16 * 1024;
 
-/// Work of one kind, of which there is only so much at once.
+/// Pool for one kind of work with bounded concurrency.
 #[derive(Debug)]
 pub(crate) struct Heavy(LazyLock<Arc<Semaphore>>);
 
 /// Work for callers of the API.
 pub(crate) static CALLERS: Heavy = Heavy::new();
-/// Work for webhooks that come in, which never wait for callers of the API.
+/// Work for incoming webhooks, which never wait for callers of the API.
 pub(crate) static WEBHOOKS: Heavy = Heavy::new();
 
-/// All processors but one.
+/// Creates permits for all processors but one.
 fn turns() -> Arc<Semaphore> {
     let processors = available_parallelism().map_or(1, usize::from);
     Arc::new(Semaphore::new(processors.saturating_sub(1).max(1)))
@@ -35,14 +35,14 @@ impl Heavy {
         Self(LazyLock::new(turns))
     }
 
-    /// Does `work` elsewhere when its turn comes. What panics there panics here.
+    /// Runs `work` on a blocking thread once there is a permit. Panics are propagated.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> T {
         // Never closed.
         let turn = Arc::clone(&self.0).acquire_owned().await;
-        // The turn goes with the work: whoever asked may be gone before it is done.
+        // The permit goes with the work: the caller may be gone before it is done.
         let done = spawn_blocking(move || {
             let done = work();
             drop(turn);

@@ -1,12 +1,12 @@
-//! The ingress: takes the platform's webhooks and answers 200 only when every event in them is
+//! The ingress: receives the platform's webhooks and responds 200 only when every event in them is
 //! durably on the bus.
 //!
 //! Anybody can send garbage here, also through the proxy that LINE's own webhooks come through, so
-//! an address that sent too much of it is not shut out: a rightly signed webhook is always taken
-//! and never counted. What the budget of an address bounds is what its garbage costs: a request
-//! without anything like a signature is answered before its body is read; a well-formed signature
+//! an address that sent too much of it is not blocked: a correctly signed webhook is always
+//! accepted and never counted. The budget of an address bounds the cost of its garbage: a request
+//! without anything like a signature is rejected before its body is read; a well-formed signature
 //! costs one HMAC, less than receiving the body did; and once the budget is used up, neither is
-//! logged any more, and the answer says when to come again.
+//! logged any more, and the response has a retry-after.
 //!
 //! Every bot has a path of its own, `/webhook/line/<bot>`, and a webhook there must be signed with
 //! that bot's secret. Where only one bot is configured, `/webhook/line` is its path too.
@@ -40,24 +40,24 @@ pub use bots::{IngressBot, IngressBots};
 /// LINE's header with the body's signature.
 const SIGNATURE: &str = "x-line-signature";
 
-/// What the ingress works with.
+/// State of the ingress.
 #[derive(Debug)]
 pub struct Ingress {
-    /// Where events go.
+    /// Bus on which events are published.
     pub bus: Bus,
-    /// Whose webhooks are taken.
+    /// Bots whose webhooks are accepted.
     pub bots: IngressBots,
-    /// Tells when an event was received.
+    /// Clock for the time of receipt.
     pub clock: SharedClock,
-    /// Who watches.
+    /// Observer of received events.
     pub tap: Tap,
-    /// Webhooks with a wrong or missing signature, by address.
+    /// Rate limit of webhooks with a wrong or missing signature, by address.
     pub rejected: Limiter,
-    /// Proxies in front that each add an address to `X-Forwarded-For`.
+    /// Number of proxies in front that each add an address to `X-Forwarded-For`.
     pub proxies: usize,
 }
 
-/// The ingress' routes, with bodies up to `max_body` bytes.
+/// Returns the ingress' routes, with bodies up to `max_body` bytes.
 pub fn router(ingress: Ingress, max_body: usize) -> Router {
     Router::new()
         .route("/webhook/line", post(receive))
@@ -102,7 +102,8 @@ impl Ingress {
                 }
                 Read::Foreign => self.reject(bot, address),
                 Read::Unreadable(bytes) => {
-                    // Signed by LINE and yet not its form: worth a look, and nothing to keep.
+                    // Signed by LINE and yet not its format: worth an error, and there is nothing
+                    // to store.
                     error!(bot = bot.name(), bytes, "signed body is not a webhook");
                     Answer::NotAWebhook
                 }
@@ -122,12 +123,12 @@ impl Ingress {
         }
         warn!(bot = bot.name(), %address, "webhook with a wrong or missing signature");
         if verdict.remaining == 0 {
-            warn!(%address, "more of these from there are not logged for now");
+            warn!(%address, "further ones from this address are not logged for now");
         }
         Answer::BadSignature
     }
 
-    /// Checks and reads a body. LINE's own are small; large ones do not hold those up.
+    /// Verifies and parses a body. LINE's own are small; large ones do not delay those.
     async fn read(&self, bot: &IngressBot, body: Bytes, signature: String) -> Read {
         let (bot, now) = (bot.clone(), self.clock.now());
         let is_light = body.len() <= LIGHT;
@@ -138,7 +139,7 @@ impl Ingress {
         WEBHOOKS.run(read).await
     }
 
-    /// Takes the events of a webhook that LINE signed.
+    /// Publishes the events of a webhook that LINE signed.
     async fn take(
         &self,
         bot: &IngressBot,
@@ -159,7 +160,7 @@ impl Ingress {
                 Answer::Accepted
             }
             Err(error) => {
-                warn!(bot = bot.name(), error = %error, events = envelopes.len(), "events refused: no bus");
+                warn!(bot = bot.name(), error = %error, events = envelopes.len(), "events refused: bus unavailable");
                 Answer::Unavailable
             }
         }
@@ -174,17 +175,17 @@ impl Ingress {
     }
 }
 
-/// What a body is.
+/// Result of reading a body.
 enum Read {
-    /// A webhook with these events, as they go on the bus, and whom it is for.
+    /// Webhook with these events, encoded for the bus, and its destination.
     Webhook {
         envelopes: Vec<Envelope>,
         messages: Result<Vec<Outgoing>, serde_json::Error>,
         destination: Option<UserId>,
     },
-    /// Nothing that LINE signed.
+    /// Body that LINE did not sign.
     Foreign,
-    /// Signed, and no webhook; so many bytes.
+    /// Signed body that is no webhook; its size in bytes.
     Unreadable(usize),
 }
 
@@ -200,7 +201,7 @@ fn read(bot: &IngressBot, body: &[u8], signature: &str, now: Timestamp) -> Read 
     Read::Webhook { envelopes, messages, destination: webhook.destination() }
 }
 
-/// The signature, if the header has the form of one: 32 bytes in base64.
+/// Returns the signature, if the header has the form of one: 32 bytes in base64.
 fn signature(headers: &HeaderMap) -> Option<String> {
     let signature = headers.get(SIGNATURE)?.to_str().ok()?;
     SignatureKey::is_signature(signature).then(|| signature.to_owned())

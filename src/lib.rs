@@ -1,14 +1,14 @@
-//! Chatkeep: keeps what chat groups say, and answers them.
+//! Chatkeep: backs up chat groups, makes them searchable, and replies by rules.
 //!
-//! The binary's parts: [`app`] puts a process together, [`ingress`] takes webhooks, [`api`] is the
-//! REST surface, `login` the way in with a browser, `mcp` the surface for models, `oauth` the way
-//! in for their programs, [`limit`] how much a caller may ask, [`server`] HTTP connections
-//! and their bounds, `heavy` work apart from the runtime,
-//! `out` the output of commands, `private` what keeps files from other users of the machine, [`finder`] search, [`doctor`] what
-//! checks that records are true, `view` the form in which things are shown, `when` times that callers name, `teller` what is told
-//! of what happened, `upkeep` what runs on the side,
-//! `removals` what works on erasures and deletions, [`ops`] health and metrics, [`cli`] the command
-//! line, [`demo`] the demonstration with its LINE emulator.
+//! The binary's modules: [`app`] assembles a process, [`ingress`] receives webhooks, [`api`] is the
+//! REST surface, `login` sign-in with a browser, `mcp` the surface for models, `oauth` the
+//! authorization server for their clients, [`limit`] rate limits, [`server`] HTTP connections and
+//! their bounds, `heavy` CPU-bound work apart from the runtime, `out` the output of commands,
+//! `private` protection of files from other users of the machine, [`finder`] the search service,
+//! [`doctor`] consistency checks and repairs, `view` the DTOs shared by all surfaces, `when` times
+//! in requests, `teller` the event renderer, `upkeep` periodic maintenance, `removals` the jobs of
+//! erasures and deletions, [`ops`] health and metrics, [`cli`] the command line, [`demo`] the
+//! demonstration with its LINE emulator.
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 #![expect(missing_docs, reason = "the binary's own parts; the libraries are documented in full")]

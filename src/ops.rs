@@ -1,4 +1,4 @@
-//! What an operator watches: liveness, readiness, metrics.
+//! Health endpoints and metrics for an operator.
 
 use std::time::Duration;
 
@@ -17,10 +17,10 @@ use serde_json::{Map, json};
 
 use crate::api::ApiError;
 
-/// A part that does not answer this fast is not ready.
+/// Timeout of a readiness check.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What readiness depends on.
+/// Dependencies of readiness.
 #[derive(Clone, Debug)]
 pub struct Ready {
     pub bus: Bus,
@@ -28,10 +28,10 @@ pub struct Ready {
     pub health: Health,
 }
 
-/// `/healthz` (the process runs) and `/readyz` (bus and store answer).
+/// Returns `/healthz` (the process runs) and `/readyz` (bus and store respond).
 ///
-/// Readiness decides whether requests are sent here, and taking webhooks needs no more than bus and
-/// store. So the problems of other parts are listed in the body and leave the status 200.
+/// Readiness decides whether requests are sent here, and receiving webhooks needs no more than bus
+/// and store. So the problems of other parts are listed in the body and leave the status 200.
 pub fn router(ready: Ready) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
@@ -55,7 +55,7 @@ async fn readiness(State(ready): State<Ready>) -> Response {
 /// Starts collecting metrics in this process.
 ///
 /// # Errors
-/// When another recorder was installed before.
+/// Returns an error if another recorder was installed before.
 pub fn install_metrics() -> Result<PrometheusHandle, metrics_exporter_prometheus::BuildError> {
     let histograms = metric::ALL.iter().filter(|metric| !metric.buckets.is_empty());
     let builder =
@@ -68,7 +68,7 @@ pub fn install_metrics() -> Result<PrometheusHandle, metrics_exporter_prometheus
     Ok(handle)
 }
 
-/// `/metrics`, for a listener of its own so that it is never public by accident.
+/// Returns `/metrics`, for a listener of its own so that it is never public by accident.
 pub fn metrics_router(
     handle: PrometheusHandle,
     bus: Bus,

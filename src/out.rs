@@ -1,17 +1,17 @@
 //! Output of commands: the only way to standard output and standard error beside the log.
 //!
-//! `println!` panics when nobody reads any more (`chatkeep openapi | head`). [`say!`](crate::out::say)
-//! returns that as an error, which ends the program quietly with [`READER_GONE`], as the signal of a
-//! closed pipe ends other programs. [`note!`](crate::out::note) passes over it: what it tells on the
-//! side is no reason to stop.
+//! `println!` panics when standard output is closed (`chatkeep openapi | head`).
+//! [`say!`](crate::out::say) returns that as an error, which ends the program quietly with
+//! [`READER_GONE`], as the signal of a closed pipe ends other programs. [`note!`](crate::out::note)
+//! ignores it: side output is no reason to stop.
 
 use std::fmt;
 use std::io::{self, Write as _};
 
-/// Exit code of a command whose reader went away: what the shell makes of SIGPIPE.
+/// Exit code of a command whose reader has closed the pipe, as the shell reports SIGPIPE.
 pub(crate) const READER_GONE: u8 = 141;
 
-/// Whoever read standard output has closed it.
+/// Closed standard output.
 #[derive(Debug, thiserror::Error)]
 #[error("nobody reads standard output any more")]
 struct ReaderGone;
@@ -28,7 +28,7 @@ macro_rules! note {
 
 pub(crate) use {note, say};
 
-/// Standard output whose closing is told apart from other failures of writing.
+/// Standard output whose closing is distinguished from other write errors.
 pub(crate) struct Stdout(io::Stdout);
 
 /// Returns standard output.
@@ -55,7 +55,7 @@ fn told_apart(error: io::Error) -> io::Error {
 
 /// Writes a line to standard output; see [`say!`](crate::out::say).
 pub(crate) fn line(text: fmt::Arguments<'_>) -> io::Result<()> {
-    // In one piece: a line is not torn where several processes write to one file.
+    // In one write: a line is not torn where several processes write to one file.
     stdout().write_all(format!("{text}\n").as_bytes())
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn side_line(text: fmt::Arguments<'_>) {
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
-/// Returns whether a command ended because its reader went away.
+/// Returns true if a command ended because its reader closed the pipe.
 pub(crate) fn is_reader_gone(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);

@@ -1,8 +1,8 @@
-//! Keeping what chatkeep writes from the other users of the machine.
+//! Protection of chatkeep's files from the other users of the machine.
 //!
-//! The data folder holds what people said to each other, and keys. Whatever the shell that starts
-//! the process has set, files are made for its own user alone; what lies in a folder of its own
-//! user alone is out of reach even when an earlier version made it readable.
+//! The data folder contains people's messages, and keys. Whatever umask the shell has set, files
+//! are created for the process' own user alone; the content of a folder of its own user alone is
+//! out of reach even if an earlier version made it readable.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -13,21 +13,22 @@ use anyhow::{Context as _, bail};
 use rustix::fs::{Access, Mode, access};
 use tracing::warn;
 
-/// What a folder's own user may do, and nobody else anything.
+/// Permissions of a folder: everything for its own user, nothing for others.
 const OWN: u32 = 0o700;
-/// What others must not be able to do.
+/// Permission bits of other users.
 const OTHERS: u32 = 0o077;
 
-/// From now on, what this process makes is for its own user alone. To be called before there are
-/// threads that make files.
+/// Restricts files created by this process from now on to its own user. Must be called before there
+/// are threads that create files.
 pub(crate) fn keep_to_oneself() {
     rustix::process::umask(Mode::from_raw_mode(OTHERS));
 }
 
-/// Makes the data folder, or takes from others what they may do in the one there is.
+/// Creates the data folder, or removes others' permissions from the existing one.
 ///
 /// # Errors
-/// When it cannot be made or looked at. One of somebody else's, as volumes are, is left as it is.
+/// Returns an error if it cannot be created or read. Another user's folder, as volumes are, is left
+/// as it is.
 pub(crate) fn make_data_folder(folder: &Path) -> anyhow::Result<()> {
     let shown = folder.display();
     if folder.exists() && !folder.is_dir() {
@@ -51,10 +52,10 @@ pub(crate) fn make_data_folder(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes sure that this user may change the data folder and what the databases in it need.
+/// Checks that this user may change the data folder and the database files in it.
 ///
 /// # Errors
-/// Names the folder or the file that may not be written.
+/// Returns an error that names the folder or the file that may not be written.
 pub(crate) fn check_data_folder(folder: &Path) -> anyhow::Result<()> {
     let shown = folder.display();
     access(folder, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK)

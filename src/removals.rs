@@ -1,8 +1,8 @@
-//! Works on erasures and deletions of many messages, which are jobs in the store.
+//! Worker for erasures and deletions of many messages, which are jobs in the store.
 //!
-//! Every process with the worker role does it. Each job is worked on for a while and then given
-//! back, so that a large one holds no small one up, and several processes share what there is. One
-//! that dies half-way loses its claim, and another goes on.
+//! It runs in every process with the worker role. Each job is worked on for a time slice and then
+//! released, so that a large one delays no small one, and several processes share the queue. A
+//! process that dies half-way loses its claim, and another one continues.
 
 use std::time::{Duration, Instant};
 
@@ -14,46 +14,46 @@ use tracing::{info, warn};
 
 use crate::api::random;
 
-/// How often a job is looked for.
+/// Poll interval of jobs.
 const LOOK: Duration = Duration::from_millis(500);
-/// Messages removed in one transaction while others wait for the database.
+/// Batch size: messages removed in one transaction while others wait for the database.
 const BATCH: u32 = 500;
-/// Messages removed in one transaction while somebody waits for the answer.
+/// Batch size while a caller waits for the response.
 const LARGE_BATCH: u32 = 2_000;
-/// Between two batches, at most: as long as the batch took, so that others have their turn.
+/// Maximum pause between two batches: as long as the batch took, so that others have their turn.
 const PAUSE: Duration = Duration::from_millis(250);
-/// For so long a job is worked on until another one has its turn.
+/// Time slice of a job before others have their turn.
 const SLICE: Duration = Duration::from_secs(2);
-/// A job that failed, or whose database is away, is tried again after this long.
+/// Retry delay of a job that failed, or whose database is down.
 const AGAIN: Duration = Duration::from_secs(5);
-/// How often finished jobs are looked for.
+/// Interval between purges of finished jobs.
 const PURGE: Duration = Duration::from_hours(1);
-/// A finished job can be asked for so long.
+/// Retention of finished jobs.
 const KEPT: Duration = Duration::from_hours(30 * 24);
-/// Why a job failed, for its caller.
+/// Error text of a failed job for its caller.
 const FAILED: &str = "The messages could not be removed; the service's log says why";
 
-/// What jobs are worked on with. Cheap to clone.
+/// Worker with its resources. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Removals {
     store: Store,
     clock: SharedClock,
-    /// Names the claims of this worker.
+    /// Name of this worker's claims.
     worker: String,
 }
 
 impl Removals {
-    /// A worker of its own: no other has its claims.
+    /// Creates a worker with a unique name, so that no other has its claims.
     pub(crate) fn new(store: Store, clock: SharedClock) -> Self {
         Self { store, clock, worker: random::text(16) }
     }
 
-    /// The name of this worker's claims.
+    /// Returns the name of this worker's claims.
     pub(crate) fn worker(&self) -> &str {
         &self.worker
     }
 
-    /// Works on whatever waits until `stop` is cancelled.
+    /// Processes waiting jobs until `stop` is cancelled.
     pub(crate) async fn run(self, stop: CancellationToken) {
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -67,11 +67,11 @@ impl Removals {
         }
     }
 
-    /// Finishes a job that the caller has claimed for this worker, if it is as small as it seemed
-    /// when it was begun; what is left then is done by others.
+    /// Finishes a job that the caller has claimed for this worker, if it is as small as estimated;
+    /// otherwise the rest is left to others.
     ///
     /// # Errors
-    /// When the store fails; the job goes on after a while.
+    /// Returns an error if the store fails; the job is retried later.
     pub(crate) async fn finish(&self, mut job: ChannelJob) -> Result<ChannelJob, StoreError> {
         let until = Instant::now() + SLICE;
         while !job.status.is_over() && Instant::now() < until {
@@ -90,13 +90,13 @@ impl Removals {
         Ok(job)
     }
 
-    /// Works on one job for a while. Says whether there was one.
+    /// Works on one job for a time slice. Returns true if there was one.
     async fn turn(&self, stop: &CancellationToken) -> bool {
         let job = match self.store.claim_job(&self.worker, self.clock.now()).await {
             Ok(Some(job)) => job,
             Ok(None) => return false,
             Err(error) => {
-                failed(&error, "cannot look for messages to remove");
+                failed(&error, "cannot claim a job");
                 return false;
             }
         };
@@ -116,12 +116,12 @@ impl Removals {
             stop.run_until_cancelled(tokio::time::sleep(begun.elapsed().min(PAUSE))).await;
         }
         if let Err(error) = self.store.release_job(&present, &self.worker, self.clock.now()).await {
-            failed(&error, "cannot give a job back");
+            failed(&error, "cannot release a job");
         }
         true
     }
 
-    /// Removes a batch; `None` when another worker has the job by now.
+    /// Removes a batch; `None` when another worker has claimed the job by now.
     async fn batch(&self, job: &ChannelJob, limit: u32) -> Result<Option<ChannelJob>, StoreError> {
         let done = self.store.work_on_job(job, &self.worker, limit, self.clock.now()).await?;
         let Some(done) = done else {
@@ -131,13 +131,13 @@ impl Removals {
         let job = done.job;
         if job.status.is_over() {
             let (id, messages, bytes) = (&job.id, job.done, job.freed_bytes);
-            info!(job = id, channel = %job.channel, messages, bytes, "a removal is done");
+            info!(job = id, channel = %job.channel, messages, bytes, "removal finished");
         }
         Ok(Some(job))
     }
 
-    /// Leaves a job that failed for later. A database that is away is waited for; what will fail
-    /// again fails the job in the end.
+    /// Releases a failed job for a later retry. An outage of the database is waited for; a
+    /// permanent error fails the job in the end.
     async fn put_back(&self, job: &ChannelJob, cause: &StoreError) {
         failed(cause, "messages cannot be removed now");
         let now = self.clock.now();
@@ -148,7 +148,7 @@ impl Removals {
             self.store.fail_job(job, &self.worker, FAILED, (now, next)).await
         };
         if let Err(error) = put {
-            failed(&error, "cannot give a job back");
+            failed(&error, "cannot release a job");
         }
     }
 
@@ -158,7 +158,7 @@ impl Removals {
             match self.store.purge_jobs(before).await {
                 Ok(0) => return,
                 Ok(_) => {}
-                Err(error) => return failed(&error, "cannot remove old jobs"),
+                Err(error) => return failed(&error, "cannot purge old jobs"),
             }
         }
     }

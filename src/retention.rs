@@ -1,7 +1,7 @@
-//! Removes what is older than it is to be kept, a little at a time, so that backup goes on meanwhile.
+//! Removes messages beyond their retention, in small batches, so that backup goes on meanwhile.
 //!
-//! Every process with the worker role does it. Several at once are in nobody's way: each batch is a
-//! transaction of its own that looks up what is to go. A process that dies half-way leaves the rest
+//! It runs in every process with the worker role. Several at once do not conflict: each batch is a
+//! transaction of its own that selects its messages. A process that dies half-way leaves the rest
 //! for the next round.
 
 use std::time::Duration;
@@ -14,26 +14,26 @@ use chatkeep_core::time::{SharedClock, Timestamp};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-/// How often something old is looked for.
+/// Interval between rounds.
 const ROUND: Duration = Duration::from_mins(10);
-/// Messages removed in one transaction.
+/// Batch size: messages removed in one transaction.
 const BATCH: u32 = 500;
-/// Between two batches, for those who wait for the database.
+/// Pause between two batches, for others who wait for the database.
 const PAUSE: Duration = Duration::from_millis(250);
-/// An edit waits this long for its message; platforms deliver again for hours, not days.
+/// Maximum age of an edit that waits for its message; platforms deliver again for hours, not days.
 const STRAY: Duration = Duration::from_hours(7 * 24);
 /// Batches between two lines in the log.
 const TOLD: usize = 20;
 
-/// Why messages go.
+/// Reason for removing messages.
 #[derive(Clone, Copy)]
 enum Why {
     Age,
-    /// Nobody has subscribed since before that time.
+    /// No subscriber since before that time.
     Unsubscribed(Timestamp),
 }
 
-/// What is removed, and by what clock.
+/// Retention job with its settings and clock.
 #[derive(Debug)]
 pub(crate) struct Retention {
     pub(crate) store: Store,
@@ -42,17 +42,17 @@ pub(crate) struct Retention {
 }
 
 impl Retention {
-    /// Removes until `stop` is cancelled.
+    /// Removes messages until `stop` is cancelled.
     pub(crate) async fn run(self, stop: CancellationToken) {
         let mut rounds = tokio::time::interval(ROUND);
         while stop.run_until_cancelled(rounds.tick()).await.is_some() {
             if let Err(error) = self.round(&stop).await {
-                failed(&error, "what is too old cannot be removed");
+                failed(&error, "cannot remove outdated messages");
             }
         }
     }
 
-    /// Ends early once `stop` is cancelled.
+    /// Runs one round; returns early once `stop` is cancelled.
     async fn round(&self, stop: &CancellationToken) -> Result<(), StoreError> {
         for channel in self.store.outdated_channels(self.clock.now()).await? {
             self.channel(&channel, Why::Age, stop).await?;
@@ -92,12 +92,12 @@ impl Retention {
                 break;
             }
             if batch % TOLD == 0 {
-                info!(%channel, messages, bytes, why = why.name(), "removing what is too old");
+                info!(%channel, messages, bytes, why = why.name(), "removing outdated messages");
             }
             pause(PAUSE, stop).await;
         }
         if messages > 0 {
-            info!(%channel, messages, bytes, why = why.name(), "what was too old is removed");
+            info!(%channel, messages, bytes, why = why.name(), "outdated messages removed");
         }
         Ok(())
     }
@@ -128,7 +128,7 @@ impl Retention {
             pause(PAUSE, stop).await;
         }
         if events > 0 {
-            info!(events, "old events of unknown type are removed");
+            info!(events, "old events of unknown type removed");
         }
         Ok(())
     }
@@ -156,7 +156,7 @@ fn failed(error: &(dyn std::error::Error + 'static), what: &'static str) {
     warn!(error, "{what}");
 }
 
-/// Waits, but not for one who is to stop.
+/// Waits for a time, or until `stop` is cancelled.
 async fn pause(time: Duration, stop: &CancellationToken) {
     stop.run_until_cancelled(tokio::time::sleep(time)).await;
 }

@@ -1,4 +1,4 @@
-//! Tidies up behind media: blobs that no message holds, and uploads whose process died.
+//! Orphan sweep of media: blobs without a reference, and uploads whose process died.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-/// How often orphans are looked for; what was taken back is gone after about this.
+/// Interval between orphan sweeps; retracted files are gone after about this.
 const ORPHANS: Duration = Duration::from_mins(1);
-/// How often temporaries are looked for.
+/// Interval between sweeps of temporary files.
 const TEMPORARIES: Duration = Duration::from_hours(1);
-/// An upload that began longer ago than this has nobody to finish it.
+/// Age after which an unfinished upload counts as abandoned.
 const ABANDONED: Duration = Duration::from_hours(24);
-/// Orphans deleted in one transaction: SQLite's one writer waits for them.
+/// Batch size: orphans deleted in one transaction, for which SQLite's one writer waits.
 const BATCH: u32 = 16;
-/// A file that takes longer to delete is left to the next round.
+/// Timeout of deleting a file; a slower one is left to the next round.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is swept, and by what clock.
+/// Orphan sweep with its stores and clock.
 #[derive(Debug)]
 pub(crate) struct Sweeper {
     pub(crate) store: Store,
@@ -50,17 +50,17 @@ impl Sweeper {
                 Ok(None) => break,
                 Err(error) => {
                     let error: &dyn std::error::Error = &error;
-                    warn!(error, "cannot look for media that nobody holds");
+                    warn!(error, "cannot list orphaned media");
                     break;
                 }
             }
         }
         if deleted > 0 {
-            info!(deleted, "media that no message holds is deleted");
+            info!(deleted, "orphaned media is deleted");
         }
     }
 
-    /// Deletes some orphans; `None` when nothing is left that can be deleted now.
+    /// Deletes a batch of orphans; `None` when nothing is left that can be deleted now.
     async fn sweep_batch(&self) -> Result<Option<usize>, StoreError> {
         let sweep = self.store.orphans(self.ago(CLAIM), BATCH).await?;
         if sweep.seen() == 0 {
@@ -79,7 +79,7 @@ impl Sweeper {
         match tokio::time::timeout(PATIENCE, self.blobs.delete(&blob)).await {
             Ok(Ok(())) => return Some(blob),
             Ok(Err(error)) => failed(&error),
-            Err(_) => warn!(%blob, "the media store does not delete in time"),
+            Err(_) => warn!(%blob, "deletion from the media store timed out"),
         }
         None
     }
@@ -87,7 +87,7 @@ impl Sweeper {
     async fn sweep_temporaries(&self) {
         match self.blobs.sweep(self.ago(ABANDONED)).await {
             Ok(0) => {}
-            Ok(uploads) => warn!(uploads, "uploads were interrupted by a crash"),
+            Ok(uploads) => warn!(uploads, "removed uploads that a crash had interrupted"),
             Err(error) => failed(&error),
         }
     }

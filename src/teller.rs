@@ -1,6 +1,6 @@
-//! Tells what happened, with what it happened to as it is now: one form for the pull feed and for
-//! outgoing webhooks. What is gone meanwhile is not told any more; what was taken back is told as
-//! the tombstone that stayed.
+//! Event renderer: renders outbox events with the present state of their subject, in one form for
+//! the pull feed and for outgoing webhooks. Events of a subject that is gone are dropped; those of
+//! a retracted message have its tombstone.
 
 use std::collections::HashMap;
 
@@ -18,16 +18,16 @@ use crate::view::{
 
 type Messages = HashMap<(ChannelId, MessageId), MessageView>;
 
-/// Reads what is told. Cheap to clone.
+/// Event renderer. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Teller {
     pub(crate) store: Store,
-    /// Tells whether bounds have ended.
+    /// Clock that decides whether bounds have ended.
     pub(crate) clock: SharedClock,
 }
 
 impl Teller {
-    /// What happened, in order, and of it only what is within the bounds.
+    /// Renders events, in order, and only those within the bounds.
     pub(crate) async fn events(
         &self,
         happenings: Vec<Happening>,
@@ -105,8 +105,8 @@ impl Teller {
         Ok(Some(EventData { channel_id, member, ..EventData::default() }))
     }
 
-    /// What is told of a message that is not kept: nothing of its content, and nothing at all once
-    /// it was taken back or its sender erased.
+    /// Renders an unstored message: nothing of its content, and nothing at all once it was
+    /// retracted or its sender erased.
     async fn unkept_message(
         &self,
         kind: HappeningKind,
@@ -160,7 +160,7 @@ impl Teller {
         }))
     }
 
-    /// What is sent to a webhook of these bounds; nothing when what it is about is gone, or beyond
+    /// Renders the body for a webhook of these bounds; `None` when its subject is gone, or beyond
     /// them.
     pub(crate) async fn webhook_body(
         &self,

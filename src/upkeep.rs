@@ -1,4 +1,4 @@
-//! What a process does on the side: saying that it is alive, removing what is too old.
+//! Periodic maintenance of a process: presence of the ingress, removal of old rows.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,31 +9,30 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
-/// How often an ingress says that it takes events; a few missed times are no outage yet.
+/// Interval between presence records of an ingress; a few missed ones are no outage yet.
 const BEAT: Duration = Duration::from_secs(30);
-/// How often old rows are looked for.
+/// Interval between purges of old rows.
 const PURGE: Duration = Duration::from_mins(10);
-/// How often replies that a dead process left behind are looked for.
+/// Interval between sweeps of replies that a dead process left behind.
 const SWEEP: Duration = Duration::from_mins(1);
-/// How often it is looked for keys that ended, whose webhooks end with them.
+/// Interval between checks for expired keys, whose webhooks end with them.
 const END: Duration = Duration::from_secs(30);
-/// Keys removed in one transaction.
+/// Maximum number of keys removed in one transaction.
 const KEYS: u32 = 500;
-/// What was replied is known for so long: longer than a backtest looks back, and than any platform
-/// delivers an event again.
+/// Retention of replies: longer than a backtest looks back, and than any platform delivers an event
+/// again.
 const REPLIES: Duration = Duration::from_hours(24 * 400);
-/// Usage notices are known for so long.
+/// Retention of usage notices.
 const NOTICES: Duration = Duration::from_hours(24 * 400);
-/// That the platform was asked about a person is known for so long, twice the time after which it
-/// is asked again.
+/// Retention of membership checks with the platform, twice the interval between two of a person.
 const CHECKS: Duration = Duration::from_hours(48);
-/// A reply that has been going out for longer than this will never be finished.
+/// Age after which a reply that is still being sent counts as abandoned.
 const ABANDONED: Duration = Duration::from_mins(5);
 
-/// How often it is written when keys and sessions were used.
+/// Interval between writes of the last use of keys and sessions.
 const WRITE_USES: Duration = Duration::from_secs(5);
 
-/// Runs such tasks until the process stops.
+/// Maintenance tasks, run until the process stops.
 #[derive(Debug)]
 pub(crate) struct Upkeep<'a> {
     pub(crate) store: &'a Store,
@@ -43,22 +42,22 @@ pub(crate) struct Upkeep<'a> {
 }
 
 impl Upkeep<'_> {
-    /// An ingress: what passes between two of its beats is known to be covered.
+    /// Records the presence of an ingress: the time between two records counts as covered.
     pub(crate) fn beat(&self) {
-        self.every(BEAT, "cannot say that events are taken", |store, now| async move {
+        self.every(BEAT, "cannot record the presence of the ingress", |store, now| async move {
             store.beat(now).await
         });
     }
 
-    /// Answers to repeated requests that are too old.
+    /// Purges old responses to requests with idempotency keys.
     pub(crate) fn purge_answers(&self) {
-        self.every(PURGE, "cannot remove old answers", |store, now| async move {
+        self.every(PURGE, "cannot purge old responses", |store, now| async move {
             while store.purge_idempotency(now).await? > 0 {}
             Ok(())
         });
     }
 
-    /// When keys and sessions were used; once more before the process ends.
+    /// Writes the last use of keys and sessions; once more before the process ends.
     pub(crate) fn write_uses(&self) {
         let (store, stop) = (self.store.clone(), self.stop.clone());
         self.tasks.spawn(async move {
@@ -67,7 +66,7 @@ impl Upkeep<'_> {
                 let running = stop.run_until_cancelled(due.tick()).await.is_some();
                 if let Err(error) = store.write_uses().await {
                     let error: &dyn std::error::Error = &error;
-                    warn!(error, "cannot write when keys and sessions were used");
+                    warn!(error, "cannot write the last use of keys and sessions");
                 }
                 if !running {
                     return;
@@ -76,30 +75,30 @@ impl Upkeep<'_> {
         });
     }
 
-    /// What happened longer than `age` ago.
+    /// Purges outbox events older than `age`.
     pub(crate) fn purge_happenings(&self, age: Duration) {
-        self.every(PURGE, "cannot remove old happenings", move |store, now| async move {
+        self.every(PURGE, "cannot purge old events", move |store, now| async move {
             while store.purge_happenings(earlier(now, age)).await? > 0 {}
             Ok(())
         });
     }
 
-    /// Webhooks whose key ended.
+    /// Disables webhooks whose key expired.
     pub(crate) fn end_webhooks(&self) {
-        self.every(END, "cannot look for webhooks whose key ended", |store, now| async move {
+        self.every(END, "cannot find webhooks of expired keys", |store, now| async move {
             loop {
                 let ended = store.end_webhooks(now).await?;
                 if ended.is_empty() {
                     return Ok(());
                 }
-                info!(?ended, "webhooks were disabled: their keys ended");
+                info!(?ended, "webhooks disabled: their keys expired");
             }
         });
     }
 
-    /// Rows that only served for a while: ended keys, replies, notices, questions to the platform.
+    /// Purges temporary rows: expired keys, replies, notices, membership checks.
     pub(crate) fn purge_rows(&self) {
-        self.every(PURGE, "cannot remove old rows", |store, now| async move {
+        self.every(PURGE, "cannot purge old rows", |store, now| async move {
             while store.purge_keys(KEYS, now).await? > 0 {}
             while store.purge_replies(earlier(now, REPLIES)).await? > 0 {}
             while store.purge_notices(earlier(now, NOTICES)).await? > 0 {}
@@ -108,20 +107,20 @@ impl Upkeep<'_> {
         });
     }
 
-    /// Replies that a dead process left behind.
+    /// Sweeps replies that a dead process left behind.
     pub(crate) fn sweep_replies(&self) {
-        self.every(SWEEP, "cannot look for interrupted replies", |store, now| async move {
+        self.every(SWEEP, "cannot find interrupted replies", |store, now| async move {
             let replies = store.interrupt_replies(earlier(now, ABANDONED), now).await?;
             if replies > 0 {
-                info!(replies, "replies were interrupted by a crash");
+                info!(replies, "marked replies that a crash had interrupted");
             }
             Ok(())
         });
     }
 
-    /// What was taken back, in the files of an embedded database.
+    /// Checkpoints the WAL of an embedded database, which removes deleted content from its files.
     pub(crate) fn scrub(&self) {
-        self.every(SWEEP, "cannot scrub the database's files", |store, _| async move {
+        self.every(SWEEP, "cannot checkpoint the database", |store, _| async move {
             store.scrub().await
         });
     }

@@ -1,4 +1,4 @@
-//! Times that callers name: one form and one reader for REST, MCP and the command line.
+//! Times in requests: one format and one parser for REST, MCP and the command line.
 
 use std::borrow::Cow;
 
@@ -13,28 +13,28 @@ use utoipa::openapi::schema::{
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-/// A time as a caller wrote it. What has no offset from UTC is read in the zone of the channel that
-/// is asked about, else of the service.
+/// Time as a caller wrote it. Without an offset from UTC it is read in the zone of the requested
+/// channel, else of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct When(Moment);
 
 impl When {
-    /// Reads a time or a day; `None` when it is neither.
+    /// Parses a time or a day; `None` when it is neither.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         Moment::parse(text).map(Self)
     }
 
-    /// The end of the sentence for whoever wrote neither a time nor a day.
+    /// Returns the end of the error sentence for an invalid time or day.
     pub(crate) fn refusal() -> String {
         format!("must be {}", Moment::FORMS)
     }
 
-    /// Whether a zone decides which point in time it is.
+    /// Returns true if the point in time depends on a zone.
     pub(crate) const fn is_local(self) -> bool {
         matches!(self.0, Moment::Local(_))
     }
 
-    /// The point in time in that zone; `None` beyond what a calendar holds.
+    /// Returns the point in time in that zone; `None` beyond the range of a calendar.
     pub(crate) fn within(self, zone: Tz) -> Option<Timestamp> {
         match self.0 {
             Moment::At(millis) => Some(Timestamp::from_millis(millis)),
@@ -43,8 +43,8 @@ impl When {
     }
 }
 
-/// The first point in time at which clocks of that zone show `local`; where they skip it, the next
-/// one that they show.
+/// Returns the first point in time at which clocks of that zone show `local`; where they skip it,
+/// the next one that they show.
 pub(crate) fn first(zone: Tz, local: NaiveDateTime) -> Option<Timestamp> {
     let found = (0..8).find_map(|quarters| {
         let local = local.checked_add_signed(TimeDelta::minutes(15 * quarters))?;
@@ -53,7 +53,7 @@ pub(crate) fn first(zone: Tz, local: NaiveDateTime) -> Option<Timestamp> {
     Some(Timestamp::from_millis(found.timestamp_millis()))
 }
 
-/// Minutes by which clocks of that zone are east of UTC at that time.
+/// Returns the offset of that zone from UTC at that time, in minutes east.
 pub(crate) fn utc_offset(zone: Tz, now: Timestamp) -> i32 {
     let now = DateTime::from_timestamp_millis(now.millis()).unwrap_or_default().naive_utc();
     zone.offset_from_utc_datetime(&now).fix().local_minus_utc() / 60

@@ -1,5 +1,6 @@
-//! Looks after the durable consumers of the bus. What a consumer has not finished is kept and counts
-//! against the bound of the backlog, so one that nobody serves would stop the ingress in time.
+//! Monitoring of the bus' durable consumers. Messages that a consumer has not finished are retained
+//! and count against the bound of the backlog, so one that nobody serves would stop the ingress in
+//! time.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -15,42 +16,42 @@ use tracing::{info, warn};
 
 use super::registry::running;
 
-/// Between two looks.
+/// Interval between two checks.
 const INTERVAL: Duration = Duration::from_mins(1);
-/// Between two looks while something is wrong that somebody may be mending.
+/// Interval between two checks while there is a problem that somebody may be mending.
 const WATCHFUL: Duration = Duration::from_secs(5);
-/// Until the first look: the other processes register themselves first.
+/// Delay of the first check: the other processes register themselves first.
 const FIRST: Duration = Duration::from_secs(5);
-/// The share of the bound at which a backlog is told, in percent.
+/// Percentage of the bound at which a backlog is reported.
 const FILLED: u64 = 80;
 
-/// Looks after consumers.
+/// Monitor of the durable consumers.
 #[derive(Debug)]
 pub(super) struct Consumers {
     pub(super) bus: Bus,
     pub(super) store: Store,
     pub(super) health: Health,
-    /// The bound of the backlog.
+    /// Bound of the backlog.
     pub(super) max_backlog: u64,
-    /// How long a consumer of no known stage may be idle before it is removed; `None`: for ever.
+    /// Idle time after which a consumer of no known stage is removed; `None`: never.
     pub(super) remove_after: Option<Duration>,
 }
 
 impl Consumers {
-    /// Removes consumers of stages that there are no more, at once.
+    /// Removes consumers of stages that no longer exist, at once.
     ///
     /// # Errors
-    /// When the bus cannot be reached.
+    /// Returns an error if the bus cannot be reached.
     pub(super) async fn retire(&self) -> Result<(), BusError> {
         for name in StageName::RETIRED {
             if self.bus.remove_consumer(name).await? {
-                info!(consumer = name, "removed the consumer of a stage that is no more");
+                info!(consumer = name, "removed the consumer of a former stage");
             }
         }
         Ok(())
     }
 
-    /// Looks after consumers until `stop` is cancelled.
+    /// Monitors consumers until `stop` is cancelled.
     pub(super) async fn run(self, stop: CancellationToken) {
         let mut orphaned = HashMap::new();
         let mut raised = BTreeSet::new();
@@ -60,14 +61,14 @@ impl Consumers {
                 Ok(found) => self.tell(&mut raised, found),
                 Err(error) => {
                     let error: &dyn std::error::Error = error.as_ref();
-                    warn!(error, "cannot look after the consumers of the bus");
+                    warn!(error, "cannot check the consumers of the bus");
                 }
             }
             pause = if raised.is_empty() { INTERVAL } else { WATCHFUL };
         }
     }
 
-    /// The problems that there are, by part.
+    /// Returns the present problems, by part.
     async fn look(
         &self,
         orphaned: &mut HashMap<String, Instant>,
@@ -98,7 +99,7 @@ impl Consumers {
         Ok(problems)
     }
 
-    /// Whether it is of no known stage and has been idle for long enough.
+    /// Returns true if the consumer is of no known stage and has been idle for long enough.
     fn is_abandoned(&self, consumer: &ConsumerStatus, since: Instant) -> bool {
         let Some(after) = self.remove_after else { return false };
         let idle = consumer.idle_seconds.map(Duration::from_secs);
@@ -129,7 +130,7 @@ impl Consumers {
     }
 }
 
-/// The problem with a consumer that no process serves.
+/// Returns the problem with a consumer that no process serves.
 fn orphan(consumer: &ConsumerStatus) -> Option<(String, String)> {
     let ConsumerStatus { name, backlog, .. } = consumer;
     if StageName::parse(name).is_none() {

@@ -1,4 +1,4 @@
-//! What a process is there for: its roles, and the stages that it runs.
+//! Roles of a process, and the stages that it runs.
 
 use std::collections::BTreeSet;
 
@@ -9,24 +9,24 @@ use chatkeep_workers::StageName;
 
 use super::{attach_bus, open_bus};
 
-/// What a process does.
+/// Role of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
-    /// Takes webhooks.
+    /// Receives webhooks.
     Ingress,
-    /// Answers REST calls.
+    /// Serves REST calls.
     Api,
     /// Runs stages.
     Worker,
-    /// Keeps a replica of the search index.
+    /// Maintains a replica of the search index.
     Search,
 }
 
 impl Role {
-    /// Every role there is.
+    /// All roles.
     pub const ALL: [Self; 4] = [Self::Ingress, Self::Api, Self::Worker, Self::Search];
 
-    /// Its name on the command line.
+    /// Returns the role's name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ingress => "ingress",
@@ -36,13 +36,13 @@ impl Role {
         }
     }
 
-    /// The role of that name.
+    /// Returns the role of that name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.name() == name)
     }
 }
 
-/// Which roles and stages a process has.
+/// Roles and stages of a process.
 #[derive(Clone, Debug)]
 pub struct Duties {
     pub roles: BTreeSet<Role>,
@@ -56,8 +56,8 @@ impl Default for Duties {
 }
 
 impl Duties {
-    /// The bus as these duties need it, with the consumers of all stages. A process that only
-    /// answers REST calls and searches stands beside the one that the embedded bus belongs to.
+    /// Opens the bus as these roles need it, with the consumers of all stages. A process that only
+    /// serves REST calls and searches attaches beside the one that owns the embedded bus.
     pub(super) async fn bus(&self, config: &Config, clock: SharedClock) -> anyhow::Result<Bus> {
         let beside = self.roles.iter().all(|role| matches!(role, Role::Api | Role::Search));
         if matches!(config.bus, BusKind::Embedded) && beside {

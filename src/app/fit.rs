@@ -1,15 +1,15 @@
-//! Whether the settings are enough for what a process is to do.
+//! Preflight check: are the settings sufficient for the roles of a process?
 
 use chatkeep_core::config::{BusKind, Config};
 
 use super::{Duties, Role};
 
-/// A setting that is missing for what the process is to do. Ends it with exit code 2.
+/// Missing setting that a role of the process needs. Ends the process with exit code 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Unfit(pub String);
 
-/// Looks at what the roles need.
+/// Checks the settings that the roles need.
 pub(super) fn check(config: &Config, duties: &Duties) -> Result<(), Unfit> {
     let has = |role| duties.roles.contains(&role);
     let missing = |name: &str, role: &str| {

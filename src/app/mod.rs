@@ -1,4 +1,4 @@
-//! A process put together: adapters by configuration, roles by choice, one way to stop.
+//! Assembly of a process: adapters by configuration, roles by choice, one shutdown sequence.
 
 mod consumers;
 mod duties;
@@ -56,12 +56,12 @@ use crate::server::{Server, room_for};
 use crate::upkeep::Upkeep;
 use crate::{api, ingress, ops};
 
-/// The longest part of the time for stopping that bus and store have for closing.
+/// Maximum share of the shutdown time for closing bus and store.
 const CLOSING: Duration = Duration::from_secs(3);
-/// The longest part of it that is left for breaking off what has not finished.
+/// Maximum share of it for aborting unfinished work.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// A process' parts, opened and ready to run.
+/// Components of a process, opened and ready to run.
 pub struct App {
     config: Config,
     duties: Duties,
@@ -74,7 +74,7 @@ pub struct App {
     bots: Bots,
     assistants: Assistants,
     metrics: Option<(TcpListener, PrometheusHandle)>,
-    /// The search replica of this process.
+    /// Search replica of this process.
     replica: Option<Replica>,
     registration: Option<Registration>,
 }
@@ -86,7 +86,7 @@ impl fmt::Debug for App {
 }
 
 impl App {
-    /// Opens everything that `duties` need.
+    /// Opens all adapters that `duties` need.
     ///
     /// # Errors
     /// [`Unfit`] when a setting is missing, else whatever could not be opened or reached.
@@ -147,11 +147,11 @@ impl App {
         &self.tap
     }
 
-    /// Runs on `listener` until `stop` is cancelled, then drains: everything has ended when the
-    /// time for that is over, finished or not. `finish` adds to the process' own routes.
+    /// Runs on `listener` until `stop` is cancelled, then drains: everything has ended, finished or
+    /// not, when the shutdown time is over. `finish` adds to the process' own routes.
     ///
     /// # Errors
-    /// When a part fails that the process cannot do without.
+    /// Returns an error if a part fails that the process cannot do without.
     pub async fn run(
         mut self,
         listener: TcpListener,
@@ -170,7 +170,7 @@ impl App {
         let Self { config, bus, store, metrics, replica, .. } = self;
         let mut http = config.http;
         http.max_connections = room_for(http.max_connections);
-        // Closing bus and store has its part of the time, and so has what is broken off.
+        // Closing bus and store has its share of the time, and so has aborting unfinished work.
         let closing = (config.shutdown.drain / 5).min(CLOSING);
         let farewell = (config.shutdown.drain / 5).min(FAREWELL);
         let drain = config.shutdown.drain.saturating_sub(closing + farewell);
@@ -189,7 +189,7 @@ impl App {
         let ((), ends) = tokio::join!(serving, ends);
         tasks.close();
         if tokio::time::timeout_at(ends, tasks.wait()).await.is_err() {
-            warn!("not everything finished in time; what is left is done after the next start");
+            warn!("not everything finished in time; the rest is done after the next start");
         }
         drop(replica);
         let close = async {
@@ -203,7 +203,7 @@ impl App {
         Ok(())
     }
 
-    /// Search for this process, wherever there is an index.
+    /// Returns the search service of this process, wherever there is an index.
     pub fn finder(&self) -> Finder {
         let elsewhere = match (&self.replica, &self.bus) {
             (_, Bus::Nats(_)) => Elsewhere::Bus(self.bus.clone()),
@@ -266,13 +266,13 @@ impl App {
         Some(IngressBot::new(&bot.name, key, self.bots.get(&bot.name).ok().cloned()))
     }
 
-    /// A worker that removes messages.
+    /// Creates a worker that removes messages.
     fn removals(&self) -> Removals {
         Removals::new(self.store.clone(), Arc::clone(&self.clock))
     }
 
-    /// What one address may send the ingress in vain. Each process has its own: a wrong signature
-    /// costs the process that checks it, nobody else.
+    /// Creates the rate limit of rejected webhooks by address. Each process has its own: a wrong
+    /// signature costs only the process that checks it.
     fn rejected(&self) -> Limiter {
         let per_minute = self.config.ingress.rejected_per_minute;
         let config = RateLimitConfig { per_minute, burst: per_minute };

@@ -1,4 +1,4 @@
-//! Opening a process' adapters as they are configured.
+//! Opening of a process' adapters as configured.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,10 +24,10 @@ fn limits(config: &Config) -> BusLimits {
     }
 }
 
-/// Opens the bus for a process that serves.
+/// Opens the bus for a process that runs the service.
 ///
 /// # Errors
-/// When it cannot be opened or reached.
+/// Returns an error if it cannot be opened or reached.
 pub async fn open_bus(config: &Config, clock: SharedClock) -> anyhow::Result<Bus> {
     Ok(match &config.bus {
         BusKind::Embedded => {
@@ -40,10 +40,10 @@ pub async fn open_bus(config: &Config, clock: SharedClock) -> anyhow::Result<Bus
     })
 }
 
-/// Opens the bus beside the process that serves, for one that only answers.
+/// Opens the bus beside the owning process, for one that only serves requests.
 ///
 /// # Errors
-/// When it cannot be opened or reached.
+/// Returns an error if it cannot be opened or reached.
 pub async fn attach_bus(config: &Config, clock: SharedClock) -> anyhow::Result<Bus> {
     Ok(match &config.bus {
         BusKind::Embedded => {
@@ -53,7 +53,7 @@ pub async fn attach_bus(config: &Config, clock: SharedClock) -> anyhow::Result<B
     })
 }
 
-/// Opens the bus of a process that has served, for the command line: nothing comes into being.
+/// Opens the bus of a process that has run before, for the command line; creates nothing.
 ///
 /// # Errors
 /// [`BusError::Missing`] when none has, else when it cannot be opened or reached.
@@ -68,37 +68,37 @@ pub async fn attach_known_bus(config: &Config, clock: SharedClock) -> Result<Bus
     })
 }
 
-/// The beginning of the error when the database cannot be opened.
+/// Prefix of the error when the database cannot be opened.
 pub(crate) const NO_DATABASE: &str = "cannot open the database (CHATKEEP_DATABASE)";
 
 /// Opens the store.
 ///
 /// # Errors
-/// When the database cannot be opened, reached or migrated.
+/// Returns an error if the database cannot be opened, reached or migrated.
 pub async fn open_store(config: &Config) -> anyhow::Result<Store> {
     let connections = config.database_pool.max_connections;
     match Store::open(&config.database, &config.data, connections).await {
-        // It says all that there is to say.
+        // The error is self-explanatory.
         Err(error @ StoreError::Newer { .. }) => Err(error.into()),
         store => store.context(NO_DATABASE),
     }
 }
 
-/// Where the full model is, once it is installed.
+/// Returns the folder of the full model, once it is installed.
 pub fn model_folder(config: &Config) -> PathBuf {
     config.data.join("model")
 }
 
-/// Where the search index is.
+/// Returns the folder of the search index.
 pub fn index_folder(config: &Config) -> PathBuf {
     config.data.join("index")
 }
 
-/// Opens the space that semantic rules are matched in: the full model's where it is installed,
-/// else the built-in one.
+/// Opens the semantic space for matching rules: that of the full model where it is installed, else
+/// the built-in one.
 ///
 /// # Errors
-/// When the installed model cannot be read.
+/// Returns an error if the installed model cannot be read.
 pub async fn open_space(config: &Config) -> anyhow::Result<Arc<SemanticSpace>> {
     let folder = model_folder(config);
     let open = move || -> anyhow::Result<Arc<SemanticSpace>> {
@@ -112,7 +112,7 @@ pub async fn open_space(config: &Config) -> anyhow::Result<Arc<SemanticSpace>> {
     tokio::task::spawn_blocking(open).await?
 }
 
-/// The bots whose access token this process has.
+/// Creates the bots whose access token this process has.
 pub(super) fn bots(config: &Config, clock: &SharedClock) -> anyhow::Result<Bots> {
     let bots = config.line.iter().filter_map(|bot| platform(bot, clock).transpose());
     Ok(Bots::new(bots.collect::<anyhow::Result<Vec<_>>>()?))

@@ -1,5 +1,5 @@
-//! The registration of this process: what it shares with the other processes of the deployment,
-//! compared before it starts its work, and its heartbeat.
+//! Registration of this process: the settings that it shares with the other processes of the
+//! deployment, compared before it starts its work, and its heartbeat.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -17,23 +17,23 @@ use tracing::{info, warn};
 
 use super::{Duties, Role, Unfit};
 
-/// A process that was not heard of for so long is taken for dead.
+/// Time without a heartbeat after which a process is considered dead.
 const LIVE: Duration = Duration::from_secs(20);
-/// Between two heartbeats; several may fail before the others take this process for dead.
+/// Interval between heartbeats; several may fail before the others consider this process dead.
 const HEARTBEAT: Duration = Duration::from_secs(5);
-/// Between two heartbeats while the replica is at work that somebody may be watching.
+/// Interval between heartbeats while the replica does work that somebody may be watching.
 const WORKING: Duration = Duration::from_secs(1);
-/// Between two attempts to register beside processes that differ: they may be about to end.
+/// Interval between attempts to register beside processes that differ: they may be about to end.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
-/// The longest time that one heartbeat may take.
+/// Timeout of one heartbeat.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The name of this part in readiness.
+/// Name of this part in readiness.
 const PART: &str = "deployment";
 
 const BUS: &str = "the bus";
 const MEDIA: &str = "the media store";
 
-/// This process in the registry.
+/// Entry of this process in the registry.
 #[derive(Debug)]
 pub(super) struct Registration {
     pub(super) store: Store,
@@ -43,11 +43,11 @@ pub(super) struct Registration {
 }
 
 impl Registration {
-    /// Registers this process, once every other one that runs has the same bus, media store and
-    /// shared settings. Those that differ get the time to end that a dead process is given.
+    /// Registers this process, once every other running one has the same bus, media store and
+    /// shared settings. Processes that differ get as long to end as a dead process is given.
     ///
     /// # Errors
-    /// [`Unfit`] naming what differs and where, or when store or bus fail.
+    /// [`Unfit`] naming the difference and the other process, or an error of store or bus.
     pub(super) async fn new(
         config: &Config,
         duties: &Duties,
@@ -116,7 +116,7 @@ impl Registration {
         }
     }
 
-    /// Tells that this process runs until `stop` is cancelled, then that it ends.
+    /// Sends heartbeats until `stop` is cancelled, then records the end of this process.
     pub(super) async fn run(mut self, replica: Option<Replica>, stop: CancellationToken) {
         let mut watch = replica.as_ref().map(Replica::watch);
         while !stop.is_cancelled() {
@@ -125,7 +125,7 @@ impl Registration {
             }
             let state = watch.as_mut().map(|watch| watch.borrow_and_update().clone());
             let working = state.as_ref().is_some_and(|state| state.work.is_some());
-            // Numbers and names: there is nothing that JSON could not hold.
+            // Numbers and names: always valid JSON.
             let search = state.and_then(|state| serde_json::to_string(&state).ok());
             let beat = self.store.heartbeat(&self.process, search.as_deref());
             if let Ok(Err(error)) = tokio::time::timeout(TIMEOUT, beat).await {
@@ -134,7 +134,7 @@ impl Registration {
             let pause = tokio::time::sleep(if working { WORKING } else { HEARTBEAT });
             let changed = async {
                 match &mut watch {
-                    // What others wait for is told at once, what goes on all the time is not.
+                    // Changes that others wait for are published at once, continuous ones are not.
                     Some(watch) => {
                         let before = watch.borrow().clone();
                         let _ = watch
@@ -159,7 +159,7 @@ impl Registration {
         }
     }
 
-    /// Compares what was not known when the process started.
+    /// Compares the settings that were not known when the process started.
     async fn compare_late(&self) {
         match self.store.register_process(&self.process, LIVE).await {
             Ok(differing) => {
@@ -176,10 +176,10 @@ impl Registration {
 
 fn failed(error: &StoreError) {
     let error: &dyn std::error::Error = error;
-    warn!(error, "this process cannot tell the others that it runs");
+    warn!(error, "heartbeat failed");
 }
 
-/// Settings that decide what happens to data that all processes share, by name.
+/// Returns the settings that decide about data shared by all processes, by name.
 fn shared_settings(config: &Config) -> BTreeMap<String, String> {
     let days = |time: Option<Duration>| {
         time.map_or_else(|| "never".to_owned(), |time| format!("{} days", time.as_secs() / 86_400))
@@ -200,13 +200,13 @@ fn shared_settings(config: &Config) -> BTreeMap<String, String> {
     settings.into_iter().map(|(name, value)| (format!("the setting {name}"), value)).collect()
 }
 
-/// One sentence about what two processes do not have in common, and where.
+/// Describes the difference between two processes in one sentence.
 fn difference(own: &NewProcess, other: &NewProcess) -> String {
     let NewProcess { host, pid, .. } = other;
     let differing = own.shared.iter().find_map(|(name, value)| {
         let theirs = other.shared.get(name)?;
         (theirs != value).then(|| match name.as_str() {
-            // Identities mean nothing to anybody.
+            // Identities have no meaning for a reader.
             BUS => format!("{name} is another one than that of"),
             MEDIA => format!(
                 "{name} is another one than that of (all processes need one folder that they \
@@ -222,29 +222,29 @@ fn difference(own: &NewProcess, other: &NewProcess) -> String {
     )
 }
 
-/// The namespace that process ids of this process belong to.
+/// Returns the namespace of this process' process id.
 fn namespace() -> String {
     let link = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     let name = link.to_string_lossy();
     name.chars().filter(char::is_ascii_digit).collect()
 }
 
-/// The processes of the deployment that run now.
+/// Returns the processes of the deployment that run now.
 ///
 /// # Errors
-/// When the store fails.
+/// Returns an error if the store fails.
 pub(crate) async fn running(store: &Store) -> Result<Vec<ProcessRecord>, StoreError> {
     let mut running = store.processes(LIVE).await?;
     running.retain(|record| !has_died(record));
     Ok(running)
 }
 
-/// Returns the identity of the media store of a process, where that is known.
+/// Returns the identity of a process' media store, where it is known.
 pub(crate) fn media_store_of(record: &ProcessRecord) -> Option<&str> {
     record.process.shared.get(MEDIA).map(String::as_str)
 }
 
-/// Whether a process of the same machine has ended without saying so.
+/// Returns true if a process of the same machine has ended without deregistering.
 fn has_died(other: &ProcessRecord) -> bool {
     let process = &other.process;
     let host = gethostname::gethostname();
@@ -256,10 +256,10 @@ fn has_died(other: &ProcessRecord) -> bool {
 }
 
 impl Duties {
-    /// The stages that a process with these duties runs.
+    /// Returns the stages that a process with these roles runs.
     pub(super) fn stages(&self) -> impl Iterator<Item = StageName> {
         let worker = self.roles.contains(&Role::Worker);
-        // One stage runs wherever another one does.
+        // External media runs wherever media does.
         let external = self.stages.contains(&StageName::Media).then_some(StageName::ExternalMedia);
         let stages: BTreeSet<_> = self.stages.iter().copied().chain(external).collect();
         stages.into_iter().filter(move |_| worker)

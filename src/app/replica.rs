@@ -1,4 +1,4 @@
-//! The search replica of a process: opened, kept up to date, asked by others, checked.
+//! Search replica of a process: opened, updated, serving requests of others, checked.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,12 +20,12 @@ use super::{App, Duties, Role, index_folder};
 use crate::doctor::answer_checks;
 use crate::finder;
 
-/// The topic that tells all processes that the event log has grown.
+/// Topic of the broadcast that the event log has grown.
 const LOGGED: &str = "logged";
-/// Between two such messages of one process.
+/// Minimum interval between two such broadcasts of one process.
 const PACE: Duration = Duration::from_millis(20);
 
-/// Opens the replica of a process with these duties, if it is to have one.
+/// Opens the replica of a process, if its roles include one.
 pub(super) async fn open(
     config: &Config,
     duties: &Duties,
@@ -40,7 +40,7 @@ pub(super) async fn open(
 }
 
 impl App {
-    /// Starts this process' replica, and tells those of other processes what is logged here.
+    /// Starts this process' replica, and broadcasts new log entries to those of other processes.
     pub(super) async fn start_search(
         &mut self,
         tasks: &TaskTracker,
@@ -70,7 +70,7 @@ impl App {
         Ok(())
     }
 
-    /// Looks after the durable consumers, where this process gives or takes their messages.
+    /// Monitors the durable consumers, where this process publishes or consumes their messages.
     pub(super) async fn look_after_consumers(
         &self,
         tasks: &TaskTracker,
@@ -94,18 +94,18 @@ impl App {
     }
 }
 
-/// Tells the replicas of other processes that something was logged here. One that misses it looks
-/// by itself a moment later.
+/// Broadcasts to the replicas of other processes that the log has grown. One that misses it polls a
+/// moment later.
 async fn tell_logged(bus: Bus, mut logged: watch::Receiver<u64>, stop: CancellationToken) {
     while let Some(Ok(())) = stop.run_until_cancelled(logged.changed()).await {
         if let Err(error) = bus.tell(LOGGED, Bytes::new()).await {
-            debug!(%error, "other processes are not told what was logged");
+            debug!(%error, "cannot broadcast that the log has grown");
         }
         stop.run_until_cancelled(tokio::time::sleep(PACE)).await;
     }
 }
 
-/// Wakes the replica when something was logged, here or elsewhere.
+/// Wakes the replica when the log has grown, here or elsewhere.
 async fn wake(
     replica: Replica,
     mut logged: watch::Receiver<u64>,

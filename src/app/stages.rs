@@ -1,4 +1,4 @@
-//! Starting the stages that a process runs, and what looks after their work.
+//! Start of a process' stages and of their maintenance.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ use crate::retention::Retention;
 use crate::sweep::Sweeper;
 use crate::teller::Teller;
 
-/// Times that a file from elsewhere than the platform is tried, at most: some 20 minutes.
+/// Maximum number of attempts for an external media file: some 20 minutes.
 const EXTERNAL_ATTEMPTS: u32 = 12;
 
-/// Starts stages of one process.
+/// Starter of one process' stages.
 pub(super) struct Starter<'a> {
     pub(super) app: &'a App,
     pub(super) tasks: &'a TaskTracker,
@@ -38,7 +38,7 @@ impl Starter<'_> {
         let app = self.app;
         let batch = app.config.workers.batch;
         for stage in &app.duties.stages {
-            // The first one is a rise then, for whoever watches.
+            // Initialised with 0, so that the first one shows as a rise in metrics.
             metric::DEAD_LETTERS.add([stage.name().into()], 0);
             let (store, clock) = (app.store.clone(), Arc::clone(&app.clock));
             match stage {
@@ -50,7 +50,7 @@ impl Starter<'_> {
                 }
                 StageName::Assistant => self.gated(self.assistant()),
                 StageName::Media => self.media().await?,
-                // Runs with the one before, whatever was chosen.
+                // Started together with `Media`, whatever was chosen.
                 StageName::ExternalMedia => {}
             }
         }
@@ -112,7 +112,7 @@ impl Starter<'_> {
         Ok(())
     }
 
-    /// Blobs that no message holds go, whatever stages run here.
+    /// Starts the orphan sweep of blobs, whatever stages run here.
     fn sweep(&self) {
         let (store, blobs) = (self.app.store.clone(), self.app.blobs.clone());
         let sweeper = Sweeper { store, blobs, clock: Arc::clone(&self.app.clock) };
@@ -131,7 +131,7 @@ impl Starter<'_> {
         self.tasks.spawn(Notices { store, bots, clock }.run(self.stop.clone()));
     }
 
-    /// What happens is sent to webhooks, whatever stages run here.
+    /// Starts the notifier that delivers outbox events to webhooks, whatever stages run here.
     fn notify(&self) -> anyhow::Result<()> {
         let (app, config) = (self.app, &self.app.config.webhooks);
         let store = app.store.clone();
@@ -155,7 +155,7 @@ impl Starter<'_> {
         Ok(())
     }
 
-    /// What is too old goes, whatever stages run here.
+    /// Starts the removal of messages beyond their retention, whatever stages run here.
     fn retain(&self) {
         let app = self.app;
         let retention = Retention {
@@ -166,7 +166,7 @@ impl Starter<'_> {
         self.tasks.spawn(retention.run(self.stop.clone()));
     }
 
-    /// Runs a stage of platform events, which sees only what its channel's own bot sent.
+    /// Runs a stage of platform events, which sees only those that its channel's own bot received.
     fn gated<S: Stage<Item = Event>>(&self, stage: S) {
         let app = self.app;
         let bots = app.config.line.iter().map(|bot| bot.name.clone()).collect();

@@ -1,4 +1,4 @@
-//! `chatkeep bus`: the durable consumers of the bus.
+//! `chatkeep bus`: durable consumers of the bus.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use crate::out::note;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
-    /// Lists the durable consumers and how many messages wait for each.
+    /// Lists the durable consumers and the number of messages waiting for each.
     Consumers {
-        /// One JSON object a line.
+        /// Print one JSON object a line.
         #[arg(long)]
         json: bool,
     },
-    /// Removes a durable consumer that no process serves, with everything that only it had yet to
+    /// Removes a durable consumer that no process serves, with all messages that only it had yet to
     /// handle. With the embedded bus, stop the service first.
     RemoveConsumer {
-        /// Its name.
+        /// Name of the consumer.
         name: String,
-        /// Remove it although a stage of this version has that name.
+        /// Remove it even if a stage of this version has that name.
         #[arg(long)]
         force: bool,
     },

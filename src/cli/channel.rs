@@ -1,4 +1,4 @@
-//! `chatkeep channel …`: which bot each channel belongs to.
+//! `chatkeep channel …`: assignment of channels to bots.
 
 use anyhow::bail;
 use chatkeep_core::id::ChannelId;
@@ -9,22 +9,22 @@ use crate::out::note;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
-    /// Shows how many channels belong to each bot.
+    /// Shows the number of channels of each bot.
     Bots {
-        /// One JSON object a line.
+        /// Print one JSON object a line.
         #[arg(long)]
         json: bool,
     },
-    /// Gives a channel, or all channels of a bot, to another bot: for a bot that is gone without
-    /// leaving, or that has another name now.
+    /// Assigns a channel, or all channels of a bot, to another bot: for a bot that is gone without
+    /// leaving, or that was renamed.
     Assign {
-        /// The channel, which the bot must be in.
+        /// Channel to assign; the bot must be in it.
         #[arg(long, value_name = "ID", required_unless_present = "from")]
         channel: Option<String>,
-        /// The bot whose channels are all given away.
+        /// Bot whose channels are all reassigned.
         #[arg(long, value_name = "BOT", conflicts_with = "channel")]
         from: Option<String>,
-        /// The bot that gets them; it must be configured.
+        /// Bot that gets them; it must be configured.
         #[arg(long, value_name = "BOT")]
         bot: String,
     },
@@ -44,7 +44,7 @@ pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<(
     }
 }
 
-/// A bot that is not configured gets no channels: nobody would answer in them.
+/// Refuses a bot that is not configured: nobody would reply in its channels.
 fn check(context: &Context, bot: &str) -> Result<(), Unfit> {
     let names: Vec<_> = context.config.line.iter().map(|line| line.name.as_str()).collect();
     if names.contains(&bot) {

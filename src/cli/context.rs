@@ -1,7 +1,8 @@
-//! The settings of a command, and opening what they name.
+//! Settings of a command, and opening of the resources that they name.
 //!
-//! A [`Context`] opens data that there is: in a wrong folder a command says so instead of showing an
-//! empty list. Only commands that get a [`Creator`] can make a data folder or a database.
+//! A [`Context`] opens existing data only: in a wrong folder a command reports it instead of
+//! showing an empty list. Only commands that get a [`Creator`] can create a data folder or a
+//! database.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,13 +17,13 @@ use chatkeep_core::time::SharedClock;
 use crate::app::{self, Unfit};
 use crate::private::{check_data_folder, make_data_folder};
 
-/// Settings and clock of a command that works with data that there is.
+/// Settings and clock of a command that works with existing data.
 pub(super) struct Context {
     pub(super) config: Config,
     pub(super) clock: SharedClock,
 }
 
-/// The context of a command that may create data.
+/// Context of a command that may create data.
 pub(super) struct Creator(pub(super) Context);
 
 impl Context {
@@ -60,10 +61,10 @@ impl Context {
         }
     }
 
-    /// Opens the bus beside a process that may be serving.
+    /// Opens the bus beside a process that may be running.
     ///
     /// # Errors
-    /// [`Unfit`] when no process has served on it, else when it cannot be opened or reached.
+    /// [`Unfit`] when no process has run on it, else when it cannot be opened or reached.
     pub(super) async fn bus(&self) -> anyhow::Result<Bus> {
         if matches!(self.config.bus, BusKind::Embedded) {
             self.data_folder()?;
@@ -78,10 +79,10 @@ impl Context {
         })
     }
 
-    /// Opens the bus as [`Context::bus`] does; `None` when no process has served on it.
+    /// Opens the bus as [`Context::bus`] does; `None` when no process has run on it.
     ///
     /// # Errors
-    /// When it cannot be opened or reached.
+    /// Returns an error if it cannot be opened or reached.
     pub(super) async fn known_bus(&self) -> anyhow::Result<Option<Bus>> {
         match app::attach_known_bus(&self.config, Arc::clone(&self.clock)).await {
             Err(BusError::Missing(_)) => Ok(None),
@@ -89,7 +90,7 @@ impl Context {
         }
     }
 
-    /// Opens the place of media files.
+    /// Opens the media store.
     ///
     /// # Errors
     /// [`Unfit`] when there is no such folder, else when the settings do not fit together.
@@ -117,11 +118,11 @@ fn no_data(place: impl std::fmt::Display, flag: &str) -> Unfit {
 }
 
 impl Creator {
-    /// Opens the database, which comes into being where there is none, together with the folder of
-    /// media files: other commands take a missing one for a wrong one.
+    /// Opens the database, creating it together with the folder of media files where there is none:
+    /// other commands take a missing folder for a wrong one.
     ///
     /// # Errors
-    /// When one of them cannot be made, opened or reached.
+    /// Returns an error if one of them cannot be created, opened or reached.
     pub(super) async fn store(&self) -> anyhow::Result<Store> {
         let Config { database, data, blobs, .. } = &self.0.config;
         make_data_folder(data)?;
@@ -132,10 +133,10 @@ impl Creator {
         opened(Store::open_frugal(database, data).await)
     }
 
-    /// Opens the place of media files, which comes into being where there is none.
+    /// Opens the media store, creating it where there is none.
     ///
     /// # Errors
-    /// When the folder cannot be made, or the settings do not fit together.
+    /// Returns an error if the folder cannot be created, or the settings do not fit together.
     pub(super) fn blobs(&self) -> anyhow::Result<Blobs> {
         open_blobs(Blobs::open(&self.0.config.blobs, &self.0.config.s3))
     }
@@ -143,7 +144,7 @@ impl Creator {
 
 fn opened(store: Result<Store, StoreError>) -> anyhow::Result<Store> {
     match store {
-        // It says all that there is to say.
+        // The error is self-explanatory.
         Err(error @ StoreError::Newer { .. }) => Err(error.into()),
         store => store.context(app::NO_DATABASE),
     }

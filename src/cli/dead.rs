@@ -1,4 +1,4 @@
-//! `chatkeep dead …`: events that no stage could handle.
+//! `chatkeep dead …`: dead letters of the stages.
 
 use anyhow::bail;
 use chatkeep_core::bus::{Bus, DeadLetter};
@@ -8,33 +8,33 @@ use crate::out::{note, say};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
-    /// Lists them, oldest first.
+    /// Lists dead letters, oldest first.
     List {
-        /// How many at most.
+        /// Maximum number of dead letters to list.
         #[arg(long, default_value_t = 100)]
         limit: usize,
-        /// One JSON object a line.
+        /// Print one JSON object a line.
         #[arg(long)]
         json: bool,
     },
-    /// Shows one with what it holds (which may be a message's text).
+    /// Shows a dead letter with its content (which may include a message's text).
     Show {
-        /// Its id, as `list` shows it.
+        /// Id of the dead letter, as shown by `list`.
         id: String,
     },
-    /// Gives one, or all, back to the stage that gave up on it.
+    /// Returns a dead letter, or all, to its stage for another attempt.
     Retry {
-        /// Its id, or `all`.
+        /// Id of the dead letter, or `all`.
         id: String,
     },
-    /// Deletes one, or all, for good.
+    /// Deletes a dead letter, or all, permanently.
     Drop {
-        /// Its id, or `all`.
+        /// Id of the dead letter, or `all`.
         id: String,
     },
 }
 
-/// Dead letters that `all` stands for, at most.
+/// Maximum number of dead letters that `all` stands for.
 const ALL: usize = 100_000;
 
 pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
@@ -89,7 +89,7 @@ async fn each(bus: &Bus, id: &str, done: &str, action: Action) -> anyhow::Result
         note!("{id} is {done}");
         return Ok(());
     }
-    // Only what is there now: one that dies again at once must not be retried for ever.
+    // Only the present ones: one that fails again at once must not be retried for ever.
     let letters = bus.dead_letters(ALL).await?;
     let mut count = 0_usize;
     for letter in &letters {

@@ -1,4 +1,4 @@
-//! `chatkeep doctor`: compares what is recorded with what is there, and sets it right.
+//! `chatkeep doctor`: compares counters, files and index with the store, and repairs differences.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,30 +18,30 @@ use crate::app::{self, Unfit};
 use crate::doctor::{Doctor, Finding, LocalIndex, Looked, Options, Repair, Replicas, Report};
 use crate::out::{note, say};
 
-/// How long a running replica may take for what was logged last.
+/// Time that a running replica may take to index the latest entries of the log.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A replica that makes no progress for this long has stopped.
+/// Time without progress after which a replica is considered stopped.
 const STUCK: Duration = Duration::from_secs(5);
-/// Between two looks at a replica's position.
+/// Poll interval of a replica's position.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Not everything could be checked. Ends the program with exit code 2.
+/// Incomplete check. Ends the program with exit code 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{0:#}")]
 pub(super) struct NotChecked(anyhow::Error);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Sets right what differs.
+    /// Repair differences.
     #[arg(long)]
     repair: bool,
-    /// Reads every media file and compares it with its SHA-256.
+    /// Read every media file and compare it with its SHA-256.
     #[arg(long)]
     deep: bool,
-    /// Only that channel and who subscribes to it; may be given several times.
+    /// Check only this channel and its subscribers; may be repeated.
     #[arg(long, value_name = "ID")]
     channel: Vec<String>,
-    /// One JSON object a line: each difference, then the summary.
+    /// Print one JSON object a line: each difference, then the summary.
     #[arg(long)]
     json: bool,
 }
@@ -92,7 +92,7 @@ async fn examine(context: &Context, args: &Args, store: &Store) -> anyhow::Resul
     };
     let doctor = Doctor { store, blobs: &blobs, indexes: &indexes, replicas, options };
     let json = args.json;
-    // What nobody reads any more is still set right where that is asked for.
+    // Repairs go on although nobody reads the output any more.
     let mut told = Ok(());
     let mut listener = |finding: &Finding| {
         if told.is_ok() {
@@ -117,8 +117,8 @@ async fn examine(context: &Context, args: &Args, store: &Store) -> anyhow::Resul
     Ok(report)
 }
 
-/// Makes sure that the media store is that of the processes that run: in another one every file
-/// would be missing.
+/// Verifies that the media store is that of the running processes: in another one every file would
+/// be missing.
 async fn same_media_store(blobs: &Blobs, running: &[ProcessRecord]) -> anyhow::Result<()> {
     let Some((record, theirs)) =
         running.iter().find_map(|record| Some((record, app::media_store_of(record)?)))
@@ -135,7 +135,7 @@ async fn same_media_store(blobs: &Blobs, running: &[ProcessRecord]) -> anyhow::R
     Ok(())
 }
 
-/// The bus over which running replicas can be asked.
+/// Opens the bus for requests to running replicas.
 async fn asked(context: &Context, running: &[ProcessRecord]) -> anyhow::Result<Option<Bus>> {
     if running.is_empty() || matches!(context.config.bus, BusKind::Embedded) {
         return Ok(None);
@@ -165,7 +165,7 @@ async fn channels(store: &Store, args: &Args) -> anyhow::Result<Option<Vec<Chann
     Ok(Some(channels))
 }
 
-/// The indexes in the data folder.
+/// Opens the indexes in the data folder.
 async fn open_indexes(context: &Context, running: bool) -> anyhow::Result<Vec<LocalIndex>> {
     let first = app::index_folder(&context.config);
     let open = move || -> anyhow::Result<Vec<LocalIndex>> {
@@ -194,8 +194,8 @@ async fn open_indexes(context: &Context, running: bool) -> anyhow::Result<Vec<Lo
     Ok(indexes)
 }
 
-/// Waits until indexes that a process keeps up to date have read the log as far as it goes now, or
-/// make no progress any more.
+/// Waits until indexes that a process updates have read the log up to its present end, or make no
+/// progress any more.
 async fn caught_up(store: &Store, indexes: &[LocalIndex]) -> anyhow::Result<()> {
     let end = store.log_state().await?.end;
     for local in indexes.iter().filter(|local| local.running) {
@@ -219,7 +219,7 @@ async fn caught_up(store: &Store, indexes: &[LocalIndex]) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Does what a process with the role search would do, for none runs.
+/// Updates the index in place of a process with the role search, for none runs.
 async fn bring_up_to_date(context: &Context, store: &Store) -> anyhow::Result<()> {
     let (folder, clock) = (app::index_folder(&context.config), Arc::clone(&context.clock));
     let replica = Replica::open(store.clone(), folder, clock).await?;

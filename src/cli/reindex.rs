@@ -1,5 +1,5 @@
-//! `chatkeep reindex`: has the search index built anew from the store, by every process that has a
-//! replica of it.
+//! `chatkeep reindex`: requests a rebuild of the search index from the store, in every process that
+//! has a replica of it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,16 +16,16 @@ use crate::out::note;
 
 const BAR: &str = "{bar:30} {percent}% {msg}";
 
-/// Between two looks at how far the replicas are.
+/// Poll interval of the replicas' progress.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Index only that channel anew.
+    /// Reindex only this channel.
     #[arg(long, value_name = "ID")]
     channel: Option<String>,
 
-    /// Do not wait until the running processes have done it.
+    /// Do not wait until the running processes have finished.
     #[arg(long)]
     no_wait: bool,
 }
@@ -77,7 +77,7 @@ async fn reindex(context: &Context, args: &Args, store: &Store) -> anyhow::Resul
     Ok(())
 }
 
-/// The processes that run with a search replica, and its state.
+/// Returns the running processes that have a search replica, and its state.
 async fn searching(store: &Store) -> anyhow::Result<Vec<(ProcessRecord, ReplicaState)>> {
     let running = app::running(store).await?;
     let state = |record: ProcessRecord| {
@@ -87,14 +87,14 @@ async fn searching(store: &Store) -> anyhow::Result<Vec<(ProcessRecord, ReplicaS
     Ok(running.into_iter().filter_map(state).collect())
 }
 
-/// Shows how far the replicas are, until all that run have done what was asked for at that position
-/// of the log. How many those are, and how many messages one of them has.
+/// Shows the replicas' progress until all running ones have completed the request at that position
+/// of the log. Returns the number of replicas, and of messages in one of them.
 async fn watch(store: &Store, asked: Place, whole: bool) -> anyhow::Result<(usize, u64)> {
     let total = u64::try_from(store.count_messages().await?).unwrap_or_default();
     let mut progress = Progress::new(Some(total), BAR);
     let (mut waiting, mut told) = (0, usize::MAX);
     loop {
-        // Told once for each number, so that nobody looks at a silent command.
+        // Printed once for each number, so that the command is not silent.
         if waiting > 0 && waiting != told {
             let processes = if waiting == 1 { "process" } else { "processes" };
             note!("chatkeep: waiting for {waiting} {processes}");
@@ -128,7 +128,7 @@ async fn watch(store: &Store, asked: Place, whole: bool) -> anyhow::Result<(usiz
     }
 }
 
-/// Does it in this process, for none runs that would.
+/// Rebuilds in this process, for none runs that would.
 async fn here(context: &Context, store: &Store, what: &str) -> anyhow::Result<()> {
     let (folder, clock) = (app::index_folder(&context.config), Arc::clone(&context.clock));
     let replica = Replica::open(store.clone(), folder, clock).await?;

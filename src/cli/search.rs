@@ -1,4 +1,4 @@
-//! `chatkeep search`: finds messages in the index of a running service, or of a stopped one.
+//! `chatkeep search`: searches the index of a running service, or of a stopped one.
 
 use anyhow::bail;
 use chatkeep_core::bus::Bus;
@@ -13,21 +13,21 @@ use crate::out::note;
 use crate::view::MessageView;
 use crate::when::utc_offset;
 
-/// Characters of a message that are shown.
+/// Maximum length of a shown snippet in characters.
 const SNIPPET: usize = 100;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Words, `"a phrase"`, `-without`, `from:name`, `type:image`, `has:link`,
+    /// Query: words, `"a phrase"`, `-without`, `from:name`, `type:image`, `has:link`,
     /// `before:2026-01-31`, `after:2026-01-01`.
     query: String,
-    /// Only in that channel.
+    /// Search only this channel.
     #[arg(long, value_name = "ID")]
     channel: Option<String>,
-    /// How many at most.
+    /// Maximum number of results.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     limit: u16,
-    /// One JSON object a line.
+    /// Print one JSON object a line.
     #[arg(long)]
     json: bool,
 }

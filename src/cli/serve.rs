@@ -16,11 +16,11 @@ use crate::app::{App, Duties, Role, Unfit};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The roles of this process: ingress, api, worker, search [default: all].
+    /// Roles of this process: ingress, api, worker, search [default: all].
     #[arg(long, value_delimiter = ',', value_name = "ROLES")]
     roles: Vec<String>,
-    /// The stages of its worker role: backup, members, assistant, media (which brings
-    /// `external_media` with it) [default: all].
+    /// Stages of its worker role: backup, members, assistant, media (which includes
+    /// `external_media`) [default: all].
     #[arg(long, value_delimiter = ',', value_name = "STAGES")]
     stages: Vec<String>,
 }
@@ -41,7 +41,7 @@ pub(super) async fn run(creator: Creator, args: &Args) -> anyhow::Result<()> {
     app.run(listener, convert::identity, on_signal()?).await
 }
 
-/// Logs what decides which data is served, and where.
+/// Logs the settings that decide which data is served, and on which address.
 fn tell_settings(config: &Config) {
     let metrics = config.metrics.listen.map(|address| address.to_string());
     info!(
@@ -101,16 +101,16 @@ fn chosen<T: Ord>(
         .collect()
 }
 
-/// A token that SIGTERM, Ctrl-C or the end of the terminal (SIGHUP) cancels; a second SIGTERM or
-/// Ctrl-C ends the process at once.
+/// Returns a token that SIGTERM, Ctrl-C or the end of the terminal (SIGHUP) cancels; a second
+/// SIGTERM or Ctrl-C ends the process at once.
 ///
 /// # Errors
-/// When the signals cannot be watched.
+/// Returns an error if the signals cannot be watched.
 pub(crate) fn on_signal() -> std::io::Result<CancellationToken> {
     use tokio::signal::unix::{SignalKind, signal};
 
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    // What nohup started goes on after its terminal.
+    // A process started by nohup outlives its terminal.
     let mut hangup = if ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
     let stop = CancellationToken::new();
     let told = stop.clone();
@@ -128,11 +128,11 @@ pub(crate) fn on_signal() -> std::io::Result<CancellationToken> {
                 _ = hung_up => "SIGHUP",
             };
             if !told.is_cancelled() {
-                info!(signal = name, "stopping: finishing what is under way");
+                info!(signal = name, "stopping: draining");
                 told.cancel();
             } else if name != "SIGHUP" {
                 // A terminal that goes away sends its signal more than once.
-                warn!("told twice: stopping at once");
+                warn!("second signal: stopping at once");
                 std::process::exit(130);
             }
         }

@@ -1,5 +1,4 @@
-//! `chatkeep status`: the processes of a deployment, their search replicas, and what waits on the
-//! bus.
+//! `chatkeep status`: processes of a deployment, their search replicas, and the bus backlog.
 
 use chatkeep_core::bus::{BusError, ConsumerStatus};
 use chatkeep_core::store::{ProcessRecord, Store};
@@ -13,12 +12,12 @@ use crate::out::say;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// One JSON object.
+    /// Print one JSON object.
     #[arg(long)]
     json: bool,
 }
 
-/// What is shown of a deployment.
+/// Status of a deployment.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Status {
@@ -58,7 +57,7 @@ async fn status(context: &Context, store: &Store) -> anyhow::Result<Status> {
             bus.close().await;
             consumers
         }
-        // What was never served has none.
+        // A deployment that never ran has none.
         None => Ok(Vec::new()),
     };
     Ok(Status {
@@ -96,7 +95,7 @@ fn show(status: &Status) -> anyhow::Result<()> {
     table::print(&["CONSUMER", "WAITING", ""], &rows)
 }
 
-/// A replica's state as of its process' last heartbeat.
+/// Describes a replica's state as of its process' last heartbeat.
 fn search(state: &ReplicaState, seconds_ago: u64) -> String {
     match state.unready() {
         Some(reason) => reason,

@@ -8,7 +8,7 @@ use crate::out::say;
 /// Prints rows under headings, each column as wide as its widest cell.
 ///
 /// # Errors
-/// When standard output cannot be written.
+/// Returns an error if standard output cannot be written.
 pub(super) fn print(headings: &[&str], rows: &[Vec<String>]) -> anyhow::Result<()> {
     for line in lines(headings, rows) {
         say!("{line}")?;
@@ -16,8 +16,8 @@ pub(super) fn print(headings: &[&str], rows: &[Vec<String>]) -> anyhow::Result<(
     Ok(())
 }
 
-/// Returns the heading and the rows as aligned lines. A character of East Asia takes two columns of a
-/// terminal; control characters, which names may hold, are not passed on to it.
+/// Returns the heading and the rows as aligned lines. East Asian characters take two columns of a
+/// terminal; control characters, which names may contain, become spaces.
 fn lines(headings: &[&str], rows: &[Vec<String>]) -> Vec<String> {
     let plain = |cell: &str| cell.replace(char::is_control, " ");
     let heading = headings.iter().map(|heading| (*heading).to_owned()).collect();
@@ -41,7 +41,7 @@ fn lines(headings: &[&str], rows: &[Vec<String>]) -> Vec<String> {
 /// Prints a value as one line of JSON.
 ///
 /// # Errors
-/// When standard output cannot be written.
+/// Returns an error if standard output cannot be written.
 pub(super) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     say!("{}", serde_json::to_string(value)?)?;
     Ok(())

@@ -1,4 +1,4 @@
-//! The command line as a whole: every command, whatever it is for.
+//! Tests of the command line as a whole, over all commands.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::*;
 /// Commands that may create data, and those that need none.
 const APART: [&str; 7] = ["serve", "demo", "migrate", "import", "user add", "openapi", "qa try"];
 
-/// Every other command, with arguments that are fit for it.
+/// All other commands, with valid arguments.
 const ON_DATA: [&[&str]; 23] = [
     &["user", "list"],
     &["user", "set-plan", "U1", "pro"],
@@ -43,7 +43,7 @@ fn the_command_line_is_sound() {
     Cli::command().debug_assert();
 }
 
-/// The names of the commands that have none beneath them.
+/// Collects the names of the commands without subcommands.
 fn leaves(command: &clap::Command, path: &str, found: &mut BTreeSet<String>) {
     let path =
         |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path} {name}") };
@@ -87,7 +87,7 @@ fn a_new_database_without_a_service_is_data() {
     for args in [&["user", "list"][..], &["status"], &["doctor"]] {
         run_in(folder.path(), args).unwrap();
     }
-    // The bus comes into being with the service.
+    // The bus is created by the service.
     let error = run_in(folder.path(), &["dead", "list"]).unwrap_err();
     assert!(error.to_string().starts_with("no chatkeep has served in "), "{error:#}");
 }

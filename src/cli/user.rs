@@ -10,33 +10,33 @@ use crate::out::note;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
-    /// Makes a user known (on LINE: the person's own `U…` id).
+    /// Adds a user (on LINE: the person's own `U…` id).
     Add {
-        /// The user id.
+        /// Id of the user.
         id: String,
-        /// The name to show until the platform tells it.
+        /// Display name until the platform provides it.
         #[arg(long)]
         name: Option<String>,
-        /// The plan: free, standard or pro.
+        /// Plan: free, standard or pro.
         #[arg(long)]
         plan: Option<String>,
     },
     /// Lists users.
     List {
-        /// One JSON object a line.
+        /// Print one JSON object a line.
         #[arg(long)]
         json: bool,
     },
     /// Changes a user's plan.
     SetPlan {
-        /// The user id.
+        /// Id of the user.
         id: String,
-        /// free, standard or pro.
+        /// Plan: free, standard or pro.
         plan: String,
     },
 }
 
-/// Users read at once.
+/// Page size when reading users.
 const PAGE: u32 = 500;
 
 pub(super) async fn run(creator: &Creator, command: Command) -> anyhow::Result<()> {

@@ -1,4 +1,4 @@
-//! Media records against their files, and files against whoever holds them.
+//! Check of media records against their files, and of files against their references.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,18 +12,18 @@ use sha2::{Digest as _, Sha256};
 use super::report::Writer;
 use super::{Doctor, DoctorError, one};
 
-/// Records in one read.
+/// Page size when reading records.
 const PAGE: u32 = 500;
-/// Files looked at at once.
+/// Concurrency of file checks.
 const AT_ONCE: usize = 16;
-/// Names asked about at once.
+/// Batch size of lookups by name.
 const NAMES: usize = 1_000;
 
-/// What is wrong with a record, and what sets it right.
+/// Difference of a record, and its repair.
 type Wrong = (Difference, MediaMend);
 
 impl Doctor<'_> {
-    /// A channel's media records.
+    /// Checks a channel's media records.
     pub(super) async fn media(
         &self,
         channel: &ChannelId,
@@ -52,7 +52,7 @@ impl Doctor<'_> {
         }
     }
 
-    /// What is wrong with a record: one thing at most, so that each is set right as it was found.
+    /// Returns the difference of a record, one at most, so that each is repaired as it was found.
     async fn medium(
         &self,
         channel: &ChannelId,
@@ -81,12 +81,14 @@ impl Doctor<'_> {
         Ok(None)
     }
 
-    /// Whether a record is as it was found: else its file went with its message meanwhile.
+    /// Returns true if a record is unchanged since the check: else its file went with its message
+    /// meanwhile.
     async fn still(&self, channel: &ChannelId, found: &MediaAudit) -> Result<bool, DoctorError> {
         Ok(self.store.audit_medium(channel, &found.message).await?.as_ref() == Some(found))
     }
 
-    /// What is true of a file that a record says has so many bytes, where that is not it.
+    /// Returns the actual state of a file that a record describes with that many bytes, where it
+    /// differs.
     async fn file(
         &self,
         bytes: i64,
@@ -112,7 +114,7 @@ impl Doctor<'_> {
         })
     }
 
-    /// Whether a file holds what its name says.
+    /// Returns true if the SHA-256 of a file's content is its name.
     async fn sound(&self, blob: &BlobId) -> Result<bool, BlobError> {
         let mut stream = self.blobs.get(blob, None).await?.stream;
         let mut hash = Sha256::new();
@@ -127,7 +129,7 @@ impl Doctor<'_> {
         Ok(hex == blob.as_str())
     }
 
-    /// Files that no message holds and that the sweep does not know of.
+    /// Reports unreferenced files that the orphan sweep does not know of.
     pub(super) async fn unheld(&self, report: &mut Writer<'_>) -> Result<(), DoctorError> {
         let mut names = self.blobs.list().try_chunks(NAMES);
         while let Some(chunk) = names.try_next().await.map_err(|error| error.1)? {
@@ -149,7 +151,7 @@ impl Doctor<'_> {
         Ok(())
     }
 
-    /// Those that were not swept since they were listed, and are still held by nothing.
+    /// Returns those that were not swept since they were listed, and are still unreferenced.
     async fn still_there(&self, unheld: BTreeSet<BlobId>) -> Result<BTreeSet<BlobId>, DoctorError> {
         let mut there = BTreeSet::new();
         for blob in unheld {

@@ -1,5 +1,5 @@
-//! Search indexes against the store: those whose folders are here, and those of running processes,
-//! which compare themselves when they are asked.
+//! Check of search indexes against the store: those in local folders, and those of running
+//! processes, which compare themselves on request.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,21 +11,21 @@ use chatkeep_workers::replica::{Drift, IndexAudit, LogPosition};
 use super::report::Writer;
 use super::{Doctor, DoctorError};
 
-/// Messages named in one line.
+/// Maximum number of messages named in one line.
 const NAMED: usize = 5;
-/// Rows of the log read at once.
+/// Page size when reading the log.
 const ROWS: u32 = 5_000;
-/// Changes that an index may be behind by and still be compared.
+/// Maximum lag, in changes, of an index that is still compared.
 const BEHIND: usize = 200_000;
 
 type Key = (ChannelId, MessageId);
 
-/// A search index in a folder here.
+/// Search index in a local folder.
 pub struct LocalIndex {
-    /// What lines about it begin with; empty where there is only one.
+    /// Prefix of lines about it; empty where there is only one.
     pub name: String,
     pub index: MessageIndex,
-    /// Whether a process keeps it up to date.
+    /// True if a process updates it.
     pub running: bool,
 }
 
@@ -36,18 +36,18 @@ impl std::fmt::Debug for LocalIndex {
 }
 
 impl LocalIndex {
-    /// The only index, with or without a process that keeps it up to date.
+    /// Creates the only index, with or without a process that updates it.
     pub fn only(index: MessageIndex, running: bool) -> Self {
         Self { name: String::new(), index, running }
     }
 
-    /// The position up to which it has read the log.
+    /// Returns the position up to which it has read the log.
     pub fn position(&self) -> Option<LogPosition> {
         self.index.progress().as_deref().and_then(LogPosition::parse)
     }
 
-    /// What it has yet to read of the log, for one that nobody keeps up to date; `None` if it is to
-    /// be filled anew, or too far behind to be compared.
+    /// Returns the messages that it has yet to read from the log, for an index that no process
+    /// updates; `None` if it is to be rebuilt, or too far behind to be compared.
     async fn behind(&self, store: &Store) -> Result<Option<BTreeSet<Key>>, DoctorError> {
         if self.running {
             return Ok(Some(BTreeSet::new()));
@@ -74,7 +74,7 @@ impl LocalIndex {
 }
 
 impl Doctor<'_> {
-    /// Compares the indexes whose folders are here.
+    /// Compares the indexes in local folders.
     pub(super) async fn local_indexes(&self, report: &mut Writer<'_>) -> Result<(), DoctorError> {
         for local in self.indexes {
             let Some(behind) = local.behind(self.store).await? else {
@@ -118,8 +118,8 @@ impl Doctor<'_> {
         Ok(())
     }
 
-    /// Has every replica read these messages again. The position in the log at which that is done;
-    /// `None` if nothing is to be set right.
+    /// Has every replica reindex these messages. Returns the position in the log at which that is
+    /// done; `None` if there is nothing to repair.
     pub(super) async fn reindex(
         &self,
         messages: BTreeSet<Key>,
@@ -132,7 +132,7 @@ impl Doctor<'_> {
     }
 }
 
-/// One line for what a channel's messages have in common.
+/// Summarises a channel's drifts in one line each.
 pub(super) fn lines(name: &str, drifts: BTreeMap<Key, Drift>) -> Vec<Difference> {
     let mut groups: BTreeMap<(ChannelId, Drift), Vec<MessageId>> = BTreeMap::new();
     for ((channel, message), drift) in drifts {

@@ -1,8 +1,8 @@
-//! The doctor: compares what is recorded with what is there (rows, files, search index), and sets
-//! right what differs. `chatkeep doctor` is its command; tests call [`check`].
+//! The doctor: compares records with the actual state (rows, files, search index), and repairs
+//! differences. `chatkeep doctor` is its command; tests call [`check`].
 //!
-//! It may run beside the service. Each part is looked at in one state of the database, and what
-//! lies outside of it (files, index) is looked at again before it counts as a difference.
+//! It may run beside the service. Each part is checked in one snapshot of the database, and
+//! anything outside of it (files, index) is checked a second time before it counts as a difference.
 
 mod files;
 mod index;
@@ -24,12 +24,12 @@ pub use replicas::Replicas;
 pub(crate) use replicas::answer_checks;
 pub use report::{Finding, Looked, Report};
 
-/// Users in one read.
+/// Page size when reading users.
 const USERS: u32 = 500;
-/// How long [`check`] lets a running indexer catch up.
+/// Timeout in [`check`] for a running indexer to catch up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Why something could not be checked.
+/// Error of a check.
 #[derive(Debug, thiserror::Error)]
 pub enum DoctorError {
     #[error(transparent)]
@@ -44,30 +44,30 @@ pub enum DoctorError {
     Json(#[from] serde_json::Error),
 }
 
-/// What setting right needs.
+/// Resources for repairs.
 #[derive(Clone, Debug)]
 pub struct Repair {
     pub clock: SharedClock,
 }
 
-/// How to look.
+/// Options of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Reads every media file and compares its SHA-256 with its name.
+    /// Read every media file and compare its SHA-256 with its name.
     pub deep: bool,
-    /// Only these channels and who subscribes to them.
+    /// Restriction to these channels and their subscribers.
     pub channels: Option<Vec<ChannelId>>,
-    /// How long the index may be behind before it counts.
+    /// Time that the index may be behind before it counts as a difference.
     pub patience: Duration,
-    /// Sets right what differs.
+    /// Repair differences.
     pub repair: Option<Repair>,
 }
 
-/// What is looked at, and how.
+/// A check: its subjects and options.
 pub struct Doctor<'a> {
     pub store: &'a Store,
     pub blobs: &'a Blobs,
-    /// Search indexes whose folders are here.
+    /// Search indexes in local folders.
     pub indexes: &'a [LocalIndex],
     /// Search indexes of running processes.
     pub replicas: Option<Replicas<'a>>,
@@ -80,13 +80,13 @@ impl std::fmt::Debug for Doctor<'_> {
     }
 }
 
-/// Who hears of each finding as soon as there is one.
+/// Callback for each finding as soon as there is one.
 pub type Listener<'a> = &'a mut (dyn FnMut(&Finding) + Send);
 
-/// Checks everything and changes nothing.
+/// Checks everything without changing anything.
 ///
 /// # Errors
-/// When something cannot be read.
+/// Returns an error if something cannot be read.
 pub async fn check(
     store: &Store,
     blobs: &Blobs,
@@ -97,10 +97,10 @@ pub async fn check(
 }
 
 impl Doctor<'_> {
-    /// Checks, sets right where that is asked for, and tells what it found.
+    /// Checks, repairs where requested, and reports the findings.
     ///
     /// # Errors
-    /// When something cannot be read or written. What was set right by then stays so.
+    /// Returns an error if something cannot be read or written. Repairs made by then are kept.
     pub async fn run(&self, listener: Listener<'_>) -> Result<Report, DoctorError> {
         let mut report = report::Writer::new(listener);
         let mut parts = BTreeMap::new();
@@ -125,7 +125,7 @@ impl Doctor<'_> {
         }
     }
 
-    /// The present time, when things are to be set right.
+    /// Returns the present time, if repairs are requested.
     fn repairing(&self) -> Option<Timestamp> {
         self.options.repair.as_ref().map(|repair| repair.clock.now())
     }
@@ -197,7 +197,7 @@ impl Doctor<'_> {
     }
 }
 
-/// One difference as a list.
+/// Returns one difference as a list.
 fn one(difference: Difference) -> [Difference; 1] {
     [difference]
 }

@@ -1,5 +1,5 @@
-//! Replicas of running processes: the doctor asks all of them over the bus to compare themselves with
-//! the store, and reads what they found from the store.
+//! Check of running replicas: the doctor requests over the bus that all of them compare themselves
+//! with the store, and reads their results from the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -19,20 +19,20 @@ use super::report::Writer;
 use super::{Doctor, DoctorError};
 use crate::app::running;
 
-/// The topic of the question.
+/// Topic of the check request.
 const TOPIC: &str = "check_replica";
-/// Between two looks at the answers.
+/// Poll interval of the results.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// Looks between two repetitions of the question, for who missed it.
+/// Polls between two repetitions of the request, for replicas that missed it.
 const REPEAT: u32 = 25;
-/// Messages that one answer names; further ones are counted.
+/// Maximum number of messages that one result names; further ones are counted.
 const NAMED: usize = 5_000;
 
-/// Replicas to be asked over a bus.
+/// Replicas to check over the bus.
 #[derive(Debug)]
 pub struct Replicas<'a> {
     pub bus: &'a Bus,
-    /// The processes that run, with a replica each.
+    /// Running processes, with a replica each.
     pub processes: Vec<ProcessRecord>,
 }
 
@@ -46,20 +46,20 @@ struct Question {
 /// Messages that differ.
 type Drifts = BTreeMap<(ChannelId, MessageId), Drift>;
 
-/// What a replica found when it compared itself.
+/// Result of a replica's comparison with the store.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Findings {
     /// Messages compared.
     compared: u64,
     drifts: Vec<(ChannelId, MessageId, Drift)>,
-    /// Differences beyond those.
+    /// Number of differences beyond those.
     unnamed: u64,
-    /// Why it could not compare itself.
+    /// Reason for a comparison that failed.
     error: Option<String>,
 }
 
 impl Doctor<'_> {
-    /// Has every running replica compare itself.
+    /// Has every running replica compare itself with the store.
     pub(super) async fn running_replicas(
         &self,
         report: &mut Writer<'_>,
@@ -96,7 +96,7 @@ impl Doctor<'_> {
         self.set_right(again, report).await
     }
 
-    /// Gives up those whose process has ended. Whether an answer is still to come.
+    /// Drops replicas whose process has ended. Returns true while a result is still to come.
     async fn drop_ended(
         &self,
         open: &mut BTreeMap<String, String>,
@@ -116,7 +116,7 @@ impl Doctor<'_> {
         Ok(!open.is_empty())
     }
 
-    /// Has all replicas read again what differed in one of them.
+    /// Has all replicas reindex the messages that differed in one of them.
     async fn set_right(
         &self,
         again: BTreeMap<String, Drifts>,
@@ -131,7 +131,7 @@ impl Doctor<'_> {
     }
 }
 
-/// Takes an answer into the report; what differs, by the name of the replica.
+/// Adds a result to the report; returns the drifts by the name of the replica.
 fn take(name: &str, findings: Findings, report: &mut Writer<'_>) -> Option<(String, Drifts)> {
     if let Some(error) = findings.error {
         report.skip(format!("{} is not compared: {error}", known(name)));
@@ -149,7 +149,7 @@ fn take(name: &str, findings: Findings, report: &mut Writer<'_>) -> Option<(Stri
     (!drifts.is_empty()).then(|| (name.to_owned(), drifts))
 }
 
-/// The name of a replica in a sentence.
+/// Returns the name of a replica for use in a sentence.
 fn known(name: &str) -> &str {
     if name.is_empty() { "the search index" } else { name }
 }
@@ -158,10 +158,10 @@ fn name(record: &ProcessRecord) -> String {
     format!("replica of process {} on {}", record.process.pid, record.process.host)
 }
 
-/// Compares `replica` with the store whenever somebody asks for it, until `stop`.
+/// Compares `replica` with the store on each request, until `stop`.
 ///
 /// # Errors
-/// When the bus is closed.
+/// Returns an error if the bus is closed.
 pub(crate) async fn answer_checks(
     bus: &Bus,
     store: Store,
@@ -174,22 +174,22 @@ pub(crate) async fn answer_checks(
         let mut answered = String::new();
         while let Some(Some(question)) = stop.run_until_cancelled(questions.next()).await {
             let Ok(question) = serde_json::from_slice::<Question>(&question) else {
-                warn!("asked for a check in another version's words");
+                warn!("check request of another version ignored");
                 continue;
             };
-            // It is asked again and again until everybody has answered.
+            // The request is repeated until every replica has responded.
             if answered == question.id {
                 continue;
             }
             let compared = stop.run_until_cancelled(compare(&store, &replica, &question)).await;
             let Some(findings) = compared else { return };
             answered.clone_from(&question.id);
-            // Names and numbers: there is nothing that JSON could not hold.
+            // Numbers and names: always valid JSON.
             let findings = serde_json::to_string(&findings).unwrap_or_default();
             let told = store.add_replica_check(&question.id, &process, &findings).await;
             if let Err(error) = told {
                 let error: &dyn std::error::Error = &error;
-                error!(error, "what a check found cannot be told");
+                error!(error, "cannot store the result of a check");
             }
         }
     })

@@ -1,4 +1,4 @@
-//! What the doctor says.
+//! Report of the doctor.
 
 use std::fmt;
 
@@ -7,19 +7,19 @@ use serde::Serialize;
 
 use super::Listener;
 
-/// Findings that a report holds; further ones are only counted.
+/// Maximum number of findings in a report; further ones are only counted.
 const MOST: usize = 1_000;
 
-/// A difference, and what became of it.
+/// A difference, and the result of its repair.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     #[serde(flatten)]
     pub difference: Difference,
-    /// Whether it was set right.
+    /// True if it was repaired.
     pub mended: bool,
 }
 
-/// How much was looked at.
+/// Numbers of checked items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Looked {
@@ -30,33 +30,33 @@ pub struct Looked {
     pub files: i64,
     /// Messages compared with each search index; `None` when there is none.
     pub indexed: Option<i64>,
-    /// Search indexes that were compared.
+    /// Number of search indexes compared.
     pub replicas: i64,
 }
 
-/// What was found.
+/// Result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     pub looked: Looked,
-    /// Differences that were found.
+    /// Number of differences.
     pub differences: u64,
-    /// Those of them that were set right.
+    /// Number of repaired ones.
     pub mended: u64,
-    /// The first thousand.
+    /// The first thousand findings.
     #[serde(skip)]
     pub findings: Vec<Finding>,
-    /// Sentences about what could not be compared.
+    /// Sentences about items that could not be compared.
     pub skipped: Vec<String>,
 }
 
 impl Report {
-    /// Whether everything is as it is recorded.
+    /// Returns true if there are no differences.
     pub const fn is_clean(&self) -> bool {
         self.differences == 0
     }
 
-    /// Differences that are still there.
+    /// Returns the number of differences that are still there.
     pub const fn left(&self) -> u64 {
         self.differences - self.mended
     }
@@ -71,7 +71,7 @@ impl fmt::Display for Finding {
 }
 
 impl fmt::Display for Report {
-    /// All findings, one a line, and how many there were: for tests that fail.
+    /// Writes all findings, one a line, and their number: for tests that fail.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for finding in &self.findings {
             writeln!(f, "{finding}")?;
@@ -80,7 +80,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// A report that is being written.
+/// Writer of a report.
 pub(super) struct Writer<'a> {
     pub(super) looked: Looked,
     report: Report,
@@ -104,12 +104,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Notes what could not be compared.
+    /// Records an item that could not be compared.
     pub(super) fn skip(&mut self, sentence: String) {
         self.report.skipped.push(sentence);
     }
 
-    /// Notes how many messages were compared with one search index, or with a channel of it.
+    /// Records the number of messages compared with one search index, or with a channel of it.
     pub(super) fn compared(&mut self, messages: i64) {
         let indexed = self.looked.indexed.unwrap_or_default();
         self.looked.indexed = Some(indexed + messages);

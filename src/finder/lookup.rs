@@ -1,4 +1,4 @@
-//! Around a search: whom names mean before it, and the messages that were found after it.
+//! Resolution of names before a search, and lookup of the found messages after it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,32 +9,32 @@ use chatkeep_index::fold;
 use super::{Asked, Hit, Snippet};
 use crate::heavy::CALLERS;
 
-/// A message that was found, with what was found in it.
+/// A found message, with its snippet.
 #[derive(Debug)]
 pub struct FoundMessage {
     /// The message.
     pub message: StoredMessage,
-    /// How well it fits; 0 when sorted by time.
+    /// Relevance score; 0 when sorted by time.
     pub score: f32,
-    /// The part of it around what was found.
+    /// Snippet around the matches.
     pub snippet: Snippet,
 }
 
-/// Whom the names in a query mean.
+/// People named in a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct People {
-    /// The people of each name.
+    /// Users of each name.
     pub people: BTreeMap<String, Vec<UserId>>,
-    /// Names that nobody has, and that are nobody's id.
+    /// Names that match neither a person nor an id.
     pub unknown: Vec<String>,
 }
 
 impl Asked {
-    /// Whom the names in `from:` mean: people of these channels, and those whose messages were
+    /// Resolves the names in `from:`: people of these channels, and those whose messages were
     /// imported into them, by their names, whatever the case and width of the letters.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Returns an error if the store fails.
     pub async fn people(
         &self,
         store: &Store,
@@ -50,11 +50,11 @@ impl Asked {
         Ok(CALLERS.run(move || resolved(names, known)).await)
     }
 
-    /// The hits with their messages, snippets of at most `max` characters. What the store no
-    /// longer has is left out.
+    /// Returns the hits with their messages, snippets of at most `max` characters. Messages that
+    /// the store no longer has are left out.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Returns an error if the store fails.
     pub async fn look_up(
         &self,
         store: &Store,
@@ -69,7 +69,7 @@ impl Asked {
             .map(|message| ((message.channel.clone(), message.id.clone()), message))
             .collect();
         let asked = self.clone();
-        // A page of long messages is folded and looked through.
+        // Folding and scanning a page of long messages takes a while.
         let found = CALLERS.run(move || {
             let found = |hit: Hit| {
                 let message = messages.remove(&(hit.channel, hit.message))?;

@@ -1,9 +1,8 @@
-//! Search, wherever there is an index: in the replica of this process, in that of another one on the
-//! bus, or in the data folder of another process.
+//! Search service: searches in the replica of this process, in that of another one over the bus, or
+//! in the data folder of another process.
 //!
-//! The index holds no text and no names. So whoever searches looks up whom `from:` names
-//! ([`Asked::people`]) before, and loads the messages that were found afterwards
-//! ([`Asked::look_up`]).
+//! The index holds no text and no names. So the caller resolves the names in `from:`
+//! ([`Asked::people`]) before, and loads the found messages ([`Asked::look_up`]) afterwards.
 
 mod lookup;
 
@@ -26,136 +25,136 @@ use tracing::warn;
 
 pub use lookup::{FoundMessage, People};
 
-/// What searches are asked under.
+/// Topic of search requests.
 const TOPIC: &str = "search";
 
-/// How long each replica that is asked in turn may take. It reads memory and disk, so longer than
-/// that is an outage: its process may have died with the question.
+/// Timeout of each replica that is tried in turn. It reads memory and disk, so longer than that is
+/// an outage: its process may have died with the request.
 const TIMEOUTS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(3)];
 
-/// Until a bus that refuses to be listened to is tried again.
+/// Interval between attempts to subscribe on a bus that refuses it.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Searches that one process does for others at once: they keep a processor busy each.
+/// Concurrency of searches served for other processes: each keeps a processor busy.
 const AT_ONCE: usize = 4;
 
-/// What to look for, and where the caller may.
+/// Search request, with the channels that the caller may read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Find {
-    /// The query as typed.
+    /// Query as typed.
     pub query: String,
-    /// Where the days of `before:` and `after:` begin: minutes east of UTC.
+    /// UTC offset in minutes east, in which the days of `before:` and `after:` begin.
     pub utc_offset: i32,
-    /// Only these channels: all that the caller may read, or some of them. Without any, nothing is
-    /// found.
+    /// Channels to search: all that the caller may read, or some of them. Without any, there are no
+    /// results.
     pub channels: Vec<ChannelId>,
-    /// Whom the names in `from:` mean (see [`Asked::people`]); a name that is not here is taken for
+    /// Users of the names in `from:` (see [`Asked::people`]); a name that is not here is taken for
     /// an id.
     pub people: BTreeMap<String, Vec<UserId>>,
-    /// Sent then or later.
+    /// Sent at or after this time.
     pub from: Option<Timestamp>,
-    /// Sent before.
+    /// Sent before this time.
     pub to: Option<Timestamp>,
-    /// Only of this sender.
+    /// Sent by this user.
     pub sender: Option<UserId>,
-    /// Only of this type.
+    /// Only messages of this type.
     pub kind: Option<MessageType>,
-    /// The order.
+    /// Sort order.
     pub sort: Sort,
-    /// Hits on a page, at most.
+    /// Maximum number of hits on a page.
     pub limit: usize,
-    /// [`Found::next`] of the page before; holds for the same search only.
+    /// [`Found::next`] of the previous page; valid for the same search only.
     pub cursor: Option<String>,
 }
 
-/// The order of hits.
+/// Sort order of hits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Sort {
-    /// What fits best first.
+    /// Best match first.
     #[default]
     Relevance,
-    /// The newest first.
+    /// Newest first.
     Newest,
 }
 
-/// A page of what was found.
+/// Page of search results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Found {
-    /// In order.
+    /// Hits in order.
     pub hits: Vec<Hit>,
-    /// Messages on all pages together, related ones included.
+    /// Number of messages on all pages together, related ones included.
     pub total: usize,
-    /// Where the next page begins; `None` on the last one.
+    /// Cursor of the next page; `None` on the last one.
     pub next: Option<String>,
 }
 
-/// A message that was found.
+/// Search hit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hit {
-    /// Its channel.
+    /// Channel of the message.
     pub channel: ChannelId,
-    /// Its id.
+    /// Id of the message.
     pub message: MessageId,
-    /// When it was sent.
+    /// Time at which it was sent.
     pub sent_at: Timestamp,
-    /// How well it fits; 0 when sorted by time.
+    /// Relevance score; 0 when sorted by time.
     pub score: f32,
 }
 
-/// Why nothing can be said about what there is.
+/// Error of a search.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum FindError {
-    /// The query cannot be understood; the text is for whoever typed it.
+    /// Invalid query; the text is for the user who typed it.
     #[error("{0}")]
     Query(String),
-    /// The cursor is none.
+    /// Invalid cursor.
     #[error("not a search cursor")]
     Cursor,
-    /// No index can be asked right now; the text is for the operator.
+    /// No index is available right now; the text is for the operator.
     #[error("search is down: {0}")]
     Unavailable(String),
 }
 
-/// A query, understood.
+/// Parsed query.
 #[derive(Clone, Debug)]
 pub struct Asked(Query);
 
-/// A part of a message around what was found in it.
+/// Part of a message around its matches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Snippet {
-    /// The part, with `…` where text is left out.
+    /// Text of the part, with `…` where text is left out.
     pub text: String,
-    /// What was found, in order.
+    /// Matches, in order.
     pub highlights: Vec<Highlight>,
 }
 
-/// Where something stands, in characters.
+/// Range of a match, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Highlight {
-    /// Its first character.
+    /// Offset of the first character.
     pub start: usize,
-    /// The character after its last one.
+    /// Offset after the last character.
     pub end: usize,
 }
 
 impl Asked {
-    /// Understands a query whose days begin so many minutes east of UTC.
+    /// Parses a query whose days begin that many minutes east of UTC.
     ///
     /// # Errors
-    /// [`FindError::Query`].
+    /// Returns [`FindError::Query`] if it is invalid.
     pub fn parse(query: &str, utc_offset: i32) -> Result<Self, FindError> {
         let query = Query::parse_at(query, utc_offset);
         query.map(Self).map_err(|error| FindError::Query(error.to_string()))
     }
 
-    /// What `from:` names, names and ids alike.
+    /// Returns the operands of `from:`, names and ids alike.
     pub fn names(&self) -> BTreeSet<&str> {
         self.0.from.wanted.iter().chain(&self.0.from.unwanted).map(String::as_str).collect()
     }
 
-    /// At most `max` characters of a found message's searchable text
-    /// (`Content::searchable`), what was found in it marked.
+    /// Returns at most `max` characters of a found message's searchable text
+    /// (`Content::searchable`), with matches highlighted.
     pub fn snippet(&self, text: &str, max: usize) -> Snippet {
         let search::Snippet { text, highlights } = search::snippet(text, &self.0, max);
         let mark = |range: std::ops::Range<usize>| Highlight { start: range.start, end: range.end };
@@ -163,27 +162,27 @@ impl Asked {
     }
 }
 
-/// Searches: in the replica of this process, or wherever else there is an index. Cheap to clone.
+/// Search service over the replica of this process, or an index elsewhere. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Finder {
-    /// The replica of this process.
+    /// Replica of this process.
     local: Option<Replica>,
     elsewhere: Elsewhere,
 }
 
-/// Where to search when this process has no replica that is ready.
+/// Fallback when this process has no replica that is ready.
 #[derive(Clone, Debug)]
 pub enum Elsewhere {
-    /// Nowhere.
+    /// No fallback.
     Nowhere,
-    /// In the replica of another process, asked over the bus.
+    /// Replica of another process, requested over the bus.
     Bus(Bus),
-    /// In the folder of an index that another process on this machine keeps up to date.
+    /// Folder of an index that another process on this machine updates.
     Folder(PathBuf),
 }
 
 impl Finder {
-    /// A search in `local` where that is ready, else `elsewhere`.
+    /// Creates a service that searches `local` when it is ready, else `elsewhere`.
     pub const fn new(local: Option<Replica>, elsewhere: Elsewhere) -> Self {
         Self { local, elsewhere }
     }
@@ -191,7 +190,7 @@ impl Finder {
     /// Searches.
     ///
     /// # Errors
-    /// [`FindError`]: what is wrong with the query or the cursor, or why there is no index.
+    /// Returns [`FindError`] for an invalid query or cursor, or if no index is available.
     pub async fn find(&self, find: Find) -> Result<Found, FindError> {
         // A bad query is the caller's fault, whether there is an index or not.
         find.check()?;
@@ -200,7 +199,7 @@ impl Finder {
             None => None,
         };
         match (here, &self.elsewhere) {
-            // Another replica may do what this one cannot.
+            // Another replica may still be available.
             (None | Some(Err(FindError::Unavailable(_))), Elsewhere::Bus(bus)) => {
                 ask(bus, &find).await
             }
@@ -216,7 +215,7 @@ impl Finder {
     }
 }
 
-/// Searches `replica` for other processes on the bus, whenever it is ready, until `stop`.
+/// Serves searches in `replica` to other processes on the bus, whenever it is ready, until `stop`.
 pub async fn answer(bus: Bus, replica: Replica, stop: CancellationToken) {
     let mut state = replica.watch();
     loop {
@@ -233,7 +232,7 @@ pub async fn answer(bus: Bus, replica: Replica, stop: CancellationToken) {
                         Err(FindError::Unavailable("asked in another version's words".into()))
                     }
                 };
-                // Numbers and texts: there is nothing that JSON could not hold.
+                // Numbers and texts: always valid JSON.
                 serde_json::to_vec(&found).unwrap_or_default().into()
             }
         };
@@ -248,7 +247,7 @@ pub async fn answer(bus: Bus, replica: Replica, stop: CancellationToken) {
                 answering.run(end).await;
             }
             Err(error) => {
-                warn!(error = %unavailable(&error), "searches of other processes are not answered");
+                warn!(error = %unavailable(&error), "cannot serve searches of other processes");
                 stop.run_until_cancelled(tokio::time::sleep(RETRY_INTERVAL)).await;
             }
         }
@@ -263,7 +262,7 @@ async fn find_in(replica: &Replica, find: Find) -> Result<Found, FindError> {
     blocking(move || search(&index, &find)).await
 }
 
-/// Asks one replica, and another one if that does not answer or is not ready any more.
+/// Requests a search of one replica, and of another one if that does not reply or is not ready.
 async fn ask(bus: &Bus, find: &Find) -> Result<Found, FindError> {
     let question = Bytes::from(serde_json::to_vec(find).map_err(|error| unavailable(&error))?);
     let mut failure = FindError::Unavailable(String::new());
@@ -285,8 +284,8 @@ async fn ask(bus: &Bus, find: &Find) -> Result<Found, FindError> {
     Err(failure)
 }
 
-/// Opened anew for each search: so it is always what the other process committed last, also after
-/// that one threw the index away and began again.
+/// Opens the index anew for each search: so it is always the other process' last commit, also after
+/// that one deleted the index and rebuilt it.
 fn open(folder: &std::path::Path) -> Result<MessageIndex, FindError> {
     let index = MessageIndex::open_existing(folder).map_err(|error| unavailable(&error))?;
     index.ok_or_else(|| {
@@ -305,7 +304,7 @@ async fn blocking(
 
 fn search(index: &MessageIndex, find: &Find) -> Result<Found, FindError> {
     let (Asked(mut query), cursor) = find.check()?;
-    // Its writer commits when it holds everything.
+    // Its writer commits progress once it is complete.
     if index.progress().is_none() {
         return Err(FindError::Unavailable("the index is being filled".to_owned()));
     }
@@ -348,10 +347,10 @@ impl Find {
     }
 }
 
-/// An index that fails is for the operator to see where it is, not only where it was asked from.
+/// Logs a failing index for the operator on its own process, not only on the requesting one.
 fn failed(error: &IndexError) -> FindError {
     let failure = unavailable(error);
-    warn!(error = %failure, "a search failed");
+    warn!(error = %failure, "search failed");
     failure
 }
 

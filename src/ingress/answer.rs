@@ -1,4 +1,4 @@
-//! What a webhook is answered.
+//! Responses to webhooks.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -7,24 +7,24 @@ use serde_json::json;
 
 use crate::api::ApiError;
 
-/// What a webhook is answered.
+/// Response to a webhook.
 #[derive(Clone, Debug)]
 pub(super) enum Answer {
     Accepted,
     BadSignature,
-    /// Another one with a bad signature, and the seconds until it would be looked at again.
+    /// Another one with a bad signature, and the seconds after which one would be verified again.
     Limited(u32),
     NotAWebhook,
     TooLarge,
     Unavailable,
-    /// There is no such bot.
+    /// No such bot.
     NotFound,
-    /// It has to be said which bot: these are the paths.
+    /// Path without a bot where there are several: these are the paths.
     Several(String),
 }
 
 impl Answer {
-    /// Its name in metrics.
+    /// Returns its name in metrics.
     pub(super) const fn name(&self) -> &'static str {
         match self {
             Self::Accepted => "accepted",

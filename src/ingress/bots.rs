@@ -1,4 +1,4 @@
-//! The bots whose webhooks are taken.
+//! Bots whose webhooks are accepted.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,24 +8,24 @@ use chatkeep_core::platform::Directory;
 use chatkeep_core::platform::line::SignatureKey;
 use tracing::{debug, warn};
 
-/// The bots by name.
+/// Bots by name.
 #[derive(Debug, Default)]
 pub struct IngressBots(BTreeMap<String, IngressBot>);
 
-/// One bot as the ingress knows it.
+/// A bot as the ingress knows it.
 #[derive(Clone, Debug)]
 pub struct IngressBot {
     name: String,
-    /// Checks that a body is LINE's, and for this bot.
+    /// Verifies that a body is LINE's, and for this bot.
     key: SignatureKey,
-    /// Knows the bot's own id; `None` in a process without its access token.
+    /// Directory with the bot's own id; `None` in a process without its access token.
     directory: Option<Directory>,
-    /// The destination that was looked at last.
+    /// Destination that was checked last.
     checked: Arc<Mutex<Option<UserId>>>,
 }
 
 impl IngressBots {
-    /// These bots.
+    /// Creates the set of these bots.
     pub fn new(bots: impl IntoIterator<Item = IngressBot>) -> Self {
         Self(bots.into_iter().map(|bot| (bot.name.clone(), bot)).collect())
     }
@@ -34,12 +34,12 @@ impl IngressBots {
         self.0.get(name)
     }
 
-    /// The one there is, where there is one only.
+    /// Returns the only bot, if there is just one.
     pub(super) fn only(&self) -> Option<&IngressBot> {
         self.0.values().next().filter(|_| self.0.len() == 1)
     }
 
-    /// Where webhooks can be sent, for whoever sent one elsewhere.
+    /// Returns the valid webhook paths, for the error response to a wrong one.
     pub(super) fn paths(&self) -> String {
         let paths: Vec<_> = self.0.keys().map(|name| format!("/webhook/line/{name}")).collect();
         paths.join(", ")
@@ -47,7 +47,7 @@ impl IngressBots {
 }
 
 impl IngressBot {
-    /// A bot whose webhooks are signed with `key`.
+    /// Creates a bot whose webhooks are signed with `key`.
     pub fn new(name: &str, key: SignatureKey, directory: Option<Directory>) -> Self {
         Self { name: name.to_owned(), key, directory, checked: Arc::default() }
     }
@@ -60,8 +60,8 @@ impl IngressBot {
         self.key.verify(body, signature)
     }
 
-    /// Warns when a rightly signed webhook names another bot than the one that the access token is
-    /// of: secret and token were mixed up then. Looked at on the side, once for each destination.
+    /// Warns when a correctly signed webhook names another bot than the owner of the access token:
+    /// secret and token were mixed up then. Runs in the background, once for each destination.
     pub(super) fn check(&self, destination: Option<UserId>) {
         let (Some(destination), Some(directory)) = (destination, &self.directory) else {
             return;
@@ -80,7 +80,7 @@ impl IngressBot {
                     "webhooks are for another bot than the access token; are channel_secret and \
                      access_token of the same channel?"
                 ),
-                Err(error) => debug!(bot, code = error.code(), "the bot's own id is not known"),
+                Err(error) => debug!(bot, code = error.code(), "cannot get the bot's own id"),
             }
         });
     }

@@ -1,4 +1,4 @@
-//! The address that a request comes from, as far as it can be believed.
+//! Client address of a request, as far as it can be trusted.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -6,18 +6,18 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use axum::extract::ConnectInfo;
 use axum::http::{Extensions, HeaderMap};
 
-/// Where each proxy adds whom it was called by.
+/// Header to which each proxy adds the address of its caller.
 const FORWARDED: &str = "x-forwarded-for";
 
-/// A caller's address: an IPv4 address, or the /64 network of an IPv6 one, for that is what a
-/// single subscriber has.
+/// A caller's address: an IPv4 address, or the /64 network of an IPv6 one, which a single
+/// subscriber has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address(IpAddr);
 
 impl Address {
-    /// The address behind `proxies` proxies, each of which added one to `X-Forwarded-For`: the
-    /// `proxies`-th from the right, for everything left of it anybody can write. With 0, or when
-    /// the header is not what so many proxies would make of it, it is the socket's.
+    /// Returns the address behind `proxies` proxies, each of which added one to `X-Forwarded-For`:
+    /// the `proxies`-th from the right, for anybody can write the rest left of it. With 0, or when
+    /// the header is not one that so many proxies would produce, it is the socket's.
     pub fn new(peer: IpAddr, headers: &HeaderMap, proxies: usize) -> Self {
         let forwarded = match proxies {
             0 => None,
@@ -26,8 +26,8 @@ impl Address {
         Self(network(forwarded.unwrap_or(peer)))
     }
 
-    /// The address of a request that [`serve`](crate::app) took; one that came without a socket
-    /// is of nobody.
+    /// Returns the address of a request that [`serve`](crate::app) accepted; without a socket it is
+    /// the unspecified one.
     pub fn of(extensions: &Extensions, headers: &HeaderMap, proxies: usize) -> Self {
         let peer = extensions.get::<ConnectInfo<SocketAddr>>();
         let peer = peer.map_or(Ipv4Addr::UNSPECIFIED.into(), |ConnectInfo(peer)| peer.ip());
@@ -44,7 +44,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// The address with so many others to its right, over all lines of the header.
+/// Returns the address with that many others to its right, over all lines of the header.
 fn forwarded(headers: &HeaderMap, others: usize) -> Option<IpAddr> {
     let lines = headers.get_all(FORWARDED).iter().rev();
     let mut addresses = lines.flat_map(|line| line.as_bytes().rsplit(|&byte| byte == b','));

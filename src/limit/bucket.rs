@@ -1,5 +1,5 @@
-//! The token bucket's arithmetic, in whole numbers: a token is 60,000 units, so that what flows
-//! back in a millisecond is a whole number of units at any rate.
+//! Token bucket arithmetic in integers: a token is 60,000 units, so that the refill in a
+//! millisecond is a whole number of units at any rate.
 
 use chatkeep_core::config::RateLimitConfig;
 use chatkeep_core::time::Timestamp;
@@ -7,42 +7,42 @@ use chatkeep_core::time::Timestamp;
 /// Units in a token: milliseconds in a minute.
 const TOKEN: i64 = 60_000;
 
-/// How fast a bucket fills and how much it holds.
+/// Refill rate and capacity of a bucket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rate {
-    /// Tokens a minute, and so units a millisecond; above 0.
+    /// Tokens a minute, equal to units a millisecond; above 0.
     per_minute: i64,
     /// Tokens in a full bucket.
     burst: u32,
 }
 
-/// What one caller has taken and not got back.
+/// A caller's bucket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bucket {
-    /// Units missing from the full bucket; more than it holds is debt.
+    /// Units missing from the full bucket; more than its capacity is debt.
     missing: i64,
-    /// When that was true.
+    /// Time as of which `missing` is true.
     at: Timestamp,
 }
 
-/// Whether a request may go on, and what its answer says about the limit.
+/// Decision about a request, with the figures for its rate limit headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether the request may go on.
+    /// True if the request is allowed.
     pub allowed: bool,
-    /// Requests that a full bucket holds; 0 when there is no limit, and then the other figures
-    /// mean nothing.
+    /// Requests that a full bucket holds; 0 when there is no limit, and then the other figures have
+    /// no meaning.
     pub limit: u32,
     /// Requests that the caller may still make at once.
     pub remaining: u32,
-    /// When the bucket is full again, in seconds since 1970.
+    /// Time at which the bucket is full again, in seconds since 1970.
     pub reset: i64,
-    /// Whole seconds after which another request may go on; 0 when this one may.
+    /// Retry-after in whole seconds; 0 when the request is allowed.
     pub retry_after: u32,
 }
 
 impl Rate {
-    /// `None` for no limit.
+    /// Returns the rate; `None` for no limit.
     pub(super) fn new(config: RateLimitConfig) -> Option<Self> {
         let RateLimitConfig { per_minute, burst } = config;
         (per_minute > 0).then(|| Self { per_minute: i64::from(per_minute), burst: burst.max(1) })
@@ -52,7 +52,7 @@ impl Rate {
         self.burst
     }
 
-    /// After that many milliseconds every bucket is full again.
+    /// Returns the milliseconds after which every bucket is full again.
     pub(super) fn fills_in(&self) -> i64 {
         self.millis(self.most_missing())
     }
@@ -61,13 +61,13 @@ impl Rate {
         i64::from(self.burst) * TOKEN
     }
 
-    /// Debt goes no deeper than what flows back in a minute: however wrong the others are about a
-    /// caller, it is not shut out for longer.
+    /// Returns the maximum debt: what is refilled in a minute. However wrong the others are about a
+    /// caller, it is not blocked for longer.
     fn most_missing(&self) -> i64 {
         self.capacity() + self.per_minute * TOKEN
     }
 
-    /// Milliseconds until so many units have flown back.
+    /// Returns the milliseconds until that many units are refilled.
     fn millis(&self, units: i64) -> i64 {
         rounded_up(units.max(0), self.per_minute)
     }
@@ -103,14 +103,14 @@ impl Bucket {
         self.missing = (self.missing - TOKEN).max(0);
     }
 
-    /// Takes tokens that were granted elsewhere already, whether they are there or not.
+    /// Charges tokens that were granted elsewhere already, whether they are there or not.
     pub(super) fn charge(&mut self, rate: Rate, now: Timestamp, tokens: u32) {
         self.settle(rate, now);
         let missing = self.missing + i64::from(tokens) * TOKEN;
         self.missing = missing.min(rate.most_missing());
     }
 
-    /// Lets back in what has flown since. A clock that went back costs nobody anything.
+    /// Refills by the time since. A clock that went back costs nobody anything.
     fn settle(&mut self, rate: Rate, now: Timestamp) {
         let passed = i64::try_from(now.since(self.at).as_millis()).unwrap_or(i64::MAX);
         let back = passed.saturating_mul(rate.per_minute);
@@ -119,7 +119,7 @@ impl Bucket {
     }
 }
 
-/// How often `by` goes into `amount`, begun ones counted.
+/// Divides `amount` by `by`, rounded up.
 const fn rounded_up(amount: i64, by: i64) -> i64 {
     amount / by + (amount % by > 0) as i64
 }
@@ -179,8 +179,8 @@ mod tests {
     }
 
     proptest! {
-        /// What defines a token bucket: no stretch of time has more grants than the burst and what
-        /// flows back in it, and nothing is refused that this would allow.
+        /// Defining property of a token bucket: no period has more grants than the burst and its
+        /// refill, and nothing is refused that this would allow.
         #[test]
         fn grants_what_the_rate_allows_and_no_more(
             per_minute in 1_u32..2_000,
@@ -205,7 +205,7 @@ mod tests {
             }
         }
 
-        /// What a verdict says about the future comes true, and not later than need be.
+        /// The figures in a verdict come true, and not later than need be.
         #[test]
         fn tells_the_truth(
             per_minute in 1_u32..2_000,

@@ -1,10 +1,9 @@
-//! The limits of callers in their order: what they show is counted before anybody looks up whose
-//! it is.
+//! Order of the limits of a request: its secret is counted before the user of it is looked up.
 //!
-//! Looking up a secret costs a query, so one that this process has not met is first counted for the
-//! address that it comes from, and gets that back when it turns out to be somebody's. So whoever
-//! tries secrets is told to wait before they cost anything, and a known caller is never held up by
-//! others behind the same address.
+//! Looking up a secret costs a query, so an unknown one is first counted for the address that it
+//! comes from, which gets the token back when the secret turns out to be valid. So guessing secrets
+//! is throttled before it costs anything, and a known caller is never held up by others behind the
+//! same address.
 
 use std::time::Duration;
 
@@ -19,52 +18,52 @@ use tokio_util::task::TaskTracker;
 
 use super::{Address, Limiter, USER_TOPIC, Verdict};
 
-/// What one user may do over all keys and sessions, beside one of them.
+/// Rate of one user over all keys and sessions, as a multiple of one of them.
 const USER: u32 = 5;
-/// Secrets that are remembered with their users: about 20 MB.
+/// Maximum number of secrets cached with their users: about 20 MB.
 const KNOWN: u64 = 100_000;
-/// A secret that was not used for this long is looked up like a new one.
+/// Idle time after which a secret is looked up like a new one.
 const IDLE: Duration = Duration::from_hours(24);
 
-/// The first thing that a request meets. Cheap to clone.
+/// First check of every request. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Gate {
     callers: Limiter,
     users: Limiter,
-    /// The users of secrets, by SHA-256.
+    /// Users of secrets, by SHA-256.
     known: Cache<[u8; 32], UserId>,
 }
 
-/// A request that was let in as far as is known of it.
+/// Request that passed the gate, before its secret is looked up.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Whether it may go on, and what its answer says.
+    /// Decision, with the figures for its rate limit headers.
     pub verdict: Verdict,
     address: String,
-    /// What it showed that can be looked up.
+    /// Secret of the request that can be looked up.
     secret: Option<Secret>,
 }
 
 #[derive(Clone, Debug)]
 struct Secret {
     hash: [u8; 32],
-    /// It was counted for its own bucket and its user's already.
+    /// True if it was counted for its own bucket and its user's already.
     is_known: bool,
 }
 
-/// What the lookup of a request's secret came to.
+/// Result of looking up a request's secret.
 #[derive(Clone, Copy, Debug)]
 pub enum Lookup<'a> {
-    /// It is this user's.
+    /// It belongs to this user.
     Of(&'a UserId),
-    /// It is nobody's.
+    /// It is invalid.
     Nobody,
-    /// It could not be looked up.
+    /// The lookup failed.
     Failed,
 }
 
 impl Gate {
-    /// A gate with limits that all processes on the bus share until `stop`.
+    /// Creates a gate with limits that all processes on the bus share until `stop`.
     pub fn new(
         config: RateLimitConfig,
         bus: &Bus,
@@ -78,7 +77,7 @@ impl Gate {
         Self::build(limiter(config, super::TOPIC), limiter(of_user(config), USER_TOPIC))
     }
 
-    /// A gate of this process alone.
+    /// Creates a gate for this process alone.
     pub fn alone(config: RateLimitConfig, clock: &SharedClock) -> Self {
         let limiter = |config| Limiter::alone(config, clock.clone());
         Self::build(limiter(config), limiter(of_user(config)))
@@ -89,7 +88,7 @@ impl Gate {
         Self { callers, users, known }
     }
 
-    /// Counts a request that shows `secret`, or nothing that could be somebody's.
+    /// Counts a request with `secret`, or without a plausible one.
     pub async fn enter(&self, secret: Option<&str>, address: Address) -> Entry {
         let address = format!("address:{address}");
         let hash = secret.map(|secret| <[u8; 32]>::from(Sha256::digest(secret.as_bytes())));
@@ -105,7 +104,7 @@ impl Gate {
         Entry { verdict, address, secret: hash.map(|hash| Secret { hash, is_known }) }
     }
 
-    /// Completes the count of a request that was let in, once its secret was looked up.
+    /// Completes the count of an allowed request, once its secret was looked up.
     pub async fn looked_up(&self, entry: &Entry, lookup: Lookup<'_>) -> Verdict {
         match (&entry.secret, lookup) {
             (Some(secret), Lookup::Of(user)) if !secret.is_known => {
@@ -114,7 +113,7 @@ impl Gate {
                 self.count(&secret.hash, user)
             }
             (Some(secret), Lookup::Nobody) if secret.is_known => {
-                // It ended. From now on it costs the address, as any that is nobody's.
+                // It expired. From now on it costs the address, as any invalid one.
                 self.known.invalidate(&secret.hash).await;
                 entry.verdict
             }
@@ -166,7 +165,7 @@ mod tests {
         Address::new(IpAddr::from([192, 0, 2, last]), &HeaderMap::new(), 0)
     }
 
-    /// Whether a request costs a query, and whether it may go on after that.
+    /// Returns true twice for a request that costs a query, and that is allowed after it.
     async fn request(
         gate: &Gate,
         secret: &str,
@@ -191,7 +190,7 @@ mod tests {
         }
         assert_eq!(queries, BURST, "what the good one cost was given back");
         assert!(!gate.enter(None, address(1)).await.verdict.allowed, "nobody has the same bucket");
-        // Who is known goes on, from there, too; others have their own.
+        // Known callers go on, from there, too; others have their own.
         assert_eq!(request(&gate, "good", address(1), Some(&user)).await, (true, true));
         assert_eq!(request(&gate, "bad", address(2), None).await, (true, true));
     }
@@ -216,7 +215,7 @@ mod tests {
             queries += u32::from(request(&gate, "good", address(1), None).await.0);
         }
         assert_eq!(queries, BURST);
-        // A database that is away ends nothing.
+        // An outage of the database invalidates nothing.
         assert_eq!(request(&gate, "x", address(2), Some(&user)).await, (true, true));
         let entry = gate.enter(Some("x"), address(2)).await;
         assert!(gate.looked_up(&entry, Lookup::Failed).await.allowed);

@@ -1,10 +1,10 @@
-//! How many requests a caller may make: a token bucket for each key, session or address, shared
-//! by all processes that serve the API.
+//! Rate limits: a token bucket for each key, session or address, shared by all processes that serve
+//! the API.
 //!
-//! Each process decides by itself, without asking anybody, and tells the others what it granted
-//! (see [`chatkeep_core::bus::talk`]); they charge it to their own buckets, which may so go into
+//! Each process decides by itself, without asking the others, and broadcasts its grants to them
+//! (see [`chatkeep_core::bus::talk`]); they charge these to their own buckets, which may so go into
 //! debt. So a caller who spreads over many processes gets a little more at first and less after
-//! that, and over a minute about what one process alone would give.
+//! that, and over a minute about the rate of a single process.
 
 pub mod address;
 mod bucket;
@@ -30,42 +30,43 @@ pub use gate::{Entry, Gate, Lookup};
 use news::Teller;
 use table::{Caller, Table};
 
-/// What grants are told under.
+/// Topic of broadcast grants.
 const TOPIC: &str = "limit";
-/// What grants to users, over all their keys, are told under.
+/// Topic of broadcast grants to users, over all their keys.
 const USER_TOPIC: &str = "limit_user";
 
-/// How long grants gather before they are told.
+/// Interval in which grants are collected before the broadcast.
 const GATHER: Duration = Duration::from_millis(100);
 
-/// A caller who got this share of a burst since the last news is worth telling of at once.
+/// Grants to one caller since the last broadcast, as a divisor of the burst, that make the next one
+/// urgent.
 const SHARE: u32 = 16;
 
-/// The least time between two news, however hasty the callers are.
+/// Minimum interval between two broadcasts, however fast the callers are.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Decides who may make another request. Cheap to clone.
+/// Rate limiter. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Limiter(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// `None`: no limit.
+    /// Buckets; `None`: no limit.
     table: Option<Table>,
     clock: SharedClock,
-    /// Who this is to the others; `None` when there are no others.
+    /// Id of this process for the others; `None` when there are no others.
     teller: Option<Teller>,
-    /// Grants to be told.
+    /// Signalled when there are grants to broadcast.
     fresh: Notify,
-    /// And soon.
+    /// Signalled when the broadcast is urgent.
     urgent: Notify,
-    /// Grants to one caller that make it urgent.
+    /// Grants to one caller that make the broadcast urgent.
     share: u32,
     topic: &'static str,
 }
 
 impl Limiter {
-    /// A limit that all processes on the bus share. What they tell each other is handled until
+    /// Creates a limit that all processes on the bus share. Their broadcasts are handled until
     /// `stop`.
     pub fn new(
         config: RateLimitConfig,
@@ -77,7 +78,7 @@ impl Limiter {
         Self::on_topic(config, TOPIC, bus, clock, tasks, stop)
     }
 
-    /// The same, told under `topic`.
+    /// Creates the same under `topic`.
     fn on_topic(
         config: RateLimitConfig,
         topic: &'static str,
@@ -90,7 +91,7 @@ impl Limiter {
         let limiter = match getrandom::fill(&mut teller) {
             Ok(()) => Self::build(config, topic, clock, Some(teller)),
             Err(error) => {
-                warn!(%error, "no random number: this process limits by itself");
+                warn!(%error, "no random number: rate limits are not shared with other processes");
                 Self::build(config, topic, clock, None)
             }
         };
@@ -101,7 +102,7 @@ impl Limiter {
         limiter
     }
 
-    /// A limit of this process alone.
+    /// Creates a limit for this process alone.
     pub fn alone(config: RateLimitConfig, clock: SharedClock) -> Self {
         Self::build(config, TOPIC, clock, None)
     }
@@ -124,13 +125,13 @@ impl Limiter {
         }))
     }
 
-    /// Takes one request of `caller`, whose name says what it is of (`key:…`, `session:…`,
+    /// Takes one request of `caller`, whose name begins with its kind (`key:…`, `session:…`,
     /// `address:…`), so that kinds never share a bucket. Never waits.
     pub fn take(&self, caller: &str) -> Verdict {
         self.take_bytes(caller.as_bytes())
     }
 
-    /// The same for a name that is no text.
+    /// Does the same for a name that is no text.
     fn take_bytes(&self, caller: &[u8]) -> Verdict {
         let Some(table) = &self.0.table else {
             return Verdict { allowed: true, limit: 0, remaining: 0, reset: 0, retry_after: 0 };
@@ -147,15 +148,15 @@ impl Limiter {
         verdict
     }
 
-    /// Gives a request back that was taken of `caller`. Others may have heard of it already; they
-    /// charge one too many then.
+    /// Returns a request that was taken of `caller`. Others may have received the grant already;
+    /// they charge one too many then.
     fn give_back(&self, caller: &str) {
         if let Some(table) = &self.0.table {
             table.give_back(Caller::new(caller.as_bytes()), self.0.clock.now());
         }
     }
 
-    /// Tells the others what was granted here.
+    /// Broadcasts the grants of this process.
     async fn tell(self, bus: Bus, stop: CancellationToken) {
         while stop.run_until_cancelled(self.0.fresh.notified()).await.is_some() {
             tokio::select! {
@@ -164,10 +165,10 @@ impl Limiter {
                 () = stop.cancelled() => {}
             }
             for message in self.news() {
-                // What cannot be told now is not told later: by then the tokens have flown back
-                // here, and the others would charge them to a full bucket.
+                // Grants that cannot be broadcast now are dropped: later, the tokens have been
+                // refilled here, and the others would charge them to a full bucket.
                 if let Err(error) = bus.tell(self.0.topic, message).await {
-                    debug!(%error, "the other processes do not learn of grants");
+                    debug!(%error, "cannot broadcast grants to other processes");
                 }
             }
             stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await;
@@ -181,12 +182,12 @@ impl Limiter {
         }
     }
 
-    /// Charges what the others granted.
+    /// Charges the grants of the others.
     async fn listen(self, bus: Bus, stop: CancellationToken) {
         let mut listener = match bus.listen(self.0.topic).await {
             Ok(listener) => listener,
             Err(error) => {
-                warn!(%error, "this process does not learn of the others' grants");
+                warn!(%error, "cannot receive grants of other processes");
                 return;
             }
         };

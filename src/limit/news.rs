@@ -1,23 +1,22 @@
-//! What processes tell each other about grants: a version, the teller, and a caller with a count
-//! for each.
+//! Encoding of grants for the broadcast: a version, the sender, and each caller with a count.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::table::Caller;
 
-/// Raised when the form changes; another version's news are not read.
+/// Version of the encoding; messages of another version are ignored.
 const VERSION: u8 = 1;
 
-/// Callers in one message: 200 kB.
+/// Maximum number of callers in one message: 200 kB.
 const CALLERS: usize = 10_000;
 
-/// Bytes of a caller and its count.
+/// Encoded size of a caller and its count in bytes.
 const ENTRY: usize = 20;
 
-/// A process, so that it does not listen to itself.
+/// Id of a process, so that it ignores its own broadcasts.
 pub(super) type Teller = [u8; 8];
 
-/// The messages that hold all of `news`.
+/// Encodes all of `news` in messages of bounded size.
 pub(super) fn encode(teller: Teller, news: &[(Caller, u32)]) -> impl Iterator<Item = Bytes> {
     news.chunks(CALLERS).map(move |part| {
         let mut message = BytesMut::with_capacity(9 + part.len() * ENTRY);
@@ -31,7 +30,7 @@ pub(super) fn encode(teller: Teller, news: &[(Caller, u32)]) -> impl Iterator<It
     })
 }
 
-/// Who tells what; `None` for anything but news of this version.
+/// Decodes the sender and its grants; `None` for anything but a message of this version.
 pub(super) fn decode(message: &[u8]) -> Option<(Teller, Vec<(Caller, u32)>)> {
     let (&[VERSION], rest) = message.split_first_chunk()? else {
         return None;

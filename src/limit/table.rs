@@ -1,9 +1,9 @@
 //! Buckets by caller, in bounded memory.
 //!
-//! Two generations: what is used moves to the young one; when that is full, or old enough for all
-//! unused buckets to be full again, the old one is dropped and the young one grows old. So idle
-//! callers are forgotten without being looked for, and a flood of callers pushes out those who
-//! have been silent longest.
+//! There are two generations: each used bucket moves to the young one; when that is full, or old
+//! enough for all unused buckets to be full again, the old one is dropped and the young one becomes
+//! old. So idle callers are evicted without a scan, and a flood of callers evicts those that have
+//! been idle longest.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,17 +13,17 @@ use sha2::{Digest as _, Sha256};
 
 use super::bucket::{Bucket, Rate, Verdict};
 
-/// Callers remembered, at most: about 10 MB.
+/// Maximum number of callers: about 10 MB.
 pub(super) const CALLERS: usize = 100_000;
 
-/// Parts with a lock each, so that requests rarely wait for one another.
+/// Shards with a lock each, so that requests rarely wait for one another.
 const SHARDS: usize = 16;
 
-/// Callers in one generation of one part.
+/// Capacity of one generation of one shard.
 const ROOM: usize = CALLERS / SHARDS / 2;
 
-/// The first half of a caller's SHA-256: of one size for all, and nobody can choose an address
-/// that shares somebody else's bucket.
+/// First half of a caller's SHA-256: of one size for all, and nobody can choose an address that
+/// shares somebody else's bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Caller(pub(super) [u8; 16]);
 
@@ -36,7 +36,7 @@ impl Caller {
     }
 }
 
-/// All buckets.
+/// Table of all buckets.
 #[derive(Debug)]
 pub(super) struct Table {
     rate: Rate,
@@ -47,9 +47,9 @@ pub(super) struct Table {
 struct Shard {
     young: HashMap<Caller, Bucket>,
     old: HashMap<Caller, Bucket>,
-    /// When the young generation began.
+    /// Time at which the young generation began.
     turned: Timestamp,
-    /// Grants that the other processes have not heard of.
+    /// Grants that were not broadcast yet.
     news: HashMap<Caller, u32>,
 }
 
@@ -66,7 +66,7 @@ impl Table {
         self.shard(caller).bucket(caller, self.rate, now).charge(self.rate, now, tokens);
     }
 
-    /// Gives a token back that was taken just now, and takes its note away.
+    /// Returns a token that was taken just now, and removes its pending grant.
     pub(super) fn give_back(&self, caller: Caller, now: Timestamp) {
         let mut shard = self.shard(caller);
         shard.bucket(caller, self.rate, now).give_back();
@@ -75,11 +75,11 @@ impl Table {
         }
     }
 
-    /// Notes a grant for the others; how many there are of that caller now.
+    /// Records a grant for the broadcast; returns the number of pending ones of that caller.
     pub(super) fn note(&self, caller: Caller) -> u32 {
         let mut shard = self.shard(caller);
         if shard.news.len() >= ROOM && !shard.news.contains_key(&caller) {
-            // Nobody takes them away: the others do without.
+            // Nobody collects them: the others do without.
             return 0;
         }
         let count = shard.news.entry(caller).or_default();
@@ -87,7 +87,7 @@ impl Table {
         *count
     }
 
-    /// Takes all notes away.
+    /// Takes all pending grants.
     pub(super) fn take_news(&self) -> Vec<(Caller, u32)> {
         let take = |shard: &Mutex<Shard>| std::mem::take(&mut lock(shard).news);
         self.shards.iter().flat_map(take).collect()
@@ -170,7 +170,7 @@ mod tests {
         table.take(silent, at(1_000_000));
         for second in 0..=180 {
             table.take(busy, at(1_000_000 + second * 1_000));
-            // All parts are looked at only when somebody calls there.
+            // A shard is checked only when somebody calls there.
             for n in 0..200 {
                 table.take(Caller::new(n.to_string().as_bytes()), at(1_000_000 + second * 1_000));
             }

@@ -1,4 +1,5 @@
-//! The limit as its users see it, and several processes' limits with the news carried by hand.
+//! Tests of the limit as callers see it, and of several processes' limits with grants carried by
+//! hand.
 
 use chatkeep_core::time::{Clock as _, ManualClock, Timestamp};
 
@@ -49,8 +50,8 @@ fn nobody_is_charged_for_what_they_told_themselves() {
     assert!(Limiter::alone(USUAL, clock()).news().is_empty());
 }
 
-/// Grants in a minute to someone who calls every process `hits` times every 10 ms, with news every
-/// `delay` ms.
+/// Returns the grants in a minute to a caller of every process `hits` times every 10 ms, with
+/// broadcasts every `delay` ms.
 fn hammered(config: RateLimitConfig, processes: u8, hits: u32, delay: u32) -> u32 {
     let clock = clock();
     let build = |n| Limiter::build(config, TOPIC, clock.clone(), Some([n; 8]));
@@ -58,7 +59,7 @@ fn hammered(config: RateLimitConfig, processes: u8, hits: u32, delay: u32) -> u3
     let mut grants = 0;
     for millis in (0..60_000).step_by(10) {
         for limiter in &limiters {
-            // Who is refused is refused again before the clock moves.
+            // A refused caller is refused again before the clock moves.
             let granted = (0..hits).take_while(|_| limiter.take("key:a").allowed).count();
             grants += u32::try_from(granted).unwrap();
         }
@@ -86,7 +87,7 @@ fn several_processes_grant_in_a_minute_what_one_would() {
             assert!(all * 10 >= one * 9, "{processes} processes grant only {all}");
         }
     }
-    // Other rates, with the news as quick as grants make them.
+    // Other rates, with broadcasts as quick as grants make them.
     for (per_minute, burst) in [(60, 120), (6_000, 10), (600, 600), (30, 1)] {
         let config = RateLimitConfig { per_minute, burst };
         let (one, all) = (hammered(config, 1, 2, 10), hammered(config, 3, 2, 10));
@@ -105,7 +106,7 @@ async fn processes_hear_of_each_others_grants_and_end_when_told() {
     let config = RateLimitConfig { per_minute: 1, burst: 100 };
     let new = || Limiter::new(config, bus.clone(), clock.clone(), &tasks, stop.clone());
     let (one, other) = (new(), new());
-    // Each look costs a token; the news make the difference.
+    // Each poll costs a token; the broadcasts make the difference.
     let mut looks = 0;
     let heard = async {
         loop {

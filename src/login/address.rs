@@ -4,27 +4,27 @@ use std::net::SocketAddr;
 
 use url::{Host, Url};
 
-/// The longest path to return to.
+/// Maximum length of a path to return to.
 const MAX_PATH: usize = 2000;
 
-/// Where browsers reach this service.
+/// Public address of this service for browsers.
 #[derive(Clone, Debug)]
 pub(super) struct Base {
-    /// The whole address, without a slash at its end.
+    /// Full address, without a slash at its end.
     pub(super) url: String,
-    /// Where the provider sends them back to.
+    /// Callback address for the provider.
     pub(super) callback: String,
     /// Scheme, host and port, as browsers write it into `Origin`.
     pub(super) origin: String,
-    /// Whether cookies may travel over TLS only.
+    /// True if cookies may travel over TLS only.
     pub(super) secure: bool,
 }
 
 impl Base {
-    /// From the configured address, or else the one that is listened on.
+    /// Creates it from the configured address, or else from the listener's.
     ///
     /// # Errors
-    /// When the address cannot be read.
+    /// Returns an error if the address is invalid.
     pub(super) fn new(base: Option<&str>, listen: SocketAddr) -> Result<Self, url::ParseError> {
         let base = base.map_or_else(|| listened(listen), str::to_owned);
         let url = Url::parse(&base)?;
@@ -37,7 +37,7 @@ impl Base {
     }
 }
 
-/// An address to listen on that a browser on this machine can go to.
+/// Returns an address for a browser on this machine that reaches the listener.
 fn listened(listen: SocketAddr) -> String {
     if listen.ip().is_unspecified() {
         format!("http://localhost:{}", listen.port())
@@ -55,8 +55,8 @@ fn is_this_machine(url: &Url) -> bool {
     }
 }
 
-/// Whether a browser that is sent to `path` stays here: `//host` and `/\host` lead elsewhere, and
-/// browsers drop control characters before they look.
+/// Returns true if a redirect to `path` stays on this service: `//host` and `/\host` lead
+/// elsewhere, and browsers drop control characters before they parse.
 pub(super) fn is_local(path: &str) -> bool {
     let mut characters = path.chars();
     characters.next() == Some('/')

@@ -1,5 +1,5 @@
-//! What the identity provider says about itself: asked for when it is first needed, kept for an
-//! hour, asked for again when its keys change. A provider that is down stops nothing but logins.
+//! Discovery of the identity provider: fetched on first use, cached for an hour, refreshed when its
+//! keys change. A provider that is down affects logins only.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,14 +20,14 @@ use tracing::{info, warn};
 
 use super::error::LoginError;
 
-/// What the provider says about itself is asked for again after this.
+/// Maximum age of the provider's metadata before a refresh.
 const FRESH: Duration = Duration::from_hours(1);
-/// After it could not be asked, it is left alone for this long.
+/// Pause after a failed request to the provider.
 const REST: Duration = Duration::from_secs(2);
-/// LINE takes the client secret in the body only, and does not say so.
+/// Issuer of LINE, which accepts the client secret in the body only, and does not announce that.
 const LINE: &str = "https://access.line.me";
 
-/// The library's client, once the provider is known.
+/// Client of the library, once the provider is known.
 pub(super) type Client = CoreClient<
     EndpointSet,
     EndpointNotSet,
@@ -37,7 +37,7 @@ pub(super) type Client = CoreClient<
     EndpointMaybeSet,
 >;
 
-/// The way to the provider.
+/// Access to the provider's metadata.
 #[derive(Debug)]
 pub(super) struct Discovery {
     pub(super) issuer: String,
@@ -49,7 +49,7 @@ pub(super) struct Discovery {
     known: Mutex<Known>,
 }
 
-/// What is known of the provider.
+/// Metadata of the provider.
 #[derive(Debug, Default)]
 struct Known {
     client: Option<(Arc<Client>, Timestamp)>,
@@ -57,10 +57,10 @@ struct Known {
 }
 
 impl Discovery {
-    /// The way to the configured provider; `None` when there is none.
+    /// Creates it for the configured provider; `None` when there is none.
     ///
     /// # Errors
-    /// When the address to come back to cannot be read or TLS cannot be set up.
+    /// Returns an error if the callback address is invalid or TLS cannot be set up.
     pub(super) fn new(
         config: &LoginConfig,
         callback: &str,
@@ -80,8 +80,8 @@ impl Discovery {
         }))
     }
 
-    /// What is known of the provider, and since when; asked again when it is old or not newer
-    /// than `than`.
+    /// Returns the provider's client and the time of its metadata; refreshed when it is old or not
+    /// newer than `than`.
     pub(super) async fn client(
         &self,
         than: Option<Timestamp>,
@@ -106,7 +106,7 @@ impl Discovery {
             }
             Err(cause) => {
                 let cause: &dyn std::error::Error = &cause;
-                warn!(error = cause, issuer = self.issuer, "the identity provider does not answer");
+                warn!(error = cause, issuer = self.issuer, "identity provider does not respond");
                 known.failed_at = Some(self.clock.now());
                 Err(LoginError::Unavailable)
             }
@@ -142,7 +142,8 @@ impl Discovery {
             .set_auth_type(auth_type)
     }
 
-    /// How this service names itself to the provider: as it says, else as the standard does.
+    /// Returns the client authentication method that the provider announces, else the standard's
+    /// default.
     fn auth_type(&self, metadata: &CoreProviderMetadata) -> AuthType {
         use CoreClientAuthMethod::{ClientSecretBasic, ClientSecretPost};
         let in_body = match metadata.token_endpoint_auth_methods_supported() {
@@ -159,7 +160,7 @@ fn recent(at: Timestamp, now: Timestamp, age: Duration) -> bool {
     at <= now && now.since(at) < age
 }
 
-/// One call of the library.
+/// Sends one HTTP request for the library.
 pub(super) async fn fetch(
     http: reqwest::Client,
     request: HttpRequest,

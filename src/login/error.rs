@@ -1,12 +1,12 @@
-//! Why a login is refused, and what the browser is told of it. Causes are logged where they are
-//! found; nothing secret and nothing that the caller sent is repeated.
+//! Errors of a login, and their responses to the browser. Causes are logged at their source; no
+//! secret and no input of the caller is repeated.
 
 use axum::http::StatusCode;
 use chatkeep_core::store::StoreError;
 
 use crate::api::{ApiError, FieldPath};
 
-/// Why a login is refused.
+/// Reason for refusing a login.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LoginError {
     /// No identity provider is configured.
@@ -15,25 +15,25 @@ pub(crate) enum LoginError {
     /// The page to return to is not one of this service.
     #[error("the return path is not a local one")]
     BadReturn,
-    /// The provider's call back is not of the form it has to have.
+    /// Invalid form of the provider's callback.
     #[error("the call back is malformed")]
     Malformed,
-    /// No such login was started in this browser, or it was used already, or took too long.
+    /// No such login was started in this browser, or it was used already, or expired.
     #[error("no such login is pending")]
     NotPending,
-    /// The person, or the provider for them, said no.
+    /// The user, or the provider for them, denied it.
     #[error("the provider denied the login")]
     Denied,
-    /// The provider does not take the code, or its token is not one to believe.
+    /// The provider rejects the code, or its token is invalid.
     #[error("the login could not be confirmed")]
     Unconfirmed,
     /// The provider is down or does not know this service.
     #[error("the identity provider is not available")]
     Unavailable,
-    /// Nobody is signed in.
+    /// There is no session.
     #[error("nobody is signed in")]
     SignedOut,
-    /// The request may come from a page of somebody else.
+    /// The request may come from a page of another origin (CSRF).
     #[error("no CSRF token")]
     Forged,
     /// The store failed.

@@ -1,4 +1,4 @@
-//! What a browser sends along: cookies, and the proof that a change comes from our own pages.
+//! Cookies of a browser, and CSRF protection of its requests.
 
 use axum::http::{HeaderMap, Method, header};
 use chatkeep_core::store::Session;
@@ -6,16 +6,16 @@ use cookie::time::Duration;
 use cookie::{Cookie, SameSite};
 use sha2::{Digest as _, Sha256};
 
-/// How long a browser keeps the session's cookie: as long as browsers keep any. When a session
-/// ends is decided here, by its last use.
+/// Maximum age of the session cookie: the maximum of browsers. Expiry of a session is decided here,
+/// by its last use.
 const SESSION_AGE: Duration = Duration::days(400);
-/// How long a browser may take at the provider.
+/// Time that a browser may spend at the provider.
 const LOGIN_AGE: Duration = Duration::minutes(10);
-/// The longest cookie value that is looked at; ours are far shorter.
+/// Maximum length of a cookie value that is read; ours are far shorter.
 const MAX_VALUE: usize = 200;
 
-/// The cookies of one deployment. Where they travel over TLS only, their names have the prefix
-/// with which a browser takes them from this very host alone: no neighbouring host can plant one.
+/// Cookies of one deployment. Where they travel over TLS only, their names have the prefix with
+/// which a browser accepts them from this very host alone: no neighbouring host can plant one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cookies {
     pub(super) secure: bool,
@@ -30,27 +30,27 @@ impl Cookies {
         if self.secure { "__Host-chatkeep-login" } else { "chatkeep_login" }
     }
 
-    /// The value of the session's cookie.
+    /// Returns the value of the session cookie.
     pub(super) fn session(self, headers: &HeaderMap) -> Option<&str> {
         find(headers, self.session_name())
     }
 
-    /// The value of the cookie that binds logins to the browser that starts them.
+    /// Returns the value of the cookie that binds logins to the browser that starts them.
     pub(super) fn login(self, headers: &HeaderMap) -> Option<&str> {
         find(headers, self.login_name())
     }
 
-    /// Sets the session's cookie.
+    /// Returns the header that sets the session cookie.
     pub(super) fn set_session(self, value: &str) -> String {
         self.set(self.session_name(), value, SESSION_AGE)
     }
 
-    /// Makes the browser forget the session's cookie.
+    /// Returns the header that deletes the session cookie.
     pub(super) fn clear_session(self) -> String {
         self.set(self.session_name(), "", Duration::ZERO)
     }
 
-    /// Sets the cookie that binds logins to the browser.
+    /// Returns the header that sets the cookie that binds logins to the browser.
     pub(super) fn set_login(self, value: &str) -> String {
         self.set(self.login_name(), value, LOGIN_AGE)
     }
@@ -74,9 +74,8 @@ fn find<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     (!value.is_empty() && value.len() <= MAX_VALUE).then_some(value)
 }
 
-/// Whether a request with a session's cookie may change anything: it carries the session's token,
-/// or the browser says that it comes from a page of `origin`, which is ours. Requests that change
-/// nothing always may.
+/// Returns true if a request with a session cookie may change anything: it has the session's CSRF
+/// token, or the browser declares a page of `origin`, which is ours. Safe methods always may.
 pub(crate) fn csrf_allows(
     method: &Method,
     headers: &HeaderMap,
@@ -93,7 +92,7 @@ pub(crate) fn csrf_allows(
     ours && headers.get("sec-fetch-site").is_some_and(|site| site == "same-origin")
 }
 
-/// Whether a form of ours was sent: it carries the session's token, and comes from no other page.
+/// Returns true if a form is ours: it has the session's CSRF token, and comes from no other page.
 pub(crate) fn form_allows(
     headers: &HeaderMap,
     session: &Session,
@@ -104,7 +103,7 @@ pub(crate) fn form_allows(
     ours && same(token.as_bytes(), session.csrf.as_bytes())
 }
 
-/// Compares hashes: how long that takes says nothing about the texts.
+/// Compares hashes: the time that takes reveals nothing about the texts.
 fn same(one: &[u8], other: &[u8]) -> bool {
     Sha256::digest(one) == Sha256::digest(other)
 }

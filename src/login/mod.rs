@@ -1,6 +1,6 @@
-//! Signing in with a browser: OpenID Connect, authorization code with PKCE, state and nonce, at any
-//! issuer that describes itself. A login ends in a session, which is a row in
-//! the store and a cookie that holds its key.
+//! Sign-in with a browser: OpenID Connect, authorization code with PKCE, state and nonce, at any
+//! issuer with discovery. A login ends in a session, which is a row in the store and a cookie with
+//! its key.
 
 mod address;
 mod discovery;
@@ -29,18 +29,18 @@ pub(crate) use error::LoginError;
 pub(crate) use guard::{csrf_allows, form_allows};
 pub(crate) use routes::router;
 
-/// How often old sessions and logins are looked for.
+/// Interval between purges of old sessions and logins.
 const PURGE: Duration = Duration::from_mins(10);
-/// Rows removed in one transaction, at most.
+/// Maximum number of rows removed in one transaction.
 const BATCH: u32 = 500;
 
-/// The way in. Cheap to clone.
+/// Login service. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Login(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// `None`: login is not set up.
+    /// Identity provider; `None`: login is not configured.
     provider: Option<Provider>,
     base: Base,
     cookies: Cookies,
@@ -51,10 +51,10 @@ struct Inner {
 }
 
 impl Login {
-    /// As configured; nothing is asked of the provider yet.
+    /// Creates it as configured; sends no request to the provider yet.
     ///
     /// # Errors
-    /// When the address of this service cannot be read or TLS cannot be set up.
+    /// Returns an error if the address of this service is invalid or TLS cannot be set up.
     pub(crate) fn new(config: &Config, store: Store, clock: SharedClock) -> anyhow::Result<Self> {
         let listen: SocketAddr = config.listen;
         let base = Base::new(config.api.base_url.as_deref(), listen)?;
@@ -70,15 +70,15 @@ impl Login {
         })))
     }
 
-    /// The value of the session's cookie in a request.
+    /// Returns the value of the session cookie in a request.
     pub(crate) fn session_cookie<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
         self.0.cookies.session(headers)
     }
 
-    /// The session of a request, which counts as used with this; `None` when there is none.
+    /// Returns the session of a request, which counts as used with this; `None` when there is none.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Returns an error if the store fails.
     pub(crate) async fn session(&self, headers: &HeaderMap) -> Result<Option<Session>, StoreError> {
         let Some(secret) = self.session_cookie(headers) else {
             return Ok(None);
@@ -91,22 +91,22 @@ impl Login {
         Ok(session)
     }
 
-    /// Scheme, host and port of this service, as browsers write it into `Origin`.
+    /// Returns scheme, host and port of this service, as browsers write it into `Origin`.
     pub(crate) fn origin(&self) -> &str {
         &self.0.base.origin
     }
 
-    /// Whether there is a provider to sign in at.
+    /// Returns true if an identity provider is configured.
     pub(crate) fn is_set_up(&self) -> bool {
         self.0.provider.is_some()
     }
 
-    /// The address under which people reach this service, without a slash at its end.
+    /// Returns the public address of this service, without a slash at its end.
     pub(crate) fn base_url(&self) -> &str {
         &self.0.base.url
     }
 
-    /// Removes old sessions and logins, now and then until `stop` is cancelled.
+    /// Purges old sessions and logins periodically until `stop` is cancelled.
     pub(crate) async fn purge(self, stop: CancellationToken) {
         let mut due = tokio::time::interval(PURGE);
         while stop.run_until_cancelled(due.tick()).await.is_some() {
@@ -116,7 +116,7 @@ impl Login {
                     Ok(false) => break,
                     Err(error) => {
                         let error: &dyn std::error::Error = &error;
-                        warn!(error, "cannot remove old sessions");
+                        warn!(error, "cannot purge old sessions");
                         break;
                     }
                 }
@@ -124,7 +124,7 @@ impl Login {
         }
     }
 
-    /// Whether there may be more to remove.
+    /// Purges one batch; returns true if there may be more.
     async fn purge_batch(&self) -> Result<bool, StoreError> {
         let Inner { store, clock, idle, .. } = &*self.0;
         let sessions = store.purge_sessions(*idle, BATCH, clock.now()).await?;

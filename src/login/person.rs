@@ -1,17 +1,17 @@
-//! What a provider's claims say about a person, cut to what can be kept and shown.
+//! A person's claims, cut to the part that is stored and shown.
 
 use openidconnect::core::{CoreIdTokenClaims, CoreUserInfoClaims};
 use openidconnect::{EndUserName, EndUserPictureUrl, EndUserUsername, LocalizedClaim};
 use url::Url;
 
-/// The longest `sub` there may be (OpenID Connect Core, section 2).
+/// Maximum length of `sub` (OpenID Connect Core, section 2).
 const MAX_SUB: usize = 255;
-/// Names are cut at this many characters.
+/// Maximum length of a name in characters; longer ones are cut.
 const MAX_NAME: usize = 200;
-/// Longer addresses of pictures are left out.
+/// Maximum length of a picture's address; longer ones are left out.
 const MAX_PICTURE: usize = 2000;
 
-/// A person as the provider knows them.
+/// Person as described by the provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Person {
     pub(super) sub: String,
@@ -20,7 +20,7 @@ pub(super) struct Person {
 }
 
 impl Person {
-    /// From the claims of a verified ID token; `None` when its `sub` is not one.
+    /// Creates it from the claims of a verified ID token; `None` when its `sub` is invalid.
     pub(super) fn from_token(claims: &CoreIdTokenClaims) -> Option<Self> {
         let sub = claims.subject().as_str();
         let name = name(claims.name(), claims.preferred_username());
@@ -30,7 +30,7 @@ impl Person {
     }
 }
 
-/// What the user info endpoint says; it does not decide who it is.
+/// Creates it from the user info endpoint, which does not decide on identity.
 pub(super) fn described(info: &CoreUserInfoClaims) -> Person {
     Person {
         sub: String::new(),
@@ -53,7 +53,7 @@ fn readable(name: &str) -> String {
     shown.trim().to_owned()
 }
 
-/// Pages show it, so it must be a web address and nothing else.
+/// Returns the picture's address; pages show it, so it must be a web address and nothing else.
 fn picture(claim: Option<&LocalizedClaim<EndUserPictureUrl>>) -> Option<String> {
     let address = claim?.get(None)?.as_str();
     let url = Url::parse(address).ok()?;

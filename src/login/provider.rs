@@ -1,5 +1,5 @@
-//! The identity provider: what it says about itself, and what it says about a person. Signature,
-//! issuer, audience, nonce and expiry of an ID token are checked by the `openidconnect` library.
+//! The identity provider: its metadata, and the claims of a person. Signature, issuer, audience,
+//! nonce and expiry of an ID token are verified by the `openidconnect` library.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) struct Provider {
     clock: SharedClock,
 }
 
-/// Where to send a browser, and what to remember until it comes back.
+/// Authorization request: the address for the browser, and the state to store until the callback.
 pub(super) struct SetOut {
     pub(super) url: String,
     pub(super) nonce: Nonce,
@@ -38,10 +38,10 @@ pub(super) struct SetOut {
 }
 
 impl Provider {
-    /// The configured provider; `None` when there is none.
+    /// Creates the configured provider; `None` when there is none.
     ///
     /// # Errors
-    /// When the address to come back to cannot be read or TLS cannot be set up.
+    /// Returns an error if the callback address is invalid or TLS cannot be set up.
     pub(super) fn new(
         config: &LoginConfig,
         callback: &str,
@@ -52,7 +52,7 @@ impl Provider {
         Ok(discovery.map(|discovery| Self { discovery, scopes, clock }))
     }
 
-    /// Starts a login whose call back will carry `state`.
+    /// Starts a login whose callback will carry `state`.
     pub(super) async fn set_out(&self, state: &str) -> Result<SetOut, LoginError> {
         let (client, _) = self.discovery.client(None).await?;
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
@@ -69,12 +69,12 @@ impl Provider {
         Ok(SetOut { url: url.into(), nonce, verifier })
     }
 
-    /// Whether `issuer` is this provider, as the call back may say (RFC 9207).
+    /// Returns true if `issuer`, as the callback may declare it (RFC 9207), is this provider.
     pub(super) fn is(&self, issuer: &str) -> bool {
         issuer.trim_end_matches('/') == self.discovery.issuer
     }
 
-    /// The person that a code stands for.
+    /// Returns the person of an authorization code.
     pub(super) async fn person(
         &self,
         code: String,
@@ -85,7 +85,7 @@ impl Provider {
         let tokens = self.redeem(&client, code, verifier).await?;
         let nonce = Nonce::new(nonce);
         let claims = match self.claims(&client, &tokens, &nonce) {
-            // Its keys may have changed since it was asked.
+            // Its keys may have changed since the last discovery.
             Err(ClaimsVerificationError::SignatureVerification(_)) => {
                 let (client, _) = self.discovery.client(Some(since)).await?;
                 self.claims(&client, &tokens, &nonce)
@@ -104,7 +104,7 @@ impl Provider {
         Ok(self.describe(&client, &tokens, &claims, person).await)
     }
 
-    /// Changes a code for tokens.
+    /// Exchanges a code for tokens.
     async fn redeem(
         &self,
         client: &Client,
@@ -133,8 +133,8 @@ impl Provider {
         token.claims(&client.id_token_verifier().set_time_fn(now), nonce).cloned()
     }
 
-    /// Asks the user info endpoint for what the ID token did not say. Not knowing it is no reason
-    /// to refuse anybody.
+    /// Requests the claims from the user info endpoint that the ID token lacks. A failure is no
+    /// reason to refuse anybody.
     async fn describe(
         &self,
         client: &Client,
@@ -151,14 +151,15 @@ impl Provider {
             Ok(info) => Person { sub: person.sub, ..person::described(&info) },
             Err(cause) => {
                 let cause: &dyn std::error::Error = &cause;
-                warn!(error = cause, "the identity provider does not describe a person");
+                warn!(error = cause, "cannot read user info of the identity provider");
                 person
             }
         }
     }
 }
 
-/// Why the provider gave no tokens. Only its own error code is logged: the rest may be secret.
+/// Returns the reason for refused tokens. Only the provider's error code is logged: the rest may be
+/// secret.
 fn refused(error: RequestTokenError<reqwest::Error, CoreErrorResponse>) -> LoginError {
     match error {
         RequestTokenError::ServerResponse(answer) => match answer.error() {
@@ -173,11 +174,11 @@ fn refused(error: RequestTokenError<reqwest::Error, CoreErrorResponse>) -> Login
         },
         RequestTokenError::Request(cause) => {
             let cause: &dyn std::error::Error = &cause;
-            warn!(error = cause, "the identity provider does not answer");
+            warn!(error = cause, "identity provider does not respond");
             LoginError::Unavailable
         }
         RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
-            warn!("the identity provider's answer cannot be read");
+            warn!("cannot parse the response of the identity provider");
             LoginError::Unavailable
         }
     }

@@ -1,4 +1,4 @@
-//! The routes of login, for browsers: away to the provider, back from it, who is here, goodbye.
+//! Routes of login for browsers: redirect to the provider, callback, session, logout.
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
@@ -20,12 +20,12 @@ use super::{Inner, Login, csrf_allows};
 use crate::api::extract::Query as Strict;
 use crate::api::{ApiError, random};
 
-/// Letters of a secret that nobody may guess.
+/// Length of a secret in characters.
 const SECRET: usize = 40;
-/// Letters of a session's public id.
+/// Length of a session's public id in characters.
 const ID: usize = 16;
 
-/// The routes, under `/auth`.
+/// Returns the routes, under `/auth`.
 pub(crate) fn router(login: Login) -> Router {
     Router::new()
         .route("/auth/login", get(start))
@@ -36,7 +36,7 @@ pub(crate) fn router(login: Login) -> Router {
         .with_state(login)
 }
 
-/// Every answer is for one browser and one moment; no other page learns its address.
+/// Disables caching and referrers: every response is for one browser and one moment.
 async fn uncached(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -50,7 +50,7 @@ struct StartQuery {
     return_to: Option<String>,
 }
 
-/// What the provider sends along; it may send more.
+/// Query of the callback; further parameters are ignored.
 #[derive(Deserialize)]
 struct CallbackQuery {
     state: String,
@@ -82,7 +82,7 @@ async fn start(
     if !is_local(&return_to) {
         return Err(LoginError::BadReturn.into());
     }
-    // Logins that are open in other tabs of the same browser stay good.
+    // Pending logins in other tabs of the same browser stay valid.
     let known = login.cookies.login(&headers).filter(|known| known.len() == SECRET);
     let browser = known.map_or_else(secret, str::to_owned);
     let state = secret();
@@ -111,7 +111,7 @@ async fn finish(
     if let Some(previous) = previous {
         login.store.end_session(&previous.user, &previous.id).await?;
     }
-    info!(%user, "somebody signed in");
+    info!(%user, "user signed in");
     let cookie = [set_cookie(login.cookies.set_session(&secret))];
     Ok((AppendHeaders(cookie), Redirect::to(&return_to)).into_response())
 }
@@ -152,7 +152,8 @@ impl Inner {
         self.provider.as_ref().ok_or(LoginError::NotConfigured)
     }
 
-    /// From a call back to a session: who it is, the cookie's value, and where to go.
+    /// Completes a callback with a session: returns its user, the cookie's value, and the path to
+    /// return to.
     async fn finish(
         &self,
         headers: &HeaderMap,
@@ -180,7 +181,7 @@ impl Inner {
         Ok((user, secret, pending.return_to))
     }
 
-    /// The login that this browser started with that state.
+    /// Returns the pending login that this browser started with that state.
     async fn pending(&self, headers: &HeaderMap, state: &str) -> Result<PendingLogin, LoginError> {
         let browser = self.cookies.login(headers).ok_or(LoginError::NotPending)?;
         let state = bound(state, browser);
@@ -189,12 +190,12 @@ impl Inner {
     }
 }
 
-/// The state together with the browser that may come back with it.
+/// Returns the state bound to the browser that may complete it.
 fn bound(state: &str, browser: &str) -> String {
     format!("{state}.{browser}")
 }
 
-/// What the provider means by an error in the call back.
+/// Maps the provider's error in the callback.
 fn said_no(error: &str) -> LoginError {
     match error {
         "server_error" | "temporarily_unavailable" => LoginError::Unavailable,

@@ -1,14 +1,14 @@
-//! How long an answer may be. A model pays for every token of it, and some clients hand it both
+//! Length limit of a tool result. A model pays for every token of it, and some clients pass on both
 //! the structured form and the text, so both are counted.
 
-/// Tokens of an answer, at most, about: what stands around its rows has its share.
+/// Approximate maximum of tokens in a result; the parts around its rows have their share.
 const TOKENS: usize = 9_600;
 
-/// What is left for rows, in estimated tokens.
+/// Remaining budget for rows, in estimated tokens.
 #[derive(Debug)]
 pub(super) struct Budget {
     left: usize,
-    /// The first row is always given.
+    /// False until the first row, which always fits.
     begun: bool,
 }
 
@@ -19,7 +19,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Takes what `texts` cost; `false`, and nothing taken, when it is too much.
+    /// Takes the cost of `texts`; returns `false`, and takes nothing, if it exceeds the budget.
     pub(super) fn take(&mut self, texts: &[&str]) -> bool {
         let cost = texts.iter().map(|text| tokens(text)).sum::<usize>();
         if cost > self.left && self.begun {
@@ -31,7 +31,7 @@ impl Budget {
     }
 }
 
-/// About how many tokens a text is: rather too many. Names, numbers and JSON take one for three
+/// Estimates the tokens of a text, rather too many. Names, numbers and JSON need one for three
 /// letters, most other scripts one a character.
 fn tokens(text: &str) -> usize {
     let ascii = text.bytes().filter(u8::is_ascii).count();

@@ -1,4 +1,4 @@
-//! The tools by name, and what a call of one comes to.
+//! The tools by name, and their dispatch.
 
 use chatkeep_core::role::Scope;
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub(super) enum Name {
     GetMembers,
 }
 
-/// What a tool gives, in both forms.
+/// Result of a tool, in both forms.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) structured: Value,
@@ -50,7 +50,7 @@ impl Name {
         Self::ALL.into_iter().find(|name| name.text() == text)
     }
 
-    /// The scope that it needs; every key may list channels, as in REST.
+    /// Returns the required scope; every key may list channels, as in REST.
     const fn scope(self) -> Option<Scope> {
         match self {
             Self::ListChannels => None,
@@ -59,7 +59,7 @@ impl Name {
         }
     }
 
-    /// Calls it.
+    /// Calls the tool.
     pub(super) async fn call(
         self,
         api: &Api,

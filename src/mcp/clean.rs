@@ -1,7 +1,7 @@
-//! Text that people wrote, made fit for a model: nothing in it that a person would not see, no
-//! longer than it may be, and quoted so that it cannot pass for anything else.
+//! Sanitised texts of people for a model: without invisible characters, cut to a length, and quoted
+//! so that no text can pass for anything else.
 
-/// A text of at most `max` characters, and how many were left out.
+/// Cuts a text to `max` characters; returns it with the number of omitted ones.
 pub(super) fn cut(text: &str, max: usize) -> (String, usize) {
     let clean = clean(text);
     match clean.char_indices().nth(max) {
@@ -13,9 +13,9 @@ pub(super) fn cut(text: &str, max: usize) -> (String, usize) {
     }
 }
 
-/// Without what cannot be seen: control characters, marks that turn the direction of writing
-/// around, and the tags and selectors in which whole sentences can be hidden. Lines stay; joiners,
-/// which many scripts and emoji need, do, too.
+/// Removes invisible characters: control characters, marks that reverse the direction of writing,
+/// and the tags and selectors in which whole sentences can be hidden. Line breaks stay, and so do
+/// joiners, which many scripts and emoji need.
 pub(super) fn clean(text: &str) -> String {
     let lines = text.replace("\r\n", "\n");
     lines.chars().filter_map(visible).collect()
@@ -46,7 +46,7 @@ const fn is_hidden(character: char) -> bool {
     )
 }
 
-/// In quotation marks, on one line: whatever stands in the text cannot end it.
+/// Quotes a text on one line, so that nothing in it can end the quotation.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }

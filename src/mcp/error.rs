@@ -1,4 +1,4 @@
-//! Errors that a model can act on: what was wrong with the call, and what to do now.
+//! Errors that a model can act on: the fault of the call, and a remedy.
 
 use chatkeep_core::role::Scope;
 use serde_json::Value;
@@ -6,20 +6,20 @@ use serde_json::Value;
 use super::clean;
 use crate::api::{ApiError, FieldPath};
 
-/// Characters of an id that is told back, at most.
+/// Maximum length of an id in an error, in characters.
 const ECHO: usize = 80;
 
-/// Why a tool gave nothing.
+/// Error of a tool.
 #[derive(Debug)]
 pub(super) struct ToolError {
-    /// For the model.
+    /// Text for the model.
     pub(super) text: String,
-    /// For metrics.
+    /// Label for metrics.
     pub(super) result: &'static str,
 }
 
 impl ToolError {
-    /// Of a call with these arguments, of a tool that needs that scope.
+    /// Creates it for a call with these arguments, of a tool that requires that scope.
     pub(super) fn new(error: &ApiError, arguments: &Value, scope: Option<Scope>) -> Self {
         let (text, result) = match error {
             ApiError::PermissionDenied => (unknown_channel(arguments), "denied"),
@@ -59,7 +59,7 @@ fn invalid(field: Option<&FieldPath>, why: &str) -> String {
                            with exactly the arguments of the call that gave it."
                 .to_owned()
         }
-        // What REST calls it.
+        // The query's name in REST.
         Some("q") => {
             let why = why.strip_prefix("q ").map_or(format!(": {why}"), |why| format!(" {why}"));
             format!("query{why}. Correct it and call again.")

@@ -1,6 +1,5 @@
-//! By which names and from which pages requests may come. A page that somebody looks at can have
-//! its own name point to this machine (DNS rebinding): then `Host` is its name, not ours, and
-//! `Origin` is its address.
+//! Host and origin guard. A web page can have its own name point to this machine (DNS rebinding):
+//! then `Host` is its name, not ours, and `Origin` is its address.
 
 use std::sync::Arc;
 
@@ -25,7 +24,7 @@ const FOREIGN_ORIGIN: ApiError = ApiError::Refused {
     error: "Not from this page: api.cors_origins says which ones may call",
 };
 
-/// The names and pages that are let through, beside those of the machine itself.
+/// Allowed hosts and origins, beside those of the machine itself.
 #[derive(Debug)]
 pub(super) struct Doors {
     host: Option<String>,
@@ -42,7 +41,8 @@ impl Doors {
         }
     }
 
-    /// The port does not matter: proxies leave it out or write their own.
+    /// Returns true for an allowed host. The port is ignored: proxies leave it out or write their
+    /// own.
     fn names(&self, host: &str) -> bool {
         let Ok(host) = Host::parse(host) else {
             return false;
@@ -86,7 +86,7 @@ fn is_loopback<S: AsRef<str>>(host: &Host<S>) -> bool {
     }
 }
 
-/// Refuses requests by other names and from other pages.
+/// Rejects requests with other hosts and from other origins.
 pub(super) async fn layer(
     State(doors): State<Arc<Doors>>,
     request: Request,

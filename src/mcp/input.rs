@@ -1,5 +1,5 @@
-//! What tools take. Arguments come from a model, so they are read generously where it is clear
-//! what is meant, and refused with what to do instead where it is not.
+//! Arguments of the tools. They come from a model, so they are parsed leniently where the meaning
+//! is clear, and rejected with a remedy where it is not.
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::store::MemberStatus;
@@ -14,14 +14,14 @@ use crate::api::extract::LIMIT;
 use crate::api::input::whole;
 use crate::when::When;
 
-/// Rows when the model does not say.
+/// Default number of rows.
 const ROWS: u32 = 20;
 
 /// `list_channels`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ListChannels {
-    /// nextCursor of the answer before.
+    /// nextCursor of the previous page.
     #[serde(default, deserialize_with = "filled")]
     pub(super) cursor: Option<String>,
 }
@@ -30,25 +30,25 @@ pub(super) struct ListChannels {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct GetMessages {
-    /// The channel, as `list_channels` gives it.
+    /// Channel id from `list_channels`.
     pub(super) channel_id: String,
     /// Only that day (YYYY-MM-DD) in the channel's time zone.
     #[serde(default, deserialize_with = "filled")]
     pub(super) date: Option<String>,
-    /// Sent then or later: 2026-01-31T08:00:00Z, or 2026-01-31 for the day's start.
+    /// Sent at or after this time: 2026-01-31T08:00:00Z, or 2026-01-31 for the day's start.
     #[serde(default, deserialize_with = "filled")]
     pub(super) from: Option<String>,
-    /// Sent before that; written like from.
+    /// Sent before this time; same form as from.
     #[serde(default, deserialize_with = "filled")]
     pub(super) to: Option<String>,
-    /// Sent by that person: a userId.
+    /// Sent by this person: a userId.
     #[serde(default, deserialize_with = "filled")]
     pub(super) sender_id: Option<String>,
-    /// How many at most. 1 gives a long message whole.
+    /// Maximum rows. 1 returns a long message in full.
     #[serde(default = "rows", deserialize_with = "limit")]
     #[schemars(range(min = 1, max = 100))]
     pub(super) limit: u32,
-    /// nextCursor of the answer before; all else as it was.
+    /// nextCursor of the previous page; all else unchanged.
     #[serde(default, deserialize_with = "filled")]
     pub(super) cursor: Option<String>,
 }
@@ -61,23 +61,23 @@ pub(super) struct SearchMessages {
     /// before:2026-01-31, after:2026-01-01.
     #[schemars(length(min = 1, max = 200))]
     pub(super) query: String,
-    /// Only in that channel; without it, in all of them.
+    /// Search only this channel; without it, all of them.
     #[serde(default, deserialize_with = "filled")]
     pub(super) channel_id: Option<String>,
-    /// Sent then or later: 2026-01-31T08:00:00Z, or 2026-01-31 for the day's start.
+    /// Sent at or after this time: 2026-01-31T08:00:00Z, or 2026-01-31 for the day's start.
     #[serde(default, deserialize_with = "filled")]
     pub(super) from: Option<String>,
-    /// Sent before that; written like from.
+    /// Sent before this time; same form as from.
     #[serde(default, deserialize_with = "filled")]
     pub(super) to: Option<String>,
-    /// Sent by that person: a userId.
+    /// Sent by this person: a userId.
     #[serde(default, deserialize_with = "filled")]
     pub(super) sender_id: Option<String>,
-    /// How many at most.
+    /// Maximum rows.
     #[serde(default = "rows", deserialize_with = "limit")]
     #[schemars(range(min = 1, max = 100))]
     pub(super) limit: u32,
-    /// nextCursor of the answer before; all else as it was.
+    /// nextCursor of the previous page; all else unchanged.
     #[serde(default, deserialize_with = "filled")]
     pub(super) cursor: Option<String>,
 }
@@ -86,22 +86,22 @@ pub(super) struct SearchMessages {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct GetMembers {
-    /// The channel, as `list_channels` gives it.
+    /// Channel id from `list_channels`.
     pub(super) channel_id: String,
-    /// Only people who are there (active), or who were (left).
+    /// Only present members (active), or former ones (left).
     #[serde(default)]
     #[schemars(with = "Option<Status>")]
     pub(super) status: Option<MemberStatus>,
-    /// How many at most.
+    /// Maximum rows.
     #[serde(default = "rows", deserialize_with = "limit")]
     #[schemars(range(min = 1, max = 100))]
     pub(super) limit: u32,
-    /// nextCursor of the answer before; all else as it was.
+    /// nextCursor of the previous page; all else unchanged.
     #[serde(default, deserialize_with = "filled")]
     pub(super) cursor: Option<String>,
 }
 
-/// The form of [`MemberStatus`].
+/// Serialised form of [`MemberStatus`].
 #[derive(JsonSchema)]
 #[schemars(rename_all = "lowercase", inline)]
 #[expect(dead_code, reason = "only its form is used")]
@@ -114,7 +114,7 @@ const fn rows() -> u32 {
     ROWS
 }
 
-/// An argument that was left empty was not given.
+/// Deserialises an argument; an empty one counts as absent.
 fn filled<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
     let text = Option::<String>::deserialize(value)?;
     if text.as_ref().is_some_and(|text| text.contains('\0')) {
@@ -131,7 +131,7 @@ fn limit<'de, D: Deserializer<'de>>(value: D) -> Result<u32, D::Error> {
     }
 }
 
-/// An id that a model wrote; one that cannot be any names nothing.
+/// Parses a channel id; an invalid one counts as unknown.
 pub(super) fn channel(text: &str) -> Result<ChannelId, ApiError> {
     let text = text.trim();
     if text.is_empty() || text.contains('\0') {
@@ -140,12 +140,12 @@ pub(super) fn channel(text: &str) -> Result<ChannelId, ApiError> {
     Ok(ChannelId::from(text))
 }
 
-/// A day.
+/// Parses a day.
 pub(super) fn day(field: FieldPath, text: &str) -> Result<NaiveDate, ApiError> {
     text.parse().map_err(|_| ApiError::invalid_value(field, "must be a day such as 2026-01-31"))
 }
 
-/// A time, or a day.
+/// Parses a time or a day.
 pub(super) fn when(field: FieldPath, text: Option<&str>) -> Result<Option<When>, ApiError> {
     let Some(text) = text else {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! The readable form of answers, for clients that give a model text. What people wrote stands in
-//! quotation marks on one line, so that no text can pass for a line of its own.
+//! Text form of results, for clients that pass text to a model. Texts of people are quoted on one
+//! line, so that none can pass for a line of its own.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::answer::{Member, Message, MissingTime, NOTE, Person};
 use super::clean::quoted;
 
-/// A message on one line; `dated` where its day stands above.
+/// Formats a message as one line; `dated` where a line above has its day.
 pub(super) fn message(row: &Message, dated: bool) -> String {
     let time = if dated { row.time.get(11..19) } else { None }.unwrap_or(&row.time);
     let mut line = time.to_owned();
@@ -42,7 +42,7 @@ fn push(line: &mut String, part: &str) {
     }
 }
 
-/// What stands before lines of messages.
+/// Formats the part before the lines of messages.
 pub(super) fn head(first: &str, people: &BTreeMap<String, Person>) -> String {
     let mut head = format!("{first} Times are UTC. {NOTE}");
     if !people.is_empty() {
@@ -55,7 +55,7 @@ pub(super) fn head(first: &str, people: &BTreeMap<String, Person>) -> String {
     head
 }
 
-/// What stands behind the lines: what is missing, and how to go on.
+/// Formats the part after the lines: gaps, and the cursor of the next page.
 pub(super) fn tail(gaps: &[MissingTime], omitted: usize, next: Option<&str>) -> String {
     // Writing to a String cannot fail.
     let mut tail = String::new();
@@ -73,7 +73,7 @@ pub(super) fn tail(gaps: &[MissingTime], omitted: usize, next: Option<&str>) -> 
     tail
 }
 
-/// A person in a channel on one line.
+/// Formats a person in a channel as one line.
 pub(super) fn member(row: &Member) -> String {
     let left = row.left_at.as_deref().map_or_else(String::new, |at| format!(", left {at}"));
     let Member { user_id, role, joined_at, .. } = row;
@@ -81,7 +81,7 @@ pub(super) fn member(row: &Member) -> String {
     format!("{user_id} {name} {role}, joined {joined_at}{left}")
 }
 
-/// A name in its quotation marks; nothing between them where it is not known.
+/// Quotes a name; empty quotation marks where it is not known.
 pub(super) fn name(name: Option<&str>) -> String {
     quoted(name.unwrap_or_default())
 }

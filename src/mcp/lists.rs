@@ -11,10 +11,10 @@ use crate::api::extract::{WholeLimit, WholePaging};
 use crate::api::members::{self, MemberQuery};
 use crate::api::{Api, ApiError, channels};
 
-/// Channels of an answer: with their ids they are about fifty tokens each, twice.
+/// Page size of channels: with their ids they are about fifty tokens each, twice.
 const CHANNELS: u32 = 50;
 
-/// The channels that the caller may see.
+/// Returns the channels that the caller may see.
 pub(super) async fn channels(
     api: &Api,
     caller: Caller,
@@ -56,7 +56,7 @@ fn channel(channel: &StoredChannel) -> Channel {
     }
 }
 
-/// The people in a channel.
+/// Returns the people in a channel.
 pub(super) async fn members(
     api: &Api,
     caller: Caller,

@@ -1,4 +1,4 @@
-//! What a client reads before it has a key: the protected resource's own description (RFC 9728).
+//! Protected resource metadata (RFC 9728), for clients without a key.
 
 #![expect(clippy::struct_field_names, reason = "they are the names of RFC 9728")]
 
@@ -13,11 +13,11 @@ use serde::Serialize;
 use super::PATH;
 use crate::oauth::SCOPES;
 
-/// Where the description is; the path of what it describes may stand behind.
+/// Path of the metadata; the path of the resource may follow.
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-/// The protected resource. Where there is no login it names no authorization server: then there are
-/// API keys alone.
+/// Protected resource. Without login it names no authorization server: then there are API keys
+/// alone.
 #[derive(Debug, Serialize)]
 pub(super) struct Resource {
     resource: String,
@@ -42,12 +42,12 @@ impl Resource {
         }
     }
 
-    /// Whether that is this resource's name.
+    /// Returns true if that is this resource's identifier.
     pub(super) fn is(&self, resource: &str) -> bool {
         self.resource == resource
     }
 
-    /// What `WWW-Authenticate` says to a caller without a valid key.
+    /// Returns the `WWW-Authenticate` challenge for a caller without a valid key.
     pub(super) fn challenge(&self, had_one: bool) -> String {
         let error = if had_one { "error=\"invalid_token\", " } else { "" };
         let scopes = self.scopes_supported.join(" ");
@@ -55,7 +55,7 @@ impl Resource {
     }
 }
 
-/// The description, under both of its addresses.
+/// Returns the routes of the metadata, under both of its paths.
 pub(super) fn router(resource: Arc<Resource>) -> Router {
     let describe = get(async |State(resource): State<Arc<Resource>>| {
         Json(serde_json::to_value(&*resource).unwrap_or_default())

@@ -1,10 +1,10 @@
 //! The surface for models: the Model Context Protocol at `/mcp`.
 //!
-//! One address speaks three revisions of the protocol and keeps no state between requests, so any
-//! process behind a load balancer answers any of them. It hands out nothing that REST does not:
-//! callers, scopes, channels and pages come from the same functions of [`crate::api`], and the
-//! same limit counts the requests. What is different is the form: short, cut to what fits a model's
-//! context, and marked as what people wrote.
+//! One endpoint serves three revisions of the protocol and keeps no state between requests, so any
+//! process behind a load balancer can respond to any of them. It exposes nothing that REST does
+//! not: callers, scopes, channels and pages come from the same functions of [`crate::api`], and the
+//! same rate limit counts the requests. The form differs: short, cut to a model's context, and
+//! marked as texts of people.
 
 mod answer;
 mod budget;
@@ -39,17 +39,17 @@ use guard::Doors;
 use metadata::Resource;
 use server::Server;
 
-/// Where it is.
+/// Path of the endpoint.
 pub(crate) const PATH: &str = "/mcp";
 
-/// Bytes of a request, at most: a call is a few arguments.
+/// Maximum size of a request in bytes: a call is a few arguments.
 const MAX_BODY: usize = 256 * 1024;
 
-/// A caller with a key, let in by [`admit`]. Tools take their caller from nowhere else.
+/// Caller with a key, admitted by [`admit`]. Tools take their caller from nowhere else.
 #[derive(Clone, Debug)]
 struct Admitted(Caller);
 
-/// `/mcp`, and the document that says how to get in. Pages of `origins` may call it from a browser.
+/// Returns `/mcp` and its resource metadata. Pages of `origins` may call it from a browser.
 pub(crate) fn router(api: &Api, origins: &[String]) -> Router {
     let resource = Arc::new(Resource::new(api.login.base_url(), api.oauth.issuer()));
     let doors = Arc::new(Doors::new(api.login.base_url(), origins));
@@ -61,7 +61,7 @@ pub(crate) fn router(api: &Api, origins: &[String]) -> Router {
         .layer(from_fn_with_state(doors, guard::layer))
 }
 
-/// Who may call whom is checked by [`guard`], before anybody is asked for a key.
+/// Creates the service. Hosts and origins are checked by [`guard`], before authentication.
 fn service(api: Api) -> StreamableHttpService<Server, NeverSessionManager> {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
@@ -73,7 +73,7 @@ fn service(api: Api) -> StreamableHttpService<Server, NeverSessionManager> {
     StreamableHttpService::new(server, Arc::default(), config)
 }
 
-/// Whether the caller has a key, or an access token for this resource and no other.
+/// Returns true if the caller has a key, or an access token for this resource and no other.
 fn is_let_in(resource: &Resource, caller: &Caller) -> bool {
     match &caller.credential {
         Credential::Key(_) => true,
@@ -82,8 +82,8 @@ fn is_let_in(resource: &Resource, caller: &Caller) -> bool {
     }
 }
 
-/// Lets in whoever has a key or an access token. A session is not enough: a browser sends it by itself, and a model's
-/// client has none.
+/// Admits callers with a key or an access token. A session is not enough: a browser sends it by
+/// itself, and a model's client has none.
 async fn admit(State(resource): State<Arc<Resource>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     match Caller::of_any_kind(&parts) {
@@ -96,12 +96,12 @@ async fn admit(State(resource): State<Arc<Resource>>, request: Request, next: Ne
     }
 }
 
-/// What somebody calls themselves, on one line of at most `max` characters.
+/// Returns a self-declared name on one line of at most `max` characters.
 pub(crate) fn one_line(text: &str, max: usize) -> String {
     clean::cut(&text.replace('\n', " "), max).0
 }
 
-/// 401 that tells clients where to read how to get in (RFC 9728).
+/// Returns 401 with the address of the resource metadata (RFC 9728).
 fn refuse(resource: &Resource, headers: &HeaderMap) -> Response {
     let mut response = ApiError::InvalidKey.into_response();
     let challenge = resource.challenge(headers.contains_key(header::AUTHORIZATION));

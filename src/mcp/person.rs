@@ -1,4 +1,4 @@
-//! `senderId` as a model gives it: an id, or the name of a person in its place.
+//! Resolution of `senderId` from a model: an id, or a person's name in its place.
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_index::fold;
@@ -7,18 +7,19 @@ use super::clean;
 use crate::api::{Api, ApiError, FieldPath};
 use crate::heavy::CALLERS;
 
-/// People that a refusal lists, at most.
+/// Maximum number of people listed in an error.
 const LISTED: usize = 5;
-/// Characters of a name that is told, at most.
+/// Maximum length of a name in an error, in characters.
 const NAME: usize = 40;
 
-/// Who is in a channel: ids with names.
+/// People in a channel: ids with names.
 type People = Vec<(UserId, Option<String>)>;
 
-/// Returns the id that `given` is, once the caller is known to read `channels`.
+/// Resolves `given` to an id, once the caller is known to read `channels`.
 ///
 /// # Errors
-/// When it is nobody's id there and does not look like one: tells whom it may mean by name.
+/// Returns an error if it is nobody's id there and does not look like one: lists the people whom it
+/// may mean by name.
 pub(super) async fn sender(
     api: &Api,
     channels: &[ChannelId],
@@ -36,8 +37,8 @@ pub(super) async fn sender(
     }
 }
 
-/// Whether a text has the form of a platform's id: nobody is asked about one, and of somebody who
-/// is not there nothing is found.
+/// Returns true for the form of a platform's id: it needs no lookup, and an unknown one has no
+/// results.
 fn looks_like_an_id(text: &str) -> bool {
     let line = text.strip_prefix('U').is_some_and(|rest| {
         rest.len() == 32 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
@@ -48,7 +49,7 @@ fn looks_like_an_id(text: &str) -> bool {
     line || other
 }
 
-/// The id, if somebody has it; else what to do.
+/// Returns the id, if somebody has it; else a remedy.
 fn known(given: String, people: People) -> Result<UserId, String> {
     if people.iter().any(|(id, _)| id.as_str() == given) {
         return Ok(UserId::from(given));

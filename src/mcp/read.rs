@@ -15,10 +15,10 @@ use crate::api::messages::{self, ListQuery, MessagePage};
 use crate::api::search::{self, EverywhereQuery, FoundPage};
 use crate::api::{Api, ApiError, FieldPath};
 
-/// Characters of a message that was found, at most, around what was found.
+/// Maximum length of a snippet in characters.
 const SNIPPET: usize = 240;
 
-/// The messages of a channel, newest first.
+/// Returns the messages of a channel, newest first.
 pub(super) async fn messages(
     api: &Api,
     caller: Caller,
@@ -74,7 +74,7 @@ fn sheet_of_messages(sheet: Sheet, gaps: &[Gap], next: Option<String>) -> (Messa
     (answer, text)
 }
 
-/// What is found in one channel, or in all that the caller may read.
+/// Returns search results in one channel, or in all that the caller may read.
 pub(super) async fn hits(
     api: &Api,
     caller: Caller,
@@ -104,7 +104,7 @@ pub(super) async fn hits(
     };
     let page = search::find(api, access.clone(), query.clone(), SNIPPET).await?;
     let sheet = found(&page);
-    // A cursor of the index leads behind a whole page, so the shorter page is asked for.
+    // A cursor of the index points behind a whole page, so a shorter page is requested.
     let page = if sheet.rows.len() < page.hits.len() {
         let limit = Limit(u32::try_from(sheet.rows.len()).unwrap_or(asked.limit));
         search::find(api, access.clone(), EverywhereQuery { limit, ..query.clone() }, SNIPPET)

@@ -1,4 +1,4 @@
-//! The protocol's side of the tools: what the service says of itself, and calls with their metrics.
+//! Protocol side of the tools: the service's self-description, and calls with their metrics.
 
 use std::borrow::Cow;
 use std::time::Instant;
@@ -23,15 +23,15 @@ use super::tools::{INSTRUCTIONS, TOOLS};
 use crate::api::Api;
 use crate::api::auth::Caller;
 
-/// The revisions that are spoken.
+/// Supported protocol revisions.
 static VERSIONS: [ProtocolVersion; 3] =
     [ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
 
-/// How long clients may keep what the service says of itself, in milliseconds. It is the same for
-/// every caller and changes with a new release only.
+/// Time for which clients may cache the self-description, in milliseconds. It is the same for every
+/// caller and changes with a new release only.
 const KEEP: u64 = 10 * 60 * 1000;
 
-/// Answers one request.
+/// Handler of one request.
 #[derive(Clone, Debug)]
 pub(super) struct Server {
     api: Api,
@@ -143,13 +143,13 @@ fn chatkeep() -> Implementation {
     Implementation::new("chatkeep", env!("CARGO_PKG_VERSION")).with_title("Chatkeep")
 }
 
-/// Whether a request is of a revision without handshake, the first of which was 2026-07-28.
+/// Returns true for a request of a revision without handshake, the first of which was 2026-07-28.
 fn self_contained(context: &RequestContext<RoleServer>) -> bool {
     let version = context.protocol_version();
     version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
-/// Who answers, in every result of revisions that have no handshake to tell it in.
+/// Returns the server's name and version for every result of revisions without a handshake.
 fn signature(context: &RequestContext<RoleServer>) -> Option<MetaObject> {
     if !self_contained(context) {
         return None;
@@ -160,7 +160,7 @@ fn signature(context: &RequestContext<RoleServer>) -> Option<MetaObject> {
     Some(meta)
 }
 
-/// Whom [`super::admit`] let in; nobody comes another way.
+/// Returns the caller admitted by [`super::admit`]; there is no other way in.
 fn caller(context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
     let parts = context.extensions.get::<Parts>();
     let admitted = parts.and_then(|parts| parts.extensions.get::<Admitted>());

@@ -1,5 +1,5 @@
-//! Messages for a model, gathered row by row until the answer is long enough: the rows of the
-//! structured form and the lines of the text, with people and channels once in tables.
+//! Result builder for messages, row by row up to the budget: the rows of the structured form and
+//! the lines of the text, with people and channels once in tables.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -13,18 +13,18 @@ use super::answer::{self, Cut, Message, MissingTime, Person};
 use super::budget::Budget;
 use super::{clean, line};
 
-/// Characters of a text among others, at most.
+/// Maximum length of a text among others, in characters.
 const TEXT: usize = 400;
-/// Characters of a text that was asked for alone, at most: as many as a message on LINE has.
+/// Maximum length of a text requested alone, in characters: that of a message on LINE.
 const WHOLE: usize = 5_000;
-/// Gaps in an answer, at most.
+/// Maximum number of gaps in a result.
 const GAPS: usize = 10;
 
-/// What is gathered.
+/// Result under construction.
 #[derive(Debug, Default)]
 pub(super) struct Sheet {
     budget: Budget,
-    /// Characters of a text.
+    /// Maximum length of a text in characters.
     max: usize,
     pub(super) people: BTreeMap<String, Person>,
     known: HashMap<UserId, String>,
@@ -32,25 +32,25 @@ pub(super) struct Sheet {
     places: HashMap<ChannelId, String>,
     pub(super) rows: Vec<Message>,
     pub(super) lines: Vec<String>,
-    /// The day of the last line.
+    /// Day of the last line.
     day: String,
     pub(super) truncated: bool,
 }
 
-/// What a message says, for a sheet.
+/// Message to add.
 pub(super) struct Said<'a> {
     pub(super) message: &'a StoredMessage,
-    /// The part of its text that was found, in searches.
+    /// Snippet of its text, in searches.
     pub(super) snippet: Option<&'a str>,
 }
 
 impl Sheet {
-    /// For an answer of at most `limit` rows.
+    /// Creates a builder for at most `limit` rows.
     pub(super) fn new(limit: u32) -> Self {
         Self { max: if limit == 1 { WHOLE } else { TEXT }, ..Self::default() }
     }
 
-    /// Adds a message; `false`, and nothing added, when the answer is long enough without.
+    /// Adds a message; returns `false`, and adds nothing, if it exceeds the budget.
     pub(super) fn add(&mut self, said: &Said<'_>) -> bool {
         let row = self.row(said);
         let from = row.from.clone().unwrap_or_default();
@@ -63,7 +63,7 @@ impl Sheet {
         let structured = serde_json::to_string(&row).unwrap_or_default();
         let person = self.people.get(&from).filter(|_| !self.tells_of(&from));
         let person = person.map(json).unwrap_or_default();
-        // The table of people stands in both forms, too.
+        // The table of people is in both forms, too.
         if !self.budget.take(&[&structured, &line, &person, &person]) {
             self.forget(&from);
             self.truncated = true;
@@ -80,7 +80,7 @@ impl Sheet {
         self.rows.iter().any(|row| row.from.as_deref() == Some(person))
     }
 
-    /// Takes somebody out again of whom no row tells.
+    /// Removes a person whom no row mentions.
     fn forget(&mut self, person: &str) {
         if !self.tells_of(person) {
             self.people.remove(person);
@@ -149,7 +149,7 @@ fn person(sender: &Sender) -> Person {
     Person { user_id: sender.id.to_string(), name: answer::name(sender.display_name.as_deref()) }
 }
 
-/// What a message says in words; `None` when it says nothing.
+/// Returns a message's text; `None` when it has none.
 fn words(content: &Content) -> Option<String> {
     let words = match content {
         Content::Sticker(sticker) if sticker.text.is_none() => sticker.keywords.join(", "),
@@ -162,19 +162,20 @@ fn words(content: &Content) -> Option<String> {
     Some(words).filter(|words| !words.is_empty())
 }
 
-/// Characters of a text that a part of it lacks; it has a mark where some are left out.
+/// Returns the number of characters of a text that a part of it lacks; it has a mark where some are
+/// left out.
 fn missing(whole: &str, part: &str) -> usize {
     let shown = part.chars().filter(|character| *character != '…').count();
     whole.chars().count().saturating_sub(shown)
 }
 
-/// How to read what is cut.
+/// Describes how to read the omitted part.
 fn rest(message: &StoredMessage, characters: usize) -> Cut {
     let to = message.sent_at.plus(Duration::from_millis(1));
     Cut { characters, from: message.sent_at.to_string(), to: to.to_string() }
 }
 
-/// The newest gaps, and how many older ones there are.
+/// Returns the newest gaps, and the number of older ones.
 pub(super) fn gaps(gaps: &[Gap]) -> (Vec<MissingTime>, usize) {
     let omitted = gaps.len().saturating_sub(GAPS);
     (gaps[omitted..].iter().map(MissingTime::from).collect(), omitted)

@@ -1,8 +1,8 @@
-//! What HTTP refuses at `/mcp`, said in the protocol: errors of JSON-RPC, also where the library
-//! beneath would answer in plain text.
+//! HTTP errors at `/mcp` as errors of JSON-RPC, also where the library beneath would respond in
+//! plain text.
 //!
-//! Programs ask in many ways, so what they take is read generously: `*/*`, nothing said, or JSON
-//! alone. Every answer is JSON, whatever else would be taken.
+//! Clients differ in `Accept`, so it is parsed leniently: `*/*`, absent, or JSON alone. Every
+//! response is JSON, whatever else would be accepted.
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::Request;
@@ -18,19 +18,19 @@ use serde_json::{Value, json};
 use super::{MAX_BODY, clean};
 use crate::api::{RequestId, takes_json};
 
-/// What the library wants to see before it answers at all.
+/// `Accept` that the library requires.
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
-/// Bytes of a refusal of the library's that are read, at most.
+/// Maximum size of a refusal of the library that is read, in bytes.
 const MAX_REFUSAL: usize = 4 * 1024;
-/// Characters of it that are told.
+/// Maximum length of its text that is passed on, in characters.
 const MAX_WHY: usize = 200;
 
-/// Why a request is none.
+/// Reason for rejecting a request.
 struct Refusal {
     status: StatusCode,
     code: ErrorCode,
     why: String,
-    /// The id of the request, as far as it could be read.
+    /// Id of the request, as far as it could be parsed.
     id: Value,
 }
 
@@ -66,7 +66,7 @@ impl Refusal {
     }
 }
 
-/// Refuses what is no request, and turns refusals of the library's into errors of the protocol.
+/// Rejects invalid requests, and turns the library's refusals into errors of the protocol.
 pub(super) async fn layer(request: Request, next: Next) -> Response {
     let request_id = request.extensions().get().cloned();
     match pass(request, next).await {
@@ -104,7 +104,7 @@ async fn pass(request: Request, next: Next) -> Result<Response, Refusal> {
     }
 }
 
-/// Checks that the body is one message of JSON-RPC; its id.
+/// Checks that the body is one JSON-RPC message; returns its id.
 fn check(bytes: &Bytes) -> Result<Value, Refusal> {
     let bad = StatusCode::BAD_REQUEST;
     let message: Value = serde_json::from_slice(bytes).map_err(|error| {
@@ -142,10 +142,10 @@ fn check(bytes: &Bytes) -> Result<Value, Refusal> {
     }
 }
 
-/// Whether a request of a method that there is has the params of that method. To the library one
-/// that has not is a request of an unknown method.
+/// Returns true if a request of a known method has valid params. The library treats one that has
+/// not as a request of an unknown method.
 fn is_understood(message: &ClientJsonRpcMessage) -> bool {
-    // `initialize` is of the older revisions only: the library knows when it is unknown.
+    // `initialize` exists in the older revisions only: the library knows when it is unknown.
     const METHODS: [&str; 3] =
         [DiscoverRequestMethod::VALUE, ListToolsRequestMethod::VALUE, CallToolRequestMethod::VALUE];
     match message {
@@ -157,7 +157,7 @@ fn is_understood(message: &ClientJsonRpcMessage) -> bool {
     }
 }
 
-/// What the library refuses in plain text.
+/// Reads a plain text refusal of the library.
 async fn plain_refusal(response: Response) -> Result<Response, Refusal> {
     let status = response.status();
     let kind = response.headers().get(header::CONTENT_TYPE);

@@ -1,4 +1,5 @@
-//! The person's part: who asks, whether that is right, and back to the program with the answer.
+//! Authorization endpoint: validates a client's request, asks the person, and redirects back with
+//! the code.
 
 use axum::body::Bytes;
 use axum::extract::rejection::QueryRejection;
@@ -18,12 +19,12 @@ use super::{CODE_TIME, Inner, OAuth, SCOPES, consent, redirect, secret};
 use crate::api::{ApiError, random};
 use crate::login::form_allows;
 
-/// Bytes of a program's own state, at most.
+/// Maximum length of a client's state in bytes.
 const MAX_STATE: usize = 1000;
-/// Letters of a consent's public id.
+/// Length of a consent's public id in characters.
 const ID: usize = 16;
 
-/// What a program asks; it may ask more.
+/// Authorization request; further parameters are ignored.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Asked {
     client_id: String,
@@ -36,7 +37,7 @@ pub(super) struct Asked {
     resource: Option<String>,
 }
 
-/// What the person said to it.
+/// The person's decision.
 #[derive(Deserialize)]
 pub(super) struct Decision {
     #[serde(flatten)]
@@ -46,7 +47,7 @@ pub(super) struct Decision {
     said: String,
 }
 
-/// A question that makes sense.
+/// Valid authorization request.
 pub(super) struct Question {
     pub(super) client: OAuthClient,
     pub(super) redirect_uri: String,
@@ -55,15 +56,15 @@ pub(super) struct Question {
     state: Option<String>,
 }
 
-/// Why a program does not get to ask.
+/// Reason for refusing an authorization request.
 enum Refusal {
-    /// It is not clear who asks: nobody is sent anywhere.
+    /// The client or its redirect is not known: shown on a page, without a redirect.
     Page(OAuthError),
-    /// It is told so.
+    /// Reported to the client by redirect.
     Program { to: String, state: Option<String>, error: OAuthError },
 }
 
-/// `GET /oauth/authorize`: asks the person; whoever is not signed in does that first.
+/// `GET /oauth/authorize`: asks the person for consent, after signing in if need be.
 pub(super) async fn ask(
     State(OAuth(oauth)): State<OAuth>,
     uri: Uri,
@@ -81,7 +82,7 @@ pub(super) async fn ask(
     oauth.page(&question, &asked, &session, None).await
 }
 
-/// `POST /oauth/authorize`: what the person decided.
+/// `POST /oauth/authorize`: handles the person's decision.
 pub(super) async fn decide(
     State(OAuth(oauth)): State<OAuth>,
     headers: HeaderMap,
@@ -110,14 +111,14 @@ pub(super) async fn decide(
     Ok(oauth.send(&question.redirect_uri, question.state.as_deref(), &sent))
 }
 
-/// What of it a person takes back.
+/// Withdrawal of a consent.
 #[derive(Deserialize)]
 pub(super) struct Withdrawal {
     id: String,
     csrf: String,
 }
 
-/// `GET /oauth/consents`: what the person consented to.
+/// `GET /oauth/consents`: lists the person's consents.
 pub(super) async fn list(
     State(OAuth(oauth)): State<OAuth>,
     uri: Uri,
@@ -130,7 +131,7 @@ pub(super) async fn list(
     Ok(consent::list(&consents, &session.csrf, &oauth.name(&session).await?))
 }
 
-/// `POST /oauth/consents`: takes one back.
+/// `POST /oauth/consents`: withdraws one.
 pub(super) async fn take_back(
     State(OAuth(oauth)): State<OAuth>,
     headers: HeaderMap,
@@ -140,12 +141,12 @@ pub(super) async fn take_back(
     let form = form.map_err(|_| malformed())?;
     let session = oauth.session_of_form(&headers, &form.csrf).await?;
     if oauth.store.take_back(&session.user, &form.id).await? {
-        info!(user = %session.user, grant = form.id, "somebody took a consent back");
+        info!(user = %session.user, grant = form.id, "consent withdrawn");
     }
     Ok(Redirect::to("/oauth/consents").into_response())
 }
 
-/// To the login and back here.
+/// Redirects to the login and back here.
 fn sign_in(here: &Uri) -> Response {
     let here = here.path_and_query().map_or("/", |here| here.as_str());
     let here: String = form_urlencoded::byte_serialize(here.as_bytes()).collect();
@@ -164,7 +165,7 @@ fn malformed() -> ApiError {
 }
 
 impl Asked {
-    /// For the form, which asks the same again.
+    /// Returns the form's hidden fields, which repeat the request.
     fn fields(&self) -> Vec<(&'static str, &str)> {
         let optional = [
             ("response_type", &self.response_type),
@@ -180,7 +181,7 @@ impl Asked {
         needed.into_iter().chain(given).collect()
     }
 
-    /// What is asked for; what is not known is left out, and asking for nothing is for all.
+    /// Returns the requested scopes; unknown ones are left out, and requesting none means all.
     fn scopes(&self) -> Vec<Scope> {
         let words = self.scope.as_deref().unwrap_or_default().split_ascii_whitespace();
         let known: Vec<_> = words.filter_map(Scope::parse).collect();
@@ -188,7 +189,7 @@ impl Asked {
         SCOPES.into_iter().filter(wanted).collect()
     }
 
-    /// The PKCE challenge.
+    /// Returns the PKCE challenge.
     fn challenge(&self) -> Result<&str, OAuthError> {
         if self.response_type.as_deref() != Some("code") {
             let why = "response_type must be code";
@@ -205,14 +206,14 @@ impl Asked {
 }
 
 impl Inner {
-    /// The session of a form that is ours.
+    /// Returns the session of a form that is ours.
     async fn session_of_form(&self, headers: &HeaderMap, csrf: &str) -> Result<Session, ApiError> {
         let session = self.login.session(headers).await?;
         let own = session.filter(|one| form_allows(headers, one, csrf, self.login.origin()));
         own.ok_or(FORGED)
     }
 
-    /// The page that asks the person.
+    /// Returns the consent page.
     async fn page(
         &self,
         question: &Question,
@@ -231,14 +232,14 @@ impl Inner {
         Ok(page.response())
     }
 
-    /// What the person is called.
+    /// Returns the person's name.
     async fn name(&self, session: &Session) -> Result<String, ApiError> {
         let user = self.store.user(&session.user).await?;
         let name = user.and_then(|user| user.display_name);
         Ok(name.unwrap_or_else(|| session.user.to_string()))
     }
 
-    /// What is asked, once it is clear who asks and what for.
+    /// Validates a request, first the client and its redirect, then the rest.
     async fn question(&self, asked: &Asked) -> Result<Question, Refusal> {
         let client = self.client(&asked.client_id).await.map_err(Refusal::Page)?;
         if !redirect::is_named(&client.redirect_uris, &asked.redirect_uri) {
@@ -269,7 +270,7 @@ impl Inner {
         Ok(Question { client, redirect_uri, scopes, challenge, state })
     }
 
-    /// Keeps the consent and gives its code.
+    /// Stores the consent and returns its code.
     async fn consent(
         &self,
         question: &Question,
@@ -291,7 +292,7 @@ impl Inner {
             challenge: &question.challenge,
         };
         self.store.add_grant(&grant, now).await?;
-        info!(user = %session.user, grant = id, "somebody consented to a program");
+        info!(user = %session.user, grant = id, "consent granted");
         Ok(code)
     }
 
@@ -305,7 +306,7 @@ impl Inner {
         }
     }
 
-    /// Back to the program, with who sends (RFC 9207).
+    /// Redirects back to the client, with the issuer (RFC 9207).
     fn send(&self, to: &str, state: Option<&str>, said: &[(&str, &str)]) -> Response {
         let mut said = said.to_vec();
         said.push(("iss", self.login.base_url()));

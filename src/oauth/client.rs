@@ -1,5 +1,5 @@
-//! Which program asks: one that registered itself, or one whose id is the address of a document
-//! that describes it.
+//! OAuth clients: registered ones, and those whose id is the address of a document that describes
+//! them.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use super::Inner;
 use super::error::OAuthError;
 use super::redirect::acceptable;
 
-/// Bytes of a description, at most.
+/// Maximum size of a client's document in bytes.
 const MAX_DOCUMENT: usize = 16 * 1024;
-/// How long a description may take.
+/// Timeout for fetching a client's document.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Addresses that a program may name, at most.
+/// Maximum number of a client's redirect addresses.
 pub(super) const MAX_ADDRESSES: usize = 20;
-/// Characters of a program's name, at most.
+/// Maximum length of a client's name in characters.
 const MAX_NAME: usize = 80;
 
 const UNKNOWN: OAuthError = OAuthError::client("No such program is registered");
@@ -31,7 +31,7 @@ const WRONG: OAuthError = OAuthError::client(
     "The description at the address of client_id is not of that client_id, or names no redirect_uris",
 );
 
-/// A program's own description (client id metadata document); it may say more.
+/// Client id metadata document; further members are ignored.
 #[derive(Deserialize)]
 struct Document {
     client_id: String,
@@ -40,7 +40,7 @@ struct Document {
 }
 
 impl Inner {
-    /// The program of that id.
+    /// Returns the client of that id.
     pub(super) async fn client(&self, id: &str) -> Result<OAuthClient, OAuthError> {
         if !id.contains("://") {
             return self.store.oauth_client(id).await?.ok_or(UNKNOWN);
@@ -52,11 +52,11 @@ impl Inner {
     }
 }
 
-/// Reads what the address says, and nowhere else: redirects are not followed, and addresses of the
-/// inside are not called.
+/// Fetches the document of a client, without following redirects or connecting to internal
+/// addresses.
 async fn describe(http: &GuardedClient, id: &str) -> Result<OAuthClient, OAuthError> {
     let url = http.check(id).map_err(|error| unreadable(&error))?;
-    // An id with a fragment or without a path could be two programs'.
+    // An id with a fragment or without a path could belong to two clients.
     if url.fragment().is_some() || url.path() == "/" {
         return Err(WRONG);
     }
@@ -84,13 +84,13 @@ async fn describe(http: &GuardedClient, id: &str) -> Result<OAuthClient, OAuthEr
     Ok(OAuthClient { name: name(client_name.as_deref(), id), id: client_id, redirect_uris })
 }
 
-/// Whose fault it is, the log says.
+/// Logs the cause of an unreadable document.
 fn unreadable(error: &(dyn std::error::Error + 'static)) -> OAuthError {
-    info!(error, "a program's description cannot be read");
+    info!(error, "cannot read a client's metadata document");
     UNREADABLE
 }
 
-/// What a program is called: what it says, short, or where it is.
+/// Returns a client's name: the declared one, cut, or its address.
 pub(super) fn name(given: Option<&str>, id: &str) -> String {
     let given = crate::mcp::one_line(given.unwrap_or_default(), MAX_NAME);
     if !given.trim().is_empty() {

@@ -1,4 +1,4 @@
-//! The pages on which a person consents and takes that back. They have no script and load nothing.
+//! Pages for granting and withdrawing consent. They have no script and load nothing.
 
 use axum::http::{HeaderValue, header};
 use axum::response::{Html, IntoResponse, Response};
@@ -23,22 +23,22 @@ button[value=allow]{background:#0a6b3d;border-color:#0a6b3d;color:#fff}\
 @media(prefers-color-scheme:dark){body{color:#eee;background:#181818}a{color:#8ab4f8}\
 [role=alert]{color:#f2b8b5}}";
 
-/// The question to a person.
+/// Consent page.
 pub(super) struct Page<'a> {
     pub(super) question: &'a Question,
-    /// What was asked, for the form to ask it again.
+    /// Hidden fields that repeat the request.
     pub(super) fields: &'a [(&'static str, &'a str)],
     pub(super) csrf: &'a str,
-    /// What the person is called.
+    /// Name of the person.
     pub(super) person: &'a str,
-    /// What they may let the program see.
+    /// Channels that they may grant.
     pub(super) channels: &'a [Channel],
-    /// Why it is asked again.
+    /// Reason for asking again.
     pub(super) hint: Option<&'a str>,
 }
 
 impl Page<'_> {
-    /// The page, with a form that cannot be sent from elsewhere.
+    /// Returns the page, with a form that cannot be submitted from elsewhere.
     pub(super) fn response(&self) -> Response {
         let question = self.question;
         let name = escaped(&question.client.name);
@@ -72,7 +72,7 @@ impl Page<'_> {
         fields.collect()
     }
 
-    /// Every channel, or some.
+    /// Returns the choice between all channels and some.
     fn reach(&self) -> String {
         let every = if self.hint.is_none() { " checked" } else { "" };
         let only = if self.hint.is_some() { " checked" } else { "" };
@@ -95,7 +95,7 @@ impl Page<'_> {
     }
 }
 
-/// The page of what a person consented to, each with a form that takes it back.
+/// Returns the page of a person's consents, each with a form to withdraw it.
 pub(super) fn list(consents: &[Consent], csrf: &str, person: &str) -> Response {
     let rows = consents.iter().map(|consent| {
         format!(
@@ -134,7 +134,7 @@ fn framed(body: &str, program: &str) -> Response {
     response
 }
 
-/// Forms lead here and from here to the program, nowhere else.
+/// Returns the content security policy: forms lead here and from here to the client, nowhere else.
 fn policy(program: &str) -> String {
     let style = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
     format!(

@@ -1,4 +1,4 @@
-//! Errors as programs know them (RFC 6749, RFC 7591). Nothing that was sent is repeated.
+//! Errors of the protocol (RFC 6749, RFC 7591). No input is repeated.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -7,7 +7,7 @@ use chatkeep_core::store::{Fault, StoreError};
 use serde_json::json;
 use tracing::error;
 
-/// What a program is told.
+/// Error response for a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OAuthError {
     pub(super) code: &'static str,

@@ -1,4 +1,4 @@
-//! What programs read first: where everything is (RFC 8414).
+//! Authorization server metadata (RFC 8414).
 
 use axum::Json;
 use axum::extract::State;

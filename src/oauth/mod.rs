@@ -1,9 +1,9 @@
-//! The way in for programs that know nothing but an address: a person signs in with a browser,
-//! sees who asks for what, and consents (OAuth 2.1 with public clients).
+//! Authorization server for clients that know nothing but an address: a person signs in with a
+//! browser, sees the client and its request, and consents (OAuth 2.1 with public clients).
 //!
-//! A program says who it is by an address that describes it, or registers itself. What it gets is
-//! good at `/mcp` alone, for reading alone, for an hour; with it comes a token for the next one. It
-//! is there when login is: without it there is nobody to ask.
+//! A client identifies itself by an address that describes it, or registers itself. Its access
+//! token is valid at `/mcp` alone, for reading alone, for an hour; it comes with a refresh token.
+//! The routes exist when login is configured: without it there is nobody to ask.
 
 mod authorize;
 mod client;
@@ -31,22 +31,22 @@ use chatkeep_core::time::SharedClock;
 use crate::api::random;
 use crate::login::Login;
 
-/// What programs may ask for.
+/// Scopes that clients may request.
 pub(crate) const SCOPES: [Scope; 2] = [Scope::ReadMessages, Scope::ReadMembers];
 
-/// How an access token begins, which tells it from an API key.
+/// Prefix of an access token, which distinguishes it from an API key.
 const ACCESS: &str = "cka_";
-/// How a refresh token begins.
+/// Prefix of a refresh token.
 const REFRESH: &str = "ckr_";
 
-/// A code is exchanged by the program at once.
+/// Lifetime of a code, which a client exchanges at once.
 const CODE_TIME: Duration = Duration::from_mins(2);
-/// An access token works so long.
+/// Lifetime of an access token.
 const ACCESS_TIME: Duration = Duration::from_hours(1);
-/// A program that does not come for so long asks the person again.
+/// Idle lifetime of a refresh token; after it, a client asks the person again.
 const REFRESH_TIME: Duration = Duration::from_hours(24 * 30);
 
-/// What the routes work with. Cheap to clone.
+/// State of the routes. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct OAuth(Arc<Inner>);
 
@@ -55,7 +55,7 @@ struct Inner {
     login: Login,
     store: Store,
     clock: SharedClock,
-    /// Reads what programs say of themselves at their addresses.
+    /// HTTP client for fetching the documents of clients.
     http: GuardedClient,
 }
 
@@ -64,31 +64,30 @@ impl OAuth {
         Self(Arc::new(Inner { login, store, clock, http }))
     }
 
-    /// The address by which the service is known as the one that gives tokens out; `None` when
-    /// there is no login.
+    /// Returns the issuer identifier of the service; `None` when there is no login.
     pub(crate) fn issuer(&self) -> Option<&str> {
         self.0.login.is_set_up().then(|| self.0.login.base_url())
     }
 }
 
 impl Inner {
-    /// What tokens are for.
+    /// Returns the resource that tokens are valid for.
     fn resource(&self) -> String {
         format!("{}{}", self.login.base_url(), crate::mcp::PATH)
     }
 }
 
-/// Whether a bearer's secret is an access token.
+/// Returns true if a bearer token is an access token.
 pub(crate) fn is_access_token(secret: &str) -> bool {
     secret.starts_with(ACCESS)
 }
 
-/// A new secret of that kind.
+/// Generates a secret of that kind.
 fn secret(kind: &str) -> String {
     format!("{kind}{}", random::text(40))
 }
 
-/// The routes; none when there is no login.
+/// Returns the routes; none when there is no login.
 pub(crate) fn router(oauth: OAuth) -> Router {
     if oauth.issuer().is_none() {
         return Router::new();
@@ -104,7 +103,7 @@ pub(crate) fn router(oauth: OAuth) -> Router {
         .with_state(oauth)
 }
 
-/// Every answer is for one program and one moment.
+/// Disables caching: every response is for one client and one moment.
 async fn uncached(mut response: Response) -> Response {
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response

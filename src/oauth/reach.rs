@@ -1,4 +1,4 @@
-//! Which channels a program may see: every one of the person, or those that they choose.
+//! Channels granted to a client: all of the person's, or chosen ones.
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::store::Channel;
@@ -7,10 +7,10 @@ use url::form_urlencoded;
 use super::Inner;
 use crate::api::ApiError;
 
-/// Channels that the page offers to choose of, at most.
+/// Maximum number of channels offered on the page.
 const OFFERED: u32 = 200;
 
-/// What the form says: `reach` is `all` or `chosen`, with a `channel` for each that is chosen.
+/// Choice in the form: `reach` is `all` or `chosen`, with a `channel` for each chosen one.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     All,
@@ -18,7 +18,7 @@ pub(super) enum Reach {
 }
 
 impl Reach {
-    /// Nothing when the form does not say.
+    /// Parses the form; `None` without a choice.
     pub(super) fn of_form(form: &[u8]) -> Option<Self> {
         let mut reach = None;
         let mut chosen = Vec::new();
@@ -38,12 +38,12 @@ impl Reach {
 }
 
 impl Inner {
-    /// The channels that a person may let a program see.
+    /// Returns the channels that a person may grant.
     pub(super) async fn offered(&self, user: &UserId) -> Result<Vec<Channel>, ApiError> {
         Ok(self.store.channels_of(user, None, None, OFFERED).await?)
     }
 
-    /// Of the channels chosen, those that are the person's to show; `None` for every one.
+    /// Returns the chosen channels that the person may grant; `None` for all.
     pub(super) async fn reached(
         &self,
         user: &UserId,

@@ -1,18 +1,18 @@
-//! Where people may be sent back to: only to what a program named before, and never to an address
-//! that a browser would run.
+//! Validation of redirect addresses: only those that a client declared before, and never one that a
+//! browser would run.
 
 use url::{Host, Url};
 
-/// Characters of an address, at most.
+/// Maximum length of an address in characters.
 const MAX: usize = 1000;
 
-/// Schemes of known programs that are older than the rule that a program's own scheme is a domain
-/// of its maker, reversed. Any other scheme without a dot may be the browser's or the system's own
+/// Schemes of known programs that predate the rule that a program's own scheme is a domain of its
+/// maker, reversed. Any other scheme without a dot may be the browser's or the system's own
 /// (`feed:`, `jar:`, `intent:`, `javascript:`), and no list of these is ever complete.
 const KNOWN_PROGRAMS: [&str; 3] = ["cursor", "vscode", "vscode-insiders"];
 
-/// An address that a program may name: https, http on this machine, or a scheme of its own that is
-/// a reversed domain (RFC 8252, section 7.1).
+/// Returns true for an address that a client may declare: https, http on this machine, or a scheme
+/// of its own that is a reversed domain (RFC 8252, section 7.1).
 pub(super) fn acceptable(address: &str) -> bool {
     let Ok(url) = Url::parse(address) else {
         return false;
@@ -26,7 +26,7 @@ pub(super) fn acceptable(address: &str) -> bool {
     scheme && plain && address.len() <= MAX && address.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Whether a scheme is at least two names with dots between, such as `com.example.app`.
+/// Returns true if a scheme is at least two names with dots between, such as `com.example.app`.
 fn is_reversed_domain(scheme: &str) -> bool {
     let name = |part: &str| {
         !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
@@ -34,8 +34,8 @@ fn is_reversed_domain(scheme: &str) -> bool {
     scheme.contains('.') && scheme.split('.').all(name)
 }
 
-/// Whether `asked` is one of the addresses that a program named. On this machine the port may
-/// differ, for programs take any that is free (RFC 8252).
+/// Returns true if `asked` is one of the addresses that a client declared. On this machine the port
+/// may differ, for programs take any that is free (RFC 8252).
 pub(super) fn is_named(named: &[String], asked: &str) -> bool {
     acceptable(asked)
         && named.iter().any(|one| {
@@ -43,7 +43,7 @@ pub(super) fn is_named(named: &[String], asked: &str) -> bool {
         })
 }
 
-/// An address on this machine without its port.
+/// Returns an address on this machine without its port.
 fn portless(address: &str) -> Option<Url> {
     let mut url = Url::parse(address).ok().filter(|url| url.scheme() == "http")?;
     if !is_loopback(&url) {
@@ -62,14 +62,14 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// The address with these parameters added.
+/// Returns the address with these parameters added.
 pub(super) fn with(address: &str, parameters: &[(&str, &str)]) -> Option<String> {
     let mut url = Url::parse(address).ok()?;
     url.query_pairs_mut().extend_pairs(parameters);
     Some(url.into())
 }
 
-/// What the page's policy calls the place where a form may lead.
+/// Returns the form target of an address for the content security policy.
 pub(super) fn source(address: &str) -> Option<String> {
     let url = Url::parse(address).ok()?;
     Some(match url.scheme() {
@@ -78,7 +78,7 @@ pub(super) fn source(address: &str) -> Option<String> {
     })
 }
 
-/// What a person is told about where they will be sent.
+/// Describes the redirect's target to a person.
 pub(super) fn place(address: &str) -> String {
     let url = Url::parse(address).ok();
     let host = url.as_ref().and_then(Url::host_str).unwrap_or_default().to_owned();

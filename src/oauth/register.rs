@@ -1,4 +1,4 @@
-//! Programs that register themselves (RFC 7591), for those without an address that describes them.
+//! Dynamic client registration (RFC 7591), for clients without an address that describes them.
 
 use axum::Json;
 use axum::body::Bytes;
@@ -14,7 +14,7 @@ use super::error::OAuthError;
 use super::redirect::acceptable;
 use super::{OAuth, secret};
 
-/// What a program says of itself; it may say more.
+/// Client metadata of a registration; further members are ignored.
 #[derive(Deserialize)]
 struct Registration {
     redirect_uris: Vec<String>,

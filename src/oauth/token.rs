@@ -1,9 +1,9 @@
-//! Codes and refresh tokens for access tokens. Programs are public: what proves them is the code
-//! verifier, and that each refresh token serves once.
+//! Token endpoint: exchanges codes and refresh tokens for access tokens. Clients are public: their
+//! proof is the code verifier, and refresh tokens are rotated, each valid once.
 //!
-//! The tokens that follow a refresh token are made of it and of a seed in the store, so that the
-//! same ones can be answered to a request that is repeated at once, although neither the store nor
-//! whoever has the old token alone could tell them.
+//! The successors of a refresh token are derived from it and from a seed in the store, so that a
+//! request that is repeated at once gets the same ones, although neither the store nor the holder
+//! of the old token alone could derive them.
 
 use axum::Json;
 use axum::body::Bytes;
@@ -23,10 +23,10 @@ use super::error::OAuthError;
 use super::{ACCESS, ACCESS_TIME, Inner, OAuth, REFRESH, REFRESH_TIME, secret};
 use crate::api::random;
 
-/// Letters of a seed.
+/// Length of a seed in characters.
 const SEED: usize = 40;
 
-/// What a program sends; it may send more.
+/// Token request; further parameters are ignored.
 #[derive(Deserialize)]
 pub(super) struct Request {
     grant_type: Option<String>,
@@ -38,7 +38,7 @@ pub(super) struct Request {
     resource: Option<String>,
 }
 
-/// What a program wants ended.
+/// Revocation request.
 #[derive(Deserialize)]
 pub(super) struct Revocation {
     token: String,
@@ -61,7 +61,7 @@ pub(super) async fn token(
     Ok(answer(&grant, &tokens, oauth.clock.now()))
 }
 
-/// Says the same whether there was such a token or not (RFC 7009).
+/// Responds the same whether there was such a token or not (RFC 7009).
 pub(super) async fn revoke(
     State(OAuth(oauth)): State<OAuth>,
     form: Bytes,
@@ -73,7 +73,7 @@ pub(super) async fn revoke(
 }
 
 impl Request {
-    /// Whether the consent is this program's, and for what it asks.
+    /// Checks that the consent is this client's, and for the requested resource.
     fn fits(&self, grant: &Grant) -> Result<(), OAuthError> {
         if self.client_id.as_ref() != Some(&grant.client_id) {
             return Err(OAuthError::grant());
@@ -84,7 +84,7 @@ impl Request {
         Ok(())
     }
 
-    /// The same, and whether the verifier is the one of the challenge.
+    /// Checks the same, and that the verifier matches the challenge.
     fn proves(&self, grant: &Grant, verifier: &str) -> Result<(), OAuthError> {
         self.fits(grant)?;
         let proof = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
@@ -126,7 +126,7 @@ impl Inner {
     }
 }
 
-/// Whether it fits; when it does not, why is kept.
+/// Returns true if it fits; else stores the reason.
 fn noted(refusal: &mut OAuthError, fits: Result<(), OAuthError>) -> bool {
     match fits {
         Ok(()) => true,
@@ -137,7 +137,7 @@ fn noted(refusal: &mut OAuthError, fits: Result<(), OAuthError>) -> bool {
     }
 }
 
-/// The token of that kind that follows a refresh token under a seed.
+/// Derives the token of that kind that follows a refresh token under a seed.
 fn successor(kind: &str, seed: &str, token: &str) -> String {
     let mut digest = Sha256::new();
     for part in ["chatkeep token", kind, seed, token] {
@@ -147,14 +147,14 @@ fn successor(kind: &str, seed: &str, token: &str) -> String {
     format!("{kind}{}", URL_SAFE_NO_PAD.encode(digest.finalize()))
 }
 
-/// Tokens that were given at that time.
+/// Returns tokens issued at that time.
 fn timed(access: String, refresh: String, at: Timestamp) -> Tokens {
     Tokens { access: (access, at.plus(ACCESS_TIME)), refresh: (refresh, at.plus(REFRESH_TIME)) }
 }
 
 fn answer(grant: &Grant, tokens: &Tokens, now: Timestamp) -> Response {
     let scopes: Vec<_> = grant.scopes.iter().copied().map(Scope::name).collect();
-    // An answer that is repeated has less of its time left.
+    // A repeated response has less of its lifetime left.
     let left = tokens.access.1.since(now).as_millis().div_ceil(1_000);
     let answer = json!({
         "access_token": tokens.access.0,

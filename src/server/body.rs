@@ -1,5 +1,5 @@
-//! Bodies on their way: of requests, which have to come fast enough, and of answers, whose end is
-//! the end of the request.
+//! Bodies in transit: of requests, which have a minimum speed, and of responses, whose end is the
+//! end of the request.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tokio::time::{Sleep, sleep};
 use super::connections::UnderWay;
 use super::entry::Entry;
 
-/// The body of a request; it ends with [`TooSlow`] when it comes below the least speed.
+/// Request body; ends with [`TooSlow`] below the minimum speed.
 #[derive(Debug)]
 pub(super) struct RequestBody {
     body: Incoming,
@@ -72,16 +72,16 @@ impl HttpBody for RequestBody {
 
 impl Drop for RequestBody {
     fn drop(&mut self) {
-        // A handler that does not want the rest is not held up by it.
+        // A handler that drops the rest is not held up by it.
         self.entry.body_ended(false);
     }
 }
 
-/// The body of an answer.
+/// Response body.
 #[derive(Debug)]
 pub(super) struct AnswerBody {
     body: Body,
-    /// Dropped with the body, once all of it was handed to the connection.
+    /// Dropped with the body, once all of it was passed to the connection.
     _under_way: Option<UnderWay>,
 }
 

@@ -23,10 +23,10 @@ use super::entry::End;
 use super::refusal::{NO_ROOM, SLOW_BODY, SLOW_HEAD};
 use super::socket::Socket;
 
-/// Bytes of a request's head, at most.
+/// Maximum size of a request head in bytes.
 const MAX_HEAD: usize = 64 * 1024;
 
-/// A connection and what serves it.
+/// Connection with its shared state.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) router: Router,
@@ -35,8 +35,8 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Serves requests until the client goes, or the connection has to end. After `stop` the
-    /// request that is under way is the last one.
+    /// Serves requests until the client disconnects, or the connection has to end. After `stop` the
+    /// request under way is the last one.
     pub(super) async fn serve(self, stream: TcpStream, stop: CancellationToken) {
         let connection = Arc::new(self);
         let entry = Arc::clone(&connection.admitted.entry);
@@ -46,7 +46,8 @@ impl Connection {
             async move { Ok::<_, Infallible>(connection.answer(request).await) }
         });
         let mut http = http1::Builder::new();
-        // Time limits are this server's own: they tell idle from slow, and end more than heads.
+        // Timeouts are this server's own: they distinguish idle from slow, and cover more than
+        // heads.
         http.header_read_timeout(None).max_header_size(MAX_HEAD);
         let mut serving = http.serve_connection(socket, service);
         let mut last = false;
@@ -55,7 +56,7 @@ impl Connection {
                 biased;
                 served = &mut serving => {
                     if let Err(error) = served {
-                        debug!(%error, "a connection broke");
+                        debug!(%error, "connection failed");
                     }
                     return;
                 }
@@ -66,7 +67,7 @@ impl Connection {
                 }
             }
         };
-        debug!(?end, "a connection is ended");
+        debug!(?end, "connection ended");
         if end == End::SlowHead && entry.is_heard() {
             serving.into_parts().io.inner().say(&SLOW_HEAD.bytes());
         }
@@ -93,8 +94,8 @@ impl Connection {
     }
 }
 
-/// Whether a request has a claim to the connections that are reserved: what the platform sends must
-/// not be lost to a flood, and whoever watches over the process must not take it for dead.
+/// Returns true if a request may use the reserved connections: webhooks must not be lost to a
+/// flood, and health checks must not take the process for dead.
 fn is_reserved(path: &str) -> bool {
     path.starts_with("/webhook/") || matches!(path, "/healthz" | "/readyz")
 }

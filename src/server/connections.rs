@@ -1,4 +1,4 @@
-//! The connections there are, and which of them have to go.
+//! Set of open connections, and eviction at the bound.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,10 +13,10 @@ use chatkeep_core::http::guard::is_public;
 use super::entry::{End, Entry};
 use crate::limit::Address;
 
-/// The share of all connections that only webhooks and checks of health get.
+/// Divisor of all connections for the part reserved to webhooks and health checks.
 const RESERVED: usize = 4;
-/// The share of all connections that make room at once, so that a flood does not have all of them
-/// looked at for each newcomer.
+/// Divisor of all connections for the part evicted at once, so that a flood does not cause a scan
+/// of all of them for each newcomer.
 const BATCH: usize = 64;
 /// All connections of a server.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(super) struct Connections {
     config: HttpConfig,
     behind_proxies: bool,
     all: Mutex<All>,
-    /// Requests under way that have no claim to what is reserved.
+    /// Requests under way that may not use the reserve.
     ordinary: AtomicUsize,
 }
 
@@ -36,18 +36,18 @@ struct All {
     stopped: Option<Instant>,
 }
 
-/// A connection's place; dropping it makes it free.
+/// Slot of a connection; released on drop.
 #[derive(Debug)]
 pub(super) struct Admitted {
     pub(super) entry: Arc<Entry>,
     connections: Arc<Connections>,
 }
 
-/// A request that is under way; dropping it makes its connection wait for the next one.
+/// Request under way; on drop its connection waits for the next one.
 #[derive(Debug)]
 pub(super) struct UnderWay {
     entry: Arc<Entry>,
-    /// Where it is counted, unless it has a claim to what is reserved.
+    /// Set in which it is counted, unless it may use the reserve.
     ordinary: Option<Arc<Connections>>,
 }
 
@@ -61,14 +61,14 @@ impl Connections {
         self.all().by_id.len()
     }
 
-    /// Requests under way that have no claim to what is reserved.
+    /// Returns the number of requests under way that may not use the reserve.
     #[cfg(test)]
     pub(super) fn under_way(&self) -> usize {
         self.ordinary.load(Ordering::Relaxed)
     }
 
-    /// A place for a connection from there; at the bound somebody else's. `None` when its address
-    /// has enough, or nobody can make room.
+    /// Admits a connection from a peer; at the bound by evicting another one. `None` when its
+    /// address has enough, or none can be evicted.
     pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Admitted> {
         let now = Instant::now();
         let counted = !self.behind_proxies && is_public(peer);
@@ -92,12 +92,12 @@ impl Connections {
         Some(Admitted { entry, connections: Arc::clone(self) })
     }
 
-    /// Closes some connections for want of room, where there are any to close.
+    /// Evicts some connections for want of room, where any can be closed.
     pub(super) fn make_room(&self) {
         self.all().make_room(Instant::now());
     }
 
-    /// Ends what is overdue.
+    /// Ends overdue connections.
     pub(super) fn look_after(&self) {
         let now = Instant::now();
         let all = self.all();
@@ -106,13 +106,13 @@ impl Connections {
         }
     }
 
-    /// From now on idle connections end at once, and others after their request.
+    /// Ends idle connections at once from now on, and others after their request.
     pub(super) fn stop(&self) {
         self.all().stopped = Some(Instant::now());
         self.look_after();
     }
 
-    /// Ends every connection, whatever it is doing.
+    /// Ends every connection, whatever its state.
     pub(super) fn end_all(&self) {
         for entry in self.all().by_id.values() {
             entry.end(End::Stop);
@@ -126,8 +126,8 @@ impl Connections {
 }
 
 impl All {
-    /// Ends the connections that have shown the least, the oldest first; `false` when none of them
-    /// can be ended.
+    /// Evicts the connections that have shown the least, the oldest first; `false` when none of
+    /// them can be ended.
     fn make_room(&mut self, now: Instant) -> bool {
         let entries = self.by_id.values();
         let mut found: Vec<_> = entries
@@ -159,8 +159,8 @@ impl All {
 }
 
 impl Admitted {
-    /// Begins a request; `reserved`: one with a claim to what is reserved. `None` when there are as
-    /// many others under way as may be.
+    /// Begins a request; `reserved`: one that may use the reserve. `None` when the maximum of
+    /// others is under way.
     pub(super) fn begin(&self, reserved: bool) -> Option<UnderWay> {
         let (entry, connections) = (Arc::clone(&self.entry), Arc::clone(&self.connections));
         let ordinary = if reserved {

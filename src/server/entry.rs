@@ -1,4 +1,4 @@
-//! One connection as the server sees it: what it is doing, and since when.
+//! State of one connection, and since when.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,34 +10,34 @@ use tokio::sync::Notify;
 
 use crate::limit::Address;
 
-/// A connection is not closed for want of room before it had this long to show something.
+/// Minimum time before a connection may be evicted for want of room.
 const CHANCE: Duration = Duration::from_secs(1);
 
-/// Why a connection is ended from this side.
+/// Reason for ending a connection from this side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// The head of its request did not come in time.
+    /// The request head timed out.
     SlowHead,
-    /// It waited too long for its next request.
+    /// The wait for the next request timed out.
     Idle,
-    /// It takes its answer too slowly.
+    /// The client reads its response too slowly.
     SlowReader,
-    /// Others need its place.
+    /// Evicted for others.
     Room,
     /// The server stops.
     Stop,
 }
 
-/// What a connection is doing.
+/// Phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The head of a request is awaited: of the first one, or some of it came already.
+    /// Waiting for a request head: the first one, or one that was received in part.
     Head,
-    /// The next request is awaited.
+    /// Waiting for the next request.
     Idle,
-    /// The body of a request is awaited.
+    /// Waiting for a request body.
     Body,
-    /// A request is handled, or its answer is on its way.
+    /// A request is handled, or its response is being sent.
     Busy,
 }
 
@@ -45,7 +45,7 @@ enum Phase {
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) id: u64,
-    /// The address that it is counted for.
+    /// Address that it is counted for.
     pub(super) address: Option<Address>,
     state: Mutex<State>,
     ended: Notify,
@@ -55,13 +55,13 @@ pub(super) struct Entry {
 #[derive(Debug)]
 struct State {
     phase: Phase,
-    /// Since when; of a body, since the request came.
+    /// Start of the phase; of a body, the time of the request.
     since: Instant,
     writing: Pace,
     end: Option<End>,
-    /// Bytes came since the last request.
+    /// True if bytes came since the last request.
     heard: bool,
-    /// The body of the request came too slowly.
+    /// True if the request body came too slowly.
     slow_body: bool,
 }
 
@@ -88,25 +88,25 @@ impl Entry {
         }
     }
 
-    /// Notes that a request came.
+    /// Records the start of a request.
     pub(super) fn begin(&self) {
         let mut state = self.state();
         (state.phase, state.since) = (Phase::Busy, Instant::now());
         (state.heard, state.slow_body) = (false, false);
     }
 
-    /// Notes that a request was answered.
+    /// Records the end of a response.
     pub(super) fn finish(&self) {
         let mut state = self.state();
         (state.phase, state.since) = (Phase::Idle, Instant::now());
     }
 
-    /// Whether a part of a request came that cannot be answered any more.
+    /// Returns true if a part of a request came to which no response is possible any more.
     pub(super) fn is_heard(&self) -> bool {
         self.state().heard
     }
 
-    /// Notes that bytes came.
+    /// Records received bytes.
     pub(super) fn hear(&self) {
         let mut state = self.state();
         state.heard = true;
@@ -115,17 +115,17 @@ impl Entry {
         }
     }
 
-    /// Notes that the client has to take something before more can be sent.
+    /// Records that sending is blocked until the client reads.
     pub(super) fn blocked(&self) {
         self.state().writing.wait(Instant::now());
     }
 
-    /// Notes that the client took something.
+    /// Records sent bytes.
     pub(super) fn written(&self, bytes: usize) {
         self.state().writing.advance(Instant::now(), bytes as u64);
     }
 
-    /// Notes that the body of the request is awaited.
+    /// Records the wait for a request body.
     pub(super) fn await_body(&self) {
         let mut state = self.state();
         if state.phase == Phase::Busy {
@@ -133,7 +133,7 @@ impl Entry {
         }
     }
 
-    /// Notes that the body of the request is there, or came too slowly.
+    /// Records the end of a request body, complete or too slow.
     pub(super) fn body_ended(&self, too_slow: bool) {
         let mut state = self.state();
         state.slow_body |= too_slow;
@@ -142,7 +142,7 @@ impl Entry {
         }
     }
 
-    /// Whether the body of the request came too slowly.
+    /// Returns true if the request body came too slowly.
     pub(super) fn has_slow_body(&self) -> bool {
         self.state().slow_body
     }
@@ -164,7 +164,7 @@ impl Entry {
         }
     }
 
-    /// How soon it has to make room: the lower, the sooner.
+    /// Returns the eviction rank: the lower, the sooner.
     pub(super) fn rank(&self, now: Instant) -> Option<(u8, Instant)> {
         let state = self.state();
         let had_its_chance = now.saturating_duration_since(state.since) >= CHANCE;
@@ -186,7 +186,7 @@ impl Entry {
 impl State {
     fn overdue(&self, config: &HttpConfig, now: Instant, stopped: Option<Instant>) -> Option<End> {
         let age = now.saturating_duration_since(self.since);
-        // What was sent before the stop has a moment to arrive.
+        // Bytes sent before the stop have a moment to arrive.
         let stopping = stopped.is_some_and(|at| now.saturating_duration_since(at) >= CHANCE);
         match self.phase {
             _ if self.writing.is_too_slow(now) => Some(End::SlowReader),

@@ -1,12 +1,12 @@
 //! The HTTP server: accepts connections, and ends those that cost more than they bring.
 //!
 //! Anybody can open connections and then send nothing, or a byte now and then. So the head of a
-//! request has a time limit, bodies and answers have a least speed (never a whole time: exports,
-//! files and streams of events may take long), and the number of connections is bounded. At the
-//! bound it is not newcomers that are turned away but whoever has shown the least so far: those
-//! without a request, then those that wait idle, then those whose body is still awaited, always
-//! the oldest first. A quarter of all connections is never given to anything but webhooks and
-//! checks of health, so that those find room whatever else goes on.
+//! request has a timeout, bodies and responses have a minimum speed (never a total timeout:
+//! exports, files and event streams may take long), and the number of connections is bounded. At
+//! the bound it does not reject newcomers but evicts those that have shown the least so far: those
+//! without a request, then those that are idle, then those whose body is incomplete, always the
+//! oldest first. A quarter of all connections is reserved to webhooks and health checks, so that
+//! those are served whatever else goes on.
 
 mod body;
 mod connection;
@@ -35,11 +35,11 @@ use connection::Connection;
 use connections::Connections;
 pub(crate) use open_files::room_for;
 
-/// How often connections are looked after.
+/// Interval between checks of connections.
 const LOOK: Duration = Duration::from_millis(250);
-/// The pause after a connection could not be taken, as when there are too many open files.
+/// Pause after a connection could not be accepted, as when there are too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The time that ended connections have to go away.
+/// Time for ended connections to close.
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// Serves routes over HTTP/1.1.
@@ -50,14 +50,14 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server of `router`. `behind_proxies` says that the addresses of sockets are those of
+    /// Creates a server of `router`. With `behind_proxies`, the addresses of sockets are those of
     /// proxies, which have as many connections as they need.
     pub fn new(router: Router, config: HttpConfig, behind_proxies: bool) -> Self {
         Self { router, connections: Arc::new(Connections::new(config, behind_proxies)) }
     }
 
-    /// Takes connections until `stop` is cancelled, then lets requests that are under way finish
-    /// for at most `drain`; what is not finished by then is broken off.
+    /// Accepts connections until `stop` is cancelled, then lets requests under way finish for at
+    /// most `drain`, and aborts the rest.
     ///
     /// Handlers find the socket's address as `ConnectInfo<SocketAddr>`.
     pub async fn run(self, listener: TcpListener, stop: CancellationToken, drain: Duration) {
@@ -74,9 +74,9 @@ impl Server {
                 _ = looks.tick() => self.connections.look_after(),
             }
         }
-        warn!(connections = tasks.len(), "requests were not finished in time and are broken off");
+        warn!(connections = tasks.len(), "requests were not finished in time and are aborted");
         self.connections.end_all();
-        // A handler that does not yield cannot be broken off; nobody waits for it.
+        // A handler that does not yield cannot be aborted; nobody waits for it.
         let _ = tokio::time::timeout(FAREWELL, tasks.wait()).await;
     }
 
@@ -111,20 +111,20 @@ impl Server {
             return;
         };
         if let Err(error) = stream.set_nodelay(true) {
-            debug!(%error, "a connection without TCP_NODELAY");
+            debug!(%error, "cannot set TCP_NODELAY");
         }
         let connection = Connection { router: self.router.clone(), peer, admitted };
         tasks.spawn(connection.serve(stream, stop.clone()));
     }
 
-    /// A connection that is gone before it was taken is nothing; anything else is the machine's
-    /// lack of something, which closing a connection may give back.
+    /// Handles a failed accept. A connection that is gone already is ignored; anything else is a
+    /// shortage of the machine, which closing a connection may relieve.
     async fn not_accepted(&self, error: &std::io::Error) {
         use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
         if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
             return;
         }
-        warn!(%error, "a connection could not be taken");
+        warn!(%error, "cannot accept a connection");
         self.connections.make_room();
         tokio::time::sleep(PAUSE).await;
     }

@@ -1,15 +1,15 @@
-//! Room for connections among the files that the system lets this process open.
+//! Number of connections within the limit of open files.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing::{info, warn};
 
-/// Files that the process needs beside its connections: databases, the index, calls to others.
+/// Files that the process needs beside its connections: databases, the index, outgoing calls.
 const OTHERS: u64 = 512;
-/// However few files there are, so many connections are taken.
+/// Minimum number of connections, however few files there are.
 const LEAST: usize = 16;
 
-/// Connections that there is room for, of those `wanted`, after the limit of open files was raised
-/// as far as that is allowed.
+/// Returns the number of connections, of those `wanted`, that fit after raising the limit of open
+/// files as far as allowed.
 pub(crate) fn room_for(wanted: usize) -> usize {
     let needed = u64::try_from(wanted).unwrap_or(u64::MAX).saturating_add(OTHERS);
     let limit = getrlimit(Resource::Nofile);
@@ -20,7 +20,7 @@ pub(crate) fn room_for(wanted: usize) -> usize {
         let current = Some(raised);
         match setrlimit(Resource::Nofile, Rlimit { current, maximum: limit.maximum }) {
             Ok(()) => files = raised,
-            Err(error) => warn!(%error, "the limit of open files cannot be raised"),
+            Err(error) => warn!(%error, "cannot raise the limit of open files"),
         }
     }
     let room = usize::try_from(files.saturating_sub(OTHERS).max(files / 2)).unwrap_or(usize::MAX);

@@ -1,5 +1,5 @@
-//! Refusals of the server itself, before and beside all routes, in the one form of all errors. Each
-//! ends its connection.
+//! Error responses of the server itself, before and beside all routes, in the common form of
+//! errors. Each ends its connection.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
@@ -9,10 +9,10 @@ use crate::api::random;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const VERSION: HeaderName = HeaderName::from_static("x-api-version");
-/// Letters of an id that no router gave.
+/// Length of a request id generated here.
 const ID: usize = 20;
 
-/// A refusal.
+/// Error response of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     status: StatusCode,
@@ -20,28 +20,28 @@ pub(super) struct Refusal {
     error: &'static str,
 }
 
-/// There is no room for the request.
+/// The server is at its bound.
 pub(super) const NO_ROOM: Refusal = Refusal {
     status: StatusCode::SERVICE_UNAVAILABLE,
     code: "unavailable",
     error: "Service unavailable",
 };
 
-/// The body came below the least speed.
+/// The request body was below the minimum speed.
 pub(super) const SLOW_BODY: Refusal = Refusal {
     status: StatusCode::REQUEST_TIMEOUT,
     code: "request_timeout",
     error: "The request body came too slowly",
 };
 
-/// The head did not come in time.
+/// The request head timed out.
 pub(super) const SLOW_HEAD: Refusal = Refusal {
     status: StatusCode::REQUEST_TIMEOUT,
     code: "request_timeout",
     error: "The request did not come in time",
 };
 
-/// What hyper refuses without asking anybody.
+/// Responses that hyper sends by itself.
 const OF_HYPER: [Refusal; 3] = [
     Refusal {
         status: StatusCode::BAD_REQUEST,
@@ -61,8 +61,8 @@ const OF_HYPER: [Refusal; 3] = [
 ];
 
 impl Refusal {
-    /// The refusal that hyper writes with these bytes: a head with nothing behind it, and without
-    /// the id that every answer of a router has.
+    /// Returns the replacement for hyper's response of these bytes: a head without a body, and
+    /// without the request id of every router's response.
     pub(super) fn of_hyper(bytes: &[u8]) -> Option<Self> {
         let head = bytes.strip_prefix(b"HTTP/1.1 ").or_else(|| bytes.strip_prefix(b"HTTP/1.0 "))?;
         let status = StatusCode::from_bytes(head.get(..3)?).ok()?;
@@ -74,7 +74,8 @@ impl Refusal {
         (is_whole && !is_ours).then_some(refusal)
     }
 
-    /// The answer; what `headers`, of an answer that it stands for, say of the request stays.
+    /// Returns the response; `headers`, of a response that it replaces, keep those about the
+    /// request.
     pub(super) fn answer(self, headers: &HeaderMap) -> Response<Body> {
         let id = headers.get(&REQUEST_ID).and_then(|id| id.to_str().ok());
         let id = id.map_or_else(|| random::text(ID), str::to_owned);
@@ -88,7 +89,7 @@ impl Refusal {
         answer
     }
 
-    /// The same as the bytes of a whole answer.
+    /// Returns the same as the bytes of a whole response.
     pub(super) fn bytes(self) -> Vec<u8> {
         let id = random::text(ID);
         let body = self.body(&id);

@@ -1,4 +1,4 @@
-//! A connection's socket, which tells when bytes come and go.
+//! Socket of a connection, which records incoming and outgoing bytes.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -13,14 +13,14 @@ use tokio::net::TcpStream;
 use super::entry::Entry;
 use super::refusal::Refusal;
 
-/// A socket with the entry of its connection.
+/// Socket with the entry of its connection.
 #[derive(Debug)]
 pub(super) struct Socket {
     stream: TcpStream,
     entry: Arc<Entry>,
-    /// The client has to take something first.
+    /// True while sending is blocked until the client reads.
     blocked: bool,
-    /// What is sent in place of a bare refusal.
+    /// Bytes sent in place of hyper's bare response.
     refusal: Bytes,
 }
 
@@ -29,13 +29,13 @@ impl Socket {
         Self { stream, entry, blocked: false, refusal: Bytes::new() }
     }
 
-    /// Sends a last word as far as that is possible without waiting.
+    /// Sends a final response as far as that is possible without waiting.
     pub(super) fn say(&self, text: &[u8]) {
-        // Whoever does not take it has no use for it.
+        // A client that does not read it has no use for it.
         let _ = self.stream.try_write(text);
     }
 
-    /// Sends what is left of a refusal.
+    /// Sends the rest of a refusal.
     fn poll_refusal(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.refusal.is_empty() {
             let written = Pin::new(&mut self.stream).poll_write(context, &self.refusal);
@@ -45,8 +45,8 @@ impl Socket {
         Poll::Ready(Ok(()))
     }
 
-    /// Takes what hyper refuses by itself, which says nothing, and has it said in the one form of
-    /// all errors. Whether that was so.
+    /// Replaces hyper's own response, which has no body, with one in the common form of errors.
+    /// Returns true if it was one.
     fn takes_refusal(&mut self, bytes: &[u8]) -> bool {
         let refusal = Refusal::of_hyper(bytes);
         if let Some(refusal) = refusal {

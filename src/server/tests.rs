@@ -1,4 +1,4 @@
-//! The server as slow and many clients meet it.
+//! Tests of the server with slow and with many clients.
 
 use std::convert::Infallible;
 use std::time::Instant as Time;
@@ -13,10 +13,10 @@ use tokio::task::JoinHandle;
 
 use super::*;
 
-/// Nothing in a test takes longer than this.
+/// Time limit of each wait in a test.
 const DEADLINE: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(300);
-/// So long that it never comes.
+/// Timeout that never expires in a test.
 const LONG: Duration = Duration::from_mins(10);
 
 fn config() -> HttpConfig {
@@ -71,14 +71,14 @@ impl Running {
         TcpStream::connect(self.address).await.unwrap()
     }
 
-    /// A connection that sent this.
+    /// Opens a connection and sends this.
     async fn send(&self, text: &str) -> TcpStream {
         let mut stream = self.connect().await;
         stream.write_all(text.as_bytes()).await.unwrap();
         stream
     }
 
-    /// Waits until the server knows so many connections.
+    /// Waits until the server has that many connections.
     async fn knows(&self, count: usize) {
         let known = async {
             while self.connections.count() != count {
@@ -94,7 +94,7 @@ impl Running {
     }
 }
 
-/// Everything that comes until the server closes.
+/// Reads everything until the server closes.
 async fn rest(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     // A reset is an end, too.
@@ -102,7 +102,7 @@ async fn rest(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What comes until `end` came.
+/// Reads until `end` came.
 async fn until(stream: &mut TcpStream, end: &str) -> String {
     let mut text = String::new();
     while !text.contains(end) {
@@ -126,7 +126,7 @@ async fn a_head_has_a_time_limit_and_an_idle_connection_another() {
     assert_eq!(rest(&mut silent).await, "");
     let told = rest(&mut partial).await;
     assert!(told.starts_with("HTTP/1.1 408") && told.contains("request_timeout"), "{told}");
-    // The next head of a kept connection has the same limit, from its first byte on.
+    // The next head of a kept-alive connection has the same timeout, from its first byte on.
     tokio::time::sleep(SHORT * 2).await;
     idle.write_all(HELLO.as_bytes()).await.unwrap();
     until(&mut idle, "127.0.0.1").await;
@@ -192,7 +192,7 @@ async fn webhooks_find_room_whatever_else_is_connected() {
     for _ in 0..8 {
         idle.push(server.connect().await);
     }
-    // Requests that are never answered get three quarters, and not one more.
+    // Requests without a response get three quarters, and not one more.
     let mut busy = Vec::new();
     for _ in 0..12 {
         busy.push(server.send("GET /never HTTP/1.1\r\nhost: x\r\n\r\n").await);
@@ -216,7 +216,7 @@ async fn webhooks_find_room_whatever_else_is_connected() {
     drop(server);
 }
 
-/// The beginning of an answer, or nothing from a connection that had to make room.
+/// Reads the beginning of a response, or nothing from an evicted connection.
 async fn rest_or_answer(stream: &mut TcpStream) -> String {
     let mut part = [0; 1_024];
     let read = tokio::time::timeout(DEADLINE, stream.read(&mut part)).await.unwrap();

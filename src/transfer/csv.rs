@@ -1,9 +1,9 @@
 //! Exports for spreadsheets (RFC 4180).
 //!
-//! The text begins with a byte order mark: without one, spreadsheets read Chinese, Japanese and
-//! Thai as something else. What a spreadsheet would take for a formula gets an apostrophe in front,
-//! at the beginning of a cell and of every line in it, for some programs make a cell of each line;
-//! so nothing anybody wrote in a chat runs on opening the file.
+//! The text begins with a byte order mark: without one, spreadsheets misread Chinese, Japanese and
+//! Thai. Text that a spreadsheet would take for a formula is prefixed with an apostrophe, at the
+//! beginning of a cell and of every line in it, for some programs make a cell of each line; so no
+//! text from a chat is executed on opening the file.
 
 use std::borrow::Cow;
 
@@ -42,14 +42,14 @@ const COLUMNS: [&str; 23] = [
     "channelId",
 ];
 
-/// The byte order mark and the columns' names.
+/// Returns the byte order mark and the columns' names.
 pub(super) fn header() -> Result<Bytes, TransferError> {
     let mut out = writer(BOM.as_bytes().to_vec());
     out.write_record(COLUMNS)?;
     finished(out)
 }
 
-/// One row a message.
+/// Returns one row a message.
 pub(super) fn rows(messages: impl Iterator<Item = StoredMessage>) -> Result<Bytes, TransferError> {
     let mut out = writer(Vec::new());
     for message in messages {
@@ -104,12 +104,12 @@ fn shown(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// What formulas begin with, in full width, too, as Chinese and Japanese keyboards write them.
+/// First characters of formulas, in full width, too, as Chinese and Japanese keyboards write them.
 const FORMULAS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
-/// What ends a line somewhere.
+/// Characters that end a line in some program.
 const LINE_ENDS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
 
-/// A cell of which no spreadsheet takes any line for a formula. Numbers stay numbers.
+/// Returns a cell of which no spreadsheet takes any line for a formula. Numbers stay numbers.
 fn guarded(cell: &str) -> Cow<'_, str> {
     let risky = |c: char| FORMULAS.contains(&c) || c == '\t';
     if is_number(cell) || !cell.contains(|c| risky(c) || LINE_ENDS.contains(&c)) {
@@ -118,7 +118,8 @@ fn guarded(cell: &str) -> Cow<'_, str> {
     let mut safe = String::with_capacity(cell.len() + 8);
     let mut begins = true;
     for c in cell.chars() {
-        // A line's end at the very beginning hides what comes behind it from those who look.
+        // A line break at the very beginning hides the rest from those who check the first
+        // character only.
         if begins && (risky(c) || (safe.is_empty() && LINE_ENDS.contains(&c))) {
             safe.push('\'');
         }
@@ -128,7 +129,7 @@ fn guarded(cell: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Whether it is nothing but a number in digits.
+/// Returns true for a plain number in digits.
 fn is_number(cell: &str) -> bool {
     let digits = |c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-' | 'e' | 'E');
     cell.chars().all(digits) && cell.parse::<f64>().is_ok()

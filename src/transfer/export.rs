@@ -1,5 +1,5 @@
-//! An export as a stream: page by page from the store, so that a channel of any size needs the
-//! memory of one page.
+//! Export as a stream: page by page from the store, so that a channel of any size needs the memory
+//! of one page.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,35 +14,35 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 use super::format::{Head, Page, Writer};
 use super::{Format, MediaLinks, TransferError, jsonl};
 
-/// Messages read at once.
+/// Page size when reading messages.
 const PAGE: u32 = 1_000;
 
-/// What to export, and how.
+/// Export of a channel: format and limits.
 #[derive(Clone, Debug)]
 pub(crate) struct Export {
-    /// The form.
+    /// Format of the document.
     pub(crate) format: Format,
-    /// Not sent before this.
+    /// Earliest time of sending.
     pub(crate) from: Option<Timestamp>,
-    /// Sent before this.
+    /// Time before which messages were sent.
     pub(crate) to: Option<Timestamp>,
-    /// Nothing of before this is known to whoever reads it, gaps included.
+    /// Earliest time that the reader may know of, gaps included.
     pub(crate) not_before: Option<Timestamp>,
-    /// Where days begin and which times a page shows.
+    /// Time zone of days and of the times on a page.
     pub(crate) zone: Tz,
-    /// Where the page finds media files.
+    /// Links from the page to media files.
     pub(crate) media: MediaLinks,
 }
 
-/// A part of an export.
+/// Part of an export.
 pub(crate) struct Chunk {
-    /// Its bytes; may be empty.
+    /// Bytes of the part; may be empty.
     pub(crate) bytes: Bytes,
-    /// The messages in it.
+    /// Number of messages in the part.
     pub(crate) messages: usize,
 }
 
-/// A channel's messages, oldest first, as the bytes of one document.
+/// Exports a channel's messages, oldest first, as the bytes of one document.
 pub(crate) fn export(
     store: Store,
     channel: ChannelId,
@@ -54,7 +54,7 @@ pub(crate) fn export(
     pages(store, channel, export).filter(filled).map(|chunk| Ok(chunk?.bytes))
 }
 
-/// The same with the number of messages in each part.
+/// Exports the same with the number of messages in each part.
 pub(crate) fn pages(
     store: Store,
     channel: ChannelId,
@@ -80,12 +80,12 @@ struct Work {
     channel: ChannelId,
     filter: MessageFilter,
     export: Export,
-    /// There once the beginning is written.
+    /// Set once the beginning is written.
     writer: Option<Writer>,
 }
 
 impl Work {
-    /// The next part, and whether another follows.
+    /// Returns the next part, and true if another follows.
     async fn next(&mut self) -> Result<(Chunk, bool), TransferError> {
         let Some(writer) = &mut self.writer else {
             let bytes = self.begin().await?;
@@ -125,7 +125,7 @@ impl Work {
     }
 }
 
-/// The messages with the stored content of those that cannot be rebuilt from what a line shows.
+/// Returns the messages with the stored content of those that cannot be rebuilt from their line.
 async fn verbatim(
     store: &Store,
     channel: &ChannelId,
@@ -153,8 +153,8 @@ async fn verbatim(
     page.collect()
 }
 
-/// Whether reading and writing a message's content again may change its bytes: a fraction may
-/// lose its last digit, and an older version may have written other members.
+/// Returns true if parsing and serialising a message's content again may change its bytes: a
+/// fraction may lose its last digit, and an older version may have written other members.
 fn needs_stored(message: &StoredMessage) -> bool {
     let Some(content) = &message.content else { return false };
     message.kind == MessageType::Location

@@ -1,4 +1,4 @@
-//! The forms of an export.
+//! Formats of an export.
 
 use bytes::Bytes;
 use chatkeep_core::store::{Channel, Gap, StoredMessage};
@@ -7,28 +7,28 @@ use chrono_tz::Tz;
 use super::jsonl::Line;
 use super::{MediaLinks, TransferError, csv, html};
 
-/// The form of an export.
+/// Format of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// One JSON object a line; what an import takes.
+    /// One JSON object a line; the input of an import.
     #[default]
     Jsonl,
-    /// For spreadsheets.
+    /// Table for spreadsheets.
     Csv,
-    /// One page, for reading.
+    /// Single page for reading.
     Html,
 }
 
 impl Format {
-    /// Every format there is.
+    /// All formats.
     pub(crate) const ALL: [Self; 3] = [Self::Jsonl, Self::Csv, Self::Html];
 
-    /// The format of that name.
+    /// Returns the format of that name.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.extension() == name)
     }
 
-    /// Its name, also at the end of a file's name.
+    /// Returns its name, which is also the extension of its files.
     pub(crate) const fn extension(self) -> &'static str {
         match self {
             Self::Jsonl => "jsonl",
@@ -37,7 +37,7 @@ impl Format {
         }
     }
 
-    /// Its media type in HTTP.
+    /// Returns its media type in HTTP.
     pub(crate) const fn content_type(self) -> &'static str {
         match self {
             Self::Jsonl => "application/x-ndjson",
@@ -47,11 +47,10 @@ impl Format {
     }
 }
 
-/// A page of messages as an export writes it: the messages, and with each the content that only a
-/// verbatim copy restores.
+/// Page of messages to export, each with the content that only a verbatim copy restores.
 pub(super) type Page = Vec<(StoredMessage, Option<String>)>;
 
-/// What an export is about, for its beginning.
+/// Head of an export.
 pub(super) struct Head {
     pub(super) channel: Option<Channel>,
     pub(super) id: String,
@@ -59,7 +58,7 @@ pub(super) struct Head {
     pub(super) zone: Tz,
 }
 
-/// Turns pages of messages into bytes.
+/// Writer that turns pages of messages into bytes.
 pub(super) enum Writer {
     Jsonl,
     Csv,
@@ -75,7 +74,7 @@ impl Writer {
         }
     }
 
-    /// What stands before the first message.
+    /// Returns the part before the first message.
     pub(super) fn begin(&self) -> Result<Bytes, TransferError> {
         Ok(match self {
             Self::Jsonl => Bytes::new(),
@@ -84,7 +83,7 @@ impl Writer {
         })
     }
 
-    /// A page of messages.
+    /// Returns a page of messages.
     pub(super) fn page(&mut self, page: Page) -> Result<Bytes, TransferError> {
         match self {
             Self::Jsonl => {
@@ -105,7 +104,7 @@ impl Writer {
         }
     }
 
-    /// What stands after the last message.
+    /// Returns the part after the last message.
     pub(super) fn end(&mut self) -> Bytes {
         match self {
             Self::Jsonl | Self::Csv => Bytes::new(),

@@ -1,5 +1,5 @@
-//! One message a line: the form of the REST interface, and where that does not say everything, the
-//! stored content itself in `extra`. An import restores the same content, byte for byte.
+//! One message a line: the DTO of the REST interface, and where that is lossy, the stored content
+//! itself in `extra`. An import restores the same content, byte for byte.
 
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{Content, MediaInfo, MessageType, Sticker};
@@ -9,24 +9,24 @@ use serde_json::value::RawValue;
 
 use crate::view::MessageView;
 
-/// Longest id that is taken in.
+/// Maximum length of an id in an import.
 const ID: usize = 200;
 
-/// A line.
+/// Line of an export.
 #[derive(Debug)]
 pub(super) struct Line {
     view: MessageView,
     extra: Option<Extra>,
 }
 
-/// What a message has beyond the form of the REST interface.
+/// Content of a message beyond the DTO of the REST interface.
 #[derive(Debug, Serialize, Deserialize)]
 struct Extra {
-    /// Its stored content.
+    /// Stored content.
     content: Box<RawValue>,
 }
 
-/// The same line read for its `extra` only: a copied JSON text cannot be read through `flatten`.
+/// Subset of a line with its `extra` only: raw JSON cannot be read through `flatten`.
 #[derive(Deserialize)]
 struct ExtraOnly {
     #[serde(default)]
@@ -34,10 +34,10 @@ struct ExtraOnly {
 }
 
 impl Line {
-    /// A message with its stored content.
+    /// Creates the line of a message with its stored content.
     pub(super) fn new(message: StoredMessage, content: Option<String>) -> Self {
         let view = MessageView::from(message);
-        // A fraction read back may differ in its last digit, so places are always copied.
+        // A parsed fraction may differ in its last digit, so locations are always copied.
         let copied = view.kind == MessageType::Location;
         let same = |stored: &String| {
             !copied && rebuilt(&view).and_then(json).is_some_and(|json| json == *stored)
@@ -63,9 +63,9 @@ impl Line {
         Ok(())
     }
 
-    /// Reads a line, or says what is wrong with it.
+    /// Parses a line, or describes its error.
     pub(super) fn read(line: &str) -> Result<Self, String> {
-        // The category and place say enough; the text could quote a message.
+        // Category and position are sufficient; the error's text could quote a message.
         let broken = |error: serde_json::Error| match error.classify() {
             serde_json::error::Category::Data => format!("not a message: {error}"),
             category => format!("not JSON: {category:?} error at column {}", error.column()),
@@ -75,7 +75,7 @@ impl Line {
         Ok(Self { view, extra })
     }
 
-    /// Who sent it, with their name.
+    /// Returns the sender, with their name.
     pub(super) fn person(&self) -> Option<ImportedPerson> {
         let sender = self.view.sender.as_ref()?;
         Some(ImportedPerson {
@@ -85,14 +85,15 @@ impl Line {
         })
     }
 
-    /// The message whose file the export may have brought along, and the file's type.
+    /// Returns the message whose file the export may include, and the file's type.
     pub(super) fn file(&self) -> Option<(MessageId, String)> {
         let view = &self.view;
         let stored = view.kind.is_media() && view.media_status.as_deref() == Some("stored");
         stored.then(|| (view.id.clone(), view.content_type.clone().unwrap_or_default()))
     }
 
-    /// The message that it stands for, or what is wrong with it. A file comes after the messages.
+    /// Converts the line into a message, or describes its error. Its file is imported after the
+    /// messages.
     pub(super) fn message(self, channel: &ChannelId) -> Result<ImportedMessage, String> {
         let view = &self.view;
         if view.channel_id != *channel {
@@ -139,18 +140,18 @@ impl Line {
     }
 }
 
-/// What there is of its file here.
+/// Returns the state of its file here.
 fn media(view: &MessageView) -> ImportedMedia {
     let status = view.media_status.as_deref().unwrap_or("expired");
     let (status, reason) = match status {
-        // Their files may still be had from the platform, or never could be.
+        // Their files may still be available from the platform, or never were.
         "pending" | "skipped" | "failed" => (status, None),
         _ => ("expired", Some(super::import::NO_FILE.to_owned())),
     };
     ImportedMedia { status: status.to_owned(), reason }
 }
 
-/// The content as far as the form of the REST interface tells it.
+/// Rebuilds the content from the DTO of the REST interface.
 fn rebuilt(view: &MessageView) -> Option<Content> {
     let info = || MediaInfo {
         duration: view.duration,
@@ -190,7 +191,7 @@ fn json(content: Content) -> Option<String> {
     serde_json::to_string(&content).ok()
 }
 
-/// The length of a content's JSON.
+/// Returns the length of a content's JSON.
 pub(super) fn length(content: &Content) -> i64 {
     let json = serde_json::to_string(content).unwrap_or_default();
     i64::try_from(json.len()).unwrap_or(i64::MAX)
@@ -209,7 +210,7 @@ mod tests {
 
     use super::*;
 
-    /// A file that is waited for.
+    /// Returns the record of a pending file.
     fn pending() -> MediaRecord {
         MediaRecord {
             status: MediaStatus::Pending,
@@ -370,7 +371,7 @@ mod tests {
         let line = String::from_utf8(out).unwrap();
         let read = Line::read(&line).unwrap().message(&"C1".into()).unwrap();
         assert_eq!((read.content, read.unsent_at), (None, Some(Timestamp::from_millis(9))));
-        // Also when a line holds it after all.
+        // Even if a line contains it after all.
         let (message, _) = stored(&Content::text("secret"), 1);
         let told = written(&message, &json)
             .replace("\"unsentAt\":null", "\"unsentAt\":\"2026-01-01T00:00:00Z\"");

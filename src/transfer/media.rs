@@ -1,4 +1,4 @@
-//! The media files of an export: where they come from, and how they are named.
+//! Media files of an export: their source, and their names.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,37 +11,37 @@ use futures_util::stream::BoxStream;
 
 use super::TransferError;
 
-/// The folder of media files beside the messages.
+/// Name of the folder of media files beside the messages.
 pub(crate) const FOLDER: &str = "media";
 
-/// A file's bytes as they come.
+/// Stream of a file's bytes.
 pub(crate) type FileBytes = BoxStream<'static, Result<Bytes, TransferError>>;
 
-/// Where the files of messages are.
+/// Source of messages' files.
 pub(crate) trait MediaSource: fmt::Debug + Send + Sync {
-    /// The name that a message's file gets; `None` when no file of it is kept. Asked for once for
+    /// Returns the name for a message's file; `None` when no file of it is stored. Called once for
     /// the page and once for the file, so it has to be the same each time.
     fn name(&self, message: &StoredMessage) -> Option<String>;
 
-    /// Its bytes.
+    /// Returns the file's bytes.
     fn open<'a>(
         &'a self,
         message: &'a StoredMessage,
     ) -> BoxFuture<'a, Result<FileBytes, TransferError>>;
 }
 
-/// Where a page finds the files of its messages.
+/// Links of a page to the files of its messages.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum MediaLinks {
-    /// Nowhere: it is alone.
+    /// No links: the page is alone.
     #[default]
     None,
-    /// In the folder beside it, which the same source fills.
+    /// Links to the folder beside it, which the same source fills.
     Beside(Arc<dyn MediaSource>),
 }
 
 impl MediaLinks {
-    /// The path from the page to a message's file.
+    /// Returns the path from the page to a message's file.
     pub(super) fn path(&self, message: &StoredMessage) -> Option<String> {
         match self {
             Self::None => None,
@@ -50,8 +50,8 @@ impl MediaLinks {
     }
 }
 
-/// The name of a message's file: its id and an extension. Whatever a file system or a link could
-/// take amiss is replaced, so no name leads out of the folder.
+/// Returns the name of a message's file: its id and an extension. Characters with a meaning in
+/// paths or links are replaced, so no name leads out of the folder.
 pub(crate) fn file_name(message: &MessageId, extension: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let name: String = message.as_str().chars().map(plain).take(100).collect();

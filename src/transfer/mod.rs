@@ -1,5 +1,5 @@
-//! Taking messages out and bringing them in: exports as JSONL, CSV and a readable page, imports of
-//! that JSONL and of the text that the LINE app exports.
+//! Export and import of messages: exports as JSONL, CSV and a readable page, imports of that JSONL
+//! and of the text that the LINE app exports.
 
 mod csv;
 mod export;
@@ -19,7 +19,7 @@ pub(crate) use format::Format;
 pub(crate) use media::{MediaLinks, MediaSource};
 pub(crate) use stored::StoredMedia;
 
-/// Why an export or an import ended early.
+/// Error of an export or an import.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TransferError {
     /// The store failed.
@@ -37,11 +37,11 @@ pub(crate) enum TransferError {
     /// A file could not be read or written.
     #[error("{what} {}", .path.display())]
     File {
-        /// What was tried.
+        /// Operation that failed.
         what: &'static str,
-        /// With which file.
+        /// Path of the file.
         path: std::path::PathBuf,
-        /// Why it failed.
+        /// Cause of the failure.
         #[source]
         cause: std::io::Error,
     },
@@ -51,24 +51,24 @@ pub(crate) enum TransferError {
     /// Reading or writing failed.
     #[error("reading or writing failed")]
     Io(#[from] std::io::Error),
-    /// Nobody subscribes to the channel.
+    /// The channel has no subscriber.
     #[error("nobody subscribes to the channel, so nothing of it is kept")]
     NotSubscribed,
-    /// An archive that no export made.
+    /// The archive is not an export.
     #[error("there is no messages.jsonl in {}", .0.display())]
     NoMessages(std::path::PathBuf),
-    /// A file beyond the limits of an import.
+    /// The file exceeds a limit of an import.
     #[error("{} is too large to import: {why}", .path.display())]
     TooLarge {
         /// The file.
         path: std::path::PathBuf,
-        /// Which limit it is beyond.
+        /// Limit that it exceeds.
         why: String,
     },
-    /// A file of another kind.
+    /// File of another kind.
     #[error("{} is neither an export of chatkeep nor text exported by the LINE app", .0.display())]
     Unreadable(std::path::PathBuf),
-    /// A file in an encoding that is not read.
+    /// File in an unsupported encoding.
     #[error(
         "{} is neither UTF-8 nor UTF-16; it looks like {name}, which is not read: save it as UTF-8, \
          or name its encoding with --encoding",
@@ -77,10 +77,10 @@ pub(crate) enum TransferError {
     Encoding {
         /// The file.
         path: std::path::PathBuf,
-        /// The encoding that it looks like.
+        /// Encoding that it looks like.
         name: &'static str,
     },
-    /// A LINE text in a language that is not read.
+    /// LINE text in an unsupported language.
     #[error(
         "{} looks like text exported by the LINE app, and its dates are in no language that is read \
          (line {line}: {text:?}); English, Chinese, Japanese, Korean and Thai are",
@@ -89,22 +89,22 @@ pub(crate) enum TransferError {
     Language {
         /// The file.
         path: std::path::PathBuf,
-        /// The line of its first date, from 1.
+        /// Number of the first line that looks like a date, from 1.
         line: u64,
-        /// That line.
+        /// Text of that line.
         text: String,
     },
-    /// A LINE text whose dates can be read in two ways.
+    /// LINE text with ambiguous dates.
     #[error(
         "all dates of {} can be read with the day first and with the month first: give \
          --date-order dmy or mdy",
         .0.display()
     )]
     DateOrder(std::path::PathBuf),
-    /// A LINE text, and nobody said which zone its times are in.
+    /// LINE text without a time zone.
     #[error("a LINE text does not say in which time zone its times are")]
     ZoneNeeded,
-    /// A LINE text that was imported with another zone.
+    /// LINE text that was imported with another zone.
     #[error(
         "{} was imported with the time zone {zone} before (import {import}); with {asked}, {known} of \
          its messages would be stored a second time. Give --time-zone {zone}, or undo that import \
@@ -114,19 +114,19 @@ pub(crate) enum TransferError {
     OtherZone {
         /// The file.
         path: std::path::PathBuf,
-        /// The zone that was asked for.
+        /// Requested zone.
         asked: String,
-        /// The last import with the other zone.
+        /// Last import with the other zone.
         import: ImportId,
-        /// The other zone.
+        /// Other zone.
         zone: String,
-        /// Messages that are known with the other zone only.
+        /// Number of messages that are stored with the other zone only.
         known: u64,
     },
-    /// Somebody undid the import while it ran.
+    /// The import was undone while it ran.
     #[error("import {0} was undone while it ran")]
     Undone(ImportId),
-    /// A part of the work died.
+    /// A thread of the work panicked.
     #[error("writing stopped unexpectedly")]
     Died,
 }

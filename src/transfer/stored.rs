@@ -1,4 +1,4 @@
-//! The kept files of messages, for an export.
+//! Stored media files of messages, for an export.
 
 use chatkeep_core::blobs::Blobs;
 use chatkeep_core::id::MessageId;
@@ -9,7 +9,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use super::TransferError;
 use super::media::{FileBytes, MediaSource, file_name};
 
-/// Types and what names of their files end with; others have no ending.
+/// Extensions of files by type; others have none.
 const ENDINGS: [(&str, &str); 13] = [
     ("image/jpeg", "jpg"),
     ("image/png", "png"),
@@ -26,7 +26,7 @@ const ENDINGS: [(&str, &str); 13] = [
     ("application/pdf", "pdf"),
 ];
 
-/// Files that are stored.
+/// Media source over the media store.
 #[derive(Debug)]
 pub(crate) struct StoredMedia(pub(crate) Blobs);
 
@@ -53,7 +53,7 @@ impl MediaSource for StoredMedia {
     }
 }
 
-/// The name of a message's file of that type in an export.
+/// Returns the name of a message's file of that type in an export.
 pub(super) fn name_of(message: &MessageId, content_type: &str) -> String {
     let kind = content_type.split(';').next().unwrap_or_default().trim();
     let ending = ENDINGS.iter().find(|(known, _)| *known == kind);

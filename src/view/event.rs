@@ -1,4 +1,4 @@
-//! Something that happened, as every surface tells it: the pull feed and outgoing webhooks.
+//! DTO of an event, shared by all surfaces: the pull feed and outgoing webhooks.
 
 use chatkeep_core::id::{ChannelId, UserId, WebhookId};
 use chatkeep_core::store::{HappeningKind, UnkeptReason};
@@ -8,11 +8,11 @@ use utoipa::ToSchema;
 
 use super::{MemberView, MessageView};
 
-/// Something that happened.
+/// Event of a channel.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Event)]
 pub(crate) struct EventView {
-    /// The same however often it is told.
+    /// Id of the event, the same however often it is delivered.
     pub(crate) id: String,
     #[serde(rename = "type")]
     pub(crate) kind: HappeningKind,
@@ -20,7 +20,7 @@ pub(crate) struct EventView {
     pub(crate) data: EventData,
 }
 
-/// What is sent to a webhook; its id is the header `webhook-id`.
+/// Body of a webhook request; its id is the header `webhook-id`.
 #[derive(Serialize)]
 pub(crate) struct WebhookBody {
     #[serde(rename = "type")]
@@ -29,7 +29,7 @@ pub(crate) struct WebhookBody {
     pub(crate) data: EventData,
 }
 
-/// What it happened to, as it is now.
+/// Subject of the event in its present state.
 #[derive(Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EventData {
@@ -45,24 +45,25 @@ pub(crate) struct EventData {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) user_id: Option<UserId>,
-    /// Percent of the quota that is used now.
+    /// Used quota in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) percentage: Option<f64>,
-    /// The webhook that was disabled.
+    /// Id of the disabled webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) webhook_id: Option<WebhookId>,
 }
 
-/// A message as events tell it.
+/// Message of an event.
 #[derive(Clone, Serialize, ToSchema)]
 pub(crate) struct EventMessage {
     #[serde(flatten)]
     pub(crate) message: MessageView,
-    /// Whether it is kept. Of one that is not, the API has nothing, and `content` is null.
+    /// True if the message is stored. For one that is not, the API has nothing, and `content` is
+    /// null.
     pub(crate) kept: bool,
-    /// Why it is not kept; null when it is.
+    /// Reason for not storing it; null when it is stored.
     pub(crate) reason: Option<UnkeptReason>,
 }
 

@@ -1,4 +1,4 @@
-//! A person in a channel, as every surface shows them.
+//! DTO of a channel's member, shared by all surfaces.
 
 use chatkeep_core::id::UserId;
 use chatkeep_core::role::Role;
@@ -7,19 +7,19 @@ use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A person in a channel.
+/// Member of a channel.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Member)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MemberView {
     user_id: UserId,
-    /// Null until the platform told it.
+    /// Display name; null until the platform provides it.
     display_name: Option<String>,
-    /// Null until the platform told it, and for people without a picture.
+    /// Picture; null until the platform provides it, and for people without one.
     picture_url: Option<String>,
     role: Role,
     joined_at: Timestamp,
-    /// Null while they are in the channel.
+    /// Time of leaving; null while they are in the channel.
     left_at: Option<Timestamp>,
     status: MemberStatus,
     updated_at: Timestamp,

@@ -1,4 +1,4 @@
-//! A kept message, as every surface shows it.
+//! DTO of a stored message, shared by all surfaces.
 
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::{Content, ImageSet, MediaInfo, Mention, MessageType, Sticker};
@@ -7,53 +7,53 @@ use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A kept message. What its type does not have, and what is not known, is null.
+/// Stored message. Fields that its type lacks, and unknown ones, are null.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = Message)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MessageView {
     pub(crate) id: MessageId,
     pub(crate) channel_id: ChannelId,
-    /// When it was sent.
+    /// Time of sending.
     pub(crate) timestamp: Timestamp,
-    /// When it was stored; null only in events of messages that are not kept.
+    /// Time of storing; null only in events of unstored messages.
     pub(crate) backed_up_at: Option<Timestamp>,
-    /// Null where the platform does not tell, or once the person was erased.
+    /// Sender; null where the platform does not provide it, or once the person was erased.
     pub(crate) sender: Option<SenderView>,
     #[serde(rename = "type")]
     pub(crate) kind: MessageType,
-    /// Its text; null for other types and once it was taken back.
+    /// Text; null for other types and once it was retracted.
     pub(crate) content: Option<String>,
-    /// What it counts for, its media included.
+    /// Size counted against the quota, its media included.
     pub(crate) bytes: i64,
     pub(crate) quoted_message_id: Option<MessageId>,
     #[serde(default)]
     #[schema(required)]
     pub(crate) mentions: Vec<Mention>,
-    /// When its present text was written, if it was edited.
+    /// Time of the last edit, if it was edited.
     pub(crate) edited_at: Option<Timestamp>,
-    /// When it was taken back; nothing of its content is kept then.
+    /// Time of retraction; its content is deleted then.
     pub(crate) unsent_at: Option<Timestamp>,
-    /// Whether the bot sent it.
+    /// True if the bot sent it.
     #[serde(default)]
     #[schema(required)]
     pub(crate) is_bot: bool,
-    /// Names the media file at `…/backup/media/:messageId`.
+    /// Key of the media file at `…/backup/media/:messageId`.
     #[serde(default)]
     pub(crate) media_key: Option<MessageId>,
     #[serde(default)]
     pub(crate) media_status: Option<String>,
-    /// As found in the file itself, once it is stored.
+    /// Media type detected from the file itself, once it is stored.
     #[serde(default)]
     pub(crate) content_type: Option<String>,
     #[serde(default)]
     pub(crate) sha256: Option<String>,
     #[serde(default)]
     pub(crate) file_name: Option<String>,
-    /// In bytes, as the platform told it.
+    /// Size in bytes, as declared by the platform.
     #[serde(default)]
     pub(crate) file_size: Option<i64>,
-    /// In milliseconds.
+    /// Duration in milliseconds.
     #[serde(default)]
     pub(crate) duration: Option<i64>,
     #[serde(default)]
@@ -72,7 +72,7 @@ pub(crate) struct MessageView {
     pub(crate) sticker_id: Option<String>,
 }
 
-/// Who sent a message.
+/// Sender of a message.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = Sender)]
 #[serde(rename_all = "camelCase")]
@@ -82,29 +82,29 @@ pub(crate) struct SenderView {
     pub(crate) picture_url: Option<String>,
 }
 
-/// Pictures that were sent together.
+/// Set of pictures that were sent together.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = ImageSet)]
 pub(crate) struct ImageSetView {
     id: String,
-    /// The picture's place among them, from 1.
+    /// Position of the picture among them, from 1.
     #[serde(default)]
     index: Option<u32>,
-    /// Pictures that were sent.
+    /// Number of pictures in the set.
     #[serde(default)]
     total: Option<u32>,
 }
 
-/// A time in which the channel was not kept.
+/// Period without backup of the channel.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Gap)]
 pub(crate) struct GapView {
     from: Timestamp,
-    /// Null while it lasts.
+    /// End of the period; null while it lasts.
     to: Option<Timestamp>,
     /// `quota`, `bot_removed`, `unsubscribed` or `outage`.
     reason: String,
-    /// Messages that were not kept; null when nobody can know.
+    /// Number of messages that were not stored; null when it cannot be known.
     skipped: Option<i64>,
 }
 
@@ -162,7 +162,7 @@ impl From<StoredMessage> for MessageView {
 }
 
 impl MessageView {
-    /// A message of which nothing more is known.
+    /// Creates a message with its basic fields only.
     pub(crate) const fn bare(
         id: MessageId,
         channel_id: ChannelId,
@@ -200,7 +200,7 @@ impl MessageView {
         }
     }
 
-    /// With the fields that its content has.
+    /// Adds the fields of its content.
     fn with(self, content: Content) -> Self {
         match content {
             Content::Text { text, mentions, .. } => Self { content: Some(text), mentions, ..self },

@@ -1,4 +1,4 @@
-//! What chatkeep shows of its things, in one form on every surface: REST, exports, events.
+//! DTOs in one form for every surface: REST, exports, events.
 
 mod event;
 mod member;

@@ -1,4 +1,4 @@
-//! The settings of NATS that chatkeep is shipped with let in who has the password, and nobody else.
+//! The shipped settings of NATS admit clients with the password, and nobody else.
 
 use std::sync::Arc;
 

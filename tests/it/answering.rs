@@ -1,4 +1,4 @@
-//! The command line around answers and search, as its users type it.
+//! The command line for replies and search, as its users type it.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ const RULES: &str = r#"{
     ]
 }"#;
 
-/// Rule and score for each message.
+/// Returns rule and score for each message.
 async fn attempt(mode: &[&str], messages: &str) -> Vec<(Value, f64)> {
     let folder = scratch::folder("qa-");
     let (rules, file) = (folder.path().join("rules.json"), folder.path().join("messages"));
@@ -115,7 +115,7 @@ async fn messages_are_found_from_the_command_line(parts: Parts) {
     assert!(found(&stack.line, &["search", "nothing like it", "--json"]).await.is_empty());
 }
 
-/// How many messages with that word the service finds.
+/// Returns the number of search results for that word.
 async fn total(stack: &Stack, chat: &str, word: &str) -> u64 {
     let found = stack.get(&format!("/channels/{chat}/backup/search?q={word}")).await;
     found["total"].as_u64().unwrap()

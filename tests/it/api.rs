@@ -1,4 +1,4 @@
-//! The REST surface: who may do what, what is refused and how.
+//! The REST surface: permissions, refusals and their form.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ async fn every_channel_route_asks_for_its_role() {
         ["", "/members", "/backup/messages", "/backup/messages/none"],
         ["/assistant/config", "/assistant/qa", "/assistant/welcome", "/assistant/rules"],
     );
-    // Refused, or (where the caller may) answered; the unknown message is the one 404.
+    // Refused, or (where the caller may) successful; the unknown message is the one 404.
     let expect = |route: &str, allowed: bool| match (allowed, route) {
         (false, _) => StatusCode::FORBIDDEN,
         (true, "/backup/messages/none") => StatusCode::NOT_FOUND,

@@ -1,4 +1,4 @@
-//! The blobs' contract: every test runs on a folder and on a real S3 server.
+//! Contract tests of the blobs: each runs on a folder and on a real S3 server.
 
 use std::convert::Infallible;
 use std::io;
@@ -20,18 +20,18 @@ use crate::harness::scratch;
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 
-/// A stored blob's bound in most tests.
+/// Maximum size of a stored blob in most tests.
 const MANY: u64 = 1 << 30;
 const MIB: usize = 1024 * 1024;
 
-/// An empty place for blobs of its own.
+/// Empty store for blobs of its own.
 struct Fixture {
     blobs: Blobs,
     folder: TempDir,
     s3: Option<S3>,
 }
 
-/// Makes one test a place of each function named.
+/// Creates one test per store of each function named.
 macro_rules! on_both {
     ($($test:ident),* $(,)?) => {
         mod in_a_folder {
@@ -78,18 +78,18 @@ impl Fixture {
         self.blobs.put(pieces(content), MANY, unclaimed).await.unwrap().0
     }
 
-    /// Waits until no file is left: the server deletes an upload after it has said so.
+    /// Waits until no file is left: the server deletes an upload after its response.
     async fn emptied(&self) {
         until("every file is gone", DEADLINE, async || self.files().is_empty()).await;
     }
 
-    /// Every file with bytes of blobs or uploads in it, whatever it is called.
+    /// Returns every file with bytes of blobs or uploads in it, whatever its name.
     fn files(&self) -> Vec<PathBuf> {
         let root = self.s3.as_ref().map_or(self.folder.path(), |s3| s3.folder());
         let mut found = Vec::new();
         walk(root, &mut found);
-        // The server's notes about its objects, and what it was writing when a call of ours broke
-        // off: that it leaves lying, and nobody can ask it for.
+        // The server's notes about its objects, and its partial file when a call of ours broke off:
+        // that one it leaves behind, and nobody can read it.
         let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_owned();
         found.retain(|path| path.extension().is_none_or(|extension| extension != "json"));
         let is_s3 = self.s3.is_some();
@@ -119,18 +119,18 @@ fn no_s3() -> S3Config {
     }
 }
 
-/// For tests without a store.
+/// Claim for tests without a store.
 async fn unclaimed(_: BlobId) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// The content as a stream in uneven pieces.
+/// Returns the content as a stream in uneven pieces.
 fn pieces(content: &[u8]) -> impl Stream<Item = Result<Bytes, Infallible>> + use<> {
     let pieces: Vec<_> = content.chunks(70_001).map(Bytes::copy_from_slice).map(Ok).collect();
     stream::iter(pieces)
 }
 
-/// Bytes that do not repeat soon.
+/// Returns bytes that do not repeat soon.
 fn content(size: usize) -> Vec<u8> {
     let mut state = 7_u32;
     let mut next = || {
@@ -169,7 +169,7 @@ async fn what_is_put_is_got_whole_and_in_ranges(fixture: Fixture) {
             assert!(matches!(refused, Err(BlobError::Range)), "{range:?} of {size}: {refused:?}");
         }
     }
-    // As `sha256sum` tells it.
+    // As printed by `sha256sum`.
     let known = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
     assert_eq!(fixture.put(b"hello").await.id.as_str(), known);
 }
@@ -280,8 +280,8 @@ async fn blobs_are_listed_and_deleted(fixture: Fixture) {
     fixture.blobs.ready().await.unwrap();
 }
 
-/// Runs this test once more in a process of its own, which tells the most memory it ever had: in
-/// this one other tests use theirs meanwhile.
+/// Runs this test once more in a process of its own, which prints its peak memory: in this one
+/// other tests use theirs meanwhile.
 async fn memory_is_bounded(fixture: Fixture) {
     const CHILD: &str = "CHATKEEP_IT_CHILD";
     const SIZE: usize = 100 * MIB;
@@ -311,7 +311,7 @@ async fn memory_is_bounded(fixture: Fixture) {
     println!("grew by {}", peak() - before);
 }
 
-/// The most memory that this process ever had in RAM, in bytes.
+/// Returns the peak resident memory of this process in bytes.
 fn peak() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

@@ -47,7 +47,7 @@ pub(crate) struct Two {
     pub(crate) help_group: (Chat, Vec<User>),
     /// Keys of an owner of each.
     pub(crate) keys: [String; 2],
-    /// The settings of the shop alone.
+    /// Settings of the shop alone.
     shop_only: String,
 }
 
@@ -88,7 +88,7 @@ impl Two {
     }
 }
 
-/// Waits until the bot said something in a chat.
+/// Waits until the bot has replied in a chat.
 async fn answered(line: &Emulator, chat: &str, count: usize) -> Vec<String> {
     let mut said = Vec::new();
     until("the bot has answered", DEADLINE, async || {
@@ -125,7 +125,7 @@ async fn each_bot_serves_its_own_groups(parts: Parts) {
         .await;
         let detail = two.stack.get(&format!("/channels/{chat}")).await;
         assert_eq!(detail["meta"]["bot"], *name);
-        // Somebody who never said anything is asked about at the right bot.
+        // A silent member's profile is requested from the right bot.
         two.stack.act_as(&people[2].user_id).await;
         let (status, _) =
             two.stack.call(Method::GET, &format!("/channels/{chat}/members"), None).await;
@@ -137,7 +137,7 @@ async fn each_bot_serves_its_own_groups(parts: Parts) {
     }
 }
 
-/// Which webhook is taken where.
+/// Checks the path that each webhook is accepted on.
 async fn addresses(two: &Two) {
     let body = r#"{"destination":"U-somebody-else","events":[]}"#;
     for (path, secret, expected) in [

@@ -1,5 +1,5 @@
-//! Bots of one deployment that do not trust each other: what one signs about another's channels
-//! changes and shows nothing.
+//! Bots of one deployment that do not trust each other: events signed by one about another's
+//! channels change and reveal nothing.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -19,14 +19,14 @@ on_both!(
 );
 
 impl Two {
-    /// Sends events that one of the bots signed: 200 whatever they are about.
+    /// Sends events signed by one of the bots: 200 whatever they are about.
     async fn signed(&self, (bot, secret): (&str, &str), events: Vec<Value>) {
         let body = json!({"destination": "U-bot", "events": events}).to_string();
         let (status, _) = self.post(&format!("/webhook/line/{bot}"), &body, secret).await;
         assert_eq!(status, StatusCode::OK);
     }
 
-    /// As many events as that of the bot were ignored; one that is delivered again counts again.
+    /// Waits for that many ignored events of the bot; one that is delivered again counts again.
     async fn ignored(&self, bot: &str, count: usize) {
         let name = format!("chatkeep_foreign_events_total{{bot=\"{bot}\"}} ");
         until(&format!("{name}{count}"), DEADLINE, async || {
@@ -42,7 +42,7 @@ impl Two {
 const HELP: (&str, &str) = ("help", Help::SECRET);
 const SHOP: (&str, &str) = ("shop", SECRET);
 
-/// An event in a group by that person, just now.
+/// Returns an event in a group by that person, just now.
 fn event(chat: &str, user: &str, id: &str, fields: &Value) -> Value {
     source(&json!({"type": "group", "groupId": chat, "userId": user}), id, fields)
 }
@@ -62,7 +62,7 @@ fn says(id: &str, text: &str) -> Value {
     json!({"type": "message", "message": {"id": id, "type": "text", "text": text}})
 }
 
-/// Whether somebody may read a channel.
+/// Returns true if the present user may read a channel.
 async fn reads(stack: &Stack, channel: &str) -> bool {
     let path = format!("/channels/{channel}/backup/messages");
     stack.call(Method::GET, &path, None).await.0 == StatusCode::OK
@@ -110,7 +110,7 @@ async fn what_another_bot_signs_changes_nothing(parts: Parts) {
     assert_eq!(listed["channels"][0]["status"], "active");
     assert!(line.violations().is_empty(), "{:?}", line.violations());
     assert!(two.help.violations().is_empty(), "it replied: {:?}", two.help.violations());
-    // The channel goes on as if nothing had been.
+    // The channel is unaffected.
     line.say(chat, owner, "hours").await.unwrap();
     two.stack.kept(chat, 3).await;
     two.stack.act_as(attacker).await;
@@ -122,7 +122,7 @@ async fn an_event_id_is_no_claim_on_another_bots_events(parts: Parts) {
     use chatkeep::demo::emulator::{Action, Post};
     let mut two = Two::start(parts).await;
     let line = two.stack.line.clone();
-    // The next event of the shop, of which the other bot knows the id beforehand.
+    // The next event of the shop, whose id the other bot knows beforehand.
     let (chat, people) = two.shop_group.clone();
     let (chat, user) = (chat.chat_id, people[1].user_id.clone());
     let post = Post::Text("hours".into());
@@ -149,7 +149,7 @@ async fn a_channel_is_taken_over_once_its_bot_left(parts: Parts) {
     let (chat, user) = (chat.chat_id.as_str(), people[0].user_id.as_str());
     two.stack.use_key(&two.keys[0].clone());
     line.bot_leaves(chat).await.unwrap();
-    // Straight behind each other: every stage has to find that out before it looks at the message.
+    // Straight behind each other: every stage has to detect that before it reads the message.
     let events = vec![
         event(chat, user, "J1", &json!({"type": "join"})),
         event(chat, user, "J2", &says("taken", "new bot")),
@@ -209,7 +209,7 @@ async fn chats_of_one_person_with_two_bots_stay_apart(parts: Parts) {
     };
     assert_eq!((state(&user), state(&other)), ("active".into(), "disabled".into()));
     assert_eq!(two.stack.get(&format!("/channels/{other}")).await["meta"]["bot"], "help");
-    // Nobody else comes by it.
+    // Nobody else gets access.
     two.stack.use_key(&two.keys[1].clone());
     assert!(!reads(&two.stack, &other).await && !reads(&two.stack, &user).await);
     two.stack.is_well().await;

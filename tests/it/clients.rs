@@ -1,5 +1,6 @@
-//! Clients that well-kept generators make from the API document (`tests/clients`), in TypeScript and
-//! Python: they compile under the strict rules of their languages, and talk with the running program.
+//! Clients generated from the API document by popular generators (`tests/clients`), in TypeScript
+//! and Python: they compile under the strict rules of their languages, and work with the running
+//! program.
 
 use std::fs;
 use std::path::Path;
@@ -16,10 +17,10 @@ use crate::stack::{DEADLINE, Parts, Stack};
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients");
 const NODE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oidc/node_modules/.bin/node");
 
-/// Generating and checking types takes a while on a loaded machine.
+/// Timeout: generating and checking types takes a while on a loaded machine.
 const PATIENCE: Duration = Duration::from_mins(4);
 
-/// A program with a group in which somebody spoke, and what a client is told about it.
+/// A program with a group with a message, and the settings of a client.
 struct Scene {
     stack: Stack,
     channel: String,
@@ -41,14 +42,14 @@ impl Scene {
         Self { stack, channel, names }
     }
 
-    /// The document as the program serves it, in that folder.
+    /// Stores the document, as served by the program, in that folder.
     async fn document(&self, folder: &Path) {
         let url = format!("http://{}/openapi.json", self.stack.ground.address);
         let document = reqwest::get(url).await.unwrap().bytes().await.unwrap();
         fs::write(folder.join("openapi.json"), document).unwrap();
     }
 
-    /// The arguments of a conversation: address, key, channel.
+    /// Returns the arguments of a conversation: address, key, channel.
     fn arguments(&self) -> [String; 3] {
         let address = format!("http://{}", self.stack.ground.address);
         [address, self.stack.key().to_owned(), self.channel.clone()]
@@ -85,7 +86,7 @@ impl Scene {
     }
 }
 
-/// Runs a tool to its end and gives what it printed.
+/// Runs a tool to its end and returns its output.
 async fn run(program: Program, folder: &Path) -> String {
     let mut run = program
         .env("HOME", folder)
@@ -96,7 +97,7 @@ async fn run(program: Program, folder: &Path) -> String {
     let status = run.finish_within(PATIENCE).await;
     let (said, complaints) = (run.stdout().join("\n"), run.stderr().join("\n"));
     assert!(status.success(), "{status}; tests/run installs what is missing\n{said}\n{complaints}");
-    // A generator that leaves something out of the client says so.
+    // A generator that leaves something out of the client prints it.
     assert!(
         !(said.clone() + &complaints).to_lowercase().contains("warning"),
         "{said}\n{complaints}"

@@ -7,7 +7,7 @@ use crate::pipeline::conversation::{emulator, group};
 use crate::pipeline::on_both;
 use crate::stack::{Ground, Parts, Stack};
 
-/// Ends a program by itself, with that code.
+/// Waits for a program to end by itself, with that code.
 async fn ends(mut process: Process, code: i32) -> String {
     let status = process.finish().await;
     let said = process.stderr().join("\n");
@@ -34,7 +34,7 @@ async fn a_reader_that_goes_away_ends_a_command_quietly() {
         let said = ends(command(script), 141).await;
         assert_eq!(said, "", "{args}");
     }
-    // What is told on the side stops nothing.
+    // Side output stops nothing.
     ends(command(format!("(sleep 0.3; exec {chatkeep} user add U2) 2>&1 | true")), 0).await;
 }
 
@@ -117,7 +117,7 @@ async fn the_doctor_of_another_folder_finds_nothing_well() {
     stack.is_well().await;
 }
 
-/// A process that never answers, and that is taken for dead while the command waits for it.
+/// A process that never responds, and that is considered dead while the command waits for it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reindexing_ends_when_nobody_does_it_any_more() {
     let mut stack = Stack::start(Parts::Embedded, emulator().await).await;

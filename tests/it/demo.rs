@@ -1,4 +1,4 @@
-//! The demo page in a real browser: a person types, the bot answers, everything moves.
+//! The demo page in a real browser: a person types, the bot replies, everything moves.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::harness::wait::until;
 use crate::harness::{http, ports, scratch};
 use crate::stack::DEADLINE;
 
-/// How many messages on the page say something.
+/// Script for the number of messages on the page with a text.
 const SAYING: &str = "return [...document.querySelectorAll('#messages .says')]
     .filter((says) => says.textContent.includes('WHAT')).length.toString()";
 
@@ -46,7 +46,7 @@ async fn a_person_chats_on_the_page() {
     assert_eq!(state.send().await.unwrap().status(), 200);
     browser.close().await;
     assert!(demo.terminate().await.success());
-    // Everything of it, pictures included, is in its own folder.
+    // All of its data, pictures included, is in its own folder.
     let own = folder.path().join("demo").display().to_string();
     let mut doctor = Program::chatkeep().args(["--data", &own, "doctor"]).start();
     assert!(doctor.finish().await.success(), "{:?}", doctor.stdout());

@@ -1,4 +1,4 @@
-//! `chatkeep doctor` beside a running service: what it prints, how it ends, what it sets right.
+//! `chatkeep doctor` beside a running service: its output, its exit code, its repairs.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::pipeline::conversation::{emulator, group};
 use crate::pipeline::on_both;
 use crate::stack::{DEADLINE, Parts, Stack};
 
-/// How it ended, what it printed, and what it said on the side.
+/// Exit code, output and side output.
 struct Ended {
     code: Option<i32>,
     printed: Vec<String>,
@@ -27,13 +27,13 @@ impl Ended {
         assert_eq!(self.code, Some(code), "{}\n{}", self.printed.join("\n"), self.said);
     }
 
-    /// The summary of `--json`, which is the last line.
+    /// Returns the summary of `--json`, which is the last line.
     fn summary(&self) -> Value {
         serde_json::from_str(self.printed.last().unwrap()).unwrap()
     }
 }
 
-/// A group with some messages, all of them kept and found.
+/// Starts a group with some messages, all of them stored and indexed.
 async fn talking(parts: Parts) -> (Stack, String) {
     let mut stack = Stack::start(parts, emulator().await).await;
     let (chat, people) = group(&mut stack).await;

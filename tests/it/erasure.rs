@@ -1,4 +1,4 @@
-//! What was taken back is gone from every place that keeps something.
+//! Retracted content is gone from every store.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::pipeline::conversation::{emulator, group};
 use crate::stack::{DEADLINE, Parts, Stack};
 use crate::store::{Fixture, at, delete_before, erase_person, said, unsent};
 
-/// Files under a folder that hold these bytes.
+/// Returns files under a folder that contain these bytes.
 fn holding(folder: &Path, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -51,7 +51,7 @@ async fn no_file_holds_what_was_taken_back() {
     stack.line.edit(edited.message_id().unwrap(), "final").await.unwrap();
     stack.line.unsend(told.message_id().unwrap()).await.unwrap();
     stack.drained().await;
-    // Files are tidied now and then, and whenever the program starts.
+    // Files are swept periodically, and whenever the program starts.
     stack.crash().await;
     for text in [SECRET, EDITED] {
         let mut left = Vec::new();
@@ -63,13 +63,13 @@ async fn no_file_holds_what_was_taken_back() {
     }
 }
 
-/// A message's event on its way, which a stage then gives up on.
+/// Publishes a message's event, which a stage then moves to the dead letters.
 async fn bury(bus: &Bus, message: &str) {
     let text = json!({"type": "text", "id": message, "text": "a secret"});
     bury_event(bus, message, "U1", text).await;
 }
 
-/// The same of any message of that person.
+/// Publishes the same of any message of that person.
 async fn bury_event(bus: &Bus, event: &str, user: &str, message: serde_json::Value) {
     let raw = json!({
         "type": "message", "mode": "active", "timestamp": 10, "webhookEventId": event,
@@ -108,7 +108,7 @@ async fn dead_letters_are_dropped(bus: Bus) {
     assert_eq!(graves.clear().await, Ok(0));
     assert_eq!(left(&bus).await, ["stays"]);
 
-    // Of somebody of whom nothing was ever kept; one letter cannot even be decoded.
+    // A sender without a stored message; one letter cannot even be decoded.
     let text = json!({"type": "text", "id": "never kept", "text": "a secret"});
     bury_event(&bus, "of the erased", "U2", text).await;
     bury_event(&bus, "broken", "U2", json!({"id": 7, "text": ["a secret"]})).await;
@@ -117,7 +117,7 @@ async fn dead_letters_are_dropped(bus: Bus) {
     erase_person(&fixture.store, &channel, &erased, at(20), at(21)).await;
     assert_eq!(graves.clear().await, Ok(2));
     assert_eq!(left(&bus).await, ["stays"]);
-    // One that comes after all that, and is read by another process.
+    // A late one, read by another process.
     let text = json!({"type": "text", "id": "late", "text": "a secret"});
     bury_event(&bus, "late", "U2", text).await;
     let mut other = Graves::new(fixture.store.clone(), bus.clone(), clock);

@@ -127,7 +127,8 @@ async fn refusals(finder: &Finder, chat: &str) {
     assert_eq!(finder.find(cursor).await, Err(FindError::Cursor));
 }
 
-/// Without the process that has the index, search is unavailable, not empty; then it is back.
+/// Checks that without the process with the index, search is unavailable, not empty; then it
+/// recovers.
 async fn away(stack: &mut Stack, finder: &Finder, chat: &str) {
     stack.process.kill().await;
     until("nobody answers", DEADLINE, async || {
@@ -143,7 +144,7 @@ async fn away(stack: &mut Stack, finder: &Finder, chat: &str) {
     .await;
 }
 
-/// A process that only answers REST calls runs beside the one that has the data folder's bus.
+/// Runs a process that serves REST calls only beside the one that owns the data folder's bus.
 async fn beside(stack: &Stack) {
     let address = ports::free();
     let mut api = stack

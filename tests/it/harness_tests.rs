@@ -1,4 +1,4 @@
-//! Tests of the test bench itself: a bench that does not break things proves nothing.
+//! Tests of the test bench itself: a bench that does not break anything proves nothing.
 
 #![cfg(test)]
 
@@ -122,7 +122,7 @@ async fn a_stalled_proxy_holds_bytes_back_until_it_is_restored() {
     proxy.stall();
     client.write_all(b"held").await.unwrap();
     let mut answer = [0; 4];
-    // Silence can only be seen by waiting for a while.
+    // Silence can only be observed by waiting for a while.
     let silence = Duration::from_millis(200);
     let early = tokio::time::timeout(silence, client.read_exact(&mut answer)).await;
     assert!(early.is_err(), "bytes passed a stalled proxy");
@@ -207,8 +207,8 @@ async fn the_program_under_test_starts() {
     assert!(Program::chatkeep().args(["--help"]).start().finish().await.success());
 }
 
-/// Servers and folders of a test run that is killed do not outlive it. The run to be killed is
-/// this very test, started a second time with [`VICTIM`] set.
+/// Servers and folders of a killed test run do not outlive it. The run to be killed is this very
+/// test, started a second time with [`VICTIM`] set.
 #[tokio::test]
 async fn a_killed_test_run_leaves_nothing_behind() {
     const NAME: &str = "harness_tests::a_killed_test_run_leaves_nothing_behind";
@@ -239,12 +239,12 @@ async fn be_killed() {
     let database = Postgres::database().await;
     let folder = scratch::folder("victim-");
     println!("servers run in {}", folder.path().parent().unwrap().display());
-    // Ends by itself only if the killer has gone.
+    // Ends by itself only if the killer is gone.
     tokio::time::sleep(DEADLINE).await;
     drop((nats, database));
 }
 
-/// The command lines of running processes with `text` in them, one a line.
+/// Returns the command lines of running processes that contain `text`, one a line.
 fn processes_naming(text: &str) -> String {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok());
@@ -265,7 +265,7 @@ async fn echo_server() -> SocketAddr {
     address
 }
 
-/// True when what is sent comes back; false when the connection is broken.
+/// Returns true if sent data comes back; false when the connection is broken.
 async fn echoes(client: &mut TcpStream) -> bool {
     let mut answer = [0; 4];
     let exchange = async {
@@ -276,7 +276,7 @@ async fn echoes(client: &mut TcpStream) -> bool {
     exchanged.is_ok() && &answer == b"ping"
 }
 
-/// What `test` panics with.
+/// Returns the panic message of `test`.
 async fn panic_of(test: impl Future<Output = ()> + 'static) -> String {
     let tasks = LocalSet::new();
     let running = tasks.spawn_local(test);

@@ -1,4 +1,4 @@
-//! Search replicas: what they do when they are new, behind, beside each other, or fail half-way.
+//! Search replicas: new, behind, beside each other, or failing half-way.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 use crate::store::{Fixture, at, delete_before, on_both, said};
 
-/// More than is read at once.
+/// More messages than one page.
 const MANY: usize = 4_500;
 
-/// A store of two groups that are kept, and a folder for replicas.
+/// A store of two subscribed groups, and a folder for replicas.
 struct Ground {
     fixture: Fixture,
     folder: TempDir,
@@ -49,7 +49,7 @@ impl Ground {
     }
 }
 
-/// Messages in a replica, by channel.
+/// Returns the numbers of messages in a replica, by channel.
 fn found(replica: &Replica) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for key in replica.index().keys(None, usize::MAX).unwrap() {
@@ -87,7 +87,7 @@ async fn a_new_replica_has_everything_and_follows(fixture: Fixture) {
     assert_ne!(replica.folder(), second.folder());
     ground.catch_up(&second).await;
     assert_eq!(found(&second), only(MANY + 10));
-    // What is open again goes on where it was.
+    // A reopened replica continues at its position.
     drop(replica);
     while !delete_before(store, &"C1".into(), at(6), at(9)).await.last {}
     for replica in [ground.replica().await, second] {
@@ -103,14 +103,14 @@ async fn a_replica_that_missed_something_fills_itself_anew(fixture: Fixture) {
     ground.catch_up(&replica).await;
     let filled = replica.state().filled;
 
-    // Behind what the log keeps.
+    // Behind the retention of the log.
     ground.keep("C1", 10, 20).await;
     ground.fixture.store.purge_happenings(at(100)).await.unwrap();
     ground.catch_up(&replica).await;
     assert_eq!(found(&replica), only(20));
     assert!(replica.state().filled > filled);
 
-    // Of a later state of the database: a copy of yesterday was put back.
+    // Of a later state of the database: yesterday's backup was restored.
     ground.fixture.run("DELETE FROM happenings").await;
     ground.fixture.run("DELETE FROM messages WHERE message_id > '15'").await;
     if ground.fixture.is_sqlite() {
@@ -123,7 +123,7 @@ async fn a_replica_that_missed_something_fills_itself_anew(fixture: Fixture) {
     ground.catch_up(&replica).await;
     let kept = ground.fixture.store.all_messages(None, 100).await.unwrap().len();
     assert_eq!(found(&replica), only(kept));
-    // Nothing of this was for nothing: without a reason it only follows.
+    // No needless rebuild: without a reason it only follows.
     let filled = replica.state().filled;
     ground.keep("C1", 100, 101).await;
     ground.catch_up(&replica).await;

@@ -1,4 +1,4 @@
-//! The ingress as LINE (and whoever pretends to be LINE) meets it.
+//! The ingress for LINE, and for anybody who pretends to be LINE.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,8 +24,8 @@ use crate::harness::wait::until;
 use crate::pipeline::conversation::emulator;
 use crate::stack::{DEADLINE, Ground, Parts, SECRET, Stack};
 
-/// Bodies of old senders and of the future: no event id, no context, odd ids, unknown types,
-/// fields of unexpected types.
+/// Bodies of old and of future senders: no event id, no context, odd ids, unknown types, fields of
+/// unexpected types.
 const LENIENT: [&str; 9] = [
     r#"{"events":[{"type":"follow","timestamp":1462629479859,"source":{"type":"user","userId":"u1"},"replyToken":"r"}]}"#,
     r#"{"destination":"xxxxxxxxxx","events":[{"type":"hoge","foo":{"bar":"baz"},"mode":"active"}]}"#,
@@ -103,7 +103,7 @@ async fn garbage_is_limited_by_address_and_real_webhooks_never() {
         let said = (&body["error"], &body["code"]);
         assert_eq!(said, (&"Rate limit exceeded".into(), &"rate_limited".into()));
     }
-    // LINE, behind the same address as whoever sends garbage.
+    // LINE, behind the same address as the sender of garbage.
     for _ in 0..3 {
         assert_eq!(post("203.0.113.1", Some(&right)).await.status(), 200);
     }

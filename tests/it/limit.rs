@@ -15,7 +15,7 @@ use crate::harness::nats::Nats;
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 
-/// What one API process has of the limit.
+/// Rate limit of one API process.
 struct Process {
     limiter: Limiter,
     bus: Bus,
@@ -41,7 +41,7 @@ impl Process {
     }
 }
 
-/// Waits until what `one` grants costs tokens at `other`. Each look costs one there too.
+/// Waits until grants of `one` cost tokens at `other`. Each poll costs one there too.
 async fn hears(one: &Process, other: &Process, caller: &str) {
     let mut before = other.limiter.take(caller).remaining;
     until("grants are heard of", DEADLINE, async || {
@@ -72,7 +72,7 @@ async fn a_client_of_three_processes_gets_what_one_would_give() {
             let mut grants = 0;
             while one_gives() < 600 {
                 grants += u128::from(limiter.take("key:hasty").allowed);
-                // About as fast as one connection can ask.
+                // About the speed of one connection.
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             grants

@@ -1,4 +1,4 @@
-//! The rate limit as a client meets it: headers, 429, and several API processes that share it.
+//! The rate limit for a client: headers, 429, and several API processes that share it.
 
 use reqwest::{Client, Response, StatusCode};
 use serde_json::Value;
@@ -44,7 +44,7 @@ async fn a_caller_is_told_what_is_left_and_then_to_wait() {
     assert_eq!(body["error"], "Rate limit exceeded");
     assert_eq!(body["retryAfter"], seconds);
     assert!(seconds > 0 && body["code"] == "rate_limited" && body["requestId"].is_string());
-    // Another key of the same person, and nobody, have their own.
+    // Another key of the same person, and anonymous callers, have their own.
     stack.act_as("U1").await;
     assert_eq!(call(stack.key()).await.status(), StatusCode::OK);
     let unknown = call("ck_unknown").await;
@@ -71,7 +71,7 @@ async fn all_keys_of_a_person_have_a_limit_together_and_tried_ones_their_address
         }
     }
     assert_eq!(granted, 5 * BURST);
-    // A key that this process has not met comes in as long as its address is within the limit.
+    // An unknown key is admitted as long as its address is within the limit.
     stack.act_as("U2").await;
     assert_eq!(status(&client, address, stack.key()).await, StatusCode::OK);
     for n in 0..BURST {
@@ -101,7 +101,7 @@ async fn processes_share_the_limit() {
     for _ in 0..BURST {
         assert_eq!(status(&client, first, &key).await, StatusCode::OK);
     }
-    // What one process granted, the other one takes off.
+    // Grants of one process are charged by the other one.
     until("the other process refuses, too", DEADLINE, async || {
         status(&client, ground.address, &key).await == StatusCode::TOO_MANY_REQUESTS
     })

@@ -25,7 +25,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// The program on this machine and a provider that signs with `algorithm`.
+    /// Starts the program on this machine and a provider that signs with `algorithm`.
     async fn new(algorithm: &str) -> Self {
         let address = ports::free();
         let base = format!("http://{address}");
@@ -46,7 +46,7 @@ impl Scene {
             .env("CHATKEEP_DATA", folder.path())
             .env("CHATKEEP_LISTEN", address.to_string())
             .env("CHATKEEP_METRICS_LISTEN", "")
-            // Waiting for a provider asks as fast as it can.
+            // Waiting for a provider sends requests as fast as it can.
             .env("CHATKEEP_RATE_LIMIT_PER_MINUTE", "0")
             .env("CHATKEEP_LOG_FILTER", "trace");
         if let Some(issuer) = issuer {
@@ -67,7 +67,7 @@ impl Scene {
         format!("{}{path}", self.base)
     }
 
-    /// The address with which the provider sends that person back.
+    /// Returns the callback address for that person.
     async fn callback(&self, browser: &Browser, person: &str) -> String {
         browser.sign_in(&self.url("/auth/login"), Some(person)).await
     }
@@ -82,12 +82,12 @@ impl Scene {
         browser.get(&self.url("/auth/session")).await
     }
 
-    /// Whether the browser has a session.
+    /// Returns true if the browser has a session.
     async fn signed_in(&self, browser: &Browser) -> bool {
         self.session(browser).await.status == StatusCode::OK
     }
 
-    /// Sessions in the database.
+    /// Returns the number of sessions in the database.
     async fn sessions(&self) -> i64 {
         self.sql("SELECT count(*) FROM sessions").await
     }
@@ -99,7 +99,7 @@ impl Scene {
         row.unwrap().unwrap_or_default()
     }
 
-    /// Asserts that nothing that was logged contains any of these.
+    /// Asserts that no log line contains any of these.
     fn never_logged(&self, secrets: &[&str]) {
         let logged = [self.process.stdout(), self.process.stderr()].concat().join("\n");
         assert!(logged.contains("chatkeep is ready"), "{logged}");
@@ -109,7 +109,7 @@ impl Scene {
     }
 }
 
-/// Asserts that a page is a refusal in the API's one form.
+/// Asserts that a page is an error in the API's common form.
 fn refused(page: &Page, status: StatusCode, code: &str) {
     assert_eq!((page.status, &page.json()["code"]), (status, &json!(code)), "{}", page.body);
     let body = page.json();
@@ -181,7 +181,7 @@ async fn a_call_back_is_good_once_and_in_its_own_browser() {
     let state = parameter(&callback, "state");
     pending(&mine.get(&callback.replace(&state, "wrong")).await);
     pending(&Browser::new().get(&callback).await);
-    // A browser that has a login of its own.
+    // A browser with a login of its own.
     let theirs = scene.callback(&other, "Ubob").await;
     pending(&other.get(&callback).await);
     assert_eq!(scene.sessions().await, 0);
@@ -277,12 +277,12 @@ async fn a_request_is_repeated_in_its_session_whatever_other_cookies_say() {
     for cookies in [format!("theme=dark; {}", session(&browser)), session(&browser)] {
         assert_eq!(ask(cookies).await, (201, true, first.clone()));
     }
-    // The same person in another session: it is known to be done, and not done again.
+    // The same person in another session: it was handled already, and is not done again.
     let other = Browser::new();
     scene.sign_in(&other, "Uann").await;
     let (status, _, refused) = ask(session(&other)).await;
     assert_eq!((status, &refused["code"]), (409, &json!("answer_not_kept")));
-    // Somebody else has nothing to do with it.
+    // Another person has no access to it.
     let stranger = Browser::new();
     scene.sign_in(&stranger, "Ubob").await;
     let (status, replayed, theirs) = ask(session(&stranger)).await;
@@ -338,7 +338,7 @@ async fn behind_tls_cookies_are_of_one_host_only() {
     let session = scene.session(&browser).await.json();
     assert_eq!(session["userId"], "corp:ann");
     assert_eq!(session["displayName"], "ann 王");
-    // The name without the prefix, which a neighbouring host could set, is not believed.
+    // The name without the prefix, which a neighbouring host could set, is ignored.
     let other = Browser::behind(base, &format!("http://{}", scene.address));
     other.plant("chatkeep_session", &browser.cookie("__Host-chatkeep").unwrap());
     assert!(!scene.signed_in(&other).await);
@@ -377,7 +377,7 @@ async fn a_provider_may_be_down_and_change_its_keys() {
     up().await;
     scene.sign_in(&browser, "Uann").await;
 
-    // It goes between the start of a login and its end.
+    // It expires between the start of a login and its end.
     let pending = scene.callback(&browser, "Uann").await;
     drop(provider);
     refused(&browser.get(&pending).await, StatusCode::SERVICE_UNAVAILABLE, "unavailable");

@@ -1,4 +1,4 @@
-//! Tests of the whole on real servers.
+//! End-to-end tests on real servers.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

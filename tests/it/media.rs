@@ -59,8 +59,8 @@ impl Scene {
         Self { stack, channel, person, store, blobs, _s3: s3 }
     }
 
-    /// Sends a file of that name into the group and waits until its message is kept. LINE never
-    /// has the file ready, so that what becomes of it is up to the test.
+    /// Sends a file of that name into the group and waits until its message is stored. LINE never
+    /// has the file ready, so that its state is up to the test.
     pub(crate) async fn send(&self, name: &str) -> String {
         let never = MediaState::ReadyAfter(i64::from(u32::MAX));
         let media = Media { state: never, ..Media::new("application/octet-stream", vec![1]) };
@@ -88,7 +88,7 @@ impl Scene {
         (i64::try_from(stored.bytes).unwrap(), claim)
     }
 
-    /// Does what the media worker does after a download.
+    /// Stores a file as the media worker does after a download.
     pub(crate) async fn stored(&self, message: &str, content_type: &str, content: &[u8]) {
         let (bytes, claim) = self.put(content).await;
         let preview = Some((self.put(b"small").await.1, "image/jpeg".to_owned()));
@@ -117,7 +117,7 @@ fn shown<'a>(answer: &'a Response, name: &str) -> &'a str {
     answer.headers().get(name).map_or("", |value| value.to_str().unwrap())
 }
 
-/// Checks whole files and ranges, wherever the blobs are.
+/// Checks whole files and ranges, on any media store.
 async fn check_transfer(scene: &Scene) {
     let id = scene.send("digits.mp4").await;
     scene.stored(&id, "video/mp4", b"0123456789").await;
@@ -260,7 +260,7 @@ async fn a_file_that_is_not_there_says_why() {
         let body: Value = answer.json().await.unwrap();
         assert_eq!((&body["error"], &body["code"]), (&json!("Not found"), &json!(code)));
     }
-    // What was taken back is gone from the folder with the next sweep, which a start begins with.
+    // Retracted files are gone from the folder with the next sweep, which a start begins with.
     let (mut stack, blobs) = (scene.stack, scene.blobs);
     stack.crash().await;
     until("its file is gone", DEADLINE, async || {

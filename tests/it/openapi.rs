@@ -1,4 +1,4 @@
-//! The OpenAPI document: what clients are generated from changes only on purpose.
+//! The OpenAPI document: the input of client generators changes only on purpose.
 
 use std::collections::BTreeSet;
 
@@ -89,7 +89,7 @@ fn what_is_not_known_is_null_and_there() {
         let types = known["properties"][field]["type"].as_array();
         assert!(types.is_some_and(|types| types.contains(&json!("null"))), "{form}.{field}");
     }
-    // What a request may leave out stays so.
+    // Optional members of a request stay optional.
     assert_eq!(schemas["QaPatch"]["required"], Value::Null);
     assert!(schemas["QaPatch"]["properties"]["effectiveMode"].is_object());
 }

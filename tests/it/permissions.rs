@@ -1,6 +1,6 @@
-//! Who may do what: every route of the API against every kind of caller. What is expected is
-//! worked out from what the route says it needs, so that a route that asks for less than it says
-//! is found; a route without an entry in [`operation`] fails.
+//! Permissions: every route of the API against every kind of caller. The expectation is derived
+//! from the route's declared requirements, so that a route that requires less than it declares is
+//! detected; a route without an entry in [`operation`] fails.
 
 use std::collections::BTreeSet;
 
@@ -25,36 +25,36 @@ use crate::stack::{DEADLINE, Ground, Parts, Stack};
 use crate::store::{at, said, sighting};
 
 const CHANNEL: &str = "C00000000000000000000000000permitted";
-/// A channel that keys may be bound to, and in which nobody of the cast is.
+/// Channel that keys may be bound to, without any of the callers in it.
 const OTHER: &str = "C0000000000000000000000000000elsewhere";
-/// A person to whom things are done.
+/// Person who is the object of calls.
 const TARGET: &str = "U00000000000000000000000000000target";
 
-/// Somebody who calls.
+/// A caller.
 #[expect(clippy::struct_excessive_bools, reason = "each is one thing that may be so or not")]
 struct Caller {
     name: String,
-    /// The whole `Authorization` header.
+    /// Complete `Authorization` header.
     header: Option<String>,
-    /// Whether that is a key that works.
+    /// True for a valid key.
     valid: bool,
     user: UserId,
     key: KeyId,
     bounds: Bounds,
-    /// Whether the key may see the channel.
+    /// True if the key may see the channel.
     sees: bool,
-    /// What they may in the channel; guest for nothing.
+    /// Role in the channel; guest for none.
     role: Role,
-    /// Whether the store knows them there.
+    /// True if the store knows them there.
     known: bool,
-    /// Whether they have a subscription of it.
+    /// True if they subscribe to it.
     subscribed: bool,
-    /// The channel they ask for.
+    /// Channel of their requests.
     channel: &'static str,
     prefix: &'static str,
 }
 
-/// What a key is like.
+/// Shape of a key.
 struct Shape {
     scopes: Vec<Scope>,
     channels: Option<Vec<ChannelId>>,
@@ -67,11 +67,11 @@ impl Default for Shape {
     }
 }
 
-/// A call of a route that does what it is for, and how its answer is known.
+/// Successful call of a route, and the mark of its response.
 struct Operation {
     query: &'static str,
     body: Value,
-    /// A place in the answer's JSON that must be there.
+    /// JSON Pointer that the response must have.
     has: &'static str,
 }
 
@@ -86,7 +86,7 @@ fn operation(id: &str) -> Option<Operation> {
         "list_subscriptions" => ("", Value::Null, "/subscriptions"),
         "search" | "search_channel" => ("?q=hello", Value::Null, "/hits"),
         "list_media" => ("", Value::Null, "/media"),
-        // The message has no file, which only those learn who may read it.
+        // The message has no file, which only its readers learn.
         "get_media" => ("", Value::Null, "/error"),
         // Not JSON: the first line of a page.
         "export_messages" => ("?format=jsonl", Value::Null, ""),
@@ -112,7 +112,7 @@ fn operation(id: &str) -> Option<Operation> {
         "set_backup_config" => ("", json!({"timeZone": "Asia/Taipei"}), "/config/backup/timeZone"),
         "get_coverage" => ("", Value::Null, "/gaps"),
         "list_messages" => ("", Value::Null, "/messages/0/id"),
-        // Nothing is as old as that, so that the walk goes on with what is kept.
+        // Nothing is as old as that, so that the stored messages remain for the other calls.
         "delete_messages" => ("?before=1970-01-01T00:00:00.002Z", Value::Null, "/deletedCount"),
         "get_job" => ("", Value::Null, "/status"),
         "list_keys" => ("", Value::Null, "/keys"),
@@ -141,14 +141,14 @@ fn webhook_operation(id: &str) -> Option<Operation> {
     Some(Operation { query, body, has })
 }
 
-/// What a caller must be told: nothing means that they may.
+/// Expected refusal of a caller; `None`: the call is allowed.
 type Refusal = Option<(StatusCode, &'static str)>;
 
 const UNKNOWN: Refusal = Some((StatusCode::UNAUTHORIZED, "Invalid or missing API key"));
 const LACKS_SCOPE: Refusal = Some((StatusCode::FORBIDDEN, "Insufficient permissions"));
 const DENIED: Refusal = Some((StatusCode::FORBIDDEN, "Permission denied"));
 
-/// What the contract says about that caller at that route; `own`: about themself.
+/// Returns the contract's response to that caller at that route; `own`: about themself.
 fn expected(route: &RouteInfo, caller: &Caller, own: bool) -> Refusal {
     if route.need == Need::Nothing {
         return None;
@@ -176,7 +176,7 @@ fn expected(route: &RouteInfo, caller: &Caller, own: bool) -> Refusal {
     }
 }
 
-/// The stack, its store, and who calls.
+/// The stack, its store, and the callers.
 struct Cast {
     stack: Stack,
     store: Store,
@@ -206,7 +206,7 @@ impl Cast {
         cast
     }
 
-    /// A channel with one of each role, a message and a rule.
+    /// Creates a channel with one of each role, a message and a rule.
     async fn channel(&self) {
         let mut sightings = vec![sighting(CHANNEL, 1, SightingKind::BotJoined)];
         for user in ["Uowner", "Uadmin", "Umember", "Uguest", "Uauthor", TARGET] {
@@ -244,7 +244,7 @@ impl Cast {
         self.store.change_rule(&CHANNEL.into(), change, None, &by, now()).await.unwrap();
     }
 
-    /// A caller with a key of that user.
+    /// Adds a caller with a key of that user.
     async fn add(&mut self, name: &str, user: &str, role: Role, shape: Shape) {
         let secret = format!("ck_{}", name.replace('-', "_"));
         let id = KeyId::from(format!("key_{name}"));
@@ -343,7 +343,7 @@ impl Cast {
         }
     }
 
-    /// Puts back what a call of that route changes, so that every call finds the same.
+    /// Undoes the changes of a call of that route, so that every call starts from the same state.
     async fn prepare(&mut self, route: &RouteInfo, caller: &Caller) -> KeyId {
         let (channel, owner) = (ChannelId::from(CHANNEL), UserId::from("Uowner"));
         match route.id {
@@ -369,7 +369,7 @@ impl Cast {
                     secret: id.as_str(),
                     user: &caller.user,
                     name: "gone soon",
-                    // Within what the caller may: others are as good as none.
+                    // Within the caller's bounds: others are as good as none.
                     scopes: &caller.bounds.scopes,
                     channels: caller.bounds.channels.as_deref(),
                     not_before: None,
@@ -384,8 +384,8 @@ impl Cast {
         caller.key.clone()
     }
 
-    /// A webhook of the caller within what their key may see, the only one of its user; the id of
-    /// a delivery to it.
+    /// Creates a webhook of the caller within their key's bounds, the only one of its user; returns
+    /// the id of a delivery to it.
     async fn webhook(&self, caller: &Caller) -> String {
         for webhook in self.store.webhooks(&caller.user).await.unwrap() {
             assert!(self.store.drop_webhook(&caller.user, &webhook.id).await.unwrap());
@@ -410,7 +410,7 @@ impl Cast {
         format!("dlv_{}", number.unwrap())
     }
 
-    /// One cell of the table.
+    /// Checks one cell of the table.
     async fn check(&mut self, route: &RouteInfo, caller: &Caller, own: bool) {
         let operation = operation(route.id)
             .unwrap_or_else(|| panic!("{}: a new route needs an entry in operation()", route.id));

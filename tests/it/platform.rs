@@ -1,5 +1,5 @@
-//! The LINE client against an emulated LINE that has trouble: what is repeated, what never is, when
-//! it is left alone, and what the assistant makes of it.
+//! The LINE client against an emulated LINE that fails: which calls are retried, which never are,
+//! when the circuit is open, and the assistant's handling of it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::stack::{DEADLINE, Ground, Parts, Stack, TOKEN};
 const KEY: &str = "123e4567-e89b-12d3-a456-426614174000";
 const DOWN: Fault = Fault::Status { status: 500, retry_after: None };
 
-/// A client of an emulator, with a time of its own, and a group with a person in it.
+/// A client of an emulator, with a clock of its own, and a group with a person in it.
 struct Scene {
     line: Emulator,
     client: LineClient,
@@ -55,7 +55,7 @@ impl Scene {
         answers
     }
 
-    /// Calls that reached the emulator and had this in their path.
+    /// Returns the number of calls to the emulator with this in their path.
     fn calls(&self, path: &str) -> usize {
         self.line.calls().iter().filter(|call| call.path.contains(path)).count()
     }
@@ -81,7 +81,7 @@ fn client(line: &Emulator, clock: &SharedClock) -> LineClient {
     LineClient::new(api, calls, files, clock)
 }
 
-/// What the bot said in a chat, in order.
+/// Returns the bot's messages in a chat, in order.
 fn said(line: &Emulator, chat: &str) -> Vec<String> {
     let bot = line.transcript(chat).into_iter().filter(Entry::is_bot);
     bot.filter_map(|entry| entry.text).collect()
@@ -219,7 +219,7 @@ async fn a_reply_is_one_call_without_a_key() {
     assert!(scene.line.violations().is_empty(), "{:?}", scene.line.violations());
 }
 
-/// A running program that answers within a second or pushes, with a group, and its store opened
+/// Starts a program that replies within a second or pushes, with a group, and its store opened
 /// beside it.
 async fn pushing() -> (Stack, String, String, Store) {
     let mut ground = Ground::new(Parts::Embedded).await;
@@ -233,7 +233,7 @@ async fn pushing() -> (Stack, String, String, Store) {
     (stack, group.chat_id, people[1].user_id.clone(), store)
 }
 
-/// Asks the bot something, so that it hears of it when its token may no longer be used.
+/// Sends the bot a question that arrives when its reply token has expired.
 async fn ask_late(line: &Emulator, chat: &str, user: &str, text: &str) {
     let post = Post::Text(text.into());
     let action = Action::Send { chat: chat.to_owned(), user: user.to_owned(), post };
@@ -242,7 +242,7 @@ async fn ask_late(line: &Emulator, chat: &str, user: &str, text: &str) {
     assert!(line.deliver(line.webhook(events)).await.accepted);
 }
 
-/// The latest reply, once there are so many and it has an end.
+/// Returns the latest reply, once there are that many and it has an outcome.
 async fn replied(store: &Store, chat: &str, count: usize) -> ReplyRecord {
     let mut latest = None;
     until("the reply has an end", DEADLINE, async || {

@@ -7,7 +7,7 @@ use crate::harness::wait::until;
 use crate::harness::{http, ports, scratch};
 use crate::stack::DEADLINE;
 
-/// Arguments, environment, and what is said.
+/// Arguments, environment, and expected output.
 type Case = (&'static [&'static str], &'static [(&'static str, &'static str)], &'static str);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -59,7 +59,7 @@ async fn the_demo_shows_a_group_and_finds_it_again() {
         assert!(told.status().is_success());
         let key = state["key"].as_str().unwrap();
         let before = kept;
-        // The history, this question and its answer; at the second start two more.
+        // The history, this question and its reply; at the second start two more.
         let expected = if start == 0 { 13 } else { before + 2 };
         until("question and answer are kept", DEADLINE, async || {
             let usage = http.get(url("/api/usage")).bearer_auth(key).send().await.unwrap();

@@ -1,5 +1,5 @@
-//! Many processes on one deployment: every message is found through each of them, whoever dies, and
-//! a process that would make the others wrong does not start.
+//! Many processes in one deployment: every message is found through each of them, whichever dies,
+//! and a process with conflicting settings does not start.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,7 +19,7 @@ use crate::pipeline::conversation::{emulator, group};
 use crate::pipeline::on_both;
 use crate::stack::{DEADLINE, Ground, Parts, Stack};
 
-/// A process beside others, on an address of its own.
+/// Returns a further process, on an address of its own.
 fn program(
     stack: &Stack,
     args: &[&str],
@@ -40,8 +40,8 @@ async fn worker(stack: &Stack) -> Process {
     process
 }
 
-/// How many messages with that word are found through the process at `address`; `None` when it
-/// cannot say.
+/// Returns the number of search results for that word through the process at `address`; `None` when
+/// search is unavailable.
 async fn total(stack: &Stack, address: std::net::SocketAddr, path: &str) -> Option<u64> {
     let http = crate::harness::http::client(DEADLINE);
     let url = format!("http://{address}/api{path}");
@@ -97,7 +97,7 @@ async fn every_message_is_found_through_every_process_whoever_dies() {
         .await;
     }
     println!("all found {:?} after the last message", sent.elapsed());
-    // Whichever replica answers, it has everything.
+    // Each replica has everything.
     for _ in 0..12 {
         assert_eq!(total(&stack, second, &path).await, Some(all));
     }
@@ -138,7 +138,7 @@ async fn a_process_that_would_make_others_wrong_does_not_start(parts: Parts) {
     let other = tempfile::TempDir::new().unwrap();
     let other = other.path().to_str().unwrap();
     let api = ["serve", "--roles", "api"];
-    // Each waits for a while, in case that the one that it differs from is about to end.
+    // Each waits for a while, in case the process that it conflicts with is about to end.
     tokio::join!(
         refused(
             &api,
@@ -147,14 +147,14 @@ async fn a_process_that_would_make_others_wrong_does_not_start(parts: Parts) {
         ),
         refused(&api, ("CHATKEEP_BLOBS", other), "the media store is another one than that of"),
         async {
-            // One process at a time serves the embedded bus of a folder.
+            // One process at a time owns the embedded bus of a folder.
             if parts == Parts::Servers {
                 let says = "the bus is another one than that of the process";
                 refused(&["serve"], ("CHATKEEP_BUS", "embedded"), says).await;
             }
         },
     );
-    // The one that was there goes on, and more of the same start beside it.
+    // The running one is unaffected, and more of the same start beside it.
     let (program, address) = program(&stack, &["serve", "--roles", "api"]);
     let mut process = program.start();
     process.ready(address, "/readyz").await;
@@ -170,7 +170,7 @@ async fn consumers_that_nobody_serves_are_told_and_removed() {
     let context = jetstream::new(client);
     let (group, people) = group(&mut stack).await;
     assert!(stack.process.terminate().await.success());
-    // The consumer of an older version, with a job of it; and one that nobody knows.
+    // The consumer of an older version, with a job of it; and an unknown one.
     let jobs = context.get_stream("JOBS").await.unwrap();
     let old = jetstream::consumer::pull::Config {
         durable_name: Some("indexer".to_owned()),

@@ -1,5 +1,5 @@
 //! The API against its own document: schemathesis (`tests/schema`) makes requests of all kinds from
-//! it, valid and not, and compares every answer with what the document promises.
+//! it, valid and not, and compares every response with the document.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,10 +15,10 @@ use crate::stack::Stack;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schema");
 
-/// It takes a quarter of a minute on an idle machine.
+/// Timeout; the run takes a quarter of a minute on an idle machine.
 const PATIENCE: Duration = Duration::from_mins(8);
 
-/// More than the run deletes.
+/// Number of keys, more than the run deletes.
 const SPARE_KEYS: usize = 30;
 const RULES: usize = 30;
 const WEBHOOKS: usize = 14;
@@ -56,7 +56,7 @@ async fn every_answer_is_as_documented() {
     assert!(stack.process.terminate().await.success());
 }
 
-/// Fills the group with messages and a file, and makes another one that may lose what it has.
+/// Fills the group with messages and a file, and creates another one whose data may be deleted.
 async fn fill(scene: &Scene) -> String {
     let (stack, ann) = (&scene.stack, user(&scene.stack).await);
     let spare = stack.line.add_group("Spare", None, &[&ann, &scene.person]).chat_id;
@@ -76,12 +76,12 @@ async fn fill(scene: &Scene) -> String {
     spare
 }
 
-/// Who the calls are made as.
+/// Returns the user of the calls.
 async fn user(stack: &Stack) -> String {
     stack.get("/me").await["userId"].as_str().unwrap().to_owned()
 }
 
-/// Puts the settings into the folder, and beside them what really exists.
+/// Writes the settings into the folder, and beside them the ids that exist.
 async fn prepare(stack: &Stack, folder: &Path, channel: &str, spare: &str) {
     for name in ["schemathesis.toml", "hooks.py"] {
         fs::copy(format!("{FOLDER}/{name}"), folder.join(name)).unwrap();
@@ -109,7 +109,7 @@ async fn prepare(stack: &Stack, folder: &Path, channel: &str, spare: &str) {
     webhooks(stack, folder).await;
 }
 
-/// A job that has ended; one that takes so long needs more messages than there are.
+/// Creates a finished job; one that takes that long needs more messages than there are.
 async fn job(stack: &Stack, folder: &Path, channel: &str) {
     let me = user(stack).await;
     let columns = "id, channel_id, kind, sent_before, created_by, created_at, total, done, status";
@@ -119,7 +119,8 @@ async fn job(stack: &Stack, folder: &Path, channel: &str) {
     write(folder, "job", "id", &json!([{"id": "job_ended"}]));
 }
 
-/// One with a delivery, and some that may be deleted; there is room for what the run makes.
+/// Creates a webhook with a delivery, and some that may be deleted; there is room for those that
+/// the run creates.
 async fn webhooks(stack: &Stack, folder: &Path) {
     let mut made = Vec::new();
     for _ in 0..WEBHOOKS {
@@ -143,7 +144,7 @@ async fn rules(stack: &Stack, channel: &str) -> Value {
     stack.get(&path).await["items"].take()
 }
 
-/// One quoted value a line, as the dictionaries of fuzzers are written.
+/// Writes one quoted value a line, as the dictionaries of fuzzers.
 fn write(folder: &Path, name: &str, field: &str, things: &Value) {
     let mut lines = String::new();
     for thing in things.as_array().unwrap() {

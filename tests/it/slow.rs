@@ -1,4 +1,4 @@
-//! Clients that are slow, many, or both, at the program as it is run.
+//! Clients that are slow, many, or both, against the program as it is run.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -18,8 +18,8 @@ use crate::stack::{DEADLINE, Ground, Parts, Stack};
 const IDLE: usize = 1_000;
 const DRIPPING: usize = 200;
 const WEBHOOKS: usize = 50;
-/// Far above what a webhook takes, also in an unoptimised build on a loaded machine, and far below
-/// the time limits, so that nobody goes away by themselves.
+/// Time limit of a webhook, far above the usual also in an unoptimised build on a loaded machine,
+/// and far below the timeouts, so that nobody disconnects by themselves.
 const PROMPT: Duration = Duration::from_secs(20);
 
 /// Connections that cost and bring nothing, until they are dropped.
@@ -40,7 +40,7 @@ impl Crowd {
                 } else {
                     drip(stream, n).await;
                 }
-                // What was closed comes back: this crowd does not get tired.
+                // Closed connections are opened again: this crowd does not get tired.
                 loop {
                     let again = TcpStream::connect(address).await;
                     if let Ok(stream) = again {
@@ -60,7 +60,7 @@ impl Crowd {
     }
 }
 
-/// Says nothing, half a head, or one request and nothing more, until it is closed.
+/// Sends nothing, half a head, or one request and nothing more, until it is closed.
 async fn idle(mut stream: TcpStream, n: usize) {
     let said = match n % 3 {
         0 => "",
@@ -86,7 +86,7 @@ async fn drip(mut stream: TcpStream, n: usize) {
     }
 }
 
-/// Sends a webhook over a connection of its own; what is answered.
+/// Sends a webhook over a connection of its own; returns the response.
 async fn deliver(address: SocketAddr, signed: &Signed) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let head = format!(
@@ -101,7 +101,7 @@ async fn deliver(address: SocketAddr, signed: &Signed) -> String {
     answer
 }
 
-/// So many connections are open, as the program says.
+/// Returns the number of open connections in the program's metrics.
 async fn connections(stack: &Stack) -> f64 {
     let metrics = stack.metrics().await;
     let line = metrics.lines().find_map(|line| line.strip_prefix("chatkeep_http_connections "));
@@ -155,7 +155,7 @@ async fn webhooks_keep_flowing_beside_a_slow_crowd_and_stopping_does_not_wait_fo
     .await;
 }
 
-/// Every file and folder below `folder`, with the rights that others than its user have.
+/// Returns every file and folder below `folder` with permissions for other users.
 fn open_to_others(folder: &std::path::Path) -> Vec<String> {
     use std::os::unix::fs::PermissionsExt as _;
 
@@ -178,7 +178,7 @@ async fn what_is_kept_is_readable_by_nobody_else() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let ground = Ground::new(Parts::Embedded).await;
-    // As an earlier version left it, under the umask of most systems.
+    // As left by an earlier version, under the umask of most systems.
     fs::set_permissions(ground.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let line = emulator().await;
     let open = |args: &[&str]| {

@@ -1,5 +1,5 @@
-//! A whole chatkeep as its users run it: the built program on real servers, with the emulator
-//! standing for LINE.
+//! A whole chatkeep as its users run it: the built program on real servers, with the emulator in
+//! place of LINE.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::harness::process::{Process, Program};
 use crate::harness::wait::until;
 use crate::harness::{http, ports, scratch};
 
-/// Long enough for an unoptimised build on a loaded machine.
+/// Timeout, long enough for an unoptimised build on a loaded machine.
 pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
 /// The emulator's own secrets.
@@ -33,14 +33,14 @@ pub(crate) enum Parts {
     Servers,
 }
 
-/// The servers and folders that outlive the program.
+/// Servers and folders that outlive the program.
 pub(crate) struct Ground {
     pub(crate) folder: TempDir,
     pub(crate) nats: Option<Nats>,
     pub(crate) database: Option<TestDb>,
     pub(crate) address: SocketAddr,
     pub(crate) metrics: SocketAddr,
-    /// What the program is told beside the usual.
+    /// Settings of the program beside the usual.
     pub(crate) settings: Vec<(&'static str, String)>,
 }
 
@@ -64,12 +64,12 @@ impl Ground {
         Self { folder, nats, database, address, metrics, settings: Vec::new() }
     }
 
-    /// The program with these arguments and everything it has to be told.
+    /// Returns the program with these arguments and its whole environment.
     pub(crate) fn program(&self, line: &Emulator, args: &[&str]) -> Program {
         self.told(line, Program::chatkeep().args(args.iter().copied()))
     }
 
-    /// A shell script that starts the program in some way, with everything that has to be told.
+    /// Returns a shell script that starts the program in some way, with its whole environment.
     pub(crate) fn shell(&self, line: &Emulator, script: &str) -> Program {
         self.told(line, Program::new("sh").args(["-c", script]))
     }
@@ -83,7 +83,7 @@ impl Ground {
             .env("CHATKEEP_LINE_ACCESS_TOKEN", TOKEN)
             .env("CHATKEEP_LINE_API_BASE", line.api_base())
             .env("CHATKEEP_LINE_DATA_API_BASE", line.api_base())
-            // Tests ask faster than anybody may; those about the limit set their own.
+            // Tests send requests faster than allowed; those about the limit set their own.
             .env("CHATKEEP_RATE_LIMIT_PER_MINUTE", "0");
         if let Some(nats) = &self.nats {
             program = program.env("CHATKEEP_BUS", nats.url());
@@ -97,7 +97,7 @@ impl Ground {
         program
     }
 
-    /// Runs one command to its end and gives what it printed.
+    /// Runs one command to its end and returns its output.
     pub(crate) async fn command(&self, line: &Emulator, args: &[&str]) -> String {
         let mut process = self.program(line, args).start();
         let status = process.finish().await;
@@ -105,7 +105,7 @@ impl Ground {
         process.stdout().join("\n")
     }
 
-    /// Runs one command to its end and gives what it told on the side.
+    /// Runs one command to its end and returns its side output.
     pub(crate) async fn said(&self, line: &Emulator, args: &[&str]) -> String {
         let mut process = self.program(line, args).start();
         let status = process.finish().await;
@@ -144,24 +144,24 @@ impl Stack {
         Self { ground, line, process, http: http::client(DEADLINE), key: String::new() }
     }
 
-    /// Ends the program without any chance to tidy up, and starts it again.
+    /// Kills the program without any chance to clean up, and starts it again.
     pub(crate) async fn crash(&mut self) {
         self.process.kill().await;
         self.process = self.ground.serve(&self.line).await;
     }
 
-    /// From now on calls the API as that person, with all scopes.
+    /// Calls the API as that person from now on, with all scopes.
     pub(crate) async fn act_as(&mut self, user: &str) {
         self.ground.command(&self.line, &["user", "add", user]).await;
         self.key = self.ground.command(&self.line, &["key", "create", "--user", user]).await;
     }
 
-    /// The key that calls are made with.
+    /// Returns the key of the calls.
     pub(crate) fn key(&self) -> &str {
         &self.key
     }
 
-    /// From now on calls the API with that key.
+    /// Calls the API with that key from now on.
     pub(crate) fn use_key(&mut self, key: &str) {
         key.clone_into(&mut self.key);
     }
@@ -200,7 +200,7 @@ impl Stack {
         answer
     }
 
-    /// Every kept message of a channel, oldest first.
+    /// Returns every stored message of a channel, oldest first.
     pub(crate) async fn messages(&self, channel: &str) -> Vec<Value> {
         let mut all = Vec::new();
         let mut next = String::new();
@@ -215,7 +215,7 @@ impl Stack {
         }
     }
 
-    /// Waits until that many messages of a channel are kept.
+    /// Waits until that many messages of a channel are stored.
     pub(crate) async fn kept(&self, channel: &str, count: usize) {
         let path = "/usage";
         until(&format!("{count} messages kept"), DEADLINE, async || {
@@ -225,7 +225,7 @@ impl Stack {
         .await;
     }
 
-    /// The doctor finds no difference, while the service runs.
+    /// Checks that the doctor finds no difference, while the service runs.
     pub(crate) async fn is_well(&self) {
         let mut doctor = self.ground.program(&self.line, &["doctor", "--deep"]).start();
         let status = doctor.finish_within(DEADLINE).await;
@@ -238,13 +238,13 @@ impl Stack {
         self.ground.sql(&sql).await;
     }
 
-    /// Whether bus and store answer.
+    /// Returns true if bus and store respond.
     pub(crate) async fn ready(&self) -> bool {
         let url = format!("http://{}/readyz", self.ground.address);
         self.http.get(url).send().await.is_ok_and(|answer| answer.status() == StatusCode::OK)
     }
 
-    /// Waits until no event waits for any stage, nor for being found.
+    /// Waits until no event waits for any stage, nor for the index.
     pub(crate) async fn drained(&self) {
         self.drained_within(DEADLINE).await;
     }
@@ -266,7 +266,7 @@ impl Stack {
         .await;
     }
 
-    /// What `/metrics` shows.
+    /// Returns `/metrics`.
     pub(crate) async fn metrics(&self) -> String {
         let url = format!("http://{}/metrics", self.ground.metrics);
         self.http.get(url).send().await.unwrap().text().await.unwrap()

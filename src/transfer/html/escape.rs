@@ -1,8 +1,8 @@
-//! Text inside a page.
+//! Escaping of text in a page.
 
 use std::fmt::Write as _;
 
-/// Appends text so that no character of it means anything to a browser.
+/// Appends text with all characters escaped that have a meaning in HTML.
 pub(super) fn push(out: &mut String, text: &str) {
     for c in text.chars() {
         match c {
@@ -11,14 +11,14 @@ pub(super) fn push(out: &mut String, text: &str) {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // A page cannot hold other control characters, whatever the way they are written.
+            // A page cannot contain other control characters, not even escaped.
             c if c.is_control() && c != '\n' && c != '\t' => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }
 }
 
-/// Appends text in which web addresses are links.
+/// Appends text with links for web addresses.
 pub(super) fn push_linked(out: &mut String, text: &str) {
     let mut rest = text;
     while let Some(start) = address(rest) {
@@ -37,10 +37,10 @@ pub(super) fn push_linked(out: &mut String, text: &str) {
     push(out, rest);
 }
 
-/// Where the first web address begins.
+/// Returns the offset of the first web address.
 fn address(text: &str) -> Option<usize> {
-    // Looked for once, not once for each scheme: a text full of one of them is then read to its end
-    // for the other one again and again.
+    // One search, not one for each scheme: a text full of one of them would be read to its end for
+    // the other one again and again.
     let mut places = text.match_indices("http").map(|(at, _)| at);
     places.find(|at| {
         let after = &text[at + "http".len()..];
@@ -53,18 +53,18 @@ fn of_host(c: char) -> bool {
     c.is_alphanumeric() || c == '['
 }
 
-/// Whether a character may stand in a web address as people type it.
+/// Returns true for a character of a web address as people type it.
 fn of_address(c: char) -> bool {
     c.is_ascii_graphic() && !matches!(c, '<' | '>' | '"' | '`')
         || (c.is_alphanumeric() && !is_cjk(c))
 }
 
-/// Scripts that run on without a space after an address.
+/// Returns true for scripts that continue without a space after an address.
 fn is_cjk(c: char) -> bool {
     matches!(c, '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{ff00}'..='\u{ffef}')
 }
 
-/// A name that may follow `#` in a link and stand as an element's id, one to one.
+/// Returns an injective name for `#` in a link and for an element's id.
 pub(super) fn anchor(id: &str) -> String {
     let mut out = String::with_capacity(id.len() + 2);
     out.push_str("m-");

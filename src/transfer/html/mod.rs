@@ -1,5 +1,5 @@
 //! Exports for reading: one page that needs nothing but a browser. It runs no script and fetches
-//! nothing from anywhere; media files are beside it, or it goes without.
+//! nothing from elsewhere; media files are beside it, or left out.
 
 mod escape;
 
@@ -19,18 +19,20 @@ use super::format::Head;
 
 const STYLE: &str = include_str!("style.css");
 
-/// Only what stands in the page and beside it; from a file, `'self'` alone means nothing.
+/// Content security policy: only the page and the files beside it; from a file, `'self'` alone has
+/// no effect.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file:; \
                       media-src 'self' file:; base-uri 'none'; form-action 'none'";
 
-/// Messages that a quote can still show the beginning of.
+/// Number of messages whose beginning is retained for quotes.
 const REMEMBERED: usize = 5_000;
-/// How much of a quoted message is shown, in characters.
+/// Maximum length of a quoted message in characters.
 const QUOTED: usize = 120;
-/// Messages of one person within this follow each other without repeating the name.
+/// Time within which messages of one person are grouped without repeating the name, in
+/// milliseconds.
 const TOGETHER: i64 = 5 * 60 * 1_000;
 
-/// The page while it is written.
+/// Page under construction.
 pub(in crate::transfer) struct Page {
     title: String,
     id: String,
@@ -38,7 +40,7 @@ pub(in crate::transfer) struct Page {
     media: MediaLinks,
     gaps: VecDeque<Gap>,
     day: Option<NaiveDate>,
-    /// Who spoke last, and when.
+    /// Last sender, and the time.
     last: Option<(String, Timestamp)>,
     recent: HashMap<MessageId, String>,
     order: VecDeque<MessageId>,
@@ -63,10 +65,10 @@ impl Page {
         }
     }
 
-    /// Everything up to the first message.
+    /// Returns the part up to the first message.
     pub(in crate::transfer) fn head(&self) -> String {
         let mut out = String::with_capacity(STYLE.len() + 1_024);
-        // The languages of a chat are not known, so none is claimed.
+        // The languages of a chat are not known, so none is declared.
         let _ = write!(
             out,
             "<!DOCTYPE html>\n<html lang=\"und\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -89,7 +91,7 @@ impl Page {
         out
     }
 
-    /// Everything after the last message.
+    /// Returns the part after the last message.
     pub(in crate::transfer) fn foot(&mut self) -> String {
         let mut out = String::new();
         self.gaps_until(None, &mut out);
@@ -138,7 +140,7 @@ impl Page {
             .with_timezone(&self.zone)
     }
 
-    /// Appends the gaps that began before a time, or all that are left.
+    /// Appends the gaps that began before a time, or all remaining ones.
     fn gaps_until(&mut self, before: Option<Timestamp>, out: &mut String) {
         let due = |gap: &mut Gap| before.is_none_or(|before| gap.from <= before);
         while let Some(gap) = self.gaps.pop_front_if(due) {
@@ -242,7 +244,7 @@ impl Page {
         out.push_str("</span>");
     }
 
-    /// Keeps the beginning of a message for those that quote it.
+    /// Stores the beginning of a message for those that quote it.
     fn remember(&mut self, message: &StoredMessage) {
         let words = message.content.as_ref().and_then(Content::searchable);
         let words = words.unwrap_or_else(|| media_name(message.kind).to_owned());

@@ -1,7 +1,7 @@
-//! Detects the encoding of a text, and reads it as UTF-8.
+//! Detects the encoding of a text, and decodes it to UTF-8.
 //!
 //! Phones write UTF-8, computers UTF-8 or UTF-16. Texts that somebody saved again on an older
-//! computer are in its code page, which is recognised by what makes sense of the file.
+//! computer are in its code page, which is detected by the number of lines that make sense.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -13,22 +13,21 @@ use encoding_rs::{
 
 use super::super::line::{Fit, Survey};
 
-/// Bytes at the beginning that are looked at.
+/// Size of the sample at the beginning in bytes.
 const SAMPLE: u64 = 1_024 * 1_024;
-/// Bytes read at a time.
+/// Buffer size in bytes.
 const BUFFER: usize = 256 * 1_024;
-/// The code pages of the languages that the LINE app exports in.
+/// Code pages of the languages that the LINE app exports in.
 const CODE_PAGES: [&Encoding; 6] = [SHIFT_JIS, WINDOWS_874, BIG5, GB18030, EUC_KR, EUC_JP];
-/// Of so many characters that are not ASCII, one may be broken in a text that is UTF-8 all the
-/// same.
+/// Minimum ratio of characters other than ASCII to broken ones in a text that is accepted as UTF-8.
 const MOSTLY: usize = 20;
 
-/// A text is in an encoding that is not read.
+/// Unsupported encoding of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unsupported(pub(super) &'static str);
 
-/// The encoding of a text: UTF-8 or UTF-16 by its first bytes, else UTF-8, or for texts of the
-/// LINE app the code page in which it makes sense.
+/// Detects the encoding of a text: UTF-8 or UTF-16 by its first bytes, else UTF-8, or for texts of
+/// the LINE app the code page in which it makes sense.
 pub(super) fn detect(
     input: impl Read,
     line: bool,
@@ -38,7 +37,7 @@ pub(super) fn detect(
     Ok(of_sample(&sample, line))
 }
 
-/// The encoding of JSON, which may be no code page.
+/// Detects the encoding of JSON, which may be no code page.
 pub(super) fn detect_json(sample: &[u8]) -> &'static Encoding {
     of_sample(sample, false).unwrap_or(UTF_8)
 }
@@ -59,7 +58,8 @@ fn of_sample(sample: &[u8], line: bool) -> Result<&'static Encoding, Unsupported
     code_page(sample)
 }
 
-/// UTF-16 without a mark: line ends and digits have a half that is 0, always the same one.
+/// Detects UTF-16 without a byte order mark: line ends and digits have a half that is 0, always the
+/// same one.
 fn unmarked_utf_16(sample: &[u8]) -> Option<&'static Encoding> {
     let zeros = |first| sample.iter().skip(first).step_by(2).filter(|byte| **byte == 0).count();
     let (even, odd) = (zeros(0), zeros(1));
@@ -71,7 +71,7 @@ fn unmarked_utf_16(sample: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// Returns whether it is UTF-8, apart from a few broken characters, and one that is cut at the end.
+/// Returns true for UTF-8, apart from a few broken characters, and one that is cut at the end.
 fn is_utf_8(sample: &[u8]) -> bool {
     let (mut whole, mut broken) = (0, 0);
     for chunk in sample.utf8_chunks() {
@@ -81,7 +81,7 @@ fn is_utf_8(sample: &[u8]) -> bool {
     broken <= 1 + whole / MOSTLY && (broken == 0 || whole > 0)
 }
 
-/// The code page in which a text of the LINE app makes the most sense.
+/// Returns the code page in which a text of the LINE app makes the most sense.
 fn code_page(sample: &[u8]) -> Result<&'static Encoding, Unsupported> {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(sample, true);
@@ -104,7 +104,7 @@ fn code_page(sample: &[u8]) -> Result<&'static Encoding, Unsupported> {
     }
 }
 
-/// Reads a text as UTF-8, without its byte order mark.
+/// Decodes a text to UTF-8, without its byte order mark.
 pub(super) fn decoded<'a>(
     input: impl Read + 'a,
     encoding: &'static Encoding,
@@ -122,13 +122,12 @@ pub(super) fn decoded<'a>(
     Ok(Box::new(recoded))
 }
 
-/// A text of another encoding as UTF-8; what is not of that encoding becomes the replacement
-/// character.
+/// Reader that recodes another encoding to UTF-8; invalid bytes become the replacement character.
 struct Recoded<R> {
     input: BufReader<R>,
     decoder: Decoder,
     out: String,
-    /// Bytes of `out` that were read.
+    /// Number of bytes of `out` that were read.
     at: usize,
     ended: bool,
 }
@@ -222,7 +221,7 @@ mod tests {
         let mut bytes = JAPANESE.as_bytes().to_vec();
         bytes.extend_from_slice(b"\xff\xfe\n");
         assert_eq!(of_sample(&bytes, true), Ok(UTF_8));
-        // JSON is UTF-8 or UTF-16, whatever it holds.
+        // JSON is UTF-8 or UTF-16, whatever its content.
         assert_eq!(of_sample(b"{\x83\x84\xe0}", false), Ok(UTF_8));
         let (bytes, _, _) = encoding_rs::WINDOWS_1252.encode("Journée d'été à Besançon, déjà\n");
         assert!(of_sample(&bytes, true).is_err_and(|Unsupported(name)| name == "windows-1252"));

@@ -1,5 +1,5 @@
-//! The media files of an import: when the messages are in, each file that the export brought is
-//! stored under its own.
+//! Media files of an import: once the messages are stored, each file of the export is stored for
+//! its message.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -19,41 +19,41 @@ use super::limits::Budget;
 use super::source::Archive;
 use super::summary::Summary;
 
-/// Bytes read at a time.
+/// Buffer size in bytes.
 const STEP: usize = 64 * 1024;
 
-/// A file that an export names.
+/// Reference of an export to a media file.
 pub(super) struct Brought {
     pub(super) message: MessageId,
     pub(super) content_type: String,
 }
 
-/// Where the files are.
+/// Location of the files.
 pub(super) enum Beside {
     /// In a folder.
     Folder(PathBuf),
-    /// In an archive, of which no more than this is read.
+    /// In an archive, of which no more than the budget is read.
     Zip(Box<Archive>, Budget),
 }
 
-/// Stores files.
+/// Importer of files.
 pub(super) struct Files<'a> {
     pub(super) import: ImportId,
     pub(super) store: &'a Store,
     pub(super) blobs: &'a Blobs,
     pub(super) clock: &'a SharedClock,
     pub(super) channel: &'a ChannelId,
-    /// Bytes of a file, at most.
+    /// Maximum size of a file in bytes.
     pub(super) max_file: u64,
 }
 
 impl Beside {
-    /// What stands beside a file of messages.
+    /// Returns the folder beside a file of messages.
     pub(super) fn folder(messages: &Path) -> Self {
         Self::Folder(messages.with_file_name(FOLDER))
     }
 
-    /// The file of a message; `None` when the export did not bring it.
+    /// Opens the file of a message; `None` when the export lacks it.
     fn open(
         &mut self,
         brought: &Brought,
@@ -79,7 +79,7 @@ impl Beside {
 }
 
 impl Files<'_> {
-    /// Stores what is there and not stored yet, until no subscriber's quota has room.
+    /// Stores the files that are there and not stored yet, until every subscriber's quota is full.
     pub(super) async fn take(
         &self,
         brought: &[Brought],
@@ -136,7 +136,7 @@ impl Files<'_> {
     }
 }
 
-/// A file in pieces.
+/// Stream of a file in chunks.
 struct Chunks<'a>(Box<dyn Read + Send + 'a>);
 
 impl Iterator for Chunks<'_> {

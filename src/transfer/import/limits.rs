@@ -1,5 +1,5 @@
-//! Limits on what an import reads, so that no file that somebody sends can fill memory or disk:
-//! archives that expand to many times their size, above all.
+//! Limits of an import, so that no file that somebody sends can exhaust memory or disk: above all
+//! archives that expand to many times their size.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -8,39 +8,39 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::TransferError;
 
-/// Entries of an archive, at most.
+/// Maximum number of entries in an archive.
 const ENTRIES: usize = 1_000_000;
-/// Bytes that an archive may expand to, at most: more than the largest plan's quota.
+/// Maximum expanded size of an archive in bytes: more than the largest plan's quota.
 const EXPANDED: u64 = 1 << 40;
-/// How many times its own size an archive may expand to, at most. Chats come to 5 to 20 times,
-/// archives made to fill disks to 1,000 times and more.
+/// Maximum ratio of an archive's expanded size to its own. Chats reach 5 to 20, decompression bombs
+/// 1,000 and more.
 const RATIO: u64 = 200;
-/// What any archive may expand to, however small it is.
+/// Expanded size in bytes that is allowed for any archive, however small.
 const FREE: u64 = 64 * 1_024 * 1_024;
-/// Bytes of a text exported by the LINE app, at most. It is read twice, and what names it may hold
-/// is kept in memory; a chat of ten years has a few dozen megabytes.
+/// Maximum size of a text exported by the LINE app in bytes. It is read twice, and its candidates
+/// for names are held in memory; a chat of ten years has a few dozen megabytes.
 pub(super) const LINE_TEXT: u64 = 512 * 1_024 * 1_024;
 
-/// What is left of what an archive may expand to; shared by all of its entries.
+/// Remaining expanded size of an archive; shared by all of its entries.
 #[derive(Clone, Debug)]
 pub(super) struct Budget {
     left: Arc<AtomicU64>,
     whole: u64,
 }
 
-/// An archive expands to more than it may.
+/// Error of an archive that expands to more than its limit.
 #[derive(Debug, thiserror::Error)]
 #[error("it expands to more than {0} bytes, far more than any export does for its size")]
 struct Exhausted(u64);
 
-/// Reads within a [`Budget`].
+/// Reader within a [`Budget`].
 pub(super) struct Bounded<R> {
     input: R,
     budget: Budget,
 }
 
 impl Budget {
-    /// For an archive of that many bytes.
+    /// Creates the budget for an archive of that many bytes.
     pub(super) fn of_archive(bytes: u64) -> Self {
         Self::new(bytes.saturating_mul(RATIO).clamp(FREE, EXPANDED))
     }
@@ -49,8 +49,8 @@ impl Budget {
         Self { left: Arc::new(AtomicU64::new(whole)), whole }
     }
 
-    /// Refuses an archive by what it says of itself: its entries, and the bytes that they expand to
-    /// together. Nothing is believed that it says too little of: [`Bounded`] counts.
+    /// Rejects an archive by its directory: the number of entries, and their declared sizes
+    /// together. A directory that declares too little is no way around it: [`Bounded`] counts.
     pub(super) fn check(
         &self,
         path: &Path,
@@ -67,7 +67,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Reads `input` within what is left.
+    /// Limits `input` to the rest of the budget.
     pub(super) fn bounded<R>(&self, input: R) -> Bounded<R> {
         Bounded { input, budget: self.clone() }
     }
@@ -88,7 +88,7 @@ impl<R: Read> Read for Bounded<R> {
     }
 }
 
-/// Refuses a text of the LINE app that is too large.
+/// Rejects a text of the LINE app that is too large.
 pub(super) fn check_line_text(path: &Path, bytes: u64) -> Result<(), TransferError> {
     if bytes <= LINE_TEXT {
         return Ok(());

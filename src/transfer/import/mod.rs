@@ -1,5 +1,5 @@
-//! Bringing messages in from a file. Importing a file twice, or two files that overlap, changes
-//! nothing more.
+//! Import of messages from a file. It is idempotent: importing a file twice, or two files that
+//! overlap, adds nothing more.
 
 mod encoding;
 mod files;
@@ -42,26 +42,26 @@ use super::TransferError;
 use super::jsonl::Line;
 use super::line::{DateOrder, Found, Said};
 
-/// Why an imported media message has no file.
+/// Reason in the record of an imported media message without a file.
 pub(super) const NO_FILE: &str = "not in the export";
 
-/// Lines between two looks at how far it is.
+/// Lines between two progress reports.
 const STEP: u64 = 500;
 
-/// The form of a file to import.
+/// Format of a file to import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Whatever it looks like.
+    /// Detected from the content.
     #[default]
     Auto,
-    /// An export of chatkeep.
+    /// Export of chatkeep.
     Jsonl,
     /// Text exported by the LINE app.
     Line,
 }
 
 impl Form {
-    /// The form of that name.
+    /// Returns the format of that name.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         match name {
             "auto" => Some(Self::Auto),
@@ -75,28 +75,28 @@ impl Form {
 /// An import.
 pub(crate) struct Import<'a> {
     pub(crate) store: &'a Store,
-    /// Whether it is a trial, in which nothing changes.
+    /// True for a dry run, which changes nothing.
     pub(crate) trial: bool,
-    /// Where media files go.
+    /// Store for media files.
     pub(crate) blobs: Option<&'a Blobs>,
     pub(crate) clock: &'a SharedClock,
     pub(crate) channel: &'a ChannelId,
     pub(crate) form: Form,
-    /// The zone of times that have none.
+    /// Zone of times without one.
     pub(crate) zone: Option<Zone>,
     /// Order of day and month in dates, where the file does not show it.
     pub(crate) date_order: Option<DateOrder>,
-    /// The encoding of a LINE text; recognised without.
+    /// Encoding of a LINE text; detected by default.
     pub(crate) encoding: Option<&'static Encoding>,
     /// Names of people in a LINE text from a computer.
     pub(crate) names: &'a [String],
-    /// Bytes of a media file, at most; larger ones are left out.
+    /// Maximum size of a media file in bytes; larger ones are left out.
     pub(crate) max_file: u64,
 }
 
 impl Import<'_> {
-    /// Imports a file, folder or archive, and tells now and then how far it is. What it adds can
-    /// be undone by the number in the summary.
+    /// Imports a file, folder or archive, and reports progress. The messages that it adds can be
+    /// removed by the import number in the summary.
     pub(crate) async fn run(
         &self,
         plan: Plan,
@@ -108,7 +108,7 @@ impl Import<'_> {
             Plan::Jsonl(path) => self.file(import, &path, watch).await,
             Plan::Zip(path) => self.archive(import, &path, watch).await,
         };
-        // Also where it failed half-way: what it added stays.
+        // Also where it failed half-way: messages added by then stay.
         let added = match import {
             Some(import) => self.store.end_import(import, self.clock.now()).await?,
             None => false,
@@ -163,7 +163,8 @@ impl Import<'_> {
         Ok(summary)
     }
 
-    /// The files of an export that has some. One that is only messages has none beside it.
+    /// Opens the media files of an export that has some. A single file of messages has none beside
+    /// it.
     async fn files(
         &self,
         import: Option<ImportId>,
@@ -264,7 +265,7 @@ impl Import<'_> {
     }
 }
 
-/// What turns the messages of a text into those of a channel.
+/// Conversion of a text's messages into those of a channel.
 struct TextImport {
     people: People,
     ids: Ids,
@@ -306,7 +307,7 @@ impl TextImport {
     }
 }
 
-/// The lines of a file with their numbers, and how far it is read.
+/// Reader of numbered lines, with its progress.
 struct Numbered<'a> {
     lines: Lines<Box<dyn BufRead + 'a>>,
     number: u64,
@@ -325,7 +326,7 @@ impl<'a> Numbered<'a> {
         Ok(Self { lines: Lines::new(input, encoding != UTF_8), number: 0, read, total })
     }
 
-    /// The lines of an export of chatkeep: UTF-8, or UTF-16 that somebody made of it.
+    /// Reads the lines of an export of chatkeep: UTF-8, or UTF-16 if somebody converted it.
     fn json(input: impl Read + 'a, total: u64) -> Result<Self, TransferError> {
         let mut input = BufReader::new(input);
         let encoding = encoding::detect_json(input.fill_buf()?);

@@ -1,5 +1,5 @@
-//! Who is behind a name in an exported text: a member of the channel when exactly one has that
-//! name, else somebody known by the name only.
+//! Resolution of names in an exported text: a member of the channel when exactly one has that name,
+//! else a person known by the name only.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -10,20 +10,20 @@ use chatkeep_core::store::{Store, StoreError};
 use chatkeep_core::time::Timestamp;
 use sha2::{Digest as _, Sha256};
 
-/// Members read at once.
+/// Page size when reading members.
 const PAGE: u32 = 500;
-/// How many bytes of a hash make an id.
+/// Bytes of a hash in an id.
 const ID: usize = 16;
 
-/// The people of a channel by name; nobody where several have it.
+/// People of a channel by name; `None` where several have it.
 #[derive(Debug, Default)]
 pub(super) struct People(HashMap<String, Option<UserId>>);
 
 impl People {
-    /// Everybody who is or was in the channel.
+    /// Reads all present and former members of the channel.
     pub(super) async fn of(store: &Store, channel: &ChannelId) -> Result<Self, StoreError> {
         let mut people = Self::default();
-        // Guests are listed only when asked for.
+        // Guests are listed only on request.
         for role in [None, Some(Role::Guest)] {
             let mut after = None;
             loop {
@@ -55,7 +55,7 @@ impl People {
         self.0.keys().map(String::as_str)
     }
 
-    /// Who has that name, and whether that is only a guess from the name.
+    /// Returns the user of that name, and true if that is only a guess from the name.
     pub(super) fn find(&self, name: &str) -> (UserId, bool) {
         match self.0.get(name.trim()) {
             Some(Some(user)) => (user.clone(), false),
@@ -64,17 +64,17 @@ impl People {
     }
 }
 
-/// Milliseconds of a minute.
+/// Milliseconds in a minute.
 const MINUTE: i64 = 60_000;
 
-/// Gives the messages of a text, which have none, ids that are the same in every export of the
-/// same chat, and times that keep their order within a minute.
+/// Generator of ids for the messages of a text, which have none. They are the same in every export
+/// of the same chat; times keep their order within a minute.
 #[derive(Debug)]
 pub(super) struct Ids {
     channel: ChannelId,
-    /// The day of the messages counted in `seen` and `minutes`, in days since the epoch.
+    /// Day of the messages counted in `seen` and `minutes`, in days since the epoch.
     day: i64,
-    /// How often the same was said in the same minute.
+    /// Occurrences of the same text in the same minute.
     seen: HashMap<String, u32>,
     /// Number of messages of each minute.
     minutes: HashMap<i64, i64>,
@@ -85,9 +85,9 @@ impl Ids {
         Self { channel: channel.clone(), day: 0, seen: HashMap::new(), minutes: HashMap::new() }
     }
 
-    /// The id of a message that was sent in the minute `at`, and its time: the minute, and as many
-    /// milliseconds as messages of that minute stand before it. A later export that goes on where
-    /// an earlier one ended gives both the same.
+    /// Returns the id of a message that was sent in the minute `at`, and its time: the minute, plus
+    /// one millisecond for each earlier message of that minute. A later export that continues an
+    /// earlier one yields the same for both.
     pub(super) fn next(&mut self, at: Timestamp, name: &str, text: &str) -> (MessageId, Timestamp) {
         let day = at.millis().div_euclid(24 * 3_600_000);
         if day != self.day {
@@ -107,7 +107,7 @@ impl Ids {
     }
 }
 
-/// A hash of several texts, each with its length, so that none runs into the next.
+/// Hashes several texts, each with its length, so that none runs into the next.
 fn hash(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {

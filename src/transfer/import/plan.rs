@@ -1,5 +1,5 @@
-//! Inspects a file before anything of it is imported, so that a file that cannot be
-//! imported as it was asked leaves no trace.
+//! Inspection of a file before the import, so that a file that cannot be imported as requested
+//! leaves no trace.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,20 +18,20 @@ use super::summary::Summary;
 use super::text::{Lines, TextLine};
 use super::{Form, Import, Zone};
 
-/// Messages that are looked up at once.
+/// Batch size of lookups.
 const BATCH: usize = 1_000;
 
 /// A file that can be imported.
 pub(crate) enum Plan {
     /// Messages as chatkeep exports them.
     Jsonl(PathBuf),
-    /// The same in an archive, with media.
+    /// Messages in an archive, with media.
     Zip(PathBuf),
     /// Text exported by the LINE app.
     Line(Box<LinePlan>),
 }
 
-/// A text exported by the LINE app.
+/// Plan for a text exported by the LINE app.
 pub(crate) struct LinePlan {
     pub(super) path: PathBuf,
     pub(super) size: u64,
@@ -42,7 +42,7 @@ pub(crate) struct LinePlan {
 }
 
 impl Plan {
-    /// The file, or the messages of a folder.
+    /// Returns the file, or the messages of a folder.
     pub(super) fn path(&self) -> &Path {
         match self {
             Self::Jsonl(path) | Self::Zip(path) => path,
@@ -50,7 +50,7 @@ impl Plan {
         }
     }
 
-    /// The name of its form.
+    /// Returns the name of its format.
     pub(super) const fn form(&self) -> &'static str {
         match self {
             Self::Jsonl(_) | Self::Zip(_) => "jsonl",
@@ -58,7 +58,7 @@ impl Plan {
         }
     }
 
-    /// The zone in which its times are read.
+    /// Returns the zone in which its times are read.
     pub(super) fn zone(&self) -> Option<Zone> {
         match self {
             Self::Jsonl(_) | Self::Zip(_) => None,
@@ -68,12 +68,12 @@ impl Plan {
 }
 
 impl LinePlan {
-    /// Reads the file for the second time.
+    /// Returns a reader for the second pass over the file.
     pub(super) fn reader<'a>(&self, known: impl Iterator<Item = &'a str>) -> Reader {
         self.survey.reader(self.order, known)
     }
 
-    /// Begins the summary with what is known before anything is read.
+    /// Returns the summary as far as it is known before the import.
     pub(super) fn summary(&self) -> Summary {
         Summary {
             chat_name: self.survey.chat_name().map(str::to_owned),
@@ -85,10 +85,10 @@ impl LinePlan {
 }
 
 impl Import<'_> {
-    /// Looks at a file, folder or archive. Changes nothing.
+    /// Inspects a file, folder or archive. Changes nothing.
     ///
     /// # Errors
-    /// When it is nothing that can be imported, or needs to be told more about.
+    /// Returns an error if it cannot be imported, or more information is needed.
     pub(crate) async fn plan(&self, path: &Path) -> Result<Plan, TransferError> {
         let path = match Source::find(path)? {
             Source::File(path) => path,
@@ -133,7 +133,7 @@ impl Import<'_> {
         Ok(LinePlan { path, size, encoding, zone, survey, order })
     }
 
-    /// Refuses a text that was imported with another zone before: every message would be stored a
+    /// Rejects a text that was imported with another zone before: every message would be stored a
     /// second time, hours away from the first.
     async fn check_zone(&self, plan: &LinePlan) -> Result<(), TransferError> {
         let others = self.other_zones(plan.zone).await?;
@@ -157,7 +157,8 @@ impl Import<'_> {
         }
     }
 
-    /// Zones in which texts were imported into the channel before, with the last such import.
+    /// Returns the zones in which texts were imported into the channel before, with the last such
+    /// import.
     async fn other_zones(
         &self,
         zone: Zone,
@@ -173,7 +174,8 @@ impl Import<'_> {
         Ok(zones)
     }
 
-    /// Counts the messages of the text that are known already when its times are read in each zone.
+    /// Counts the messages of the text that are stored already when its times are read in each
+    /// zone.
     async fn known_in(&self, plan: &LinePlan, zones: &[Zone]) -> Result<Vec<u64>, TransferError> {
         let people = People::of(self.store, self.channel).await?;
         let mut reader = plan.reader(people.names().chain(self.names.iter().map(String::as_str)));
@@ -233,7 +235,7 @@ fn lines(
     Ok(Lines::new(decoded(open(path)?, encoding)?, encoding != UTF_8))
 }
 
-/// Reads a text for the first time.
+/// Runs the first pass over a text.
 fn survey(path: &Path, encoding: &'static Encoding) -> Result<Survey, TransferError> {
     let (mut survey, mut lines) = (Survey::default(), lines(path, encoding)?);
     while let Some(line) = lines.next()? {
@@ -245,7 +247,7 @@ fn survey(path: &Path, encoding: &'static Encoding) -> Result<Survey, TransferEr
     Ok(survey)
 }
 
-/// Returns whether the first line that is not empty begins as an object does.
+/// Returns true if the first line that is not empty begins as an object does.
 fn looks_like_json(path: &Path) -> Result<bool, TransferError> {
     let Ok(encoding) = detect(open(path)?, false)? else { return Ok(false) };
     let mut lines = lines(path, encoding)?;
@@ -256,6 +258,6 @@ fn looks_like_json(path: &Path) -> Result<bool, TransferError> {
             TextLine::Broken(_) => return Ok(false),
         }
     }
-    // Nothing in it is an export of nothing.
+    // An empty file is an export of an empty channel.
     Ok(true)
 }

@@ -1,4 +1,4 @@
-//! Where imported messages go: into the store, in batches.
+//! Sink of imported messages: stores them in batches.
 
 use std::collections::HashSet;
 
@@ -11,23 +11,23 @@ use chatkeep_core::time::SharedClock;
 use super::super::TransferError;
 use super::Summary;
 
-/// Messages in one transaction.
+/// Batch size: messages in one transaction.
 const BATCH: usize = 1_000;
-/// Bytes of content in one transaction, roughly.
+/// Approximate maximum size of content in one transaction, in bytes.
 const BYTES: usize = 4 * 1_024 * 1_024;
 
-/// Takes messages in.
+/// Sink of an import.
 pub(super) struct Sink<'a> {
     pub(super) store: &'a Store,
-    /// The number of the import; `None` for a trial, in which nothing changes.
+    /// Number of the import; `None` for a dry run, which changes nothing.
     pub(super) import: Option<ImportId>,
     pub(super) clock: &'a SharedClock,
     pub(super) channel: &'a ChannelId,
     batch: Vec<ImportedMessage>,
     bytes: usize,
-    /// People who are known by now.
+    /// People known by now.
     people: HashSet<UserId>,
-    /// People who have to be made known before the batch.
+    /// People to be stored before the batch.
     strangers: Vec<ImportedPerson>,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Takes one message with its sender.
+    /// Adds one message with its sender.
     pub(super) async fn take(
         &mut self,
         message: ImportedMessage,
@@ -74,7 +74,7 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    /// Stores what is here.
+    /// Stores the pending batch.
     pub(super) async fn flush(&mut self, summary: &mut Summary) -> Result<(), TransferError> {
         if self.batch.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What an import reads: a file, the folder that an export made, or its archive.
+//! Source of an import: a file, the folder that an export made, or its archive.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -10,10 +10,10 @@ use zip::ZipArchive;
 
 use super::super::TransferError;
 
-/// The messages inside a folder or an archive.
+/// Name of the messages' file in a folder or an archive.
 const MESSAGES: &str = "messages.jsonl";
 
-/// Where the messages are.
+/// Location of the messages.
 pub(super) enum Source {
     /// In a file.
     File(PathBuf),
@@ -21,11 +21,11 @@ pub(super) enum Source {
     Zip(PathBuf),
 }
 
-/// An archive that is open.
+/// Open archive.
 pub(super) type Archive = ZipArchive<BufReader<File>>;
 
 impl Source {
-    /// What `path` is.
+    /// Returns the kind of source at `path`.
     pub(super) fn find(path: &Path) -> Result<Self, TransferError> {
         if path.is_dir() {
             return Ok(Self::File(path.join(MESSAGES)));
@@ -47,7 +47,7 @@ impl Source {
         Ok(archive)
     }
 
-    /// The messages in an archive, and how many bytes they are.
+    /// Returns the messages in an archive, and their size in bytes.
     pub(super) fn entry(archive: &mut Archive) -> Result<(impl Read + '_, u64), TransferError> {
         let entry = archive.by_name(MESSAGES)?;
         let size = entry.size();
@@ -61,7 +61,7 @@ pub(super) fn open(path: &Path) -> Result<File, TransferError> {
     File::open(path).map_err(failed)
 }
 
-/// Counts what is read.
+/// Reader that counts bytes.
 pub(super) struct Metered<R> {
     pub(super) input: R,
     pub(super) read: Rc<Cell<u64>>,

@@ -1,4 +1,4 @@
-//! What an import tells: while it runs, and in the end.
+//! Progress and summary of an import.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -8,86 +8,86 @@ use chatkeep_core::store::{ImportId, ImportedMessage};
 use chatkeep_core::time::Timestamp;
 use serde::{Serialize, Serializer};
 
-/// Lines that are shown when they are not understood.
+/// Maximum number of unrecognised lines that are shown.
 const SHOWN: usize = 5;
-/// How much of each, in characters.
+/// Maximum length of each in characters.
 const WIDTH: usize = 80;
 
-/// What came of an import.
+/// Result of an import.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Summary {
-    /// The number by which it can be undone; none when it added nothing, or was a trial.
+    /// Number for undoing it; `None` when it added nothing, or was a dry run.
     #[serde(rename = "importId")]
     pub(crate) import: Option<ImportId>,
-    /// The chat's name, where the file tells it.
+    /// Name of the chat, if the file has it.
     pub(crate) chat_name: Option<String>,
-    /// The zone in which times were read; none where the file says it itself.
+    /// Zone in which times were read; `None` where the file declares it itself.
     pub(crate) time_zone: Option<String>,
-    /// The encoding of a LINE text, where it is not UTF-8.
+    /// Encoding of a LINE text, where it is not UTF-8.
     pub(crate) encoding: Option<String>,
-    /// When the first and the last message were sent.
+    /// Times of the first and the last message.
     pub(crate) from: Option<Timestamp>,
     pub(crate) to: Option<Timestamp>,
     /// Senders of the messages in the file.
     #[serde(serialize_with = "listed")]
     pub(crate) people: HashMap<UserId, PersonFound>,
-    /// Messages that are kept now and were not before.
+    /// Number of messages that were added.
     pub(crate) stored: u64,
-    /// Messages that were known already.
+    /// Number of messages that were stored already.
     pub(crate) known: u64,
-    /// Media files that are stored now and were not before.
+    /// Number of media files that were added.
     pub(crate) files: u64,
-    /// Media files that are larger than this service keeps.
+    /// Number of media files beyond this service's maximum size.
     pub(crate) files_too_large: u64,
-    /// Messages that were erased once, or whose sender was.
+    /// Number of messages that had been erased, or whose sender had.
     pub(crate) erased: u64,
-    /// Lines that tell what happened in the chat instead of what somebody said.
+    /// Number of lines about events in the chat instead of messages.
     pub(crate) happened: u64,
-    /// Lines that were not understood.
+    /// Number of unrecognised lines.
     pub(crate) not_understood: u64,
     /// The first of them.
     pub(crate) lines: Vec<Unknown>,
-    /// Whether every subscriber's quota is full.
+    /// True if every subscriber's quota is full.
     pub(crate) full: bool,
-    /// Messages that were left out because of that.
+    /// Number of messages that were left out because of that.
     pub(crate) left: u64,
 }
 
-/// Somebody whose messages are in the file.
+/// Person whose messages are in the file.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PersonFound {
-    /// Their name there.
+    /// Their name in the file.
     pub(crate) name: Option<String>,
-    /// Their messages there.
+    /// Number of their messages.
     pub(crate) messages: u64,
 }
 
-/// A line that was not understood.
+/// Unrecognised line.
 #[derive(Debug, Serialize)]
 pub(crate) struct Unknown {
-    /// Its number, from 1.
+    /// Line number, from 1.
     pub(crate) line: u64,
-    /// Why, where there is more to say than that.
+    /// Reason, where it is more specific.
     pub(crate) why: Option<String>,
-    /// Its beginning.
+    /// Beginning of the line.
     pub(crate) text: String,
 }
 
-/// How far an import is.
+/// Progress of an import.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     /// Bytes read.
     pub(crate) read: u64,
-    /// Bytes there are.
+    /// Total bytes.
     pub(crate) total: u64,
-    /// Messages dealt with.
+    /// Number of processed messages.
     pub(crate) messages: u64,
 }
 
 impl Summary {
-    /// Takes note of a message in the file, and of its sender's name.
+    /// Counts a message in the file, and records its sender's name.
     pub(super) fn said(&mut self, message: &ImportedMessage, name: Option<String>) {
         let at = message.sent_at;
         self.from = Some(self.from.map_or(at, |from| from.min(at)));
@@ -100,12 +100,12 @@ impl Summary {
         }
     }
 
-    /// The people, who sent the most first.
+    /// Returns the people, sorted by number of messages, descending.
     pub(crate) fn by_messages(&self) -> Vec<(&UserId, &PersonFound)> {
         by_messages(&self.people)
     }
 
-    /// Takes note of a line that was not understood.
+    /// Records an unrecognised line.
     pub(super) fn unknown(&mut self, line: u64, why: Option<String>, text: &str) {
         self.not_understood += 1;
         if self.lines.len() < SHOWN {

@@ -1,24 +1,24 @@
-//! Lines of a text file that is UTF-8 by now ([`super::encoding`]), whatever its line ends.
+//! Lines of a decoded text file ([`super::encoding`]), whatever its line ends.
 
 use std::io::{self, BufRead, Read as _};
 
-/// The longest line in bytes; what is beyond it is dropped and the line told as too long.
+/// Maximum length of a line in bytes; the rest is dropped and the line reported as too long.
 const LINE: usize = 4 * 1_024 * 1_024;
 
-/// A line of a file.
+/// Line of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TextLine {
-    /// Its text without the line's end.
+    /// Text without the line end.
     Text(String),
-    /// Something that is no text, and why.
+    /// Line that is no text, and the reason.
     Broken(&'static str),
 }
 
-/// Reads lines.
+/// Reader of lines.
 pub(super) struct Lines<R> {
     input: R,
-    /// Set when it was in another encoding, so that the replacement character stands for bytes that
-    /// were not of it.
+    /// Set when the file was in another encoding, so that the replacement character stands for
+    /// invalid bytes.
     decoded: bool,
     buffer: Vec<u8>,
 }
@@ -28,7 +28,7 @@ impl<R: BufRead> Lines<R> {
         Self { input, decoded, buffer: Vec::new() }
     }
 
-    /// The next line; `None` at the end.
+    /// Returns the next line; `None` at the end.
     pub(super) fn next(&mut self) -> io::Result<Option<TextLine>> {
         self.buffer.clear();
         let read = self.input.by_ref().take(LINE as u64).read_until(b'\n', &mut self.buffer)?;
@@ -51,7 +51,7 @@ impl<R: BufRead> Lines<R> {
         }))
     }
 
-    /// Goes to the next line.
+    /// Skips to the next line.
     fn skip(&mut self) -> io::Result<()> {
         loop {
             let part = self.input.fill_buf()?;

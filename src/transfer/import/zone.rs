@@ -1,10 +1,10 @@
-//! The time zone of a text that has none.
+//! Time zone of a text without one.
 
 use chatkeep_core::time::Timestamp;
 use chrono::{FixedOffset, LocalResult, NaiveDateTime, Offset as _, TimeDelta, TimeZone};
 use chrono_tz::Tz;
 
-/// A time zone by name or by distance from UTC.
+/// Time zone by name or by offset from UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Zone {
     /// `Asia/Taipei`.
@@ -14,7 +14,7 @@ pub(crate) enum Zone {
 }
 
 impl Zone {
-    /// Reads an IANA name, or an offset such as `+08:00`, `-0330` or `+9`.
+    /// Parses an IANA name, or an offset such as `+08:00`, `-0330` or `+9`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if let Ok(zone) = text.parse() {
             return Some(Self::Named(zone));
@@ -36,8 +36,8 @@ impl Zone {
         (hours <= 14 && minutes < 60).then(|| FixedOffset::east_opt(seconds).map(Self::Fixed))?
     }
 
-    /// The time at which a clock in this zone shows that. Of two such times the earlier; of none
-    /// (the hour that summer time leaves out) the time an hour later.
+    /// Converts a local time in this zone. Of two such times it is the earlier; of none (the hour
+    /// skipped by summer time) the time an hour later.
     pub(crate) fn at(self, clock: NaiveDateTime) -> Timestamp {
         match self {
             Self::Named(zone) => in_zone(&zone, clock),

@@ -1,24 +1,24 @@
-//! Dates as the LINE app writes them, in every language it may have been set to.
+//! Dates as written by the LINE app, in each of its languages.
 //!
-//! All dates of a file have one form. Its first line that looks like a date shows which, so that a
-//! date that somebody typed in another form is not taken for the next day, and a line of that form
-//! that cannot be understood is not taken for words.
+//! All dates of a file have one format. It is taken from the first line that looks like a date, so
+//! that a date that somebody typed in another format is not taken for the next day, and an invalid
+//! line of that format is not taken for a text.
 
 use chrono::{Datelike as _, NaiveDate, Weekday};
 
-/// Years from here on are of the Buddhist era, which Thai phones may count in.
+/// First year that is read in the Buddhist era, which Thai phones may use.
 const BUDDHIST: i32 = 2_400;
-/// Years by which the Buddhist era is ahead.
+/// Offset of the Buddhist era in years.
 const AHEAD: i32 = 543;
-/// Years that a chat may be of, in either era.
+/// Range of years of a chat, in either era.
 const YEARS: [std::ops::RangeInclusive<i32>; 2] = [1_990..=2_110, 2_533..=2_653];
 
-/// Bytes of the longest line that can be a date.
+/// Maximum length of a date line in bytes.
 const LONGEST: usize = 80;
-/// Characters of the longest word that can be a day of the week.
+/// Maximum length of a name of a weekday in characters.
 const WORD: usize = 16;
 
-/// The names of the days of the week, lower case, without marks around them.
+/// Names of the weekdays, lower case, without marks around them.
 const WEEKDAYS: [(Weekday, &[&str]); 7] = [
     (Weekday::Mon, &["mon", "monday", "一", "月", "จ", "จันทร์", "월"]),
     (Weekday::Tue, &["tue", "tues", "tuesday", "二", "火", "อ", "อังคาร", "화"]),
@@ -29,12 +29,11 @@ const WEEKDAYS: [(Weekday, &[&str]); 7] = [
     (Weekday::Sun, &["sun", "sunday", "日", "天", "อา", "อาทิตย์", "일"]),
 ];
 
-/// Words beside a date that are no day of the week, lower case, without dots; `true` for the Buddhist
-/// era.
+/// Words beside a date other than weekdays, lower case, without dots; `true` for the Buddhist era.
 const ERAS: [(&str, bool); 6] =
     [("be", true), ("พศ", true), ("ad", false), ("ce", false), ("คศ", false), ("ที่", false)];
 
-/// Order of day and month where the year stands last.
+/// Order of day and month where the year is last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DateOrder {
     /// 1/31/2024.
@@ -43,22 +42,22 @@ pub(crate) enum DateOrder {
     DayFirst,
 }
 
-/// A line that looks like a date and nothing else.
+/// Line that looks like a date and nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DateLine {
     numbers: [i32; 3],
     day: Day,
     buddhist: bool,
-    /// Its form: numbers and words replaced by one letter each.
+    /// Format: numbers and words replaced by one letter each.
     pub(super) form: String,
 }
 
-/// The day of the week that a line names.
+/// Weekday of a date line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Day {
     None,
     Known(Weekday),
-    /// A word in another language, or none for a day.
+    /// Word in another language, or none for a weekday.
     Unknown,
 }
 
@@ -66,7 +65,7 @@ impl DateOrder {
     /// Both orders.
     const ALL: [Self; 2] = [Self::MonthFirst, Self::DayFirst];
 
-    /// The order of that name: `mdy` or `dmy`.
+    /// Returns the order of that name: `mdy` or `dmy`.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         match name {
             "mdy" => Some(Self::MonthFirst),
@@ -77,9 +76,9 @@ impl DateOrder {
 }
 
 impl DateLine {
-    /// Reads a line that looks like a date: `2024/01/05(金)`, `2024.01.05 Friday`,
+    /// Parses a line that looks like a date: `2024/01/05(金)`, `2024.01.05 Friday`,
     /// `Fri, 01/05/2024`, `2024年1月5日 星期五`, `2024년 1월 5일 금요일`, `ศ. 05/01/2567` and the
-    /// like, and also what has that look without being one.
+    /// like, and also invalid dates of that form.
     pub(super) fn read(line: &str) -> Option<Self> {
         let line = line.trim();
         if line.len() > LONGEST {
@@ -108,8 +107,8 @@ impl DateLine {
         fits.then(|| Self { numbers, day, buddhist, form: form(line) })
     }
 
-    /// The date that it is, with day and month in that order; `None` when it is none, or its day
-    /// of the week another one or in no known language.
+    /// Returns the date, with day and month in that order; `None` when it is invalid, or its
+    /// weekday wrong or in no known language.
     pub(super) fn date(&self, order: DateOrder) -> Option<NaiveDate> {
         let (year, month, day) = match (self.numbers, order) {
             ([year, month, day], _) if year > 99 => (year, month, day),
@@ -126,12 +125,12 @@ impl DateLine {
         }
     }
 
-    /// Returns whether it names a day of the week in a language that is known.
+    /// Returns true if it has a weekday in a known language.
     pub(super) const fn names_day(&self) -> bool {
         matches!(self.day, Day::Known(_))
     }
 
-    /// Returns whether it counts years in the Buddhist era, as only Thai does, which has the day first.
+    /// Returns true if its year is in the Buddhist era, used in Thai only, which has the day first.
     fn is_buddhist(&self) -> bool {
         self.buddhist || self.numbers.iter().any(|n| *n >= BUDDHIST)
     }
@@ -140,9 +139,9 @@ impl DateLine {
 /// Evidence that the dates of a file give about the order of day and month.
 #[derive(Debug, Default)]
 pub(super) struct Orders {
-    /// Dates that can be read in each order.
+    /// Number of dates that are valid in each order.
     fit: [u64; 2],
-    /// Number of times that time runs back when they are read so.
+    /// Number of times that dates go back in each order.
     back: [u64; 2],
     last: [Option<NaiveDate>; 2],
     /// Set when a date depends on the order.
@@ -151,7 +150,7 @@ pub(super) struct Orders {
 }
 
 impl Orders {
-    /// Takes a date of the file into account.
+    /// Adds a date of the file.
     pub(super) fn add(&mut self, line: &DateLine) {
         let dates = DateOrder::ALL.map(|order| line.date(order));
         self.differ |= dates[0] != dates[1];
@@ -164,13 +163,13 @@ impl Orders {
         }
     }
 
-    /// Dates that can be read.
+    /// Returns the number of valid dates.
     pub(super) fn days(&self) -> u64 {
         self.fit[0].max(self.fit[1])
     }
 
-    /// The order in which more dates can be read, or time runs forward; `None` when the file does
-    /// not show it.
+    /// Returns the order in which more dates are valid, or time goes forward; `None` when the file
+    /// does not show it.
     pub(super) fn order(&self) -> Option<DateOrder> {
         let [month, day] = [0, 1].map(|at| (self.fit[at], std::cmp::Reverse(self.back[at])));
         match month.cmp(&day) {
@@ -182,8 +181,8 @@ impl Orders {
     }
 }
 
-/// The three numbers of a line and its words, lower case and without dots. `None` when it has more
-/// or fewer numbers, or anything that no date has.
+/// Splits a line into its three numbers and its words, lower case and without dots. `None` for any
+/// other number of numbers, or a character that no date has.
 fn split(line: &str) -> Option<([i32; 3], Vec<String>)> {
     let (mut numbers, mut words, mut word) = (Vec::new(), Vec::new(), String::new());
     let mut chars = line.chars().peekable();
@@ -215,12 +214,12 @@ fn split(line: &str) -> Option<([i32; 3], Vec<String>)> {
 }
 
 fn is_letter(c: char) -> bool {
-    // Vowels and tones that stand above or below a Thai letter.
+    // Vowels and tones above or below a Thai letter.
     let thai = matches!(c, '\u{0e31}' | '\u{0e34}'..='\u{0e3a}' | '\u{0e47}'..='\u{0e4e}');
     c.is_alphabetic() || thai
 }
 
-/// A line with numbers as `0`, words as `a` and any white space as one space.
+/// Returns a line with numbers as `0`, words as `a` and any white space as one space.
 fn form(line: &str) -> String {
     let mut form = String::new();
     for c in line.chars() {
@@ -340,7 +339,7 @@ mod tests {
         let (month, day) = (Some(DateOrder::MonthFirst), Some(DateOrder::DayFirst));
         assert_eq!(order(&["01/05/2024", "01/13/2024"]), month);
         assert_eq!(order(&["05/01/2024", "13/01/2024"]), day);
-        // Every one can be read both ways, but only so does time run forward.
+        // Each of them is valid both ways, but time goes forward in one only.
         assert_eq!(order(&["05/01/2024", "06/01/2024", "01/02/2024"]), day);
         assert_eq!(order(&["Fri, 01/05/2024"]), month);
         assert_eq!(order(&["05/01/2567"]), day);

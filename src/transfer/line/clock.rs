@@ -1,8 +1,8 @@
-//! Times of day as the LINE app writes them.
+//! Times of day as written by the LINE app.
 
 use chrono::NaiveTime;
 
-/// Words before a time that say which half of the day it is of; `true` for the second.
+/// Words before a time for the half of the day; `true` for the second.
 const BEFORE: [(&str, bool); 16] = [
     ("上午", false),
     ("下午", true),
@@ -34,10 +34,10 @@ const AFTER: [(&str, Option<bool>); 8] = [
     ("時", None),
 ];
 
-/// The spaces between a time and the half of the day.
+/// Spaces between a time and the half of the day.
 const SPACES: [char; 3] = [' ', '\u{a0}', '\u{202f}'];
 
-/// The time at the beginning of a line and what follows it: `09:31`, `上午09:31`, `午前9:31`,
+/// Splits a line into the time at its beginning and the rest: `09:31`, `上午09:31`, `午前9:31`,
 /// `오전 9:31`, `9:31 PM`, `21:31 น.`.
 pub(super) fn time(line: &str) -> Option<(NaiveTime, &str)> {
     let (before, rest) = half_before(line);
@@ -72,7 +72,7 @@ fn half_after(rest: &str) -> (Option<bool>, &str) {
     found.unwrap_or((None, rest))
 }
 
-/// One or two digits at the beginning.
+/// Parses one or two digits at the beginning.
 fn number(text: &str) -> Option<(u32, &str)> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     if !(1..=2).contains(&digits) {

@@ -1,13 +1,13 @@
-//! The text that the LINE app exports, read line by line.
+//! Line-by-line parser of the text that the LINE app exports.
 //!
-//! It comes in two generations, in the language of the app. Phones write a title, then for each
-//! day a line with the date and for each message `HH:MM<tab>Name<tab>Text`, with quotation marks
-//! around a text of several lines. Computers write spaces in place of the tabs, so that only the
-//! names tell where a name ends ([`names`]). Lines without a sender tell what happened in the chat
-//! (joined, left, unsent, renamed).
+//! It has two formats, in the language of the app. Phones write a title, then for each day a line
+//! with the date and for each message `HH:MM<tab>Name<tab>Text`, with quotation marks around a text
+//! of several lines. Computers write spaces in place of the tabs, so that only known names show
+//! where a name ends ([`names`]). Lines without a sender are events in the chat (joined, left,
+//! unsent, renamed).
 //!
-//! Nothing is guessed silently: a line that looks like a date and cannot be understood is told, and
-//! so is everything after it until the next date that is understood.
+//! Nothing is guessed silently: an invalid line that looks like a date is reported, and so is
+//! everything after it until the next valid date.
 
 mod calendar;
 mod clock;
@@ -27,23 +27,23 @@ use self::names::Names;
 pub(crate) use self::survey::{Fit, Survey};
 use self::words::Meaning;
 
-/// The longest text in bytes; the app allows far less.
+/// Maximum length of a text in bytes; the app allows far less.
 const TEXT: usize = 256 * 1_024;
 
-/// What a line, or several, turned out to be.
+/// Item parsed from one or several lines.
 #[derive(Debug)]
 pub(crate) enum Found {
     /// A message.
     Said(Said),
-    /// Something that happened in the chat and that nobody said.
+    /// Event in the chat other than a message.
     Happened,
-    /// Nothing that is known.
+    /// Unrecognised line.
     Unknown {
-        /// The line, from 1.
+        /// Line number, from 1.
         line: u64,
-        /// What it says.
+        /// Text of the line.
         text: String,
-        /// The reason, where there is more to say than that.
+        /// Reason, where it is more specific.
         why: Option<String>,
     },
 }
@@ -51,44 +51,44 @@ pub(crate) enum Found {
 /// A message.
 #[derive(Debug)]
 pub(crate) struct Said {
-    /// When, on the clock of whoever exported it.
+    /// Local time on the device that exported it.
     pub(crate) at: NaiveDateTime,
-    /// Who, by name.
+    /// Name of the sender.
     pub(crate) name: String,
-    /// The words as they stand in the file.
+    /// Text as it is in the file.
     pub(crate) text: String,
-    /// What they stand for; `None` for a message that was taken back.
+    /// Parsed content; `None` for a retracted message.
     pub(crate) content: Option<Content>,
 }
 
-/// Reads the lines of one file.
+/// Parser of one file's lines.
 #[derive(Debug)]
 pub(crate) struct Reader {
-    /// Spaces instead of tabs.
+    /// True for spaces instead of tabs.
     spaced: bool,
-    /// Placeholders without brackets.
+    /// True for placeholders without brackets.
     bare: bool,
     form: Option<String>,
     order: DateOrder,
     names: Names,
     day: Day,
-    /// The time of the last message of this day.
+    /// Time of the last message of this day.
     last: Option<NaiveTime>,
     draft: Option<Draft>,
     held: Option<Held>,
 }
 
-/// The day that a line is of.
+/// Day of a line.
 #[derive(Clone, Copy, Debug)]
 enum Day {
-    /// No date stood before it.
+    /// No date precedes it.
     None,
     Known(NaiveDate),
-    /// The date before it, in that line, was not understood.
+    /// The date before it, in that line, is invalid.
     Lost(u64),
 }
 
-/// A line that is the next day, or belongs to the message before it: what follows decides.
+/// Line that is the next day, or belongs to the message before it: the next lines decide.
 #[derive(Debug)]
 struct Held {
     number: u64,
@@ -98,16 +98,16 @@ struct Held {
     blank: Vec<(u64, String)>,
 }
 
-/// A message whose next lines may still come.
+/// Message whose next lines may still come.
 #[derive(Debug)]
 struct Draft {
     at: NaiveDateTime,
-    /// Nobody, for what happened in the chat.
+    /// Sender; `None` for events in the chat.
     name: Option<String>,
     text: String,
 }
 
-/// A line that begins with a time.
+/// Line that begins with a time.
 struct Record<'a> {
     time: NaiveTime,
     name: Option<&'a str>,
@@ -115,7 +115,7 @@ struct Record<'a> {
 }
 
 impl Reader {
-    /// Reads the next line, without its end. What is complete goes into `found`.
+    /// Parses the next line, without its end. Complete items are appended to `found`.
     pub(crate) fn line(&mut self, number: u64, line: &str, found: &mut Vec<Found>) {
         let line = line.trim_start_matches('\u{feff}');
         if let Some(held) = &mut self.held
@@ -150,7 +150,7 @@ impl Reader {
         }
     }
 
-    /// The file is at its end.
+    /// Ends the file.
     pub(crate) fn end(&mut self, found: &mut Vec<Found>) {
         if let Some(held) = self.held.take() {
             self.settle(held, None, found);
@@ -158,7 +158,7 @@ impl Reader {
         self.close(found);
     }
 
-    /// The parts of a line that begins with a time, when it is the beginning of a message.
+    /// Splits a line that begins with a time, if it is the beginning of a message.
     fn record<'a>(&self, time: NaiveTime, rest: &'a str) -> Option<Record<'a>> {
         if let Some(rest) = rest.strip_prefix('\t') {
             let (name, text) = match rest.split_once('\t') {
@@ -172,7 +172,7 @@ impl Reader {
         if self.happened(said) {
             return Some(Record { time, name: None, text: said });
         }
-        // A plan for the day inside a message has lines like this too, but time never runs back.
+        // A schedule inside a message has lines like this too, but time never goes back.
         let back = self.held.is_none() && self.draft.is_some() && Some(time) < self.last;
         if back && self.names.known(said).is_none() {
             return None;
@@ -182,8 +182,8 @@ impl Reader {
         Some(Record { time, name, text })
     }
 
-    /// Returns whether words after a time tell what somebody did. `Ann I think Bob left the group.` is
-    /// something that Ann said.
+    /// Returns true if words after a time describe an action. `Ann I think Bob left the group.` is
+    /// a message of Ann.
     fn happened(&self, said: &str) -> bool {
         words::who_did(said).is_some()
             && self.names.known(said).is_none_or(|(_, text)| words::is_deed(text))
@@ -193,8 +193,8 @@ impl Reader {
         self.form.as_ref().is_none_or(|form| *form == date.form)
     }
 
-    /// Takes a line that looks like a date for the next day, for a part of the message before it,
-    /// or for nothing that is understood. `next` is the time in the line that follows.
+    /// Treats a line that looks like a date as the next day, as a part of the message before it, or
+    /// as unrecognised. `next` is the time in the line that follows.
     fn settle(&mut self, held: Held, next: Option<NaiveTime>, found: &mut Vec<Found>) {
         let of_form = self.is_of_form(&held.date);
         match held.date.date(self.order).filter(|_| of_form) {
@@ -215,13 +215,13 @@ impl Reader {
         }
     }
 
-    /// Returns whether the quotation marks around the message that is being read are still open.
+    /// Returns true if the quotation marks around the current message are still open.
     fn is_quoted(&self) -> bool {
         let text = self.draft.as_ref().map_or("", |draft| &draft.text);
         text.starts_with('"') && text.matches('"').count() % 2 == 1
     }
 
-    /// Returns whether the message that is being read may have a line that looks like a date.
+    /// Returns true if the current message may contain a line that looks like a date.
     fn may_go_on(&self, of_form: bool, next: Option<NaiveTime>) -> bool {
         let text = self.draft.as_ref().map_or("", |draft| &draft.text);
         let several = text.trim_end().contains('\n');
@@ -260,7 +260,7 @@ impl Reader {
         }
     }
 
-    /// A line that begins nothing belongs to the message before it.
+    /// Appends a line that begins nothing to the message before it.
     fn go_on(&mut self, number: u64, line: &str, found: &mut Vec<Found>) {
         match (&mut self.draft, self.day) {
             (Some(draft), _) if draft.text.len() + line.len() < TEXT => {
@@ -288,14 +288,14 @@ impl Reader {
     }
 }
 
-/// Returns whether a line with a column for the sender is nobody's word all the same: an automatic answer,
-/// or what its sender did, told with their name.
+/// Returns true if a line with a column for the sender is no message all the same: an automatic
+/// reply, or an action of its sender, described with their name.
 fn happened(name: &str, text: &str) -> bool {
     let told = || words::who_did(text).is_some_and(|who| who.trim() == name);
     words::is_automatic(name) || told()
 }
 
-/// A text of several lines without the quotation marks that phones put around it.
+/// Removes the quotation marks that phones put around a text of several lines.
 fn unquoted(text: &str) -> String {
     let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     match inside.filter(|inside| inside.contains('\n')) {

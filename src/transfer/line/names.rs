@@ -1,36 +1,36 @@
-//! Where a name ends in exports from computers, which write `HH:MM Name Text` with nothing but
-//! spaces between: known names first, else what the file itself shows.
+//! Detection of the end of a name in exports from computers, which write `HH:MM Name Text` with
+//! nothing but spaces between: known names first, else evidence in the file itself.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// Words that a name is looked for in.
+/// Maximum number of words in a candidate for a name.
 const WORDS: usize = 5;
-/// Beginnings that are counted; a longer file adds no new ones.
+/// Maximum number of counted beginnings; a longer file adds no new ones.
 const COUNTED: usize = 200_000;
-/// How often a longer beginning has to occur to be a name.
+/// Minimum occurrences of a longer beginning to be a name.
 const OFTEN: u32 = 3;
 
-/// What is counted while the file is read for the first time.
+/// Counts of the first pass over the file.
 #[derive(Debug, Default)]
 pub(super) struct Counted {
-    /// How often the lines begin with these words.
+    /// Occurrences of lines that begin with these words.
     beginnings: BTreeMap<String, u32>,
-    /// Words that stand before "joined the group" and the like.
+    /// Words before "joined the group" and the like.
     announced: BTreeSet<String>,
 }
 
-/// Names.
+/// Set of names.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     all: HashSet<String>,
-    /// Those that somebody has, or that occur often enough to be no chance.
+    /// Names of known people, or frequent enough to be no coincidence.
     sure: HashSet<String>,
 }
 
 impl Counted {
     /// Counts a line's first words.
     pub(super) fn add(&mut self, said: &str) {
-        // The last word is not part of the name: something was said.
+        // The last word is not part of the name: a message has some text.
         let ends: Vec<_> = said.match_indices(' ').map(|(at, _)| at).take(WORDS).collect();
         for end in ends {
             let beginning = &said[..end];
@@ -42,7 +42,7 @@ impl Counted {
         }
     }
 
-    /// Takes note of somebody of whom a line tells what they did.
+    /// Records the name of a person whose action a line describes.
     pub(super) fn announce(&mut self, name: &str) {
         let name = name.trim();
         let words = name.split(' ').count();
@@ -51,8 +51,8 @@ impl Counted {
         }
     }
 
-    /// The names, with those that are known anyway. A first word that is always followed by the
-    /// same second word is a name of two words, and so on.
+    /// Returns the names, with those known anyway. A first word that is always followed by the same
+    /// second word is a name of two words, and so on.
     pub(super) fn names<'a>(&self, known: impl Iterator<Item = &'a str>) -> Names {
         let mut names = Names::default();
         for name in known.map(str::trim).filter(|name| !name.is_empty()) {
@@ -87,12 +87,12 @@ impl Counted {
 }
 
 impl Names {
-    /// The name that a line begins with and what follows it.
+    /// Splits a line into the name at its beginning and the rest.
     pub(super) fn split<'a>(&self, said: &'a str) -> Option<(&'a str, &'a str)> {
         longest(said, &self.all).or_else(|| said.split_once(' '))
     }
 
-    /// The name that a line begins with beyond doubt, and what follows it.
+    /// Splits a line into the certain name at its beginning and the rest.
     pub(super) fn known<'a>(&self, said: &'a str) -> Option<(&'a str, &'a str)> {
         longest(said, &self.sure)
     }

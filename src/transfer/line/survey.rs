@@ -1,42 +1,42 @@
-//! The first reading of a file: its form, its dates, and who is in the chat.
+//! First pass over a file: its format, its dates, and the people in the chat.
 
 use super::calendar::{DateLine, DateOrder, Orders};
 use super::names::Counted;
 use super::{Day, Reader, clock, title, words};
 
-/// Result of the first reading of a file.
+/// Result of the first pass over a file.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
     lines: u64,
     tabbed: u64,
     spaced: u64,
-    /// Placeholders in brackets and without.
+    /// Numbers of placeholders in brackets and without.
     bracketed: u64,
     bare: u64,
-    /// The form of its dates: that of the first line that looks like one.
+    /// Format of its dates: that of the first line that looks like one.
     form: Option<String>,
     orders: Orders,
-    /// Days whose names are in a language that is known, for telling encodings apart.
+    /// Number of days with a weekday in a known language, for choosing between encodings.
     named: u64,
-    /// The first line that looks like a date and cannot be read in either order.
+    /// First line that looks like a date and is invalid in either order.
     odd: Option<(u64, String)>,
     counted: Counted,
     chat: Option<String>,
 }
 
-/// Kind of a file, as far as its first reading shows.
+/// Kind of a file, as far as its first pass shows.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
-    /// A text of the LINE app.
+    /// Text of the LINE app.
     Line,
-    /// One whose dates are in no language that is known; the line of the first one.
+    /// Text whose dates are in no known language; the line of the first one.
     OtherLanguage(u64, String),
     /// Something else.
     No,
 }
 
 impl Survey {
-    /// Takes a line into account.
+    /// Adds a line.
     pub(crate) fn line(&mut self, line: &str) {
         self.lines += 1;
         let line = line.trim_start_matches('\u{feff}');
@@ -94,12 +94,12 @@ impl Survey {
         }
     }
 
-    /// Counts what makes sense in the file, for choosing between encodings.
+    /// Counts recognised lines of the file, for choosing between encodings.
     pub(crate) fn sense(&self) -> u64 {
         self.named + self.orders.days() + self.bracketed + self.bare
     }
 
-    /// The chat's name, where the file tells it.
+    /// Returns the chat's name, if the file has it.
     pub(crate) fn chat_name(&self) -> Option<&str> {
         self.chat.as_deref()
     }
@@ -109,7 +109,7 @@ impl Survey {
         self.orders.order()
     }
 
-    /// Reads the file, now knowing its form and who is in the chat.
+    /// Returns a reader for the second pass, with the format and the people in the chat.
     pub(crate) fn reader<'a>(
         &self,
         order: DateOrder,

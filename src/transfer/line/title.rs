@@ -1,5 +1,4 @@
-//! The lines that stand before the first day: the title, with the chat's name, and when the text
-//! was saved.
+//! Lines before the first day: the title, with the chat's name, and the time of the export.
 
 /// Words around the chat's name in the title, longer ones first.
 const AROUND: &[(&str, &str)] = &[
@@ -19,7 +18,7 @@ const AROUND: &[(&str, &str)] = &[
     ("", "의 대화"),
 ];
 
-/// Beginnings of lines that say when the text was saved, lower case.
+/// Beginnings of lines with the time of the export, lower case.
 const SAVED: &[&str] = &[
     "saved on",
     "export date",
@@ -44,7 +43,7 @@ const UNMARKED: &[&str] = &["chat history ", "ประวัติการแ�
 /// Beginning of most titles.
 const MARK: &str = "[LINE]";
 
-/// The chat's name in a title; `None` when the line is no title.
+/// Returns the chat's name in a title; `None` when the line is no title.
 pub(super) fn chat_name(line: &str) -> Option<&str> {
     let line = line.trim();
     let lower = line.to_lowercase();
@@ -57,7 +56,7 @@ pub(super) fn chat_name(line: &str) -> Option<&str> {
     AROUND.iter().find_map(inside).or(Some(title)).filter(|name| !name.is_empty())
 }
 
-/// Returns whether a line before the first day is one of those that every export begins with.
+/// Returns true for a line of the head that every export begins with.
 pub(super) fn is_heading(line: &str) -> bool {
     let lower = line.trim().to_lowercase();
     lower.is_empty()

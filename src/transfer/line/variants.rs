@@ -1,9 +1,9 @@
-//! The forms of exported texts that are understood, by platform, language and version. The texts
-//! are made up after public descriptions of the forms.
+//! Test cases of all supported formats of exported texts, by platform, language and version. The
+//! texts are made up after public descriptions of the formats.
 
 use super::{DateOrder, Found, Survey};
 
-/// A text: its form, what it says, and what it is read as.
+/// Test case: its format, its text, and the expected items.
 type Variant = (&'static str, &'static str, &'static [&'static str]);
 
 const VARIANTS: &[Variant] = &[

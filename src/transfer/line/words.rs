@@ -1,8 +1,8 @@
-//! What the LINE app writes in place of what is not text, in the languages that exports come in.
+//! Placeholders and phrases that the LINE app writes in place of text, in the languages of exports.
 
 use chatkeep_core::message::{Content, MediaInfo, Sticker};
 
-/// What stands for a message that is not text.
+/// Kind of a placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stand {
     Image,
@@ -12,7 +12,7 @@ enum Stand {
     Sticker,
 }
 
-/// The words for each, lower case; in brackets on phones, bare on computers.
+/// Words of each kind, lower case; in brackets on phones, bare on computers.
 const STANDS: [(Stand, &[&str]); 5] = [
     (
         Stand::Image,
@@ -60,7 +60,7 @@ const STANDS: [(Stand, &[&str]); 5] = [
     ),
 ];
 
-/// A message that its sender took back, where the export still names them.
+/// Phrases of a retracted message, where the export still has its sender.
 const TAKEN_BACK: &[&str] = &[
     "message unsent.",
     "message unsent",
@@ -85,7 +85,7 @@ const TAKEN_BACK: &[&str] = &[
     "메시지 전송을 취소했습니다.",
 ];
 
-/// Ends of lines that tell what somebody did instead of what they said, after their name.
+/// Ends of lines that describe an action instead of a message, after the name.
 const DID: &[&str] = &[
     "joined the group.",
     "joined the chat.",
@@ -177,7 +177,7 @@ const DID: &[&str] = &[
     "메시지를 취소했습니다.",
 ];
 
-/// Words before and after a name or two that such a line tells of.
+/// Words before and after the one or two names in such a line.
 const DID_TO: &[(&str, &str)] = &[
     ("invited ", " to the group."),
     ("invited ", " to the chat."),
@@ -195,7 +195,7 @@ const DID_TO: &[(&str, &str)] = &[
     ("그룹 이름을 ", "변경했습니다."),
 ];
 
-/// Senders that are no people: what the app answers by itself.
+/// Senders that are no people: automatic replies of the app.
 const AUTOMATIC: &[&str] = &[
     "auto-reply",
     "auto reply",
@@ -208,17 +208,17 @@ const AUTOMATIC: &[&str] = &[
     "자동응답",
 ];
 
-/// What a line's words stand for.
+/// Meaning of a line's words.
 #[derive(Debug)]
 pub(super) enum Meaning {
     /// A message.
     Said(Content),
-    /// A message that was taken back.
+    /// A retracted message.
     TakenBack,
 }
 
-/// What the words of a message stand for. `bare` says that the export writes no brackets. What
-/// is not known for sure (a place without its position, a contact, a note) stays text.
+/// Returns the meaning of a message's words. With `bare`, the export writes no brackets. Uncertain
+/// kinds (a location without its position, a contact, a note) stay text.
 pub(super) fn meaning(words: &str, bare: bool) -> Meaning {
     let trimmed = words.trim();
     let lower = trimmed.to_lowercase();
@@ -234,7 +234,7 @@ pub(super) fn meaning(words: &str, bare: bool) -> Meaning {
     })
 }
 
-/// Returns whether words stand for something else, with brackets and without.
+/// Returns true for a placeholder, with brackets and without.
 pub(super) fn placeholder(words: &str) -> (bool, bool) {
     let trimmed = words.trim();
     (bracketed(trimmed).is_some(), stand(&trimmed.to_lowercase()).is_some())
@@ -244,12 +244,12 @@ fn stand(lower: &str) -> Option<Stand> {
     STANDS.iter().find(|(_, names)| names.contains(&lower)).map(|(stand, _)| *stand)
 }
 
-/// `[Photo]`, or `[File] report.pdf`.
+/// Parses `[Photo]`, or `[File] report.pdf`.
 fn bracketed(words: &str) -> Option<(Stand, &str)> {
     let (inside, rest) = words.strip_prefix('[')?.split_once(']')?;
     let stand = stand(&inside.trim().to_lowercase())?;
     let rest = rest.trim();
-    // Only files have a name; anything else goes on because somebody typed it.
+    // Only files have a name; anything else continues because somebody typed it.
     (rest.is_empty() || (stand == Stand::File && !rest.contains('\n'))).then_some((stand, rest))
 }
 
@@ -265,18 +265,18 @@ fn content(stand: Stand, name: &str) -> Content {
     }
 }
 
-/// Returns whether a sender is no person.
+/// Returns true if a sender is no person.
 pub(super) fn is_automatic(name: &str) -> bool {
     AUTOMATIC.contains(&name.trim().to_lowercase().as_str())
 }
 
-/// The name before what a line tells that somebody did; `None` when it tells nothing of the kind.
+/// Returns the name in a line that describes an action; `None` for any other line.
 pub(super) fn who_did(line: &str) -> Option<&str> {
     let line = line.trim();
     let lower = line.to_lowercase();
     let did = DID.iter().find(|did| lower.ends_with(*did));
     if let Some(did) = did {
-        // Lower case may have another length, but what it ends with is of the same one.
+        // Lower case may change the length, but not that of the ending.
         return Some(line.get(..line.len().checked_sub(did.len())?).unwrap_or(""));
     }
     DID_TO.iter().find_map(|(before, after)| {
@@ -285,7 +285,7 @@ pub(super) fn who_did(line: &str) -> Option<&str> {
     })
 }
 
-/// Returns whether words after a name are nothing but what its owner did.
+/// Returns true if words after a name are nothing but a description of an action.
 pub(super) fn is_deed(words: &str) -> bool {
     who_did(words).is_some_and(|before| before.trim().is_empty())
 }

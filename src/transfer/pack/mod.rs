@@ -1,5 +1,5 @@
-//! An export into a file, a folder or an archive, with media. It is written beside its place and
-//! moved there when it is whole, so that half an export is never taken for one.
+//! Export into a file, a folder or an archive, with media. It is written to a temporary path beside
+//! its target and renamed when it is complete, so that half an export is never taken for one.
 
 mod out;
 
@@ -18,14 +18,14 @@ use self::out::Out;
 use super::media::FOLDER;
 use super::{Export, Format, MediaLinks, MediaSource, TransferError, pages};
 
-/// Messages with files, read at once.
+/// Page size when reading messages with files.
 const PAGE: u32 = 1_000;
 
-/// Endings of files that no export is.
+/// Extensions of files that no export is.
 const OTHER_FILES: [&str; 12] =
     ["htm", "json", "ndjson", "txt", "tsv", "xls", "xlsx", "pdf", "tar", "gz", "tgz", "7z"];
 
-/// Where an export goes.
+/// Target of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// To standard output; messages only.
@@ -38,27 +38,27 @@ pub(crate) enum Target {
     Zip(PathBuf),
 }
 
-/// How far an export is.
+/// Result of an export.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Done {
-    /// Messages written.
+    /// Number of messages written.
     pub(crate) messages: u64,
-    /// Media files written.
+    /// Number of media files written.
     pub(crate) files: u64,
-    /// Bytes written.
+    /// Number of bytes written.
     pub(crate) bytes: u64,
 }
 
 impl Target {
-    /// Returns whether files of messages go into it, too.
+    /// Returns true if media files are written to it, too.
     pub(crate) const fn takes_media(&self) -> bool {
         matches!(self, Self::Folder(_) | Self::Zip(_))
     }
 
-    /// Returns what `--out` means: an archive for `….zip`, a file for `….<format>`, else a folder.
+    /// Parses `--out`: an archive for `….zip`, a file for `….<format>`, else a folder.
     ///
     /// # Errors
-    /// A sentence when it is named like a file of another kind.
+    /// Returns a sentence if it is named like a file of another kind.
     pub(crate) fn of(out: Option<&Path>, format: Format) -> Result<Self, String> {
         let Some(path) = out else { return Ok(Self::Stdout) };
         let is = |wanted: &str| path.extension().is_some_and(|e| e.eq_ignore_ascii_case(wanted));
@@ -170,7 +170,7 @@ async fn copy(
     Ok(())
 }
 
-/// A file or folder that is not whole yet. Dropped, it is removed.
+/// Incomplete file or folder; removed on drop.
 struct Partial {
     path: PathBuf,
     place: PathBuf,
@@ -207,7 +207,7 @@ impl Drop for Partial {
     }
 }
 
-/// Removes what an earlier export may have left; nothing is as good.
+/// Removes the remains of an earlier export, if any.
 fn remove(path: &Path) {
     let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
 }

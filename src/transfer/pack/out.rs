@@ -1,4 +1,4 @@
-//! The places that an export is written to, behind one way of writing.
+//! Outputs of an export, behind one interface.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -15,10 +15,10 @@ use super::super::TransferError;
 use super::{Target, failed};
 use crate::out::{Stdout, stdout};
 
-/// Parts on their way to the archive.
+/// Capacity of the queue of parts to the archive.
 const QUEUE: usize = 4;
 
-/// What is being written.
+/// Output being written.
 pub(super) enum Out {
     Stdout(Stdout),
     File(tokio::fs::File),
@@ -27,7 +27,7 @@ pub(super) enum Out {
 }
 
 impl Out {
-    /// Opens a target, which is written at `partial` until it is whole.
+    /// Opens a target, which is written at `partial` until it is complete.
     pub(super) fn open(target: &Target, partial: Option<&Path>) -> Result<Self, TransferError> {
         let Some(path) = partial else {
             return Ok(Self::Stdout(stdout()));
@@ -64,7 +64,7 @@ impl Out {
         }
     }
 
-    /// Appends to the file that was begun last.
+    /// Appends to the current file.
     pub(super) async fn write(&mut self, bytes: Bytes) -> Result<(), TransferError> {
         match self {
             Self::Stdout(out) => tokio::task::block_in_place(|| out.write_all(&bytes))?,
@@ -79,7 +79,7 @@ impl Out {
         Ok(())
     }
 
-    /// Everything is written.
+    /// Completes the output.
     pub(super) async fn finish(self) -> Result<(), TransferError> {
         match self {
             Self::Stdout(mut out) => tokio::task::block_in_place(|| out.flush())?,
@@ -94,9 +94,9 @@ impl Out {
     }
 }
 
-/// A part of an archive.
+/// Part of an archive.
 enum Part {
-    /// The next file. Media is packed already and only stored.
+    /// Next file. Media is compressed already and only stored.
     Start {
         name: String,
         packed: bool,
@@ -105,7 +105,7 @@ enum Part {
     End,
 }
 
-/// An archive, written by a thread of its own: packing takes time.
+/// Archive, written by a thread of its own: compression takes time.
 pub(super) struct Archive {
     parts: mpsc::Sender<Part>,
     thread: JoinHandle<Result<(), TransferError>>,
@@ -121,7 +121,7 @@ impl Archive {
         if self.parts.send(part).await.is_ok() {
             return Ok(());
         }
-        // It takes no more because it failed; that error is the one to tell.
+        // The queue is closed because the thread failed; its error is the one to report.
         let ended = (&mut self.thread).await.map_err(|_| TransferError::Died)?;
         ended.and(Err(TransferError::Died))
     }
@@ -140,7 +140,7 @@ fn write_archive(file: File, mut queue: mpsc::Receiver<Part>) -> Result<(), Tran
             Part::Start { name, packed } => {
                 let method =
                     if packed { CompressionMethod::Stored } else { CompressionMethod::Deflated };
-                // How large it will be is not known, and ZIP64 has no limit that matters.
+                // The size is not known, and ZIP64 has no limit that matters.
                 let options =
                     SimpleFileOptions::default().compression_method(method).large_file(true);
                 archive.start_file(name, options)?;
@@ -154,6 +154,6 @@ fn write_archive(file: File, mut queue: mpsc::Receiver<Part>) -> Result<(), Tran
             }
         }
     }
-    // Whoever asked for it is gone.
+    // The caller is gone.
     Err(TransferError::Died)
 }

@@ -1,5 +1,4 @@
-//! A real browser: headless Chromium, driven by the W3C protocol of
-//! chromedriver.
+//! A real browser: headless Chromium, driven by the W3C protocol of chromedriver.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -11,10 +10,10 @@ use tempfile::TempDir;
 use super::process::{Process, Program};
 use super::{http, ports, scratch};
 
-/// A browser needs time on a loaded machine.
+/// Timeout of a call: a browser needs time on a loaded machine.
 const CALL: Duration = Duration::from_mins(1);
 
-/// Keeps Chromium from looking for anything outside this machine, and running as root.
+/// Arguments that keep Chromium from calling anything outside this machine, and let it run as root.
 const ARGS: [&str; 9] = [
     "--headless=new",
     "--no-sandbox",
@@ -59,12 +58,12 @@ impl Browser {
         self.call("url", &json!({ "url": url })).await;
     }
 
-    /// What a piece of JavaScript returns.
+    /// Returns the result of a piece of JavaScript.
     pub(crate) async fn script(&self, script: &str) -> Value {
         self.call("execute/sync", &json!({ "script": script, "args": [] })).await
     }
 
-    /// Everything that the browser would have shown in its console as an error.
+    /// Returns all errors of the browser's console.
     pub(crate) async fn errors(&self) -> Vec<Value> {
         let log = self.call("se/log", &json!({ "type": "browser" })).await;
         log.as_array().cloned().unwrap_or_default()
@@ -90,7 +89,7 @@ impl Drop for Browser {
     /// A test that fails does not close its window, and Chromium outlives its driver.
     fn drop(&mut self) {
         let profile = self.profile.path().display().to_string();
-        // Whatever is left of a closed browser is gone already; then there is nothing to end.
+        // A closed browser's processes are gone already; then there is nothing to end.
         let _ = Command::new("pkill").args(["-KILL", "-f", &profile]).status();
     }
 }

@@ -1,8 +1,8 @@
-//! An HTTP client for tests, whoever made the first one in this process.
+//! HTTP client for tests, with the TLS provider installed once in this process.
 
 use std::time::Duration;
 
-/// A client whose calls may take that long.
+/// Creates a client with that timeout.
 pub(crate) fn client(limit: Duration) -> reqwest::Client {
     // Another test may have installed it already; it is the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();

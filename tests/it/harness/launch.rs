@@ -1,4 +1,4 @@
-//! Starting child processes that cannot outlive the test process.
+//! Start of child processes that cannot outlive the test process.
 //!
 //! `setpriv --pdeathsig` makes the kernel signal the child when its parent dies, also by `kill -9`.
 //! "Parent" there means the *thread* that forked, and a test's thread ends with the test. So every
@@ -13,16 +13,16 @@ use std::{io, thread};
 
 use super::wait::until;
 
-/// Signals the bench sends, by the name that `kill` and `setpriv` take.
+/// Signals of the bench, by the name that `kill` and `setpriv` accept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Signal {
-    /// End at once, without a chance to clean up.
+    /// Ends at once, without a chance to clean up.
     Kill,
-    /// PostgreSQL: end at once, but free shared memory.
+    /// PostgreSQL: ends at once, but frees shared memory.
     Quit,
-    /// End in good order.
+    /// Ends gracefully.
     Term,
-    /// The terminal went away.
+    /// The terminal is gone.
     Hangup,
 }
 
@@ -37,14 +37,14 @@ impl Signal {
     }
 }
 
-/// A command line that will be started under `setpriv`.
+/// Command line to be started under `setpriv`.
 pub(crate) struct Launch {
     command: Command,
 }
 
 impl Launch {
-    /// `program`, which gets `on_death` when the test process dies. It runs as the system user
-    /// `user` where that is given.
+    /// Creates one for `program`, which gets `on_death` when the test process dies. It runs as the
+    /// system user `user` if given.
     pub(crate) fn new(program: impl AsRef<OsStr>, on_death: Signal, user: Option<&str>) -> Self {
         let mut command = Command::new("setpriv");
         if let Some(user) = user {
@@ -56,7 +56,7 @@ impl Launch {
         Self { command }
     }
 
-    /// The command, for arguments, environment and output.
+    /// Returns the command, for arguments, environment and output.
     pub(crate) fn command(&mut self) -> &mut Command {
         &mut self.command
     }
@@ -64,7 +64,7 @@ impl Launch {
     /// Starts it.
     ///
     /// # Panics
-    /// When `setpriv` cannot be run. A program that is not there ends with code 127 instead.
+    /// Panics if `setpriv` cannot be run. A missing program ends with code 127 instead.
     pub(crate) fn start(self) -> Running {
         let name = self.command.get_args().map(OsStr::to_owned).collect::<Vec<OsString>>();
         let child = spawn(self.command)
@@ -73,35 +73,35 @@ impl Launch {
     }
 }
 
-/// A child process. Dropping it kills and reaps it.
+/// Child process. Dropping it kills and reaps it.
 pub(crate) struct Running {
     child: Child,
 }
 
 impl Running {
-    /// The process id. `setpriv` replaces itself, so it is the program's own.
+    /// Returns the process id. `setpriv` replaces itself, so it is the program's own.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// The child itself, to take its pipes.
+    /// Returns the child itself, to take its pipes.
     pub(crate) fn child(&mut self) -> &mut Child {
         &mut self.child
     }
 
-    /// Its exit status, `None` while it runs. Reaps it.
+    /// Returns its exit status, `None` while it runs. Reaps it.
     pub(crate) fn exited(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().unwrap_or_else(|error| panic!("cannot wait for a child: {error}"))
     }
 
-    /// Sends a signal; a process that has ended already is none the worse for it.
+    /// Sends a signal; a process that has ended already ignores it.
     pub(crate) fn signal(&mut self, signal: Signal) {
-        // A reaped child's number may belong to somebody else by now.
+        // A reaped child's number may belong to another process by now.
         if self.exited().is_some() {
             return;
         }
-        // The shell's own `kill`: std cannot send other signals than KILL, and the stand-alone
-        // program is not on every machine.
+        // The shell's own `kill`: std sends no signal but KILL, and the stand-alone program is not
+        // on every machine.
         let sent = Command::new("sh")
             .args(["-c", r#"kill -s "$1" "$2""#, "kill", signal.name()])
             .arg(self.pid().to_string())
@@ -124,13 +124,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Both fail only for a child that is gone, which is what is wanted.
+        // Both fail only for a child that is gone, which is the goal.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// One order to the thread that starts children.
+/// Request to the thread that starts children.
 type Order = (Command, Sender<io::Result<Child>>);
 
 fn spawn(command: Command) -> io::Result<Child> {
@@ -139,7 +139,7 @@ fn spawn(command: Command) -> io::Result<Child> {
         let (orders, inbox) = channel::<Order>();
         thread::spawn(move || {
             for (mut command, reply) in inbox {
-                // The one who ordered may have panicked meanwhile; then nobody wants the child.
+                // The requester may have panicked meanwhile; then nobody needs the child.
                 if let Err(unwanted) = reply.send(command.spawn())
                     && let Ok(mut child) = unwanted.0
                 {

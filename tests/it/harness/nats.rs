@@ -1,4 +1,4 @@
-//! A real `nats-server` with `JetStream`, one for each test that wants one.
+//! A real `nats-server` with `JetStream`, one for each test that needs one.
 
 use std::fs::{self, File};
 use std::net::SocketAddr;
@@ -14,16 +14,16 @@ use super::launch::{Launch, Running, Signal};
 use super::wait::until;
 use super::{ports, scratch};
 
-/// Time for starting and for ending; a loaded machine needs a second or two.
+/// Timeout for starting and for ending; a loaded machine needs a second or two.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Ports tried when another process is quicker in taking the chosen one.
+/// Number of ports tried when another process takes the chosen one first.
 const ATTEMPTS: usize = 5;
 
-/// A server with a port and a store of its own. Dropping it kills it and removes the store.
+/// Server with a port and a store of its own. Dropping it kills it and removes the store.
 pub(crate) struct Nats {
     address: SocketAddr,
-    /// A settings file, and the password that it asks the environment for.
+    /// Settings file, and the password that it reads from the environment.
     settings: Option<(String, String)>,
     server: Option<Running>,
     folder: TempDir,
@@ -35,7 +35,7 @@ impl Nats {
         Self::start_with(None).await
     }
 
-    /// The same with these settings and `NATS_PASSWORD`.
+    /// Starts one with these settings and `NATS_PASSWORD`.
     pub(crate) async fn configured(settings: String, password: &str) -> Self {
         Self::start_with(Some((settings, password.to_owned()))).await
     }
@@ -52,17 +52,17 @@ impl Nats {
         panic!("nats-server does not start:\n{}", nats.log());
     }
 
-    /// The address for clients.
+    /// Returns the address for clients.
     pub(crate) fn url(&self) -> String {
         format!("nats://{}", self.address)
     }
 
-    /// The socket, for a proxy in front of the server.
+    /// Returns the socket, for a proxy in front of the server.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Ends the server in good order; its store stays.
+    /// Ends the server gracefully; its store stays.
     pub(crate) async fn stop(&mut self) {
         if let Some(mut server) = self.server.take() {
             server.signal(Signal::Term);
@@ -70,7 +70,7 @@ impl Nats {
         }
     }
 
-    /// Ends the server as a crash would; its store stays as it is on disk.
+    /// Kills the server as a crash would; its store stays as it is on disk.
     pub(crate) fn kill(&mut self) {
         self.server = None;
     }
@@ -129,7 +129,7 @@ impl Nats {
     }
 }
 
-/// `nats-server` of the search path, or where Debian has it: not on an ordinary user's path.
+/// Returns `nats-server` of the search path, or Debian's: not on an ordinary user's path.
 fn program() -> &'static str {
     if Command::new("nats-server").arg("--version").output().is_ok() {
         "nats-server"
@@ -138,7 +138,7 @@ fn program() -> &'static str {
     }
 }
 
-/// True when a NATS server with `JetStream` introduces itself there.
+/// Returns true if a NATS server with `JetStream` introduces itself there.
 async fn greets(address: SocketAddr) -> bool {
     let Ok(stream) = TcpStream::connect(address).await else {
         return false;

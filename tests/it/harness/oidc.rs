@@ -1,4 +1,4 @@
-//! A certified OpenID provider (`tests/oidc`), and a browser that fills in its forms.
+//! A certified OpenID provider (`tests/oidc`), and a browser that submits its forms.
 
 use std::net::SocketAddr;
 use std::sync::Mutex;
@@ -15,26 +15,26 @@ use url::form_urlencoded::byte_serialize;
 use super::process::{Process, Program};
 use super::{http, ports};
 
-/// What the provider calls the program, and their common secret.
+/// Client id and secret of the program at the provider.
 pub(crate) const CLIENT: (&str, &str) =
     ("chatkeep", "a-client-secret-that-is-long-enough-for-hs256");
 
-/// Pages between a login's start and its end, at most.
+/// Maximum number of pages between a login's start and its end.
 const PAGES: usize = 20;
 
-/// A running provider. Dropping it kills it.
+/// Running provider. Dropping it kills it.
 pub(crate) struct Provider {
     address: SocketAddr,
     _process: Process,
 }
 
 impl Provider {
-    /// Starts a provider that sends people back to `callback` and signs with `algorithm`.
+    /// Starts a provider that redirects people to `callback` and signs with `algorithm`.
     pub(crate) async fn start(callback: &str, algorithm: &str) -> Self {
         Self::at(ports::free(), callback, algorithm).await
     }
 
-    /// The same at an address of one's own.
+    /// Starts the same at a given address.
     pub(crate) async fn at(address: SocketAddr, callback: &str, algorithm: &str) -> Self {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oidc");
         let port = address.port().to_string();
@@ -51,7 +51,7 @@ impl Provider {
     }
 }
 
-/// What a browser got.
+/// Response to the browser.
 pub(crate) struct Page {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -59,11 +59,11 @@ pub(crate) struct Page {
     url: Url,
 }
 
-/// A browser as far as logins need one: cookies, redirects one by one, the provider's two forms.
+/// Browser as far as logins need one: cookies, redirects one by one, the provider's two forms.
 pub(crate) struct Browser {
     http: reqwest::Client,
     cookies: Mutex<Vec<Cookie<'static>>>,
-    /// An address that stands for another, as with a TLS proxy before the program.
+    /// Address that stands for another, as with a TLS proxy before the program.
     proxy: Option<(String, String)>,
 }
 
@@ -75,7 +75,7 @@ impl Browser {
         Self { http, cookies: Mutex::default(), proxy: None }
     }
 
-    /// A browser that reaches `inner` by the name of `outer`.
+    /// Creates a browser that reaches `inner` by the name of `outer`.
     pub(crate) fn behind(outer: &str, inner: &str) -> Self {
         Self { proxy: Some((outer.to_owned(), inner.to_owned())), ..Self::new() }
     }
@@ -111,8 +111,8 @@ impl Browser {
         Page { status, headers, body: answer.text().await.unwrap(), url }
     }
 
-    /// Goes to `start` and signs in as `person`, or declines; gives the address to which the
-    /// provider sends the browser back, without going there.
+    /// Opens `start` and signs in as `person`, or declines; returns the address to which the
+    /// provider redirects, without opening it.
     pub(crate) async fn sign_in(&self, start: &str, person: Option<&str>) -> String {
         let mut page = self.get(start).await;
         for _ in 0..PAGES {
@@ -140,19 +140,19 @@ impl Browser {
         panic!("the provider shows page after page: {} {}", page.url, page.body);
     }
 
-    /// The value of a cookie.
+    /// Returns the value of a cookie.
     pub(crate) fn cookie(&self, name: &str) -> Option<String> {
         let cookies = self.cookies.lock().unwrap();
         cookies.iter().find(|c| c.name() == name).map(|c| c.value().to_owned())
     }
 
-    /// Takes a cookie as if it had been set.
+    /// Stores a cookie as if it had been set.
     pub(crate) fn plant(&self, name: &str, value: &str) {
         let cookie = Cookie::build((name.to_owned(), value.to_owned())).path("/").build();
         self.cookies.lock().unwrap().push(cookie);
     }
 
-    /// Cookies do not care for ports, and all servers of a test are on one host.
+    /// Cookies ignore ports, and all servers of a test are on one host.
     fn cookies_for(&self, url: &Url) -> String {
         let cookies = self.cookies.lock().unwrap();
         let sent = cookies.iter().filter(|cookie| {
@@ -166,7 +166,7 @@ impl Browser {
         let mut cookies = self.cookies.lock().unwrap();
         for line in headers.get_all(SET_COOKIE) {
             let cookie = Cookie::parse(line.to_str().unwrap().to_owned()).unwrap();
-            // What a browser asks of the prefix.
+            // Requirements of browsers for the prefix.
             if cookie.name().starts_with("__Host-") {
                 let fits = cookie.secure() == Some(true) && cookie.domain().is_none();
                 assert!(fits && cookie.path() == Some("/") && url.scheme() == "https", "{cookie}");
@@ -187,13 +187,13 @@ impl Page {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{} {}", self.url, self.body))
     }
 
-    /// The whole address of a redirect.
+    /// Returns the absolute address of a redirect.
     pub(crate) fn location(&self) -> Option<String> {
         let location = self.headers.get(LOCATION)?.to_str().unwrap();
         Some(self.url.join(location).unwrap().into())
     }
 
-    /// The address in the first attribute of that name whose value contains `part`.
+    /// Returns the address in the first attribute of that name whose value contains `part`.
     fn attribute(&self, name: &str, part: &str) -> String {
         let start = format!("{name}=\"");
         let values = self.body.split(&start).skip(1).filter_map(|rest| rest.split('"').next());

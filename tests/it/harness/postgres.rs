@@ -1,4 +1,4 @@
-//! Real PostgreSQL clusters: one that all tests of this process share, each with a database of its
+//! Real PostgreSQL clusters: one shared by all tests of this process, each with a database of its
 //! own, and own ones for tests that stop the server.
 
 use std::fs::{self, File};
@@ -17,28 +17,28 @@ use super::launch::{Launch, Running, Signal};
 use super::wait::until;
 use super::{ports, scratch};
 
-/// Time for starting and for ending; a loaded machine needs some seconds.
+/// Timeout for starting and for ending; a loaded machine needs some seconds.
 const DEADLINE: Duration = Duration::from_secs(40);
 
-/// Ports tried when another process is quicker in taking the chosen one.
+/// Number of ports tried when another process takes the chosen one first.
 const ATTEMPTS: usize = 5;
 
-/// PostgreSQL refuses to run as root; Debian's package makes this user for it.
+/// User created by Debian's package: PostgreSQL refuses to run as root.
 const SYSTEM_USER: &str = "postgres";
 
-/// The role tests connect as.
+/// Role of the tests' connections.
 const ROLE: &str = "chatkeep";
 
-/// What a cluster survives.
+/// Durability of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Durability {
-    /// A killed server, not a power cut: nothing is synced to disk. For ordinary tests.
+    /// Survives a killed server, not a power cut: nothing is synced to disk. For ordinary tests.
     Process,
     /// As in production. For measurements.
     Disk,
 }
 
-/// A running cluster. Dropping it kills it and removes its data.
+/// Running cluster. Dropping it kills it and removes its data.
 pub(crate) struct Postgres {
     address: SocketAddr,
     durability: Durability,
@@ -46,20 +46,20 @@ pub(crate) struct Postgres {
     folder: TempDir,
 }
 
-/// A new, empty database, dropped with this value.
+/// New, empty database, dropped with this value.
 pub(crate) struct TestDb {
     address: SocketAddr,
     name: String,
 }
 
 impl Postgres {
-    /// A new database in the cluster that all tests share.
+    /// Creates a database in the shared cluster.
     pub(crate) async fn database() -> TestDb {
         static SHARED: OnceCell<Postgres> = OnceCell::const_new();
         SHARED.get_or_init(|| Self::start(Durability::Process)).await.create_database().await
     }
 
-    /// A cluster of one's own, to be stopped and started at will.
+    /// Starts a cluster of its own, to be stopped and started at will.
     pub(crate) async fn start(durability: Durability) -> Self {
         let folder = scratch::folder("postgres-");
         give_to_system_user(folder.path());
@@ -76,7 +76,7 @@ impl Postgres {
         panic!("PostgreSQL does not start:\n{}", postgres.log());
     }
 
-    /// A new, empty database in this cluster.
+    /// Creates an empty database in this cluster.
     pub(crate) async fn create_database(&self) -> TestDb {
         static NUMBER: AtomicU32 = AtomicU32::new(1);
         let name = format!("test_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -86,7 +86,7 @@ impl Postgres {
         TestDb { address: self.address, name }
     }
 
-    /// The socket, for a proxy in front of the server.
+    /// Returns the socket, for a proxy in front of the server.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -117,7 +117,7 @@ impl Postgres {
             ready || server.exited().is_some()
         })
         .await;
-        // Had another process taken the port, that one would answer and ours be gone.
+        // Had another process taken the port, that one would respond and ours be gone.
         ready = ready && server.exited().is_none();
         self.server = ready.then_some(server);
         ready
@@ -141,7 +141,7 @@ impl Postgres {
             format!("port={}", self.address.port()),
             "listen_addresses=127.0.0.1".to_owned(),
             "unix_socket_directories=".to_owned(),
-            // Many tests at once, each with pools of its own.
+            // Many concurrent tests, each with pools of its own.
             "max_connections=400".to_owned(),
             "max_prepared_transactions=10".to_owned(),
             "timezone=UTC".to_owned(),
@@ -188,22 +188,22 @@ impl Drop for Postgres {
 }
 
 impl TestDb {
-    /// The address for clients.
+    /// Returns the address for clients.
     pub(crate) fn url(&self) -> String {
         self.url_through(self.address)
     }
 
-    /// The address for clients of another role.
+    /// Returns the address for clients of another role.
     pub(crate) fn url_as(&self, role: &str) -> String {
         format!("postgres://{role}@{}/{}", self.address, self.name)
     }
 
-    /// The same database behind a proxy.
+    /// Returns the address of the same database behind a proxy.
     pub(crate) fn url_through(&self, address: SocketAddr) -> String {
         format!("postgres://{ROLE}@{address}/{}", self.name)
     }
 
-    /// Runs statements and returns what they print, one row a line, columns parted by `|`.
+    /// Runs statements and returns their output, one row a line, columns separated by `|`.
     pub(crate) async fn query(&self, sql: &str) -> String {
         let mut command = psql(self.address, sql);
         command.args(["--dbname", &self.name]);
@@ -214,12 +214,12 @@ impl TestDb {
 
 impl Drop for TestDb {
     fn drop(&mut self) {
-        // Keeps the disk small in long runs. A stopped server has taken the database with it.
+        // Saves disk space in long runs. A stopped server has taken the database with it.
         let _ = psql(self.address, &format!("DROP DATABASE {} WITH (FORCE)", self.name)).output();
     }
 }
 
-/// A `psql` that runs `sql` and prints bare rows.
+/// Returns a `psql` that runs `sql` and prints bare rows.
 fn psql(address: SocketAddr, sql: &str) -> Command {
     let mut command = Command::new(program("psql"));
     command
@@ -231,7 +231,7 @@ fn psql(address: SocketAddr, sql: &str) -> Command {
     command
 }
 
-/// The standard output of a program that must succeed.
+/// Returns the standard output of a program that must succeed.
 fn check(what: &str, output: std::io::Result<Output>) -> String {
     let output = output.unwrap_or_else(|error| {
         panic!("cannot run {what}: {error} (is the package postgresql installed?)")
@@ -241,7 +241,7 @@ fn check(what: &str, output: std::io::Result<Output>) -> String {
     String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
-/// A program of the newest PostgreSQL that Debian has installed, else of the search path.
+/// Returns a program of the newest PostgreSQL that Debian has installed, else of the search path.
 fn program(name: &str) -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
@@ -255,12 +255,12 @@ fn program(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// 15 of `/usr/lib/postgresql/15/bin`.
+/// Returns 15 of `/usr/lib/postgresql/15/bin`.
 fn version(bin: &Path) -> Option<u32> {
     bin.parent()?.file_name()?.to_str()?.parse().ok()
 }
 
-/// The user to run servers as: another one only when we are root.
+/// Returns the user to run servers as: another one only when we are root.
 fn system_user() -> Option<&'static str> {
     let root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
     root.then_some(SYSTEM_USER)
@@ -276,7 +276,7 @@ fn as_system_user(program: &Path) -> Command {
     command
 }
 
-/// Makes `folder` the system user's own.
+/// Changes the owner of `folder` to the system user.
 fn give_to_system_user(folder: &Path) {
     let Some(user) = system_user() else { return };
     let id = |which: &str| {

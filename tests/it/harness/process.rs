@@ -15,22 +15,22 @@ use tokio::net::TcpStream;
 use super::launch::{Launch, Running, Signal};
 use super::wait::until;
 
-/// Time for starting and for ending, also of an unoptimised build on a loaded machine.
+/// Timeout for starting and for ending, also of an unoptimised build on a loaded machine.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-/// A command line, not started yet. It gets no environment but a search path and what is set here:
+/// Command line, not started yet. Its environment is the search path and the variables set here:
 /// neither the developer's settings nor proxies reach a test.
 pub(crate) struct Program {
     launch: Launch,
 }
 
 impl Program {
-    /// The program under test.
+    /// Creates a command line for the program under test.
     pub(crate) fn chatkeep() -> Self {
         Self::new(env!("CARGO_BIN_EXE_chatkeep"))
     }
 
-    /// Any other program.
+    /// Creates a command line for any other program.
     pub(crate) fn new(program: &str) -> Self {
         let mut launch = Launch::new(program, Signal::Kill, None);
         let path = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
@@ -66,7 +66,7 @@ impl Program {
     }
 }
 
-/// A started program. Dropping it kills it.
+/// Started program. Dropping it kills it.
 pub(crate) struct Process {
     running: Running,
     stdout: Output,
@@ -74,12 +74,12 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// The lines of standard output so far.
+    /// Returns the lines of standard output so far.
     pub(crate) fn stdout(&self) -> Vec<String> {
         self.stdout.lines()
     }
 
-    /// The lines of standard error so far.
+    /// Returns the lines of standard error so far.
     pub(crate) fn stderr(&self) -> Vec<String> {
         self.stderr.lines()
     }
@@ -87,7 +87,7 @@ impl Process {
     /// Waits for a line, on either output, that contains `text`, and returns it.
     ///
     /// # Panics
-    /// When the process ends without it, or takes too long; with all that it printed.
+    /// Panics if the process ends without it, or on timeout, with all its output.
     pub(crate) async fn line(&mut self, text: &str) -> String {
         let mut found = None;
         let what = format!("a line with {text:?}");
@@ -100,51 +100,51 @@ impl Process {
         found.unwrap_or_else(|| unreachable!("the wait ends with a line"))
     }
 
-    /// Waits until `GET path` at `address` answers 200.
+    /// Waits until `GET path` at `address` returns 200.
     ///
     /// # Panics
-    /// When the process ends before, or takes too long; with all that it printed.
+    /// Panics if the process ends before, or on timeout, with all its output.
     pub(crate) async fn ready(&mut self, address: SocketAddr, path: &str) {
         let what = format!("http://{address}{path} to answer 200");
         self.wait_for(&what, async |_| status(address, path).await == Some(200)).await;
     }
 
-    /// Ends it as `kill -9` does and waits until it is gone.
+    /// Kills it as `kill -9` does and waits until it is gone.
     pub(crate) async fn kill(&mut self) {
         self.running.signal(Signal::Kill);
         self.running.wait(DEADLINE).await;
     }
 
-    /// Asks it to end (SIGTERM) and waits for its exit status.
+    /// Sends SIGTERM and waits for its exit status.
     pub(crate) async fn terminate(&mut self) -> ExitStatus {
         self.running.signal(Signal::Term);
         self.finish().await
     }
 
-    /// Tells it that its terminal went away (SIGHUP) and waits for its exit status.
+    /// Sends SIGHUP, as when its terminal is gone, and waits for its exit status.
     pub(crate) async fn hang_up(&mut self) -> ExitStatus {
         self.running.signal(Signal::Hangup);
         self.finish().await
     }
 
-    /// Waits until it ends by itself and all that it printed is here.
+    /// Waits until it ends by itself and all its output is here.
     pub(crate) async fn finish(&mut self) -> ExitStatus {
         self.finish_within(DEADLINE).await
     }
 
-    /// The same for one that has more to do.
+    /// Waits the same with another timeout.
     pub(crate) async fn finish_within(&mut self, deadline: Duration) -> ExitStatus {
         let status = self.running.wait(deadline).await;
         until("the end of its output", DEADLINE, async || self.output_ended()).await;
         status
     }
 
-    /// Memory it holds in RAM, in bytes.
+    /// Returns its resident memory in bytes.
     pub(crate) fn resident_bytes(&self) -> u64 {
         self.memory("VmRSS:")
     }
 
-    /// The most memory that it ever held in RAM, in bytes.
+    /// Returns its peak resident memory in bytes.
     pub(crate) fn peak_bytes(&self) -> u64 {
         self.memory("VmHWM:")
     }
@@ -163,7 +163,7 @@ impl Process {
         C: AsyncFnMut(&Self) -> bool,
     {
         until(what, DEADLINE, async || {
-            // Looked at first, so that the condition sees all that an ended process printed.
+            // Checked first, so that the condition sees all output of an ended process.
             let ended = self.running.exited().filter(|_| self.output_ended());
             let met = condition(self).await;
             if let (false, Some(status)) = (met, ended) {
@@ -184,7 +184,7 @@ impl Process {
     }
 }
 
-/// What a process printed on one of its outputs, line by line as it comes.
+/// One output of a process, line by line as it comes.
 struct Output {
     lines: Arc<Mutex<Vec<String>>>,
     reader: Option<JoinHandle<()>>,
@@ -219,7 +219,7 @@ fn collect(mut pipe: impl BufRead, lines: &Mutex<Vec<String>>) {
     }
 }
 
-/// The status code that `GET path` gets, `None` without an answer. Plain sockets: readiness must
+/// Returns the status code of `GET path`, `None` without a response. Plain sockets: readiness must
 /// not depend on the HTTP client under test.
 async fn status(address: SocketAddr, path: &str) -> Option<u16> {
     let mut stream = TcpStream::connect(address).await.ok()?;

@@ -1,4 +1,4 @@
-//! A TCP proxy with which tests break the network between the program and a server.
+//! TCP proxy with which tests break the network between the program and a server.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,9 +11,9 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::ports;
 
-/// Forwards connections to a server until told otherwise. Dropping it breaks them all.
+/// Forwards connections to a server until disturbed. Dropping it breaks them all.
 ///
-/// It lives on the runtime of the test that made it.
+/// It lives on the runtime of the test that created it.
 pub(crate) struct Proxy {
     address: SocketAddr,
     server: SocketAddr,
@@ -36,12 +36,12 @@ impl Proxy {
         proxy
     }
 
-    /// Where clients connect.
+    /// Returns the address for clients.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Breaks every connection that is open; new ones are forwarded.
+    /// Breaks every open connection; new ones are forwarded.
     pub(crate) async fn cut(&self) {
         let mut open =
             std::mem::take(&mut *self.connections.lock().unwrap_or_else(PoisonError::into_inner));
@@ -63,7 +63,7 @@ impl Proxy {
         self.flowing.send_replace(false);
     }
 
-    /// Forwards again, on the same port. What a stall held back arrives now.
+    /// Forwards again, on the same port. Data held back by a stall arrives now.
     pub(crate) async fn restore(&mut self) {
         self.flowing.send_replace(true);
         if self.accepting.is_some() {

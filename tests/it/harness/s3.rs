@@ -1,4 +1,4 @@
-//! A real S3 server (`s3s` with its file system behind it), one for each test that wants one.
+//! A real S3 server (`s3s` with its file system behind it), one for each test that needs one.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -21,8 +21,8 @@ const BUCKET: &str = "media";
 const PREFIX: &str = "chat/keep";
 const KEY: (&str, &str) = ("AKIDTEST", "secret-of-the-test");
 
-/// A server with a port and a store of its own. It runs on threads of its own, so that ending it
-/// cuts every connection, as when a machine goes away.
+/// Server with a port and a store of its own. It runs on threads of its own, so that ending it cuts
+/// every connection, as when a machine fails.
 pub(crate) struct S3 {
     address: SocketAddr,
     folder: TempDir,
@@ -39,7 +39,7 @@ impl S3 {
         s3
     }
 
-    /// Ends the server; what it stored stays.
+    /// Ends the server; its data stays.
     pub(crate) fn kill(&mut self) {
         if let Some(server) = self.server.take() {
             server.shutdown_background();
@@ -54,7 +54,7 @@ impl S3 {
         service.set_auth(SimpleAuth::from_single(KEY.0, KEY.1));
         let failed = |_| std::future::ready(StatusCode::INTERNAL_SERVER_ERROR);
         let router = Router::new().fallback_service(HandleError::new(service.build(), failed));
-        // Bound here, so that it takes connections from now on.
+        // Bound here, so that it accepts connections from now on.
         let listener = std::net::TcpListener::bind(self.address).unwrap();
         listener.set_nonblocking(true).unwrap();
         runtime.spawn(async move {
@@ -64,7 +64,7 @@ impl S3 {
         self.server = Some(runtime);
     }
 
-    /// The settings with which chatkeep finds it.
+    /// Returns the settings for chatkeep.
     pub(crate) fn settings(&self) -> (BlobsKind, S3Config) {
         let kind = BlobsKind::S3 { bucket: BUCKET.to_owned(), prefix: PREFIX.to_owned() };
         let s3 = S3Config {
@@ -77,7 +77,7 @@ impl S3 {
         (kind, s3)
     }
 
-    /// The same settings as the program reads them.
+    /// Returns the same settings as environment variables.
     pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
         vec![
             ("CHATKEEP_BLOBS", format!("s3://{BUCKET}/{PREFIX}")),
@@ -92,7 +92,7 @@ impl S3 {
         Blobs::open(&kind, &s3).unwrap()
     }
 
-    /// The folder in which the bucket's objects lie, each a file.
+    /// Returns the folder of the bucket's objects, each a file.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }

@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
-/// Waits for the end of its input, which comes when the test process is gone, however it went.
-/// Servers may still be dying and writing then, so removal is tried for a while.
+/// Script that waits for the end of its input, which comes when the test process is gone, however
+/// it ended. Servers may still be dying and writing then, so removal is retried for a while.
 const GUARD: &str = r#"
 cat >/dev/null
 for at in "$1"/*; do umount -l -- "$at" 2>/dev/null; done
@@ -27,7 +27,7 @@ struct Base {
     _guard: Child,
 }
 
-/// A new folder, removed with the returned value or at the latest after the test run.
+/// Creates a folder, removed with the returned value or at the latest after the test run.
 pub(crate) fn folder(prefix: &str) -> TempDir {
     tempfile::Builder::new()
         .prefix(prefix)

@@ -1,17 +1,17 @@
-//! A disk of a fixed size, to be filled: a tmpfs over a folder.
+//! Disk of a fixed size, to be filled: a tmpfs over a folder.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A mounted disk. Dropping it unmounts it; the guard of the scratch folders does when the test
+/// Mounted disk. Dropping it unmounts it; the guard of the scratch folders does when the test
 /// process is killed.
 pub(crate) struct SmallDisk {
     folder: PathBuf,
 }
 
-/// What takes all the room of a disk until it is dropped.
+/// Files that fill a disk until dropped.
 pub(crate) struct Filler {
     path: PathBuf,
     file: File,
@@ -21,7 +21,7 @@ impl SmallDisk {
     /// Mounts a disk over an empty folder.
     ///
     /// # Panics
-    /// When mounting is not permitted: the test cannot be run then, and must not seem to pass.
+    /// Panics if mounting is not permitted: the test cannot be run then, and must not seem to pass.
     pub(crate) fn over(folder: &Path, mebibytes: u32) -> Self {
         let done = Command::new("mount")
             .args(["-t", "tmpfs", "-o", &format!("size={mebibytes}m,mode=0700"), "tmpfs"])
@@ -36,7 +36,7 @@ impl SmallDisk {
         Self { folder: folder.to_owned() }
     }
 
-    /// Begins to take room; none is taken yet.
+    /// Creates a filler that occupies nothing yet.
     pub(crate) fn filler(&self) -> Filler {
         let path = self.folder.join("filler");
         let file = OpenOptions::new().create(true).append(true).open(&path).unwrap();
@@ -45,7 +45,7 @@ impl SmallDisk {
 }
 
 impl Filler {
-    /// Takes what room there is now, down to single bytes; others may free some again.
+    /// Fills the free space, down to single bytes; others may free some again.
     pub(crate) fn fill(&mut self) {
         for block in [1 << 20, 1 << 12, 1] {
             let block = vec![7_u8; block];

@@ -1,15 +1,15 @@
-//! Waiting for a condition, the only kind of waiting tests do: no fixed sleeps.
+//! Waiting for a condition, the only kind of waiting in tests: no fixed sleeps.
 
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at the condition: short beside any test, cheap beside two cores.
+/// Poll interval: short beside any test, cheap beside two cores.
 const INTERVAL: Duration = Duration::from_millis(10);
 
 /// Polls `condition` until it holds.
 ///
 /// # Panics
-/// When it does not hold within `deadline`, naming `what` was awaited and the line that waited.
+/// Panics if it does not hold within `deadline`, with `what` and the line of the caller.
 #[track_caller]
 pub(crate) fn until<C>(what: &str, deadline: Duration, mut condition: C) -> impl Future<Output = ()>
 where
@@ -23,7 +23,7 @@ where
                 tokio::time::sleep(INTERVAL).await;
             }
         };
-        // The time limit also ends a condition which itself hangs.
+        // The timeout also ends a condition which itself hangs.
         if tokio::time::timeout(deadline, poll).await.is_err() {
             let waited = start.elapsed();
             panic!("{caller}: waited {waited:.1?} in vain for {what}");

@@ -1,4 +1,4 @@
-//! Delivery as such: when it is tried again, what an answer means, that nobody waits for anybody.
+//! Delivery as such: retries, the meaning of responses, isolation of slow endpoints.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -55,7 +55,7 @@ async fn it_is_tried_as_planned_under_one_id_and_given_up(fixture: Fixture) {
     assert!(received.iter().all(|one| one.id() == delivery.told.id));
     let times: BTreeSet<_> = received.iter().map(|one| &one.headers["webhook-timestamp"]).collect();
     assert_eq!(times.len(), 4, "each attempt says when it was made");
-    // Once more, when somebody asks for it: the same id.
+    // Repeated on request: the same id.
     bench.sink.status("/down", 204);
     let now = bench.clock.now();
     bench.fixture.store.redeliver(&hook, delivery.number, now).await.unwrap();
@@ -73,7 +73,7 @@ async fn a_wish_to_wait_is_granted(fixture: Fixture) {
     bench.start(settings(), true);
     let delivery = bench.tried(&hook, 1).await;
     assert_eq!(seconds(bench.clock.now(), delivery.due_at), 600);
-    // What happens meanwhile waits, too; then everything comes.
+    // New events wait, too; then everything comes.
     bench.say(1).await;
     until("the second is there", DEADLINE, async || bench.log(&hook).await.len() == 2).await;
     bench.sink.status("/busy", 200);
@@ -164,7 +164,7 @@ async fn a_dead_one_delays_none_of_a_hundred(fixture: Fixture) {
         }
     }
     bench.say(MESSAGES).await;
-    // It is called and does not answer for as long as the test lasts.
+    // It is called and does not respond for as long as the test lasts.
     bench.start(super::NotifierSettings { timeout: DEADLINE * 2, ..settings() }, true);
     until("everybody else has everything", DEADLINE, async || {
         paths.iter().all(|path| bench.sink.at(path).len() == MESSAGES)
@@ -267,7 +267,7 @@ async fn private_addresses_are_not_called(fixture: Fixture) {
 
 async fn every_attempt_is_signed(fixture: Fixture) {
     let mut bench = Bench::new(fixture).await;
-    // The verifiers want the present time.
+    // The verifiers need the present time.
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     let start = Duration::from_millis(1_767_323_045_678);
     bench.clock.advance(now.checked_sub(start).unwrap());

@@ -13,9 +13,10 @@ use crate::stack::{DEADLINE, Parts};
 
 on_both!(everything_arrives_at_a_flaky_receiver_over_kills);
 
-/// Messages and kills; `CHATKEEP_HOOKS=10000,3 cargo test --release --test it flood` for more.
+/// Number of messages and kills; `CHATKEEP_HOOKS=10000,3 cargo test --release --test it flood` for
+/// more.
 const USUAL: (usize, usize) = (400, 3);
-/// Of a hundred attempts so many fail.
+/// Percentage of attempts that fail.
 const FAILING: u64 = 30;
 
 #[expect(clippy::disallowed_methods, reason = "a test's size is no setting of the program")]

@@ -1,5 +1,5 @@
-//! From the platform's event to somebody else's server, through the real program: every kind, as
-//! the API shows it, signed; and what is never told.
+//! From the platform's event to a webhook endpoint, through the real program: every kind, as the
+//! API returns it, signed; and events that are never delivered.
 
 use chatkeep::demo::emulator::{Media, MediaState, Post};
 use reqwest::Method;
@@ -21,7 +21,7 @@ on_both!(
 
 const QUOTA: i64 = 524_288_000;
 
-/// The program with a group and somebody who receives webhooks.
+/// The program with a group and a receiver of webhooks.
 pub(super) struct Scene {
     pub(super) stack: Stack,
     pub(super) sink: Sink,
@@ -40,7 +40,7 @@ impl Scene {
         Self { stack, sink: Sink::start().await, channel: group.chat_id, people }
     }
 
-    /// A webhook to that path of the sink: its id and its secret.
+    /// Creates a webhook to that path of the sink; returns its id and its secret.
     pub(super) async fn hook(&self, path: &str, events: &[&str]) -> (String, String) {
         let body = json!({"url": self.sink.url(path), "events": events});
         let made = self.stack.post("/webhooks", body).await;
@@ -68,7 +68,7 @@ impl Scene {
         found.unwrap()
     }
 
-    /// The same as the API tells it now.
+    /// Checks that the API returns the same now.
     async fn as_told_by_the_api(&self, received: &Received) {
         let mut cursor = String::new();
         loop {
@@ -154,7 +154,7 @@ async fn every_kind_is_told_as_the_api_shows_it(parts: Parts) {
     let unsent = scene.talk().await;
     scene.fill_up().await;
 
-    // One that says it is gone: its owner hears of it by the other one, and in their chat.
+    // A receiver that responds 410: its owner is notified by the other webhook, and in their chat.
     let (gone, _) = scene.hook("/gone", &["message.received"]).await;
     scene.sink.status("/gone", 410);
     scene.say("is anybody there").await;
@@ -186,7 +186,7 @@ async fn every_kind_is_told_as_the_api_shows_it(parts: Parts) {
 }
 
 impl Scene {
-    /// While two secrets are valid, whoever knows one of them is content.
+    /// While two secrets are valid, each of them verifies.
     async fn rotated(&self, id: &str, old: &str) {
         let rotate = format!("/webhooks/{id}/rotate-secret");
         let made = self.stack.post(&rotate, json!({"overlapSeconds": 600})).await;
@@ -201,7 +201,7 @@ impl Scene {
     }
 }
 
-/// The receiver repeats what it is told, and the log keeps answers; but not this one.
+/// The receiver echoes its requests, and the log stores responses; but not this one.
 async fn nothing_unsent_is_kept(stack: &Stack, hook: &str, message: &str) {
     let mut cursor = String::new();
     let mut seen = 0;
@@ -271,7 +271,7 @@ async fn who_left_or_deleted_it_is_told_nothing_more(parts: Parts) {
     let (status, _) = scene.stack.call(Method::DELETE, &format!("/webhooks/{deleted}"), None).await;
     assert!(status.is_success());
     let gone = scene.people[0].clone();
-    // Somebody else keeps the channel.
+    // Another user subscribes to the channel.
     scene.stack.post(&format!("/channels/{channel}/backup/subscribe"), json!({})).await;
     line.members_leave(&channel, &[&gone]).await.unwrap();
     scene.heard("/stays", "member.left", &gone).await;

@@ -29,7 +29,7 @@ use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 use crate::store::{Fixture, said};
 
-/// Tells by ids only: what bodies hold is tested through the whole program.
+/// Renders ids only: bodies are tested through the whole program.
 #[derive(Debug)]
 struct Plain;
 
@@ -83,7 +83,7 @@ impl Bench {
         self.notifiers.push(tokio::spawn(notifier.run(self.stop.clone())));
     }
 
-    /// A webhook of that user to that path of the sink; its id.
+    /// Creates a webhook of that user to that path of the sink; returns its id.
     async fn hook(&self, user: &str, path: &str) -> WebhookId {
         let id = WebhookId::from(format!("wh_{user}{}", path.replace('/', "_")));
         let url = self.sink.url(path);
@@ -102,7 +102,7 @@ impl Bench {
         id
     }
 
-    /// That many messages more.
+    /// Stores that many further messages.
     async fn say(&mut self, count: usize) {
         let now = self.clock.now();
         let first = self.said;
@@ -117,7 +117,7 @@ impl Bench {
         self.fixture.store.webhook_deliveries(hook, all, 1_000).await.unwrap()
     }
 
-    /// Waits until the only delivery of a webhook has been tried so often.
+    /// Waits until the only delivery of a webhook has that many attempts.
     async fn tried(&self, hook: &WebhookId, times: i64) -> Delivery {
         let mut found = None;
         until(&format!("{times} attempts"), DEADLINE, async || {
@@ -136,7 +136,7 @@ impl Bench {
     }
 }
 
-/// The secret that [`Bench::hook`] gives.
+/// Returns the secret of [`Bench::hook`].
 fn secret() -> String {
     signing::secret([1; 32]).expose_secret().to_owned()
 }

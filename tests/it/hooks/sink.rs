@@ -1,4 +1,4 @@
-//! Whoever receives webhooks: a server that keeps what comes and answers as it is told.
+//! Receiver of webhooks: a server that records requests and responds as configured.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -13,28 +13,28 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-/// How a path answers.
+/// Response of a path.
 #[derive(Clone)]
 pub(crate) enum Reply {
-    /// With a status and a header.
+    /// Responds with a status and a header.
     Status(u16, Option<(&'static str, String)>),
-    /// With what it was told.
+    /// Responds with the request's body.
     Echo,
-    /// Never.
+    /// Never responds.
     Hang,
-    /// Without an end.
+    /// Responds without an end.
     Endless,
-    /// With 200, or 500 for so many in a hundred deliveries' first attempts.
+    /// Responds 200, or 500 to that percentage of deliveries' first attempts.
     Flaky(u64),
 }
 
-/// A request as it came.
+/// Recorded request.
 #[derive(Clone, Debug)]
 pub(crate) struct Received {
     pub(crate) path: String,
     pub(crate) headers: HashMap<String, String>,
     pub(crate) body: String,
-    /// Whether it was answered with success.
+    /// True if the response was a success.
     pub(crate) taken: bool,
 }
 
@@ -47,7 +47,7 @@ impl Received {
         &self.headers["webhook-id"]
     }
 
-    /// As the verifiers read it.
+    /// Returns it in the form of the verifiers' input.
     pub(crate) fn to_verify(&self, secret: &str) -> Value {
         json!({"secret": secret, "headers": self.headers, "body": self.body})
     }
@@ -90,7 +90,7 @@ impl Sink {
         format!("http://{}{path}", self.address)
     }
 
-    /// From now on that path answers so; paths that nobody spoke of answer 200.
+    /// Sets the response of that path; other paths respond 200.
     pub(crate) fn answer(&self, path: &str, reply: Reply) {
         let mut replies = self.kept.replies.lock().unwrap_or_else(PoisonError::into_inner);
         replies.insert(path.to_owned(), reply);
@@ -100,7 +100,7 @@ impl Sink {
         self.answer(path, Reply::Status(status, None));
     }
 
-    /// What came to a path so far.
+    /// Returns the requests to a path so far.
     pub(crate) fn at(&self, path: &str) -> Vec<Received> {
         let received = self.kept.received.lock().unwrap_or_else(PoisonError::into_inner);
         received.iter().filter(|received| received.path == path).cloned().collect()

@@ -10,13 +10,13 @@ use crate::harness::scratch;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hooks");
 
-/// Every delivery is accepted by both.
+/// Checks that both accept every delivery.
 pub(crate) async fn all(cases: &[Value]) {
     assert!(!cases.is_empty());
     assert_eq!(accepted(cases).await, vec![(true, true); cases.len()]);
 }
 
-/// No delivery is accepted by either.
+/// Checks that both reject every delivery.
 pub(crate) async fn none(cases: &[Value]) {
     assert_eq!(accepted(cases).await, vec![(false, false); cases.len()]);
 }

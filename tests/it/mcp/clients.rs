@@ -1,4 +1,4 @@
-//! Other people's clients: the official Python library and the official Inspector.
+//! Third-party clients: the official Python library and the official Inspector.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::harness::scratch;
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 
-/// Ten messages that can be found.
+/// Starts a program with ten messages that can be found.
 async fn filled() -> Models {
     let models = Models::start(&[]).await;
     let batch: Vec<_> = (0..10)
@@ -24,7 +24,7 @@ async fn filled() -> Models {
     models
 }
 
-/// Runs a client and gives the JSON that it prints.
+/// Runs a client and returns its JSON output.
 async fn output(program: Program) -> Value {
     let home = scratch::folder("client-");
     let mut run = program.env("HOME", home.path()).folder(home.path()).start();
@@ -45,7 +45,7 @@ async fn the_python_library_goes_through_all_tools() {
             .env("PYTHONUTF8", "1");
         let said = output(client).await;
         assert_eq!(said["revision"], revision, "{mode}");
-        // A client that does not ask first is told with the answers.
+        // A client without a handshake gets the server's name with the results.
         assert!(mode == NEWEST || said["server"] == "chatkeep", "{mode}: {said}");
         assert_eq!(said["tools"].as_array().unwrap().len(), 4);
         let newest_first: Vec<_> = (0..10).rev().map(|n| format!("m{n}")).collect();

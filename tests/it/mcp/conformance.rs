@@ -1,6 +1,6 @@
-//! The official conformance suite against the running program, in the two newest revisions. What
-//! is expected to fail stands in `tests/mcp/expected-failures.yaml`, each with its reason; the
-//! suite itself fails on anything else that fails, and on anything of it that passes.
+//! The official conformance suite against the running program, in the two newest revisions.
+//! Expected failures are listed in `tests/mcp/expected-failures.yaml`, each with its reason; the
+//! suite itself fails on any other failure, and on any of these that passes.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -20,10 +20,10 @@ use crate::harness::scratch;
 
 pub(super) const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp");
 
-/// It takes ten seconds on an idle machine.
+/// Timeout; the suite takes ten seconds on an idle machine.
 const PATIENCE: Duration = Duration::from_mins(4);
 
-/// What adds the key, which the suite has no place for, and changes nothing else.
+/// Proxy that adds the key, for which the suite has no option, and changes nothing else.
 #[derive(Clone)]
 struct Keyed {
     http: reqwest::Client,
@@ -41,12 +41,12 @@ async fn forward(State(keyed): State<Keyed>, request: Request) -> Response {
     let mut response = Response::builder().status(answer.status());
     let headers = response.headers_mut().unwrap();
     headers.clone_from(answer.headers());
-    // It goes on in one piece.
+    // It is forwarded in one piece.
     headers.remove(TRANSFER_ENCODING);
     response.body(Body::from(answer.bytes().await.unwrap())).unwrap()
 }
 
-/// Where `/mcp` is for whoever cannot show a key.
+/// Returns the address of `/mcp` for callers that cannot send a key.
 async fn keyed(models: &Models) -> String {
     let address = models.stack.ground.address.to_string();
     let keyed = Keyed { http: models.http.clone(), address };
@@ -57,7 +57,7 @@ async fn keyed(models: &Models) -> String {
     url
 }
 
-/// What the suite says of the checks that failed, those that are expected to among them.
+/// Returns the suite's failed checks, expected ones among them.
 fn failures_in(results: &Path) -> String {
     let mut failures = String::new();
     for scenario in results.read_dir().unwrap() {

@@ -1,4 +1,4 @@
-//! Getting in: keys, what is told to whoever has none, names and pages, the rate limit.
+//! Access: keys, the response without one, hosts and origins, the rate limit.
 
 use reqwest::StatusCode;
 use reqwest::header::{HOST, HeaderValue, ORIGIN};
@@ -70,7 +70,7 @@ async fn other_names_and_pages_are_refused() {
         let refused = ask(None, Some(origin)).await;
         assert_eq!(refused, (StatusCode::FORBIDDEN, json!("origin_not_allowed")), "{origin}");
     }
-    // A browser asks first what it may send.
+    // A browser's preflight request.
     let asked = models
         .http
         .request(reqwest::Method::OPTIONS, models.url())

@@ -1,5 +1,5 @@
 //! The surface for models through the real program: the protocol in its three revisions, every
-//! tool, who may call what, and what other people's clients and suites make of it.
+//! tool, permissions, and third-party clients and suites.
 
 mod clients;
 mod conformance;
@@ -26,7 +26,7 @@ use crate::pipeline::conversation::emulator;
 use crate::stack::{DEADLINE, Ground, Parts, Stack};
 use crate::store::{at, said, sighting};
 
-/// A channel that only the store knows, owned by [`ANN`], with [`BO`] in it.
+/// Channel that only the store knows, owned by [`ANN`], with [`BO`] in it.
 const CHANNEL: &str = "C0000000000000000000000000000models";
 const ANN: &str = "U00000000000000000000000000000000ann";
 const BO: &str = "U000000000000000000000000000000000bo";
@@ -42,7 +42,7 @@ struct Models {
     http: Client,
 }
 
-/// An answer of `/mcp`.
+/// Response of `/mcp`.
 #[derive(Debug)]
 struct Answer {
     status: StatusCode,
@@ -51,12 +51,12 @@ struct Answer {
 }
 
 impl Answer {
-    /// A header's text; empty when it is not there.
+    /// Returns a header's text; empty when it is absent.
     fn header(&self, name: &str) -> &str {
         self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
     }
 
-    /// The result of a request that was understood.
+    /// Returns the result of a valid request.
     #[track_caller]
     fn result(&self) -> &Value {
         assert_eq!(self.status, StatusCode::OK, "{}", self.body);
@@ -64,7 +64,7 @@ impl Answer {
         &self.body["result"]
     }
 
-    /// What a tool gave.
+    /// Returns the structured result of a tool.
     #[track_caller]
     fn given(&self) -> &Value {
         let result = self.result();
@@ -72,13 +72,13 @@ impl Answer {
         &result["structuredContent"]
     }
 
-    /// A tool's text.
+    /// Returns the text of a tool result.
     #[track_caller]
     fn text(&self) -> &str {
         self.result()["content"][0]["text"].as_str().unwrap()
     }
 
-    /// What a tool that failed tells the model.
+    /// Returns the error text of a failed tool.
     #[track_caller]
     fn refusal(&self) -> &str {
         assert_eq!(self.result()["isError"], true, "{}", self.body);
@@ -101,7 +101,7 @@ impl Models {
         models
     }
 
-    /// A channel with these people in it, subscribed by the first.
+    /// Creates a channel with these people in it, subscribed by the first.
     async fn channel(&self, channel: &str, people: &[&str]) {
         let mut sightings = vec![sighting(channel, 1, SightingKind::BotJoined)];
         for person in people {
@@ -111,12 +111,12 @@ impl Models {
         self.store.subscribe(&channel.into(), &people[0].into(), at(2)).await.unwrap();
     }
 
-    /// A key of that person, with all scopes unless `shape` says otherwise.
+    /// Creates a key of that person, with all scopes unless `shape` changes it.
     async fn key(&self, secret: &str, user: &str, shape: impl FnOnce(&mut NewKey<'_>)) {
         self.key_for(secret, user, None, shape).await;
     }
 
-    /// A key of that person with which only these channels can be seen.
+    /// Creates a key of that person for these channels only.
     async fn bound_key(&self, secret: &str, user: &str, channels: &[ChannelId]) {
         self.key_for(secret, user, Some(channels), |_| {}).await;
     }
@@ -152,7 +152,7 @@ impl Models {
         format!("http://{}/mcp", self.stack.ground.address)
     }
 
-    /// A request as clients of that revision make it, without a key.
+    /// Builds a request as clients of that revision do, without a key.
     fn request(&self, revision: &str, method: &str, params: Value) -> RequestBuilder {
         let mut params = params;
         let mut request = self
@@ -177,13 +177,13 @@ impl Models {
         send(self.request(revision, method, params).bearer_auth("ck_ann")).await
     }
 
-    /// A call of a tool with that key.
+    /// Calls a tool with that key.
     async fn call_as(&self, key: &str, tool: &str, arguments: Value) -> Answer {
         let params = json!({"name": tool, "arguments": arguments});
         send(self.request(NEWEST, "tools/call", params).bearer_auth(key)).await
     }
 
-    /// A call of a tool as Ann.
+    /// Calls a tool as Ann.
     async fn call(&self, tool: &str, arguments: Value) -> Answer {
         self.call_as("ck_ann", tool, arguments).await
     }
@@ -203,7 +203,7 @@ fn now() -> Timestamp {
     at(i64::try_from(now.as_millis()).unwrap())
 }
 
-/// A message of that person at that time, such as `2026-01-02T03:04:05Z`.
+/// Returns a message of that person at that time, such as `2026-01-02T03:04:05Z`.
 fn message(id: &str, user: &str, time: &str, text: &str) -> ChannelChange {
     message_in(CHANNEL, id, user, time, text)
 }

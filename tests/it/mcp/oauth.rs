@@ -1,5 +1,5 @@
-//! The way in without a key, as a program and a person's browser go it: discovery, registration or
-//! a description, signing in at a real provider, consent, tokens.
+//! Authorization without a key, with a client and a person's browser: discovery, registration or a
+//! metadata document, signing in at a real provider, consent, tokens.
 
 use axum::Json;
 use axum::Router;
@@ -62,7 +62,7 @@ impl Scene {
         answer.body["client_id"].as_str().unwrap().to_owned()
     }
 
-    /// The address at which that program asks, with or without something.
+    /// Returns the authorization address of that client, with parameters added or removed.
     fn asking(&self, client: &str, change: &[(&str, Option<&str>)]) -> String {
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(VERIFIER));
         let resource = format!("{}/mcp", self.base);
@@ -84,7 +84,7 @@ impl Scene {
         url.into()
     }
 
-    /// Goes to that address, signs in where it is asked to, and gives the page of consent.
+    /// Opens that address, signs in if required, and returns the consent page.
     async fn page(&self, asking: &str) -> Page {
         let page = self.browser.get(asking).await;
         let Some(login) = page.location().filter(|to| to.contains("/auth/login?returnTo=")) else {
@@ -96,12 +96,12 @@ impl Scene {
         self.browser.get(&back).await
     }
 
-    /// Sends the page's form with that decision; the address to which that leads.
+    /// Submits the page's form with that decision; returns the response.
     async fn decide(&self, page: &Page, decision: &str) -> Page {
         self.decide_for(page, decision, &[("reach", "all")]).await
     }
 
-    /// The same, with what the person chose.
+    /// Does the same, with the person's choice.
     async fn decide_for(&self, page: &Page, decision: &str, chosen: &[(&str, &str)]) -> Page {
         let mut form = form_of(&page.body);
         form.extend(chosen.iter().map(|(name, value)| ((*name).into(), (*value).into())));
@@ -117,7 +117,7 @@ impl Scene {
         self.browser.send(Method::POST, &to, &[("origin", &self.base)], Some(body)).await
     }
 
-    /// From a program's id to its tokens.
+    /// Runs the whole flow from a client's id to its tokens.
     async fn let_in(&self, client: &str) -> Value {
         let page = self.page(&self.asking(client, &[])).await;
         let back = self.decide(&page, "allow").await.location().unwrap();
@@ -150,7 +150,7 @@ impl Scene {
         send(request.header(kind.0, kind.1).body(form)).await
     }
 
-    /// The status of reading the channel with that token.
+    /// Returns the status of reading the channel with that token.
     async fn reads(&self, token: &Value) -> StatusCode {
         let read = json!({"channelId": CHANNEL});
         let answer = self.models.call_as(token.as_str().unwrap(), "get_messages", read).await;
@@ -161,7 +161,7 @@ impl Scene {
     }
 }
 
-/// The hidden fields of a page's form.
+/// Returns the hidden fields of a page's form.
 fn form_of(page: &str) -> Vec<(String, String)> {
     let fields = page.split("<input type=\"hidden\" name=\"").skip(1).map(|field| {
         let (name, rest) = field.split_once("\" value=\"").unwrap();
@@ -214,7 +214,7 @@ async fn a_person_lets_a_program_in_with_an_address_alone() {
     assert_eq!((&tokens["token_type"], &tokens["expires_in"]), (&json!("Bearer"), &json!(3600)));
     assert_eq!(tokens["scope"], "read:messages read:members");
     assert_eq!(scene.reads(&tokens["access_token"]).await, StatusCode::OK);
-    // It is for reading here, and for nothing else.
+    // It is valid for reading here, and for nothing else.
     let access = tokens["access_token"].as_str().unwrap();
     for path in ["me", "channels", "keys"] {
         let rest = scene.models.http.get(format!("{}/api/{path}", scene.base));
@@ -223,7 +223,7 @@ async fn a_person_lets_a_program_in_with_an_address_alone() {
     }
     let newer = scene.refresh(&client, tokens["refresh_token"].as_str().unwrap()).await.body;
     assert_ne!(newer["refresh_token"], tokens["refresh_token"]);
-    // Two that use it at once get the same, so that there is never more than one chain.
+    // Two concurrent uses get the same, so that there is never more than one chain.
     let old = tokens["refresh_token"].as_str().unwrap();
     let (one, other) = tokio::join!(scene.refresh(&client, old), scene.refresh(&client, old));
     for again in [one, other] {
@@ -234,7 +234,7 @@ async fn a_person_lets_a_program_in_with_an_address_alone() {
     assert_eq!(scene.refresh("ckp_another", old).await.body["error"], "invalid_grant");
     assert_eq!(scene.reads(&newer["access_token"]).await, StatusCode::OK);
     assert_eq!(scene.reads(&newer["refresh_token"]).await, StatusCode::UNAUTHORIZED);
-    // Somebody who has the code, too, ends it all.
+    // A second use of the code ends it all.
     let again = scene.exchange(&client, &code, VERIFIER).await;
     assert_eq!(
         (again.status, &again.body["error"]),
@@ -260,7 +260,7 @@ async fn a_person_shows_some_channels_only() {
     let page = scene.page(&scene.asking(&client, &[])).await;
     assert!(page.body.contains(CHANNEL) && page.body.contains(other), "{}", page.body);
     assert!(!page.body.contains(foreign), "{}", page.body);
-    // Nothing chosen, or nothing of the person's own, is asked again.
+    // With no choice, or none of the person's own, the page asks again.
     for none in [vec![], vec![("channel", foreign)]] {
         let chosen = [vec![("reach", "chosen")], none].concat();
         let again = scene.decide_for(&page, "allow", &chosen).await;
@@ -294,7 +294,7 @@ async fn a_person_shows_some_channels_only() {
 async fn what_is_wrong_is_refused_where_it_belongs() {
     let scene = Scene::new(&[]).await;
     let client = scene.register("Helper", BACK).await;
-    // Nobody is sent to a place that the program did not name.
+    // Nobody is redirected to an address that the client did not declare.
     for (change, code) in [
         (("client_id", Some("ckp_unknown")), "invalid_client"),
         (("redirect_uri", Some("https://evil.example/")), "invalid_request"),
@@ -329,7 +329,7 @@ async fn what_is_wrong_is_refused_where_it_belongs() {
         let request = scene.models.http.post(format!("{}/oauth/register", scene.base)).json(&bad);
         assert_eq!(send(request).await.body["error"], "invalid_redirect_uri");
     }
-    // A code is good for its own program, with its verifier.
+    // A code is valid for its own client, with its verifier.
     let other = scene.register("Other", BACK).await;
     for (of, verifier) in [(&other, VERIFIER), (&client, "a-wrong-verifier")] {
         let page = scene.page(&scene.asking(&client, &[])).await;
@@ -337,7 +337,7 @@ async fn what_is_wrong_is_refused_where_it_belongs() {
         let refused = scene.exchange(of, &parameter(&back, "code"), verifier).await;
         assert_eq!(refused.body["error"], "invalid_grant", "{verifier}");
     }
-    // What a person takes back is over.
+    // A withdrawn consent is over.
     let tokens = scene.let_in(&client).await;
     let consents = format!("{}/oauth/consents", scene.base);
     let page = scene.browser.get(&consents).await;
@@ -361,7 +361,7 @@ async fn what_is_wrong_is_refused_where_it_belongs() {
     assert_eq!(scene.reads(&tokens["access_token"]).await, StatusCode::UNAUTHORIZED);
     let stranger = Browser::new().get(&consents).await.location().unwrap();
     assert!(stranger.ends_with("/auth/login?returnTo=%2Foauth%2Fconsents"), "{stranger}");
-    // What a program gives back is over.
+    // A revoked token is over.
     let tokens = scene.let_in(&client).await;
     let token = tokens["refresh_token"].as_str().unwrap();
     let kind = ("content-type", "application/x-www-form-urlencoded");
@@ -372,7 +372,7 @@ async fn what_is_wrong_is_refused_where_it_belongs() {
     assert_eq!(scene.refresh(&client, token).await.body["error"], "invalid_grant");
 }
 
-/// Serves a program's description of itself; gives its address.
+/// Serves a client's metadata document; returns its address.
 async fn described(change: impl FnOnce(&mut Value)) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let id = format!("http://{}/client.json", listener.local_addr().unwrap());
@@ -400,7 +400,7 @@ async fn a_program_may_describe_itself_at_its_address() {
         let page = scene.browser.get(&scene.asking(&id, &[])).await;
         assert_eq!(page.json()["error"], "invalid_client", "{id}");
     }
-    // Nothing inside is called unless the operator says so.
+    // No internal address is called unless the operator allows it.
     let strict = Scene::new(&[]).await;
     let page = strict.browser.get(&strict.asking(&client, &[])).await;
     assert_eq!(page.json()["error"], "invalid_client");

@@ -1,4 +1,5 @@
-//! Pages: a whole channel by cursors, whatever its messages are like, in answers that fit.
+//! Pagination: a whole channel by cursors, whatever its messages are like, in results within the
+//! budget.
 
 use serde_json::{Value, json};
 
@@ -6,7 +7,7 @@ use super::{ANN, BO, CHANNEL, Models, message};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 
-/// Bytes of an answer in these tests' languages that are ten thousand tokens, about.
+/// Size of a result of about ten thousand tokens in these tests' languages, in bytes.
 const MOST: usize = 36_000;
 
 async fn filled(count: usize, text: impl Fn(usize) -> String) -> Models {
@@ -23,7 +24,7 @@ async fn filled(count: usize, text: impl Fn(usize) -> String) -> Models {
     models
 }
 
-/// Every row of a tool by its cursors, and how many answers it took.
+/// Returns every row of a tool by its cursors, and the number of results it took.
 async fn walk(models: &Models, tool: &str, rows: &str, arguments: &Value) -> (Vec<Value>, usize) {
     let (mut all, mut arguments, mut calls) = (Vec::new(), arguments.clone(), 0);
     loop {
@@ -86,7 +87,7 @@ async fn long_answers_are_cut_and_go_on() {
         (again["channelId"], again["limit"]) = (json!(CHANNEL), json!(1));
         again["senderId"] = json!(if row["from"].is_null() { "" } else { ANN });
     }
-    // What the cut says leads to the whole.
+    // The cut's arguments lead to the whole.
     let (row, cut) = (&rows[0], &rows[0]["cut"]);
     let asked = json!({"channelId": CHANNEL, "from": cut["from"], "to": cut["to"], "limit": 1});
     let whole = models.call("get_messages", asked).await;
@@ -116,7 +117,7 @@ async fn a_search_goes_through_all_it_finds() {
         assert!(row["text"].as_str().unwrap().contains("needle"), "{row}");
         assert!(row["cut"]["characters"].as_u64().unwrap() > 300, "{row}");
     }
-    // What twenty ordinary hits cost.
+    // Cost of twenty ordinary hits.
     let models = filled(40, |n| format!("needle {n}: shall we meet at noon at the station?")).await;
     models.stack.ground.command(&models.stack.line, &["reindex"]).await;
     let asked = json!({"query": "needle"});

@@ -1,5 +1,5 @@
-//! Who may call what: every tool for every kind of caller, in the same world as REST, and the same
-//! data by both.
+//! Permissions: every tool for every kind of caller, in the same setting as REST, and the same data
+//! by both.
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::{Role, Scope};
@@ -14,14 +14,14 @@ use crate::store::{at, sighting};
 
 const OTHER: &str = "C0000000000000000000000000elsewhere";
 
-/// What a caller gets.
+/// Expected response for a caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gets {
     It,
-    /// The channel is nothing to them.
+    /// The channel does not exist for them.
     Nothing,
     LacksScope,
-    /// 401.
+    /// Unauthorized (401).
     NotIn,
 }
 
@@ -58,7 +58,7 @@ async fn cast() -> Models {
     models
 }
 
-/// What each caller gets of messages, members, and the list of channels.
+/// Returns the expected responses of each caller for messages, members, and the list of channels.
 fn expected() -> Vec<(&'static str, Gets, Gets, Gets)> {
     use Gets::{It, LacksScope, NotIn, Nothing};
     vec![
@@ -111,7 +111,7 @@ async fn every_tool_serves_whom_rest_serves_and_nobody_else() {
             Gets::NotIn => assert_eq!(listed.status, StatusCode::UNAUTHORIZED, "{cell}"),
             _ => assert_eq!(listed.given()["channels"], json!([]), "{cell}"),
         }
-        // Searching everywhere is searching where one may read.
+        // Searching everywhere covers the readable channels.
         let all = models.call_as(key, "search_messages", json!({"query": "lunch"})).await;
         match messages {
             Gets::It => assert_eq!(all.given()["total"], 1, "{cell}"),
@@ -122,7 +122,7 @@ async fn every_tool_serves_whom_rest_serves_and_nobody_else() {
     }
 }
 
-/// Whether REST serves the same caller with the same.
+/// Returns true if REST returns the same to the same caller.
 async fn rest_gives(models: &Models, key: &str, tool: &str) -> bool {
     let path = match tool {
         "get_messages" => "backup/messages",

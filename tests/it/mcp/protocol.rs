@@ -1,4 +1,4 @@
-//! The protocol itself: three revisions from one address that keeps nothing between requests.
+//! The protocol itself: three revisions at one address that keeps no state between requests.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -63,7 +63,7 @@ async fn the_newest_revision_needs_no_handshake() {
     assert_eq!(called.result()["resultType"], "complete");
     let who = &called.result()["_meta"]["io.modelcontextprotocol/serverInfo"];
     assert_eq!(who["name"], "chatkeep");
-    // What the revision took away, and what is not offered in any.
+    // Methods removed in the revision, and unsupported ones.
     for gone in ["ping", "resources/list", "prompts/list", "completion/complete", "nonsense"] {
         let answer = models
             .ask(
@@ -84,7 +84,7 @@ async fn headers_must_say_what_the_body_says() {
     let call = json!({"name": "list_channels", "arguments": {}});
     let request = || models.request(NEWEST, "tools/call", call.clone()).bearer_auth("ck_ann");
     assert!(send(request()).await.result().is_object());
-    // Header values are added to what is there, so each of these contradicts.
+    // Header values are added to the present ones, so each of these contradicts.
     for (name, value) in [("mcp-method", "tools/list"), ("mcp-name", "get_members")] {
         let mut wrong = request().build().unwrap();
         wrong.headers_mut().insert(name, value.parse().unwrap());
@@ -129,7 +129,7 @@ async fn whatever_takes_json_is_answered() {
         if let Some(accept) = accept {
             headers.insert("accept", accept.parse().unwrap());
         }
-        // A client that says nothing: the usual one writes */* by itself.
+        // A client without the header: the usual one writes */* by itself.
         let mut request = models.http.post(models.url()).bearer_auth("ck_ann").json(&list).build();
         let request = request.as_mut().unwrap();
         request.headers_mut().remove("accept");

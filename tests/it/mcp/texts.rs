@@ -1,5 +1,5 @@
-//! What people wrote, as a model gets it: nothing hidden, nothing that passes for something else,
-//! and silence told from what was not kept.
+//! People's texts as a model gets them: nothing hidden, nothing that passes for something else, and
+//! silence distinguished from gaps.
 
 use chatkeep_core::message::{Content, MessageChange, MessageType};
 use chatkeep_core::store::SightingKind;

@@ -1,4 +1,4 @@
-//! What the tools are and give.
+//! Definitions and results of the tools.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 use crate::store::{edited, unsent};
 
-/// Four messages on two days, one of them edited and one taken back.
+/// Starts a program with four messages on two days, one of them edited and one retracted.
 async fn talk() -> Models {
     let models = Models::start(&[]).await;
     models

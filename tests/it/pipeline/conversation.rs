@@ -13,8 +13,8 @@ use crate::stack::{DEADLINE, Parts, Stack};
 
 on_both!(a_group_talks_and_everything_is_kept_and_answered_once);
 
-/// An emulator that stands still in time unless it is moved, so that ids and times are the same in
-/// every run.
+/// Starts an emulator whose time stands still unless it is moved, so that ids and times are the
+/// same in every run.
 pub(crate) async fn emulator() -> Emulator {
     let clock = || {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
@@ -25,7 +25,7 @@ pub(crate) async fn emulator() -> Emulator {
     Emulator::start(options).await.unwrap()
 }
 
-/// A group of three with the bot in it, subscribed by the first, its assistant set up.
+/// Sets up a group of three with the bot in it, subscribed by the first, with its assistant.
 pub(crate) async fn group(stack: &mut Stack) -> (Chat, Vec<User>) {
     let people: Vec<_> = ["Ann", "明華", "สมชาย"].map(|n| stack.line.add_user(n, None)).to_vec();
     let ids: Vec<_> = people.iter().map(|user| user.user_id.as_str()).collect();
@@ -52,7 +52,7 @@ pub(crate) async fn group(stack: &mut Stack) -> (Chat, Vec<User>) {
     (group, people)
 }
 
-/// The messages that the checks look at again.
+/// Messages that the checks look up again.
 struct Said {
     greeting: String,
     quoting: String,
@@ -69,7 +69,7 @@ async fn a_group_talks_and_everything_is_kept_and_answered_once(parts: Parts) {
     let channel = group.chat_id.as_str();
     let said = talk(&stack.line, channel, &people).await;
 
-    // 13 said by people less the one taken back, and 3 answers.
+    // 13 messages of people less the retracted one, and 3 replies.
     changed(&stack, channel, &said).await;
     stack.kept(channel, 15).await;
     settled(&stack, channel, |member| member["status"] == "left").await;
@@ -110,7 +110,7 @@ async fn talk(line: &Emulator, channel: &str, people: &[User]) -> Said {
     line.unsend(&regret).await.unwrap();
     let typo = id(line.say(channel, ming, "teh").await.unwrap());
     line.edit(&typo, "the").await.unwrap();
-    // LINE does not name people who have left.
+    // LINE returns no names of people who have left.
     until("Lee is welcomed", DEADLINE, async || {
         let said = line.transcript(channel).into_iter().filter_map(|entry| entry.text);
         said.into_iter().any(|text| text.starts_with("歡迎"))
@@ -120,7 +120,7 @@ async fn talk(line: &Emulator, channel: &str, people: &[User]) -> Said {
     Said { greeting, quoting, file, place, odd, regret, typo }
 }
 
-/// A file, a place, a sticker, and a message of a type that does not exist.
+/// Returns a file, a location, a sticker, and a message of a type that does not exist.
 fn posts() -> [Post; 4] {
     let file = Post::File(Media::new("application/pdf", vec![7; 9]), "規約.pdf".to_owned());
     let title = Some("台北101".to_owned());
@@ -160,7 +160,7 @@ fn check(picture: &Picture, all: &[Value]) {
     assert!(["Ann", "明華", "สมชาย", "Kim", "Lee"].iter().all(|n| names.contains(n)), "{names:?}");
 }
 
-/// Waits until some member is as wanted: the members stage goes at its own pace.
+/// Waits until some member is as wanted: the members stage is asynchronous.
 async fn settled(stack: &Stack, channel: &str, wanted: impl Fn(&Value) -> bool) {
     until("the members have settled", DEADLINE, async || {
         let listed = stack.get(&format!("/channels/{channel}/members")).await;
@@ -169,8 +169,8 @@ async fn settled(stack: &Stack, channel: &str, wanted: impl Fn(&Value) -> bool) 
     .await;
 }
 
-/// Waits until the last that people did to their messages has been done: without it, the number of
-/// kept messages is right for a moment when an answer is not kept yet either.
+/// Waits for the last changes of people to their messages: without it, the number of stored
+/// messages is right for a moment when a reply is not stored yet either.
 async fn changed(stack: &Stack, channel: &str, said: &Said) {
     until("an unsend and an edit have been done", DEADLINE, async || {
         let messages = stack.messages(channel).await;
@@ -182,8 +182,7 @@ async fn changed(stack: &Stack, channel: &str, said: &Said) {
     .await;
 }
 
-/// Delivers every webhook that was ever sent once more, and a last message to know when all of
-/// them have gone through.
+/// Delivers every webhook once more, and a last message to know when all of them are handled.
 async fn again(stack: &Stack) {
     let numbers: std::collections::BTreeSet<_> =
         stack.line.deliveries().iter().map(|attempt| attempt.webhook).collect();

@@ -1,5 +1,5 @@
-//! The program killed at random moments: nothing acknowledged is lost, nothing is counted twice,
-//! nobody gets the same answer twice.
+//! The program killed at random moments: no acknowledged event is lost, nothing is counted twice,
+//! nobody gets the same reply twice.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,11 +14,12 @@ use crate::stack::{DEADLINE, Parts, Stack};
 
 on_both!(killed_again_and_again_while_messages_come);
 
-/// Messages and kills; `CHATKEEP_CRASH=20000,500 cargo test --release --test it crash` for more.
+/// Number of messages and kills; `CHATKEEP_CRASH=20000,500 cargo test --release --test it crash`
+/// for more.
 const USUAL: (usize, usize) = (5_000, 50);
-/// One message in so many asks something.
+/// Number of messages per question.
 const QUESTIONS: usize = 25;
-/// One message in so many is a picture.
+/// Number of messages per picture.
 const PICTURES: usize = 20;
 
 #[expect(clippy::disallowed_methods, reason = "how much to test is no setting of the program")]
@@ -37,12 +38,12 @@ async fn killed_again_and_again_while_messages_come(parts: Parts) {
     let mut moment = 12_345_u64;
     for _ in 0..kills {
         moment = moment.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
-        // The moment itself is what is random here; nothing is waited for.
+        // The moment itself is random here; nothing is waited for.
         tokio::time::sleep(Duration::from_millis(30 + (moment >> 33) % 300)).await;
         stack.crash().await;
     }
     let sent = sender.await.unwrap();
-    // What a dead process had leased comes back late, and the more often the fewer at a time.
+    // Messages leased by a dead process come back late, and the more often the fewer at a time.
     stack.drained_within(DEADLINE * (1 + u32::try_from(kills / 50).unwrap())).await;
     let dead = stack.ground.command(&stack.line, &["dead", "list"]).await;
     assert_eq!(dead.lines().count(), 1, "crashes are nobody's fault:\n{dead}");
@@ -60,7 +61,7 @@ async fn killed_again_and_again_while_messages_come(parts: Parts) {
     println!("{parts:?}: {answered} of {questions} questions answered over {kills} kills");
 }
 
-/// Sends every message until it is accepted, ten at a time; their ids.
+/// Sends every message until it is accepted, ten at a time; returns their ids.
 async fn send_all(
     line: Emulator,
     channel: String,
@@ -69,7 +70,7 @@ async fn send_all(
 ) -> BTreeSet<String> {
     let mut sent = BTreeSet::new();
     for first in (0..messages).step_by(10) {
-        // Built just before it is sent, so that questions can still be answered.
+        // Created just before it is sent, so that questions can still get a reply.
         let one = |n: usize| events_of(&line, &channel, &people[n % people.len()].user_id, n);
         let events: Vec<_> = (first..first + 10).flat_map(one).collect();
         sent.extend(events.iter().filter_map(|event| event.message_id.clone()));
@@ -81,7 +82,7 @@ async fn send_all(
     sent
 }
 
-/// What one person does: mostly saying something, now and then taking it back or editing it.
+/// Returns the events of one person: mostly a message, now and then an unsend or an edit.
 fn events_of(line: &Emulator, channel: &str, user: &str, n: usize) -> Vec<Event> {
     let post = match n {
         n if n % QUESTIONS == 0 => Post::Text("wifi".into()),
@@ -100,7 +101,7 @@ fn events_of(line: &Emulator, channel: &str, user: &str, n: usize) -> Vec<Event>
     events
 }
 
-/// That pictures are stored, edits made, and what was taken back is gone.
+/// Checks that pictures are stored, edits made, and retracted content is gone.
 fn everything_happened(messages: usize, all: &[Value]) {
     let share = messages / PICTURES;
     let images: Vec<_> = all.iter().filter(|message| message["type"] == "image").collect();
@@ -121,7 +122,7 @@ fn nothing_lost_or_doubled(sent: &BTreeSet<String>, all: &[Value]) {
     assert!(lost.is_empty(), "{} of {} lost: {lost:?}", lost.len(), sent.len());
 }
 
-/// How many events were answered, none of them twice.
+/// Returns the number of events with a reply, none of them with two.
 fn answered_once(line: &Emulator, channel: &str) -> usize {
     let mut answered = BTreeSet::new();
     for entry in line.transcript(channel) {

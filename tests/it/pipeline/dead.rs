@@ -1,4 +1,4 @@
-//! What no stage can handle ends in the dead letters, and can be seen, given back and dropped.
+//! Events that no stage can handle end in the dead letters, and can be shown, retried and dropped.
 
 use super::conversation::emulator;
 use super::on_both;

@@ -1,5 +1,5 @@
-//! A disk that fills up, and a database that somebody else writes: what can be read is read, what
-//! cannot be kept is refused, and all comes back by itself.
+//! A disk that fills up, and a database locked by another writer: reads go on, writes are refused,
+//! and all recovers by itself.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,12 +16,12 @@ use crate::harness::small_disk::SmallDisk;
 use crate::harness::wait::until;
 use crate::stack::{DEADLINE, Ground, Parts, Stack};
 
-/// Room for the logs of both databases and the index.
+/// Size of the disk in MiB for the logs of both databases and the index.
 const DISK: u32 = 160;
-/// Webhooks that are sent at once.
+/// Number of concurrent senders of webhooks.
 const SENDERS: usize = 4;
 
-/// What became of each text that was sent.
+/// Outcomes of the sent texts.
 #[derive(Default)]
 struct Load {
     accepted: Vec<String>,
@@ -117,7 +117,7 @@ async fn reading_does_not_wait_for_whoever_writes() {
     let file = stack.ground.folder.path().join("chatkeep.db");
     let mut other =
         SqliteConnection::connect(&format!("sqlite://{}", file.display())).await.unwrap();
-    // A key that was not used for long is to be marked as used.
+    // A key that was not used for long has its use recorded.
     other.execute("PRAGMA busy_timeout = 60000").await.unwrap();
     other.execute("UPDATE api_keys SET last_used_at = 1").await.unwrap();
     other.execute("BEGIN IMMEDIATE").await.unwrap();

@@ -1,5 +1,5 @@
-//! Files end to end: fetched from the platform, counted, served, and what becomes of those that
-//! cannot be had.
+//! Media files end to end: fetched from the platform, counted, served, and the states of those that
+//! are not available.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -35,7 +35,7 @@ on_both!(
     a_file_is_stored_once_whenever_the_program_dies,
 );
 
-/// A group that is backed up, on a folder or on S3.
+/// A subscribed group, on a folder or on S3.
 struct Scene {
     stack: Stack,
     group: Chat,
@@ -73,7 +73,7 @@ impl Scene {
         self.message(id).await
     }
 
-    /// A file as the API serves it: its type and its bytes.
+    /// Returns type and bytes of a file as the API serves it.
     async fn file(&self, path: &str) -> (String, Vec<u8>) {
         let channel = &self.group.chat_id;
         let url = format!(
@@ -86,7 +86,7 @@ impl Scene {
         (kind, answer.bytes().await.unwrap().to_vec())
     }
 
-    /// How many files the blobs are, wherever they lie.
+    /// Returns the number of files in the media store.
     fn blobs(&self) -> usize {
         let folder = match &self.s3 {
             Some(s3) => s3.folder().to_owned(),
@@ -107,7 +107,7 @@ impl Scene {
         found
     }
 
-    /// Every thing of that kind that happened, by message.
+    /// Returns the subjects of all events of that kind, by message.
     async fn told(&self, kind: &str) -> Vec<String> {
         let (mut cursor, mut told) = (String::new(), Vec::new());
         loop {
@@ -141,7 +141,7 @@ fn png(width: u32, height: u32) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// The beginning of a film, as its type is told by it.
+/// Returns the beginning of a film, by which its type is detected.
 fn film(rest: &[u8]) -> Vec<u8> {
     [b"\0\0\0\x18ftypisom\0\0\x02\0isomiso2".as_slice(), rest].concat()
 }
@@ -166,7 +166,7 @@ async fn files_are_fetched_counted_and_served(parts: Parts) {
     let twins: Vec<_> = set.events.iter().map(|e| e.message_id.clone().unwrap()).collect();
 
     for (id, kind, content) in [
-        // What the platform says of a type is not believed.
+        // The platform's type is ignored.
         (&image, "image/png", &picture),
         (&video_id, "video/mp4", &video),
         (&audio, "audio/mp4", &film(b"la la")),
@@ -212,7 +212,7 @@ async fn a_file_that_cannot_be_had_says_why(parts: Parts) {
     let cases = [
         (Post::Image(of(MediaState::Expired)), "expired", "gone_from_platform"),
         (Post::Video(of(MediaState::Failed), 1), "failed", "transcoding_failed"),
-        // One tells its size beforehand, the other does not.
+        // One declares its size, the other does not.
         (Post::File(large(), "a.pdf".to_owned()), "failed", "too_large"),
         (Post::Image(large()), "failed", "too_large"),
         (Post::Image(forbidden), "failed", "forbidden_address"),
@@ -239,7 +239,7 @@ async fn a_file_that_cannot_be_had_says_why(parts: Parts) {
     assert_eq!(scene.blobs(), 0);
     scene.counted().await;
 
-    // An operator who knows better tries once more.
+    // Retried by the operator.
     let dead = scene.stack.ground.said(&scene.stack.line, &["dead", "retry", "all"]).await;
     assert!(dead.contains('1'), "{dead}");
     scene.becomes(&id, "stored").await;
@@ -275,14 +275,14 @@ async fn a_platform_in_trouble_is_asked_again(parts: Parts) {
     assert_eq!(scene.told("file.uploaded").await.len(), 2);
 }
 
-/// How many answers are dripping, and how many were at once.
+/// Number of dripping responses, and their maximum.
 #[derive(Debug, Default)]
 struct Drips {
     open: AtomicUsize,
     most: AtomicUsize,
 }
 
-/// One answer that is dripping.
+/// One dripping response.
 struct Drip(&'static Drips);
 
 impl Drip {
@@ -321,7 +321,7 @@ async fn dripping_files_from_elsewhere_hold_nobody_up(parts: Parts) {
         let external = Media { external: elsewhere, ..Media::new("image/png", "") };
         dripping.push(scene.send(Post::Image(external)).await);
     }
-    // As many files as a process fetches at once are dripping, and twice as many wait.
+    // As many files as the concurrency of a process are dripping, and twice as many wait.
     let image = scene.send(Post::Image(Media::new("image/png", png(6, 6)))).await;
     scene.becomes(&image, "stored").await;
     let waiting = scene.message(dripping.last().unwrap()).await;
@@ -331,7 +331,7 @@ async fn dripping_files_from_elsewhere_hold_nobody_up(parts: Parts) {
     let listed = list["media"].as_array().unwrap();
     let failed = listed.iter().find(|item| item["id"] == json!(dripping[0])).unwrap();
     assert_eq!(failed["reason"], "too_slow");
-    // Two of eight at once; one that was given up is seen to be closed a little later.
+    // Two of eight at once; an aborted one is seen to be closed a little later.
     let most = dripped.most.load(Ordering::SeqCst);
     assert!((1..6).contains(&most), "{most} at once");
 }
@@ -347,7 +347,7 @@ async fn a_refused_token_loses_no_file(parts: Parts) {
     .await;
     scene.stack.drained().await;
     assert_eq!(scene.message(&image).await["mediaStatus"], "pending", "no worker holds it");
-    // As if it had been waited for longer; who starts looks for such files at once.
+    // As if it had waited for longer; a starting process claims such files at once.
     scene.stack.sql("UPDATE media SET created_at = created_at - 3600000".to_owned()).await;
     scene.stack.crash().await;
     scene.becomes(&image, "stored").await;

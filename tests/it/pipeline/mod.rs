@@ -1,4 +1,4 @@
-//! The main job end to end: a group talks, the bot answers, everything said is kept. Each test
+//! The main path end to end: a group talks, the bot replies, every message is stored. Each test
 //! runs on the embedded parts and on NATS with PostgreSQL.
 
 pub(crate) mod conversation;
@@ -15,7 +15,7 @@ mod poison;
 mod shuffle;
 mod silence;
 
-/// Makes one test a way to run of each function named.
+/// Creates one test per way to run of each function named.
 macro_rules! on_both {
     ($($test:ident),* $(,)?) => {
         mod embedded {

@@ -1,5 +1,5 @@
-//! The modes in a group: what is near is answered, what is not is left alone, and semantic lasts
-//! as long as the owner's plan.
+//! The modes in a group: near questions get a reply, others do not, and semantic lasts as long as
+//! the owner's plan.
 
 use chatkeep::demo::emulator::{Emulator, Entry};
 use serde_json::json;

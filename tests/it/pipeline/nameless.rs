@@ -1,5 +1,5 @@
-//! Welcoming people whose names nobody knows, in chats without a name: a neutral word in the
-//! channel's language stands where the name would.
+//! Welcoming people without a known name, in chats without a name: a neutral word in the channel's
+//! language takes the place of the name.
 
 use chatkeep::demo::emulator::{Emulator, Entry, Fault, Target};
 use serde_json::json;

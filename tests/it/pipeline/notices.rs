@@ -1,4 +1,4 @@
-//! A quota fills up, and its user hears of it in their own chat with the bot, once for each step.
+//! A quota fills up, and its user is notified in their own chat with the bot, once for each step.
 
 use chatkeep::demo::emulator::Entry;
 use serde_json::json;
@@ -12,7 +12,7 @@ on_both!(a_user_hears_once_that_their_quota_fills_up);
 
 const QUOTA: i64 = 524_288_000;
 
-/// Makes a channel and its user hold that many bytes, as if messages of that size were kept.
+/// Charges a channel and its user that many bytes, as if messages of that size were stored.
 pub(crate) async fn fill(stack: &Stack, channel: &str, user: &str, bytes: i64) {
     let sql = format!(
         "UPDATE channels SET bytes = {bytes} WHERE channel_id = '{channel}';
@@ -55,7 +55,7 @@ async fn a_user_hears_once_that_their_quota_fills_up(parts: Parts) {
     stack.ground.command(&stack.line, &["user", "set-plan", user, "standard"]).await;
     hears(&stack, 4, "已恢復備份").await;
 
-    // Who does not want to hear does not; and what is told again is no news.
+    // Users who switched notices off get none; a redelivered event sends none.
     assert_eq!(stack.get("/me/notices").await, json!({"usage": true}));
     assert_eq!(stack.put("/me/notices", json!({"usage": false})).await, json!({"usage": false}));
     stack.ground.command(&stack.line, &["user", "set-plan", user, "free"]).await;

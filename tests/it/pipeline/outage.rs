@@ -1,4 +1,4 @@
-//! The bus or the database away: the ingress says so, and everything comes back by itself.
+//! An outage of bus or database: the ingress reports it, and everything recovers by itself.
 
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ async fn a_slow_platform_holds_nothing_but_its_own_reply() {
     line.fail_next(Target::Reply, 1, Fault::Delay(Duration::from_secs(2)));
     line.say(chat, user, "wifi").await.unwrap();
     line.say(chat, user, "rules").await.unwrap();
-    // Three said, two answers; the cut one's outcome is unknown and it is not given again.
+    // Three messages, two replies; the cut one's outcome is unknown and it is not sent again.
     stack.kept(chat, 5).await;
     stack.drained().await;
     assert_eq!(line.replies_to(cut.event_id().unwrap()).len(), 1);

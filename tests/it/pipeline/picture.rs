@@ -1,5 +1,5 @@
-//! A picture of everything that a conversation left behind, without what must differ from run to
-//! run (times of storing, ids that depend on the order of answers).
+//! Snapshot of everything stored by a conversation, without the parts that must differ from run to
+//! run (times of storing, ids that depend on the order of replies).
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::stack::Stack;
 
-/// What is kept and counted of a channel.
+/// Stored rows and counters of a channel.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Picture {
     messages: BTreeMap<String, Value>,
@@ -52,7 +52,7 @@ impl Picture {
         }
     }
 
-    /// What the counters must show, recomputed from the messages themselves.
+    /// Checks the counters against the messages themselves.
     pub(crate) fn assert_counted(&self, all: &[Value]) {
         let kept: Vec<_> = all.iter().filter(|message| message["unsentAt"].is_null()).collect();
         let bytes: i64 = kept.iter().map(|message| message["bytes"].as_i64().unwrap()).sum();

@@ -1,5 +1,5 @@
-//! Events that the database would refuse: each goes to the dead letters by itself, with its
-//! reason, and holds nobody up.
+//! Events that the database would refuse: each goes to the dead letters by itself, with its reason,
+//! and delays nobody.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::stack::{DEADLINE, Parts, Stack};
 
 on_both!(what_cannot_be_an_id_is_put_aside_alone, what_the_database_refuses_is_put_aside_alone,);
 
-/// A text message; `id` and `event` are written into the JSON as they are.
+/// Returns a text message; `id` and `event` are written into the JSON as they are.
 fn said(event: &str, chat: &str, user: &str, id: &str, text: &str) -> String {
     format!(
         r#"{{"type":"message","webhookEventId":"{event}","timestamp":1767323045678,"mode":"active",
@@ -54,7 +54,7 @@ async fn what_cannot_be_an_id_is_put_aside_alone(parts: Parts) {
         all(&["before", "odd event id", "after"]).await
     })
     .await;
-    // Each of the three stages that take events puts aside each of the four.
+    // Each of the three stages that take events dead-letters each of the four.
     until("the four are put aside", DEADLINE, async || dead_letters(&stack).await.len() == 12)
         .await;
     let dead = dead_letters(&stack).await;
@@ -78,7 +78,7 @@ async fn what_cannot_be_an_id_is_put_aside_alone(parts: Parts) {
     assert!(stack.ready().await);
 }
 
-/// Makes the database refuse a message for good, whatever chatkeep checks before.
+/// Makes the database refuse a message permanently, whatever chatkeep checks before.
 async fn refuse(stack: &Stack) {
     let sql = match stack.ground.database {
         Some(_) => {

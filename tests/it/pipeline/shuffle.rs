@@ -11,7 +11,7 @@ use crate::stack::{Parts, Stack};
 
 on_both!(any_order_and_repetition_ends_the_same);
 
-/// Orders tried on each way to run.
+/// Number of orders on each way to run.
 const ORDERS: usize = 6;
 
 async fn any_order_and_repetition_ends_the_same(parts: Parts) {
@@ -24,7 +24,7 @@ async fn any_order_and_repetition_ends_the_same(parts: Parts) {
     }
     stack.drained().await;
     for round in 0..ORDERS {
-        // Each order happens in the same group, to people who are new to it.
+        // Each order is run in the same group, with people who are new to it.
         let before = Picture::of(&stack, &first.chat_id).await;
         let events = happenings(&stack.line, &first.chat_id, &users, round);
         let twice: Vec<_> = events.iter().chain(&events).cloned().collect();
@@ -40,8 +40,8 @@ async fn any_order_and_repetition_ends_the_same(parts: Parts) {
     assert!(stack.line.violations().is_empty(), "{:?}", stack.line.violations());
 }
 
-/// A message that stays, one edited twice, one unsent, a picture that stays and one unsent, two
-/// questions, a coming and a going.
+/// Returns a message that stays, one edited twice, one unsent, a picture that stays and one unsent,
+/// two questions, a join and a leave.
 fn happenings(line: &Emulator, chat: &str, users: &[String], round: usize) -> Vec<Event> {
     let chat = chat.to_owned();
     let build = |action: Action| line.build(action).unwrap();
@@ -93,7 +93,8 @@ async fn deliver(stack: &Stack, events: Vec<Event>) {
     stack.drained().await;
 }
 
-/// Five messages more that count, one that does not, three answers, one person who left.
+/// Checks for five further messages that count, one that does not, three replies, one person who
+/// left.
 fn expect_round(before: &Picture, after: &Picture, events: &[Event]) {
     assert_eq!(after.bot_messages().len(), before.bot_messages().len() + 3);
     assert_eq!(after.hits("9-18"), before.hits("9-18") + 1);

@@ -1,5 +1,5 @@
-//! When the bot must hold its tongue, when it may speak without being asked by a rule, and what
-//! becomes of a reply that comes too late.
+//! Cases in which the bot must be silent or may write unprompted, and the outcome of a reply that
+//! is too late.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ on_both!(
     a_late_reply_is_pushed_only_where_that_is_on,
 );
 
-/// What the bot said in a chat, in order.
+/// Returns the bot's messages in a chat, in order.
 fn said(line: &Emulator, chat: &str) -> Vec<String> {
     let bot = line.transcript(chat).into_iter().filter(Entry::is_bot);
     bot.filter_map(|entry| entry.text).collect()

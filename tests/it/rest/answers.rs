@@ -1,4 +1,4 @@
-//! Trying the assistant: on a text, on what was said, and the warnings on saving a rule.
+//! Trials of the assistant: on a text, on past messages, and the warnings on saving a rule.
 
 use chatkeep_core::plan::Plan;
 use chatkeep_core::store::{ChannelChange, ReplyIntent, ReplySource};
@@ -22,7 +22,7 @@ impl Rest {
         send(self.post(&under("/assistant/try"), &json!({ "text": text }))).await.ok()
     }
 
-    /// Somebody said that today.
+    /// Stores a message of today.
     async fn said(&self, id: &str, text: &str) {
         self.keep(&[message(id, MEMBER, &now().to_string(), text)]).await;
     }

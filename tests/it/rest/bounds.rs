@@ -1,6 +1,6 @@
-//! Every surface against every bound of a key: whatever leaves the service, by whatever door, is
-//! looked through for marks that are beyond the bounds. Routes come from the table of all routes,
-//! so a new one is looked through, too, and fails while nobody says what its parameters are.
+//! Every surface against every bound of a key: all output, on any surface, is searched for marks
+//! that are beyond the bounds. Routes come from the table of all routes, so a new one is covered,
+//! too, and fails until its parameters are listed here.
 
 use chatkeep::api::{RouteInfo, Tag, catalogue};
 use chatkeep_core::bounds::Bounds;
@@ -18,17 +18,17 @@ use crate::stack::DEADLINE;
 use crate::store::{at, said, sighting};
 
 const ELSEWHERE: &str = "C00000000000000000000000000elsewhere";
-/// Who is in the other channel alone.
+/// Person who is in the other channel alone.
 const STRANGER: &str = "U000000000000000000000000stranger";
 const PRIVATE: &[(&str, &str)] = &[("CHATKEEP_WEBHOOKS_ALLOW_PRIVATE", "true")];
 
-/// Something that is told, and who may know it.
+/// Marked content, and the bounds that allow it.
 struct Mark {
     text: &'static str,
-    /// Any of these scopes shows it; none: any key does.
+    /// Any of these scopes allows it; none: any key does.
     scopes: &'static [Scope],
     channel: &'static str,
-    /// Whether it is of before 2020.
+    /// True if it is from before 2020.
     old: bool,
 }
 
@@ -41,7 +41,7 @@ const MARKS: [Mark; 6] = [
     Mark { text: ELSEWHERE, scopes: &[], channel: ELSEWHERE, old: false },
 ];
 
-/// The secret of the key of that name, in letters that keys have.
+/// Returns the secret of the key of that name, in the characters of keys.
 fn secret(name: &str) -> String {
     format!("ck_{}", name.replace('-', "_"))
 }
@@ -54,7 +54,7 @@ impl Mark {
     }
 }
 
-/// A key for every bound: its name, and its bounds.
+/// Returns name and bounds of a key for every bound.
 fn keys() -> Vec<(String, Bounds)> {
     let start = Timestamp::parse("2020-01-01T00:00:00Z").unwrap();
     let later = Timestamp::from_millis(now().millis() + 3_600_000);
@@ -66,7 +66,7 @@ fn keys() -> Vec<(String, Bounds)> {
         ("ends".to_owned(), Bounds { expires_at: Some(later), ..Bounds::full() }),
     ];
     for scope in Scope::ALL {
-        // Beside each scope those with which something may be had in a roundabout way.
+        // With each scope those that could reveal content indirectly.
         let scopes = vec![scope, Scope::ManageWebhooks, Scope::ManageKeys];
         let name = scope.name().replace(':', "_");
         keys.push((name.clone(), Bounds { scopes: scopes.clone(), ..Bounds::full() }));
@@ -127,14 +127,14 @@ impl World {
         .await
     }
 
-    /// A webhook of that key to a path of its name, with these events; its id.
+    /// Creates a webhook of that key to a path of its name, with these events; returns its id.
     async fn hook(&self, key: &str, events: &[HappeningKind]) -> String {
         let body = json!({"url": self.sink.url(&format!("/{key}")), "events": events});
         let made = self.call(key, Method::POST, "/webhooks", Some(&body)).await.ok();
         made["webhookId"].as_str().unwrap().to_owned()
     }
 
-    /// What a tool answers that key, whatever that is.
+    /// Returns the result of a tool for that key, success or not.
     async fn tool(&self, key: &str, name: &str, arguments: Value) -> String {
         let url = format!("http://{}/mcp", self.rest.stack.ground.address);
         let call = json!({
@@ -151,7 +151,7 @@ impl World {
         text
     }
 
-    /// Everything that the marks are about.
+    /// Triggers everything that the marks are about.
     async fn happen(&self) {
         let rest = &self.rest;
         rest.keep(&[
@@ -169,7 +169,7 @@ impl World {
         }
     }
 
-    /// What came to a key's webhook: type, channel and subject of each.
+    /// Returns the requests to a key's webhook: type, channel and subject of each.
     fn heard(&self, key: &str) -> Vec<[String; 3]> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let mut heard: Vec<_> = (self.sink.at(&format!("/{key}")).iter().map(Received::json))
@@ -187,7 +187,7 @@ impl World {
     }
 }
 
-/// Whether a key may be told of an event, and of which message or person.
+/// Returns true if a key may receive an event about that message or person.
 fn tells(bounds: &Bounds, [kind, channel, subject]: &[String; 3]) -> bool {
     let scope = match kind.split('.').next().unwrap() {
         "message" => Some(Scope::ReadMessages),
@@ -200,7 +200,7 @@ fn tells(bounds: &Bounds, [kind, channel, subject]: &[String; 3]) -> bool {
         && !(subject == "old" && bounds.not_before.is_some())
 }
 
-/// The events that a key may ask for.
+/// Returns the events that a key may subscribe to.
 fn events_of(bounds: &Bounds) -> Vec<HappeningKind> {
     let may = |kind: &HappeningKind| {
         let name = kind.name();
@@ -214,7 +214,7 @@ fn events_of(bounds: &Bounds) -> Vec<HappeningKind> {
     HappeningKind::ALL.into_iter().filter(may).collect()
 }
 
-/// The paths of a route with everything that its parameters may be.
+/// Returns the paths of a route with all values of its parameters.
 fn paths(route: &RouteInfo, webhooks: &[String]) -> Vec<String> {
     let query = match route.id {
         "search" | "search_channel" => "?q=mark",
@@ -271,7 +271,7 @@ async fn nothing_that_is_read_shows_more_than_its_key_may() {
                 let text = String::from_utf8_lossy(&answer.body);
                 answers += 1;
                 for (mark, seen) in MARKS.iter().zip(&mut seen) {
-                    // When somebody subscribed is no message.
+                    // The time of a subscription is no message.
                     let counts =
                         !(mark.text.starts_with("2019") && route.id == "list_subscriptions");
                     if counts && text.contains(mark.text) {
@@ -282,7 +282,7 @@ async fn nothing_that_is_read_shows_more_than_its_key_may() {
             }
         }
     }
-    // Models ask by another door.
+    // Models use another surface.
     for channel in [CHANNEL, ELSEWHERE] {
         for (tool, arguments) in [
             ("list_channels", json!({})),
@@ -294,7 +294,7 @@ async fn nothing_that_is_read_shows_more_than_its_key_may() {
             for (name, bounds) in &world.keys {
                 let text = world.tool(name, tool, arguments.clone()).await;
                 for mark in MARKS.iter().filter(|mark| !mark.is_for(bounds)) {
-                    // A refusal repeats what was asked for.
+                    // An error repeats the argument.
                     let repeated = arguments["channelId"] == mark.text;
                     let shown = text.contains(mark.text) && !repeated;
                     assert!(!shown, "{name} {tool} shows {}: {text}", mark.text);
@@ -336,7 +336,7 @@ async fn webhooks_are_told_no_more_than_the_key_that_made_them() {
         assert_eq!(world.heard(name), expected, "{name}");
         for received in world.sink.at(&format!("/{name}")) {
             for mark in MARKS.iter().filter(|mark| !mark.is_for(bounds)) {
-                // Who said something is told with the message.
+                // The sender is part of the message.
                 assert!(!received.body.contains(mark.text), "{name}: {}", received.body);
             }
         }
@@ -355,7 +355,7 @@ async fn a_webhook_is_over_with_its_key() {
     let next = format!("/keys/{}", rotated.ok()["keyId"].as_str().unwrap());
     world.call(full, Method::DELETE, "/keys/key_of_here", None).await.ok();
     assert_eq!(world.call(full, get.clone(), &path, None).await.ok()["enabled"], true, "carried");
-    // A wider key cannot have it tell more than the key that made it.
+    // A wider key cannot widen it beyond the key that created it.
     let wider = json!({"url": world.sink.url("/here"), "events": ["usage.warning"]});
     let refused = world.call(full, Method::PUT, &path, Some(&wider)).await;
     assert_eq!(refused.refused(403, "insufficient_permissions")["field"], "/events");
@@ -425,7 +425,7 @@ async fn a_user_has_at_most_fifty_keys() {
         send(rest.post("/keys", &body)).await.ok();
     }
     send(rest.post("/keys", &body)).await.refused(409, "too_many_keys");
-    // One may still be replaced; with the overlap of both there is no room for more either.
+    // One may still be replaced; with the overlap of both the limit is reached, too.
     let next = send(rest.post("/keys/key_of_owner/rotate", &json!({}))).await.ok();
     rest.stack.use_key(next["key"].as_str().unwrap());
     send(rest.post("/keys", &body)).await.refused(409, "too_many_keys");

@@ -54,7 +54,7 @@ async fn browse(rest: &Rest) {
         let listed = browser.script(script).await;
         let listed = listed.as_array().cloned().unwrap_or_default();
         let rows = listed.iter().filter_map(|row| row.as_str().map(str::to_owned));
-        // Beside the routes the page shows what is sent to webhooks, which has no path.
+        // Beside the routes the page shows the webhook events, which have no path.
         shown = rows.filter(|row| row.contains(" /")).collect();
         shown.len() >= wanted.len()
     })

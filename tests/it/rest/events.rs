@@ -7,7 +7,7 @@ use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
 use crate::stack::{DEADLINE, Parts, Stack};
 
-/// A reader that goes on where it stopped.
+/// Reader that continues at its cursor.
 #[derive(Default)]
 struct Reader {
     cursor: Option<String>,
@@ -15,7 +15,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads everything there is, two at a time.
+    /// Reads all events, two at a time.
     async fn read(&mut self, stack: &Stack) {
         loop {
             let cursor = self.cursor.as_deref().map(|c| format!("&cursor={c}")).unwrap_or_default();
@@ -50,7 +50,7 @@ fn subject_of(event: &Value) -> &str {
     data["message"]["id"].as_str().or(data["member"]["userId"].as_str()).unwrap_or_default()
 }
 
-/// The first message of a chat that is as wanted.
+/// Returns the first message of a chat that is as wanted.
 fn message_of(stack: &Stack, channel: &str, wanted: impl Fn(&Entry) -> bool) -> String {
     let said = stack.line.transcript(channel).into_iter().filter(wanted);
     said.filter(|entry| entry.text.is_some()).find_map(|entry| entry.message_id).unwrap()
@@ -67,7 +67,7 @@ async fn a_reader_follows_what_happens() {
             let told = stack.line.say(channel, ann, text).await.unwrap();
             told.message_id().unwrap().to_owned()
         };
-        // Of what was said before anybody subscribed everything is told but its content.
+        // Of messages before the first subscription everything but the content is in the events.
         let before = message_of(&stack, channel, |entry| !entry.is_bot());
         let event = reader.wait(&stack, "message.received", &before).await;
         let message = &event["data"]["message"];
@@ -137,7 +137,7 @@ async fn a_reader_follows_what_happens() {
     }
 }
 
-/// Every webhook comes once more: no news.
+/// Delivers every webhook once more: no new events.
 async fn again(stack: &Stack) {
     let numbers: std::collections::BTreeSet<_> =
         stack.line.deliveries().iter().map(|attempt| attempt.webhook).collect();
@@ -147,7 +147,7 @@ async fn again(stack: &Stack) {
     stack.drained().await;
 }
 
-/// Whoever reads from the beginning gets the same ids, and nothing of what was taken back.
+/// Checks that a reader from the beginning gets the same ids, and no retracted content.
 async fn check_whole(stack: &Stack, reader: &Reader) {
     let whole = stack.get("/events?limit=100").await;
     let ids = |events: &[Value]| events.iter().map(|e| e["id"].clone()).collect::<Vec<_>>();

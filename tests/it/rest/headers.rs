@@ -1,4 +1,4 @@
-//! What every answer carries, and what HTTP itself refuses.
+//! Headers of every response, and refusals of HTTP itself.
 
 use reqwest::Method;
 use serde_json::json;
@@ -58,7 +58,7 @@ async fn head_tells_what_get_tells() {
             assert!(!get.body.is_empty() && head.body.is_empty());
             for headers in [&mut get.headers, &mut head.headers] {
                 headers.remove("date");
-                // A body that is compressed on the way has no length yet.
+                // A body that is compressed in transit has no length yet.
                 headers.remove("transfer-encoding");
             }
             assert_eq!((head.status, head.headers), (get.status, get.headers), "{path} {encoding}");

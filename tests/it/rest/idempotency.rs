@@ -27,27 +27,27 @@ async fn a_repeated_request_gives_the_first_answer() {
     let other = json!({"name": "another", "scopes": ["read:messages"]});
     let other = rest.post("/keys", &other).header("idempotency-key", "k1");
     send(other).await.refused(422, "idempotency_key_reused");
-    // Another key, another route, another caller: nothing to do with it.
+    // Another key, another route, another caller: independent.
     assert_eq!(send(ask("/keys", "k2")).await.header("idempotent-replayed"), "");
     let subscribe = under("/backup/subscribe");
     let elsewhere = rest.post(&subscribe, &json!({})).header("idempotency-key", "k1");
     send(elsewhere).await.ok();
     rest.key("ck_second", OWNER, |_| {}).await;
     let second = send(ask("/keys", "k1").bearer_auth("ck_second")).await;
-    // Two `Authorization` headers are nobody's.
+    // Two `Authorization` headers are invalid.
     assert_eq!(second.status.as_u16(), 401);
     let url = format!("http://{}/api/keys", rest.stack.ground.address);
     let second = rest.http.post(url).bearer_auth("ck_second").json(&body);
     let second = send(second.header("idempotency-key", "k1")).await;
     assert_eq!((second.status.as_u16(), second.header("idempotent-replayed")), (201, ""));
     assert_ne!(second.json()["key"], first.json()["key"]);
-    // A GET takes no such key.
+    // A GET ignores the header.
     let listed = send(rest.get("/keys").header("idempotency-key", "k1")).await.ok();
     let names = texts(&listed["keys"], "name");
     assert_eq!(names.iter().filter(|name| *name == "made once").count(), 3);
 }
 
-/// The made key is nowhere in the database as it is.
+/// Checks that the created key is nowhere in the database in plain text.
 async fn assert_nothing_to_read(rest: &Rest, key: &str) {
     let folder = rest.stack.ground.folder.path();
     let file = format!("sqlite://{}/chatkeep.db", folder.display());

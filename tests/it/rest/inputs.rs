@@ -1,4 +1,4 @@
-//! Values that no database keeps: each is refused by name, never as a failure of ours.
+//! Values that no database stores: each is refused by name, never as an internal error.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -56,7 +56,7 @@ async fn what_no_database_keeps_is_refused_by_name() {
     }
 }
 
-/// What is not caught before is classified where it arises.
+/// Values that pass the validation are classified in the store.
 #[tokio::test]
 async fn the_store_tells_what_it_never_takes() {
     let database = Postgres::database().await;

@@ -1,4 +1,4 @@
-//! Requests whose caller goes away, and removals that take long.
+//! Requests whose caller disconnects, and removals that take long.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const MANY: usize = 12_000;
 const OTHER: &str = "C00000000000000000000000000000other";
 const DAY: &str = "2026-01-02T03:04:05Z";
 
-/// What many messages of a person are.
+/// Stores many messages of a person.
 async fn talk(rest: &Rest, user: &str, prefix: &str, count: usize) {
     let all: Vec<_> =
         (0..count).map(|n| message(&format!("{prefix}{n}"), user, DAY, "a secret")).collect();
@@ -34,7 +34,7 @@ async fn count(stack: &Stack, sql: &'static str) -> i64 {
     sqlx::query_scalar(sql).fetch_one(&mut connection).await.unwrap()
 }
 
-/// Sends a request without reading the answer; to drop the connection is to leave.
+/// Sends a request without reading the response; dropping the connection disconnects.
 async fn call(stack: &Stack, method: Method, path: &str, headers: &str) -> TcpStream {
     let address = stack.ground.address;
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -47,7 +47,7 @@ async fn call(stack: &Stack, method: Method, path: &str, headers: &str) -> TcpSt
     stream
 }
 
-/// Asks for a removal, and leaves as soon as it is begun.
+/// Requests a removal, and disconnects as soon as it has begun.
 async fn begin_and_leave(rest: &Rest, path: &str) {
     let caller = call(&rest.stack, Method::DELETE, path, "").await;
     until("the job is begun", DEADLINE, async || {
@@ -61,7 +61,7 @@ async fn job(rest: &Rest, id: &str) -> Value {
     send(rest.get(&under(&format!("/jobs/{id}")))).await.ok()
 }
 
-/// Waits until a job is over, and gives what it told on its way.
+/// Waits until a job is over, with progress that never goes back; returns its final state.
 async fn watched(rest: &Rest, id: &str) -> Value {
     let mut told = Value::Null;
     until("the job is done", DEADLINE, async || {
@@ -80,7 +80,7 @@ async fn an_erasure_goes_on_without_its_caller_and_through_a_kill() {
     talk(&rest, MEMBER, "m", MANY).await;
     let path = under(&format!("/members/{MEMBER}/data"));
     begin_and_leave(&rest, &path).await;
-    // Asking again is asking for the same.
+    // Repeating the request returns the same job.
     let again = send(rest.delete(&path)).await;
     assert_eq!(again.status.as_u16(), 202);
     let begun = again.json();
@@ -118,7 +118,7 @@ async fn a_deletion_of_many_is_a_job() {
     let done = watched(&rest, begun.json()["id"].as_str().unwrap()).await;
     assert_eq!((&done["kind"], &done["done"]), (&json!("deletion"), &json!(MANY)));
     assert_eq!(count(&rest.stack, "SELECT COUNT(*) FROM messages").await, 0);
-    // What is little is done at once.
+    // A small removal is done at once.
     talk(&rest, MEMBER, "late", 3).await;
     assert_eq!(count(&rest.stack, "SELECT COUNT(*) FROM messages").await, 0, "late deliveries");
     rest.keep(&[message("new", MEMBER, "2026-02-02T03:04:05Z", "x")]).await;
@@ -165,7 +165,7 @@ async fn what_was_begun_ends_without_its_caller() {
     let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
     let (group, people) = group(&mut stack).await;
     stack.drained().await;
-    // Of somebody who was silent so far the platform has to be asked, which takes a while.
+    // A silent person has to be requested from the platform, which takes a while.
     stack.act_as(&people[2].user_id).await;
     stack.line.fail_next(Target::Profile, 1, Fault::Delay(Duration::from_secs(2)));
     let path = format!("/channels/{}/backup/subscribe", group.chat_id);
@@ -182,7 +182,7 @@ async fn what_was_begun_ends_without_its_caller() {
     let again = async || {
         send(http.post(&url).bearer_auth(stack.key()).header("idempotency-key", "left")).await
     };
-    // The answer is kept in a moment.
+    // The response is stored in a moment.
     until("the answer is kept", DEADLINE, async || again().await.status.as_u16() != 409).await;
     let again = again().await;
     assert_eq!((again.status.as_u16(), again.header("idempotent-replayed")), (201, "true"));

@@ -1,4 +1,4 @@
-//! The keys API, and what a key narrows.
+//! The keys API, and the bounds of keys.
 
 use chatkeep_core::role::Scope;
 use reqwest::{Method, RequestBuilder};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{CHANNEL, MEMBER, OWNER, Rest, channel_id, message, send, texts, under};
 
 impl Rest {
-    /// A GET with another key.
+    /// Sends a GET with another key.
     fn with(&self, key: &str, path: &str) -> RequestBuilder {
         self.by(Method::GET, key, path)
     }
@@ -77,7 +77,7 @@ async fn a_key_is_made_shown_once_rotated_and_deleted() {
     send(rest.post(&path, &json!({}))).await.refused(404, "not_found");
 
     let path = format!("/keys/{}", text(&third["keyId"]));
-    // Another person's key is as good as none.
+    // Another person's key does not exist.
     send(rest.by(Method::DELETE, "ck_member", &path)).await.refused(404, "not_found");
     let foreign = rest.by(Method::POST, "ck_member", &format!("{path}/rotate"));
     send(foreign.json(&json!({}))).await.refused(404, "not_found");
@@ -135,7 +135,7 @@ async fn a_key_never_reaches_further_than_its_maker() {
         }
     }
     let id = rest.store.key("ck_owner").await.unwrap().unwrap().id;
-    // It could take over a key that may more.
+    // It could take over a key with more permissions.
     let rotate = rest.by(Method::POST, "ck_narrow", &format!("/keys/{id}/rotate"));
     send(rotate.json(&json!({}))).await.refused(403, "insufficient_permissions");
     let own = rest.by(Method::POST, "ck_narrow", "/keys/key_of_narrow/rotate");
@@ -199,7 +199,7 @@ async fn nothing_older_than_not_before_is_shown_anywhere() {
         message("new", MEMBER, "2026-01-03T00:00:00Z", "shown"),
     ])
     .await;
-    // Edited later: still a message of before.
+    // Edited later: still a message from before.
     let later = super::Timestamp::parse("2026-01-04T00:00:00Z").unwrap().millis();
     rest.keep(&[crate::store::edited(CHANNEL, "old", later, "hidden too")]).await;
     let body =

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{CHANNEL, OWNER, Rest, send, under};
 
-/// Fills the channel's list with so many rules, each of that many bytes.
+/// Fills the channel's list with that many rules, each of that many bytes.
 async fn fill(rest: &Rest, rules: usize, bytes: usize) {
     let answer = bytes - r#"["keyword"]"#.len();
     rest.stack
@@ -38,7 +38,7 @@ async fn a_list_that_is_full_takes_no_more_and_can_shrink() {
     assert_eq!(saved["items"].as_array().unwrap().len(), 4_097);
     let shared = &saved["warnings"][0];
     assert_eq!((&shared["code"], &shared["keyword"]), (&json!("keyword_shared"), &json!("k")));
-    // Larger than it may be, from before there was a bound.
+    // Above the limit, from before there was one.
     fill_more(&rest).await;
     assert_eq!(send(rest.get(&path)).await.ok()["items"].as_array().unwrap().len(), 4_098);
     send(rest.post(&path, &rule())).await.refused(400, "rules_too_large");
@@ -87,7 +87,7 @@ async fn large_answers_are_like_small_ones() {
 async fn twenty_readers_of_a_large_list_cost_little_memory() {
     let rest = Rest::start(&[]).await;
     let path = under("/assistant/qa");
-    // An eighth of what is allowed: an unoptimised build takes seconds for each of the full ones.
+    // An eighth of the limit: an unoptimised build takes seconds for each of the full ones.
     fill(&rest, 1_250, 838).await;
     let one = send(rest.get(&path)).await;
     let before = rest.stack.process.peak_bytes();

@@ -1,11 +1,11 @@
-//! Lists: `Link` leads through them, and a cursor serves its own list only.
+//! Lists: `Link` leads through them, and a cursor is valid for its own list only.
 
 use reqwest::RequestBuilder;
 use serde_json::Value;
 
 use super::{OWNER, Rest, message, send, texts, under};
 
-/// The rest of the list after `path`, by following `Link`: each page's elements.
+/// Returns the rest of the list after `path`, by following `Link`: each page's elements.
 async fn follow(rest: &Rest, path: &str, list: &str) -> Vec<Vec<Value>> {
     let mut pages = Vec::new();
     let mut next = rest.get(path);
@@ -122,7 +122,7 @@ async fn a_cursor_serves_its_own_list_only() {
     assert_eq!(texts(&send(rest.get("/keys?limit=100")).await.ok()["keys"], "name").len(), 2);
 }
 
-/// Lists that the specification shows whole are whole, up to a thousand elements.
+/// Lists that the specification returns whole are whole, up to a thousand elements.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn channels_and_members_are_listed_whole() {
     let rest = Rest::start(&[]).await;

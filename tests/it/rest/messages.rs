@@ -1,4 +1,4 @@
-//! Reading messages, deleting what is old, erasing what a person wrote, coverage.
+//! Reading messages, deleting old ones, erasing a person's messages, coverage.
 
 use chatkeep_core::store::SightingKind;
 use reqwest::Method;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{CHANNEL, MEMBER, OWNER, Rest, message, send, texts, under};
 use crate::store::{at, sighting, unsent};
 
-/// Ten messages, a minute apart, from noon on.
+/// Stores ten messages, a minute apart, from noon on.
 async fn ten() -> Rest {
     let rest = Rest::start(&[]).await;
     let batch: Vec<_> = (0..10)
@@ -154,7 +154,7 @@ async fn what_a_person_wrote_is_erased_by_them_or_the_owner() {
     assert_eq!(again, json!({"erasedCount": 0, "freedBytes": 0}));
     rest.stack.use_key("ck_owner");
     assert_eq!(usage(&rest).await.1, 5);
-    // What comes late stays away, what they say from now on is kept.
+    // Late deliveries are not stored, their messages from now on are.
     rest.keep(&[message("m1", MEMBER, "2026-01-02T12:01:00Z", "text 1")]).await;
     rest.keep(&[message("m-late", MEMBER, "2026-01-02T12:01:30Z", "late")]).await;
     rest.keep(&[message("m-new", MEMBER, "2126-01-02T12:01:30Z", "new")]).await;

@@ -1,5 +1,5 @@
-//! The whole REST contract through the real program: what every answer carries, keys, people,
-//! messages, events, the documentation.
+//! The whole REST contract through the real program: common headers, keys, people, messages,
+//! events, the documentation.
 
 mod answers;
 mod bounds;
@@ -39,7 +39,7 @@ use crate::pipeline::conversation::emulator;
 use crate::stack::{DEADLINE, Ground, Parts, Stack};
 use crate::store::{at, said, sighting};
 
-/// A channel that only the store knows, owned by [`OWNER`], with [`MEMBER`] in it.
+/// Channel that only the store knows, owned by [`OWNER`], with [`MEMBER`] in it.
 const CHANNEL: &str = "C000000000000000000000000000000rest";
 const OWNER: &str = "U000000000000000000000000000000owner";
 const MEMBER: &str = "U00000000000000000000000000000member";
@@ -51,7 +51,7 @@ struct Rest {
     http: Client,
 }
 
-/// An answer, read to its end.
+/// Response, read to its end.
 #[derive(Debug)]
 struct Answer {
     status: StatusCode,
@@ -64,19 +64,19 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// A header's text; empty when it is not there.
+    /// Returns a header's text; empty when it is absent.
     fn header(&self, name: &str) -> &str {
         self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
     }
 
-    /// The body of a success.
+    /// Returns the body of a success.
     #[track_caller]
     fn ok(&self) -> Value {
         assert!(self.status.is_success(), "{} {}", self.status, self.json());
         self.json()
     }
 
-    /// Status, code and field of a refusal.
+    /// Checks status, code and field of an error; returns its body.
     #[track_caller]
     fn refused(&self, status: u16, code: &str) -> Value {
         let body = self.json();
@@ -99,7 +99,7 @@ impl Rest {
             .await
     }
 
-    /// The same with the store that `open` opens.
+    /// Starts the same with the store that `open` opens.
     async fn on(settings: &[(&'static str, &str)], open: impl AsyncFnOnce(&Path) -> Store) -> Self {
         let mut ground = Ground::new(Parts::Embedded).await;
         ground.settings.push(("CHATKEEP_RATE_LIMIT_PER_MINUTE", "0".to_owned()));
@@ -114,7 +114,7 @@ impl Rest {
         rest
     }
 
-    /// A channel with these people in it, subscribed by the first.
+    /// Creates a channel with these people in it, subscribed by the first.
     async fn channel(&self, channel: &str, people: &[&str]) {
         let mut sightings = vec![sighting(channel, 1, SightingKind::BotJoined)];
         for person in people {
@@ -124,7 +124,7 @@ impl Rest {
         self.store.subscribe(&channel.into(), &people[0].into(), at(2)).await.unwrap();
     }
 
-    /// A key of that person, with all scopes unless `shape` says otherwise.
+    /// Creates a key of that person, with all scopes unless `shape` changes it.
     async fn key(&self, secret: &str, user: &str, shape: impl FnOnce(&mut NewKey<'_>)) {
         let (id, user) = (KeyId::from(secret.replace("ck_", "key_of_")), UserId::from(user));
         self.store.add_user(&user, None, at(1)).await.unwrap();
@@ -146,7 +146,7 @@ impl Rest {
         self.store.keep(changes, now()).await.unwrap();
     }
 
-    /// A request under `/api` with the present key.
+    /// Builds a request under `/api` with the present key.
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let url = format!("http://{}/api{path}", self.stack.ground.address);
         self.http.request(method, url).bearer_auth(self.stack.key())
@@ -168,7 +168,7 @@ impl Rest {
         self.request(Method::DELETE, path)
     }
 
-    /// A request outside of `/api`, without a key.
+    /// Builds a request outside of `/api`, without a key.
     fn outside(&self, path: &str) -> RequestBuilder {
         self.http.get(format!("http://{}{path}", self.stack.ground.address))
     }
@@ -179,7 +179,7 @@ fn now() -> Timestamp {
     at(i64::try_from(now.as_millis()).unwrap())
 }
 
-/// A message of that person at that time, such as `2026-01-02T03:04:05Z`.
+/// Returns a message of that person at that time, such as `2026-01-02T03:04:05Z`.
 fn message(id: &str, user: &str, time: &str, text: &str) -> ChannelChange {
     let time = Timestamp::parse(time).unwrap();
     let mut message = said(CHANNEL, id, time.millis(), text);

@@ -55,7 +55,7 @@ async fn roles_are_set_by_whom_they_may_be() {
     send(rest.get(&under(""))).await.refused(403, "permission_denied");
 }
 
-/// Calls of the platform that ask for that person.
+/// Returns the number of the platform's calls about that person.
 fn asked(stack: &Stack, user: &str) -> usize {
     stack.line.calls().iter().filter(|call| call.path.contains(user)).count()
 }
@@ -70,7 +70,7 @@ async fn the_platform_is_asked_once_about_people_nobody_saw() {
     let (group, people) = group(&mut stack).await;
     let channel = group.chat_id.as_str();
     stack.drained().await;
-    // In the group since before the bot came, and silent.
+    // In the group since before the bot joined, and silent.
     let silent = people[2].user_id.clone();
     assert_eq!(asked(&stack, &silent), 0);
     stack.act_as(&silent).await;
@@ -90,11 +90,11 @@ async fn the_platform_is_asked_once_about_people_nobody_saw() {
         assert_eq!((status, &body["error"]), (StatusCode::FORBIDDEN, &json!("Permission denied")));
     }
     assert_eq!(asked(&stack, &stranger), 1, "once, not at every call");
-    // Nobody is asked about chats that nobody heard of.
+    // Nothing is requested about unknown chats.
     let before = stack.line.calls().len();
     assert_eq!(detail(&stack, "C00000000000000000000000000000none").await.0, StatusCode::FORBIDDEN);
     assert_eq!(stack.line.calls().len(), before);
-    // Once an event tells of them, they are in.
+    // Members as soon as an event mentions them.
     stack.line.members_join(channel, &[&stranger]).await.unwrap();
     stack.known(channel).await;
     assert!(stack.process.terminate().await.success());

@@ -1,4 +1,4 @@
-//! Retention by the API: who may set it, what shows it, and that it happens.
+//! Retention by the API: permission to set it, responses that show it, and its effect.
 
 use chatkeep_core::role::Role;
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ async fn what_is_too_old_goes_from_store_and_search() {
     let coverage = async |rest: &Rest| send(rest.get(&under("/backup/coverage"))).await.ok();
     assert_eq!(coverage(&rest).await["removedBefore"], Value::Null);
     send(rest.put(&under("/backup/config"), &config(&json!(30)))).await.ok();
-    // It looks when it starts, and every few minutes.
+    // It runs at the start, and every few minutes.
     rest.stack.crash().await;
     until("what is old is gone", DEADLINE, async || {
         send(rest.get("/usage")).await.ok()["channels"][CHANNEL]["messageCount"] == 1

@@ -1,5 +1,5 @@
-//! What a GET answers can be sent back: every object with a GET and a PUT, before and after its first
-//! edit, the items of lists, and settings from before a downgrade.
+//! The response to a GET can be sent back: every object with a GET and a PUT, before and after its
+//! first edit, the items of lists, and settings from before a downgrade.
 
 use chatkeep_core::plan::Plan;
 use chatkeep_core::role::Role;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{CHANNEL, MEMBER, OWNER, Rest, send, under};
 use crate::store::at;
 
-/// Every path that can be read and written.
+/// Returns every path with a GET and a PUT.
 fn paths(webhook: &str) -> Vec<String> {
     let routes = chatkeep::api::catalogue();
     let read = |path| routes.iter().any(|route| route.method == Method::GET && route.path == path);
@@ -111,7 +111,7 @@ async fn items_of_lists_can_be_sent_back() {
     let unknown = json!({"keywords": ["a"], "answer": "a", "hits": 1});
     send(rest.post(&qa, &unknown)).await.refused(400, "invalid_request");
 
-    // How a channel is kept stands in its detail; the part that is the owner's may stay as it is.
+    // Backup settings are part of a channel's details; the owner's part may stay as it is.
     send(rest.put(&under("/backup/config"), &json!({"retentionDays": 90}))).await.ok();
     let (channel, owner) = (CHANNEL.into(), OWNER.into());
     rest.store.set_role(&channel, &owner, &MEMBER.into(), Role::Admin, at(4)).await.unwrap();

@@ -10,7 +10,7 @@ async fn the_same_content_has_the_same_tag() {
     rest.keep(&[message("m1", OWNER, "2026-01-02T03:04:05Z", "one")]).await;
     let paths = [
         "/me".to_owned(),
-        // Holds the time of asking, which is no content.
+        // Contains the time of the request, which is no content.
         "/usage".to_owned(),
         "/channels".to_owned(),
         under(""),
@@ -48,7 +48,7 @@ async fn the_same_content_has_the_same_tag() {
     assert_eq!(refused.header("etag"), "", "an error has none");
 }
 
-/// Its path, a change, and where that shows.
+/// Path, a change, and the pointer to its result.
 type Object = (String, fn(u32) -> Value, &'static str);
 
 fn objects() -> [Object; 3] {

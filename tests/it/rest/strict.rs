@@ -1,5 +1,5 @@
-//! One rule for all routes: what a route does not take is refused, and said with its place. The
-//! routes come from the table of all routes, and what each takes from the document.
+//! One rule for all routes: unknown input is refused, and the error names its place. The routes
+//! come from the table of all routes, and the input of each from the document.
 
 use chatkeep::api::{RouteInfo, catalogue, openapi};
 use reqwest::Method;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{CHANNEL, MEMBER, Rest, send, under};
 
-/// A path of the route, of nothing that there is beside the channel.
+/// Returns a path of the route, for objects that do not exist beside the channel.
 fn path_of(route: &RouteInfo) -> String {
     let path = route.path.replace("{channelId}", CHANNEL).replace("{userId}", MEMBER);
     let known = ["{messageId}", "{keyId}", "{webhookId}", "{deliveryId}", "{jobId}", "{qaId}"];
@@ -16,7 +16,7 @@ fn path_of(route: &RouteInfo) -> String {
     path
 }
 
-/// The schema of the route's body, if it takes one.
+/// Returns the schema of the route's body, if it has one.
 fn body_of<'d>(document: &'d Value, route: &RouteInfo) -> Option<&'d Value> {
     let method = route.method.as_str().to_lowercase();
     let operation = &document["paths"][format!("/api{}", route.path)][method];
@@ -37,14 +37,14 @@ fn takes_null(schema: &Value) -> bool {
         || one_of.is_some_and(|choices| choices.iter().any(takes_null))
 }
 
-/// A body with one odd value in it: its JSON Pointer, and whether the document allows it.
+/// Body with one odd value in it: its JSON Pointer, and true if the document allows it.
 struct Odd {
     pointer: String,
     body: Value,
     allowed: bool,
 }
 
-/// Bodies with a null in each place, and with an unknown member in each object.
+/// Returns bodies with a null in each place, and with an unknown member in each object.
 fn odd(document: &Value, schema: &Value) -> Vec<Odd> {
     let schema = resolved(document, schema);
     let alternatives = schema["oneOf"].as_array().into_iter().flatten();
@@ -92,7 +92,7 @@ async fn no_route_takes_a_parameter_that_it_does_not_know() {
         let refused = send(request).await.refused(400, "invalid_request");
         assert_eq!(refused["field"], "nope", "{}: {refused}", route.id);
         assert!(refused["error"].as_str().unwrap().starts_with("nope is not known here"));
-        // Who may not call the route learns that first.
+        // Permissions are checked first.
         let request = rest.request(route.method.clone(), &format!("{path}?nope=1"));
         send(request.bearer_auth("more")).await.refused(401, "invalid_api_key");
     }
@@ -152,7 +152,7 @@ async fn a_route_without_a_body_takes_an_empty_one() {
             Some(field) => assert_eq!(answer.refused(400, "invalid_request")["field"], field),
         }
     }
-    // A member may not delete: that is said before what is wrong with the request.
+    // A member may not delete: that is reported before the errors of the request.
     let all = under("/backup/messages?before=2020-01-01T00:00:00Z&nope=1");
     send(rest.delete(&all).bearer_auth("another")).await.refused(401, "invalid_api_key");
 }
@@ -226,7 +226,7 @@ async fn sentences_are_for_people_and_fields_for_programs() {
     }
 }
 
-/// A rule with other members than usual.
+/// Returns a rule with other members than usual.
 fn rule(more: Value) -> Value {
     let mut whole = json!({"keywords": ["k"], "answer": "a"});
     let more: Map<String, Value> = serde_json::from_value(more).unwrap();

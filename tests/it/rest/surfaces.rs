@@ -1,5 +1,5 @@
-//! Every error on every path has the one form: of routes, of paths that lead nowhere, of methods
-//! that nobody takes, on every surface.
+//! Every error on every path has the common form: of routes, of unknown paths, of unsupported
+//! methods, on every surface.
 
 use reqwest::Method;
 use serde_json::json;
@@ -53,7 +53,7 @@ async fn every_error_on_every_path_has_one_form() {
             assert_eq!(head.header("content-type"), "application/json", "{path}");
         }
     }
-    // Where all is well nothing has changed.
+    // Responses of a healthy service are unchanged.
     let healthy = send(rest.outside("/healthz").header("x-request-id", "mine")).await;
     assert_eq!((healthy.status.as_u16(), &healthy.body[..]), (200, &b"ok\n"[..]));
     assert_eq!(healthy.header("x-request-id"), "mine");

@@ -10,14 +10,14 @@ use crate::stack::DEADLINE;
 const BEFORE: &str = "2026-01-01T15:59:59Z";
 const AFTER: &str = "2026-01-01T16:00:00Z";
 
-/// The same moment: that midnight.
+/// Forms of the same moment: that midnight.
 const MIDNIGHTS: [&str; 7] = [
     "2026-01-02",
     "2026-01-02T00:00",
     "2026-01-02T00:00:00.000",
     "2026-01-01T16:00Z",
     "2026-01-02T00:00%2B08:00",
-    // The sign that a query string takes away.
+    // The plus sign, which a query string turns into a space.
     "2026-01-02T00:00:00+08:00",
     "2026-01-01T16:00:00.000Z",
 ];

@@ -1,5 +1,5 @@
-//! Webhooks over REST: what may be asked for, secrets shown once, the log, and what a narrow key
-//! may do.
+//! Webhooks over REST: valid requests, secrets returned once, the log, and the permissions of a
+//! narrow key.
 
 use chatkeep_core::store::HappeningKind;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! The part of the event log that search replicas follow: whatever changes what can be found is in
-//! it, and nothing of it is shown.
+//! The part of the event log that search replicas follow: it has every change of searchable
+//! content, and none of the content itself.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ fn keys(channel: &str, messages: &[&str]) -> BTreeSet<Key> {
     messages.iter().map(|message| (channel.into(), (*message).into())).collect()
 }
 
-/// What was logged after `at`, and where that ends.
+/// Returns the changes logged after `at`, and the position of their end.
 async fn logged(fixture: &Fixture, at: Place) -> (BTreeSet<Key>, Place) {
     let (mut found, mut next) = (BTreeSet::new(), at);
     fixture.log_settled().await;
@@ -79,7 +79,7 @@ async fn every_change_of_a_message_is_logged(fixture: Fixture) {
     expect("edited", &["1"]).await;
     fixture.keep(&[change("C1", "2", MessageChange::Unsent { at: at(9) })], 9).await;
     expect("unsent", &["2"]).await;
-    // Before its message: nobody is told, and the replicas read it all the same.
+    // Before its message: no event, and the replicas read it all the same.
     fixture.keep(&[change("C1", "3", MessageChange::Unsent { at: at(9) })], 9).await;
     expect("unsent before it came", &["3"]).await;
     store.import(IMPORT, &"C1".into(), &[imported("i1"), imported("i2")], at(10)).await.unwrap();

@@ -19,7 +19,7 @@ on_both!(
     finished_jobs_are_purged,
 );
 
-/// Longer than a claim holds without a batch.
+/// Longer than a claim lasts without a batch.
 const CLAIM: i64 = 10_001;
 
 fn said_by(user: &str, message: &str, time: i64) -> ChannelChange {
@@ -30,7 +30,7 @@ fn said_by(user: &str, message: &str, time: i64) -> ChannelChange {
     said
 }
 
-/// A group in which U2 said that many things at time 10.
+/// Sets up a group with that many messages of U2 at time 10.
 async fn group(fixture: &Fixture, messages: usize) {
     fixture.group("C1", &["U1", "U2"]).await;
     fixture.subscribe("C1", "U1", 5).await;
@@ -51,7 +51,7 @@ async fn begin(fixture: &Fixture, id: &str, kind: JobKind, before: i64) -> (Chan
     fixture.store.begin_job(&new, at(100)).await.unwrap()
 }
 
-/// A batch by that worker; the job after it, `None` when the worker has no claim.
+/// Runs a batch by that worker; returns the job after it, `None` when the worker has no claim.
 async fn work(
     fixture: &Fixture,
     job: &ChannelJob,
@@ -151,7 +151,7 @@ async fn the_same_job_is_begun_once(fixture: Fixture) {
     assert_eq!((second.id.as_str(), second.sent_before, claimed), ("first", at(70), false));
     assert_eq!((first.total, second.total), (2_500, 2_501));
     fixture.store.claim_job("A", at(101)).await.unwrap();
-    // Also whoever claimed it before erases what was said since.
+    // A worker that had claimed it before erases later messages, too.
     let job = work(&fixture, &first, "A", 5_000, 102).await.unwrap();
     assert_eq!((job.done, job.status), (2_501, JobStatus::Done));
     assert_ne!(begin(&fixture, "third", erasure(), 80).await.0.id, "first", "that one is over");

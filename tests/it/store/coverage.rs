@@ -1,4 +1,4 @@
-//! What is kept of a channel, and what is missing.
+//! Coverage of a channel, and its gaps.
 
 use chatkeep_core::store::{Gap, SightingKind};
 use chatkeep_core::time::Timestamp;
@@ -14,7 +14,7 @@ on_both!(
     lost_media_are_counted_by_reason,
 );
 
-/// Reason, begin and end of each gap.
+/// Returns reason, begin and end of each gap.
 fn told(gaps: &[Gap]) -> Vec<(&str, i64, Option<i64>)> {
     gaps.iter().map(told_one).collect()
 }
@@ -23,7 +23,7 @@ fn told_one(gap: &Gap) -> (&str, i64, Option<i64>) {
     (&gap.reason, gap.from.millis(), gap.to.map(Timestamp::millis))
 }
 
-/// The gaps since somebody subscribed first.
+/// Returns the gaps since the first subscription.
 async fn gaps(fixture: &Fixture, channel: &str) -> Vec<Gap> {
     let mut gaps = fixture.store.gaps(&channel.into(), None, None).await.unwrap();
     assert_eq!((gaps[0].reason.as_str(), gaps[0].from), ("unsubscribed", at(1)));
@@ -56,7 +56,7 @@ async fn before_anybody_subscribes_nothing_is_kept(fixture: Fixture) {
     let coverage = fixture.store.coverage(&"C1".into(), None).await.unwrap();
     assert_eq!(coverage.since, Some(at(2_000_000)));
     assert_eq!(coverage.messages, Some((at(5), at(2_000_001))));
-    // Nothing else was wanted before that.
+    // No coverage was expected before that.
     assert_eq!(told(&coverage.gaps), [("unsubscribed", 1, Some(2_000_000))]);
     let unknown = fixture.store.coverage(&"C9".into(), None).await.unwrap();
     assert!(unknown.since.is_none() && unknown.gaps.is_empty());
@@ -110,7 +110,7 @@ async fn the_bot_comes_and_goes_in_any_order(fixture: Fixture) {
             }
         }
         let expected = [
-            // The bot was out already when somebody wanted the channel kept.
+            // The bot was out already when the first user subscribed.
             ("bot_removed", 10, Some(20)),
             ("bot_removed", 30, Some(40)),
             ("bot_removed", 50, None),
@@ -151,13 +151,13 @@ async fn an_outage_is_what_passed_between_two_beats(fixture: Fixture) {
     for minute in [10, 13, 20, 21, 40] {
         fixture.store.beat(at(minute * MINUTE)).await.unwrap();
     }
-    // Of two processes the slower one: it takes nothing back.
+    // Of two processes the slower one: its record changes nothing.
     fixture.store.beat(at(30 * MINUTE)).await.unwrap();
     fixture.store.beat(at(41 * MINUTE)).await.unwrap();
     let outages =
         [("outage", 13 * MINUTE, Some(20 * MINUTE)), ("outage", 21 * MINUTE, Some(40 * MINUTE))];
     assert_eq!(told(&gaps(&fixture, "C1").await), outages);
-    // Somebody who came in the middle of it misses only the rest.
+    // A subscriber who came in the middle of it misses only the rest.
     fixture.subscribe("C2", "U1", 15 * MINUTE).await;
     let outages =
         [("outage", 15 * MINUTE, Some(20 * MINUTE)), ("outage", 21 * MINUTE, Some(40 * MINUTE))];

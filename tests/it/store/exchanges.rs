@@ -1,5 +1,5 @@
-//! Messages that are told and not kept, what the bot says, and that an answer is told after what it
-//! answers, whichever stage stores it first.
+//! Events of unstored messages, the bot's messages, and the order of a reply after its question,
+//! whichever stage stores it first.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ async fn prepared(fixture: &Fixture) {
     fixture.subscribe("C1", "U1", 5).await;
 }
 
-/// Records that an event was answered.
+/// Records the reply to an event.
 async fn finish(fixture: &Fixture, event: &str, exchange: Exchange<'_>) -> Vec<Kept> {
     fixture.store.finish_reply(&EventId::from(event), Ok(()), exchange, at(20)).await.unwrap()
 }
@@ -38,7 +38,7 @@ fn unkept(happening: &Happening) -> Option<(UnkeptReason, &str)> {
 
 async fn what_the_bot_says_is_not_received(fixture: Fixture) {
     prepared(&fixture).await;
-    // By the quick way, and by the careful one: an edit that came before is known already.
+    // By the fast path, and by the careful one: an edit that came before is known already.
     fixture.keep(&[answered("C1", "a", 10, "x"), said("C1", "b", 11, "y")], 12).await;
     fixture.keep(&[edited("C1", "c", 14, "z2")], 15).await;
     fixture.keep(&[answered("C1", "c", 13, "z"), said("C1", "d", 16, "w")], 17).await;
@@ -62,7 +62,7 @@ async fn what_is_not_kept_is_told_once_without_content(fixture: Fixture) {
         let kept = fixture.keep(&twice, 12).await;
         assert!(kept.iter().all(|kept| *kept == Kept::NotBackedUp), "{kept:?}");
     }
-    // Only messages are told.
+    // Only messages have events.
     fixture.keep(&[edited("C1", "a", 13, "secret"), unsent("C1", "a", 14)], 15).await;
     fixture.subscribe("C1", "U1", 20).await;
     fixture.preload("C1", "U1", Plan::Free.quota()).await;
@@ -100,7 +100,7 @@ async fn an_answer_is_told_after_its_question(fixture: Fixture) {
         let exchange = Exchange { question: q, joined: &[], own: a };
         finish(&fixture, "E1", exchange).await
     };
-    // The answer is recorded first; then the question is kept.
+    // The reply is recorded first; then the question is stored.
     assert_eq!(exchange(&question("q1"), &answer("a1")).await, [Kept::Changed]);
     assert_eq!(fixture.keep(&question("q1"), 21).await, [Kept::Known]);
     // The other way round.
@@ -129,8 +129,8 @@ async fn a_welcome_is_told_after_who_joined(fixture: Fixture) {
     assert_eq!(told(&all), [("member.joined", 10, "U3"), ("message.sent", 11, "w")]);
 }
 
-/// Backup keeps questions in batches over all channels while others record the answers: every
-/// answer stands behind its question, and nothing is there twice.
+/// Backup stores questions in batches over all channels while others record the replies: every
+/// reply stands behind its question, and nothing is there twice.
 async fn answers_follow_their_questions_in_the_log_of_many_workers(fixture: Fixture) {
     const CHANNELS: usize = 4;
     const ROUNDS: usize = 30;

@@ -1,4 +1,4 @@
-//! What happened, in order: everything once, and only to whom it concerns.
+//! Outbox events in order: each once, and only to those whom it concerns.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -23,7 +23,7 @@ on_both!(
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Reads as that person from a place on.
+/// Reads as that person after a cursor.
 async fn read(store: &Store, channels: &[&str], after: Place, limit: u32) -> Feed {
     let channels: Vec<_> = channels.iter().map(|id| ChannelId::from(*id)).collect();
     let user = UserId::from("U1");
@@ -31,8 +31,8 @@ async fn read(store: &Store, channels: &[&str], after: Place, limit: u32) -> Fee
     store.happenings(reader, after, limit).await.unwrap()
 }
 
-/// Everything after a place, once as much is there: on PostgreSQL a transaction that is running
-/// holds back what was committed after it began.
+/// Returns all events after a cursor, once there are that many: on PostgreSQL a running transaction
+/// holds back those committed after it began.
 pub(super) async fn all(store: &Store, channels: &[&str], count: usize) -> Vec<Happening> {
     let mut seen = Vec::new();
     let mut after = Place::default();
@@ -46,7 +46,7 @@ pub(super) async fn all(store: &Store, channels: &[&str], count: usize) -> Vec<H
     seen
 }
 
-/// Kind, time and subject of each.
+/// Returns kind, time and subject of each.
 pub(super) fn told(happenings: &[Happening]) -> Vec<(&'static str, i64, &str)> {
     happenings.iter().map(told_one).collect()
 }
@@ -69,10 +69,10 @@ async fn everything_is_told_once_and_in_order(fixture: Fixture) {
     let batches = [
         vec![said("C1", "a", 11, "x"), said("C1", "b", 12, "y")],
         vec![edited("C1", "a", 20, "x2"), unsent("C1", "b", 21)],
-        // What nobody saw yet is not told: the edit before its message.
+        // Unseen states have no events: the edit before its message.
         vec![edited("C1", "c", 31, "c2")],
         vec![said("C1", "c", 30, "c1")],
-        // Taken back before it was seen.
+        // Retracted before it was seen.
         vec![unsent("C1", "d", 33)],
         vec![said("C1", "d", 32, "gone")],
     ];
@@ -85,7 +85,7 @@ async fn everything_is_told_once_and_in_order(fixture: Fixture) {
         }
         store.sight(std::slice::from_ref(&left), at(50)).await.unwrap();
     }
-    // Late evidence of what is known is no news.
+    // Late evidence of a known fact has no event.
     let older = sighting("C1", 9, SightingKind::Joined("U3".into()));
     store.sight(&[older], at(60)).await.unwrap();
     let marker = said("C1", "end", 70, "end");
@@ -118,7 +118,7 @@ async fn quota_crossings_and_pauses_are_told(fixture: Fixture) {
     assert!(fixture.store.set_plan(&"U1".into(), Plan::Pro, at(80)).await.unwrap());
     let all = all(&fixture.store, &["C1"], 10).await;
     let mut told = told(&all);
-    // Within one transaction the order is nobody's business.
+    // Within one transaction the order is undefined.
     told.sort_by_key(|(kind, at, _)| (*at, *kind));
     let expected = [
         ("message.received", 10, "to 80"),
@@ -146,7 +146,7 @@ async fn a_reader_sees_only_their_own(fixture: Fixture) {
         fixture.subscribe(channel, "U2", 5).await;
         fixture.keep(&[said(channel, &format!("in {channel}"), 10, "x")], 11).await;
     }
-    // U2 fills up: that is for U2 alone.
+    // U2 fills up: that event is for U2 alone.
     fixture.preload("C1", "U2", Plan::Free.quota()).await;
     assert!(fixture.store.set_plan(&"U2".into(), Plan::Standard, at(20)).await.unwrap());
     assert!(fixture.store.set_plan(&"U2".into(), Plan::Free, at(21)).await.unwrap());
@@ -225,7 +225,7 @@ async fn nothing_is_skipped_while_others_write(fixture: Fixture) {
         let store = fixture.store.clone();
         tokio::spawn(async move {
             for round in 0..ROUNDS {
-                // Batches of different size take differently long.
+                // Batches of different sizes take differently long.
                 let size = 1 + (round * 7 + writer * 13) % 60;
                 let batch: Vec<_> =
                     (0..size).map(|n| said(&channel, &format!("{round}-{n}"), 10, "x")).collect();

@@ -35,7 +35,7 @@ async fn claim(fixture: &Fixture, key: &IdempotencyKey, now: i64) -> Repeated {
     fixture.store.claim_idempotency(key, at(now)).await.unwrap()
 }
 
-/// Claims a key that is free.
+/// Claims a free key.
 async fn first(fixture: &Fixture, key: &IdempotencyKey, now: i64) -> IdempotencyClaim {
     match claim(fixture, key, now).await {
         Repeated::First(claim) => claim,
@@ -55,7 +55,7 @@ async fn the_first_runs_and_the_others_are_told(fixture: Fixture) {
     fixture.store.finish_idempotency(&running, 201, "sealed").await.unwrap();
     assert_eq!(claim(&fixture, &one(), 1_002).await, answered(201, "sealed"));
     assert_eq!(claim(&fixture, &other, 1_002).await, Repeated::Other);
-    // Somebody else's key, another route, another key: nothing to do with it.
+    // Another user's key, another route, another key: independent.
     for free in [
         key("key:2", "/api/keys", "h", "r"),
         key("key:1", "/api/keys/k/rotate", "h", "r"),
@@ -88,7 +88,7 @@ async fn a_lost_request_frees_its_key(fixture: Fixture) {
     assert_eq!(claim(&fixture, &one(), 121_000).await, Repeated::Running);
     first(&fixture, &one(), 121_001).await;
     assert_eq!(claim(&fixture, &one(), 121_002).await, Repeated::Running);
-    // What the first one ends with is nothing to the second.
+    // The outcome of the first one does not affect the second.
     fixture.store.release_idempotency(&lost).await.unwrap();
     fixture.store.finish_idempotency(&lost, 200, "late").await.unwrap();
     assert_eq!(claim(&fixture, &one(), 121_003).await, Repeated::Running);
@@ -123,7 +123,7 @@ async fn what_changed_something_is_never_run_again(fixture: Fixture) {
     change(&fixture, &running).await.unwrap();
     assert_eq!(users(&fixture).await, "1");
     assert_eq!(claim(&fixture, &one(), 121_000).await, Repeated::Running);
-    // Its process died, or it takes very long: either way it is not for another one to do.
+    // Its process died, or it takes very long: either way another one must not run it.
     assert_eq!(claim(&fixture, &one(), 121_001).await, Repeated::Interrupted);
     assert_eq!(claim(&fixture, &one(), DAY).await, Repeated::Interrupted);
     fixture.store.finish_idempotency(&running, 201, "late").await.unwrap();
@@ -138,7 +138,7 @@ async fn a_request_that_was_taken_over_changes_nothing(fixture: Fixture) {
     assert_eq!(users(&fixture).await, "0");
     change(&fixture, &second).await.unwrap();
     assert_eq!(users(&fixture).await, "1");
-    // Without a claim nothing of this is asked.
+    // Without a claim nothing of this is checked.
     fixture.store.add_user(&"Uother".into(), None, at(1)).await.unwrap();
 }
 

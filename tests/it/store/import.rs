@@ -1,4 +1,4 @@
-//! Importing: counted as live messages are, and left alone by what came before.
+//! Import: counted like live messages, and without effect on earlier ones.
 
 use chatkeep_core::blobs::BlobId;
 use chatkeep_core::event::ChannelKind;
@@ -23,10 +23,10 @@ on_both!(
     senders_of_imports_have_names,
 );
 
-/// An import of which nothing is recorded.
+/// Import without a record.
 const IMPORT: ImportId = ImportId::new(99);
 
-/// An imported text of exactly `size` stored bytes.
+/// Returns an imported text of exactly `size` stored bytes.
 fn message(id: &str, time: i64, size: usize) -> ImportedMessage {
     let empty = serde_json::to_string(&Content::text("")).unwrap().len();
     let content = serde_json::to_string(&Content::text("x".repeat(size - empty))).unwrap();
@@ -83,7 +83,7 @@ async fn counts_what_is_new_and_nothing_twice(fixture: Fixture) {
     assert!(gone.content.is_none() && gone.unsent_at == Some(at(13)));
     let image = fixture.store.message(&channel, &"image".into()).await.unwrap().unwrap();
     assert_eq!(image.media_status(), Some("expired"));
-    // Coming in again as it happens, it is known too.
+    // Received live afterwards, it is known too.
     assert_eq!(fixture.keep(&[said("C1", "a", 11, "live")], 40).await, [Kept::Known]);
 }
 
@@ -149,7 +149,7 @@ async fn undoing_an_import_removes_what_it_added(fixture: Fixture) {
     assert_eq!(listed.iter().map(shown).collect::<Vec<_>>(), expected);
     assert!(fixture.store.imports(Some(&"C2".into())).await.unwrap().is_empty());
 
-    // One was erased and one taken back since: their tombstones are no part of the import.
+    // One was erased and one unsent since: their tombstones are no part of the import.
     fixture.keep(&[unsent("C1", "back", 40)], 41).await;
     erase_person(&fixture.store, &channel, &"U8".into(), at(50), at(51)).await;
     let (ids, bytes) = undo(&fixture, first).await;
@@ -169,7 +169,7 @@ async fn undoing_an_import_removes_what_it_added(fixture: Fixture) {
     let undone = fixture.store.import_record(first).await.unwrap().unwrap();
     assert_eq!(undone.undone_at, Some(at(90)));
     assert_eq!(undo(&fixture, first).await, (Vec::new(), 0));
-    // It may come again, also what its sender took back; what was erased here may not.
+    // It may be imported again, also a message that its sender had unsent; erased ones may not.
     let again = begun(&fixture, None).await;
     assert_eq!(import(again, &batch).await, ImportOutcome::Done(counts(2, 1, 1)));
 }
@@ -245,7 +245,7 @@ async fn senders_of_imports_have_names(fixture: Fixture) {
 async fn an_imported_message_can_be_taken_back(fixture: Fixture) {
     fixture.group("C1", &["U1", "U2"]).await;
     fixture.subscribe("C1", "U1", 50).await;
-    // It was kept elsewhere long before anybody subscribed here, and still counts.
+    // It was stored elsewhere long before anybody subscribed here, and still counts.
     let batch = [message("a", 11, 200), message("b", 12, 100)];
     fixture.store.import(IMPORT, &"C1".into(), &batch, at(60)).await.unwrap();
     assert_eq!(fixture.used("U1").await, 300);

@@ -1,4 +1,4 @@
-//! Keeping messages: idempotent, commutative, counted exactly.
+//! Ingest of messages: idempotent, commutative, counted exactly.
 
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
 use chatkeep_core::store::{Kept, MessageFilter, Order};

@@ -1,4 +1,4 @@
-//! Keys: rotation, pages, and what a key may see.
+//! Keys: rotation, pages, and bounds.
 
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::role::Scope;
@@ -138,7 +138,7 @@ async fn bound_keys_see_their_channels_only(fixture: Fixture) {
     assert_eq!(store.subscriptions(&user, None, None, 10).await.unwrap().len(), 3);
 }
 
-/// Makes keys of that name until the user has no room for more. Says how many were made.
+/// Creates keys of that name up to the user's limit; returns their number.
 async fn fill(fixture: &Fixture, name: &str, ends: Option<i64>, now: i64) -> usize {
     let user = UserId::from("U1");
     for n in 0.. {
@@ -159,11 +159,11 @@ async fn a_user_has_only_so_many_keys_that_work(fixture: Fixture) {
     assert_eq!(fill(&fixture, "a", Some(100), 10).await, KEYS_OF_USER);
     let other = UserId::from("U2");
     assert!(store.add_key(&new(&"key_other".into(), &other), at(10)).await.unwrap());
-    // One deleted makes room for one; when all have ended there is room for as many.
+    // One deletion makes room for one; when all have expired there is room for as many.
     assert!(store.drop_key_of(&user, &"key_a007".into(), at(11)).await.unwrap());
     assert_eq!(fill(&fixture, "b", None, 12).await, 1);
     assert_eq!(fill(&fixture, "c", None, 100).await, KEYS_OF_USER - 1);
-    // Keys that end at once do not pile up either.
+    // Keys that expire at once do not pile up either.
     for round in 0..6 {
         let now = 1_000 + round * 10;
         fixture.run("UPDATE api_keys SET expires_at = 999 WHERE expires_at IS NULL").await;
@@ -202,7 +202,7 @@ async fn rotating_makes_no_more_keys(fixture: Fixture) {
     }
     assert_eq!(fixture.value(live).await, (KEYS_OF_USER + 1).to_string());
     assert!(!store.add_key(&new(&"key_more".into(), &user), at(21)).await.unwrap());
-    // What works out its overlap would be one more.
+    // One more would be in overlap.
     assert!(matches!(rotate("key_r8", "key_twice").await, Rotated::TooMany));
     // Without its successor it counts by itself.
     assert!(store.drop_key_of(&user, &"key_r9".into(), at(21)).await.unwrap());

@@ -1,5 +1,5 @@
-//! How far the log can be read on PostgreSQL: past what runs in other databases of the server, and
-//! never past what runs in this one.
+//! Upper bound for reading the log on PostgreSQL: beyond transactions of other databases of the
+//! server, and never beyond those of this one.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::harness::wait::until;
 
 const DEADLINE: Duration = Duration::from_mins(1);
 
-/// A connection with a transaction that has an id, and stays open.
+/// Opens a connection with a transaction that has an id, and stays open.
 async fn writing(url: &str, statement: &str) -> PgConnection {
     let mut connection = PgConnection::connect(url).await.unwrap();
     connection.execute("BEGIN").await.unwrap();
@@ -28,7 +28,7 @@ async fn prepared(fixture: &Fixture) {
     fixture.subscribe("C1", "U1", 5).await;
 }
 
-/// The messages that the log tells of, read from its beginning.
+/// Returns the messages in the log, read from its beginning.
 async fn told(fixture: &Fixture) -> Vec<String> {
     let (user, channels) = (UserId::from("U1"), [ChannelId::from("C1")]);
     let reader = FeedReader { user: &user, channels: &channels, not_before: None };
@@ -58,7 +58,7 @@ async fn what_runs_in_another_database_holds_nothing_back() {
         held.push(writing(&other.url(), &statement).await);
         fixture.keep(&[said("C1", &format!("m{n}"), 10 + n, "x")], 20 + n).await;
     }
-    // Whoever makes webhooks of it goes by the same bound.
+    // Webhook deliveries are created up to the same bound.
     tells(&fixture, &["m0", "m1", "m2"]).await;
     let feed = "SELECT COUNT(*) FROM happenings h, webhook_feed f
                 WHERE h.subject_id = 'm2' AND (h.tx, h.seq) <= (f.tx, f.seq)";
@@ -135,8 +135,8 @@ async fn prepared_transactions_count_in_their_own_database_only() {
 }
 
 /// Writers of this database commit in another order than they begin, some in subtransactions, some
-/// never, while transactions of another database come and go: a reader who follows gets every row
-/// that is committed, once and in order.
+/// never, while transactions of another database come and go: a reader who follows gets every
+/// committed row once and in order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nothing_is_skipped_whatever_runs_beside() {
     const WRITERS: usize = 6;

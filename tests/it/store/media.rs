@@ -54,7 +54,7 @@ fn media(channel: &str, id: &str, time: i64, kind: MessageType, content: &str) -
     change(channel, id, MessageChange::Received(received))
 }
 
-/// Bytes that count for a picture without its file.
+/// Returns the bytes counted for a picture without its file.
 fn bare() -> i64 {
     i64::try_from(IMAGE.len()).unwrap()
 }
@@ -81,7 +81,7 @@ async fn item(fixture: &Fixture, message: &str) -> Option<MediaItem> {
     fixture.store.media(&"C1".into(), &message.into()).await.unwrap()
 }
 
-/// What a sweep would delete now, at a time when every claim is old.
+/// Returns the blobs that a sweep would delete now, at a time when every claim is old.
 async fn orphans(fixture: &Fixture) -> Vec<BlobId> {
     let sweep = fixture.store.orphans(at(1_000_000_000), 100).await.unwrap();
     let mut blobs = sweep.blobs().to_vec();
@@ -205,7 +205,7 @@ async fn a_full_quota_skips_and_records_the_gap(fixture: Fixture) {
     assert_eq!(store(&fixture, "later", 'c', 1_000, 42).await, MediaKept::Stored);
     assert_eq!((gaps().await.len(), gaps().await[0].skipped), (1, Some(1)));
     assert_eq!(fixture.used("U1").await, Plan::Free.quota() + 1_950);
-    // Nobody pays, but what was kept of the message is made whole.
+    // Nobody is charged, but the stored message is completed.
     fixture.keep(&[picture("C1", "last", 50)], 51).await;
     fixture.store.unsubscribe(&"C1".into(), &"U1".into(), at(52)).await.unwrap();
     assert_eq!(store(&fixture, "last", 'd', 7, 53).await, MediaKept::Stored);
@@ -251,7 +251,7 @@ async fn what_cannot_be_had_says_why(fixture: Fixture) {
     assert!(store.expire_media(&channel, &id, "gone", at(9)).await.unwrap());
     assert_eq!(item(&fixture, "p").await.unwrap().record.status, MediaStatus::Expired);
     assert!(!store.fail_media(&channel, &id, "late", at(9)).await.unwrap());
-    // A later try succeeded after all.
+    // A later attempt succeeded after all.
     assert_eq!(self::store(&fixture, "p", 'a', 10, 40).await, MediaKept::Stored);
     assert_eq!(item(&fixture, "p").await.unwrap().record.reason, None);
     assert!(!store.expire_media(&channel, &id, "late", at(9)).await.unwrap());
@@ -316,7 +316,7 @@ async fn a_swept_blob_is_put_again(fixture: Fixture) {
     let slow = file(claim(&fixture, 'a', 20).await, 10);
     let sweep = fixture.store.orphans(at(30), 9).await.unwrap();
     assert_eq!(sweep.blobs(), [blob('a')]);
-    // Who claims while the file is being deleted waits until it is.
+    // A claim during the deletion of a file waits for it.
     let mut again = Box::pin(claim(&fixture, 'a', 31));
     assert!((&mut again).now_or_never().is_none());
     let blobs = sweep.blobs().to_vec();
@@ -332,7 +332,8 @@ async fn a_swept_blob_is_put_again(fixture: Fixture) {
     assert!(orphans(&fixture).await.is_empty());
 }
 
-/// What another worker claims is not there before that one has put it, and it may die before.
+/// A blob claimed by another worker does not exist before that one has put it, and it may die
+/// before.
 async fn a_mark_of_somebody_else_is_no_claim(fixture: Fixture) {
     prepared(&fixture).await;
     fixture.keep(&[picture("C1", "p", 10), picture("C1", "q", 11)], 20).await;
@@ -342,7 +343,7 @@ async fn a_mark_of_somebody_else_is_no_claim(fixture: Fixture) {
     let (channel, id) = ("C1".into(), "p".into());
     let kept = fixture.store.store_media(&channel, &id, &slow, at(31)).await.unwrap();
     assert_eq!(kept, MediaKept::BlobGone);
-    // When another message holds it, it is there.
+    // A blob held by another message exists.
     let kept =
         fixture.store.store_media(&channel, &"q".into(), &file(dying, 10), at(32)).await.unwrap();
     assert_eq!(kept, MediaKept::Stored);
@@ -351,9 +352,9 @@ async fn a_mark_of_somebody_else_is_no_claim(fixture: Fixture) {
     assert_eq!(kept, MediaKept::Stored);
 }
 
-/// Workers put few contents again and again for messages that are taken back, beside two sweeps
-/// for which every claim is old. They go round whenever something was stored, so that they do not
-/// take away everything before it is.
+/// Workers put few contents again and again for messages that are retracted, beside two sweeps for
+/// which every claim is old. The sweeps run whenever something was stored, so that they do not
+/// delete everything before it is.
 async fn many_at_once_lose_no_file_and_leave_none(fixture: Fixture) {
     prepared(&fixture).await;
     let folder = TempDir::new().unwrap();
@@ -414,7 +415,7 @@ async fn sweep(store: &Store, blobs: &Blobs) -> usize {
     seen
 }
 
-/// Keeps messages with files of three contents; every other message is taken back.
+/// Stores messages with files of three contents; every other message is unsent.
 async fn work(store: &Store, blobs: &Blobs, worker: i64, stored: &watch::Sender<usize>) {
     let channel = "C1".into();
     for round in 0..12 {

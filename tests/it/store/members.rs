@@ -1,4 +1,4 @@
-//! Members and channels: evidence merged by event time.
+//! Members and channels: presence evidence merged by event time.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ async fn every_order_ends_the_same(fixture: Fixture) {
         let member = fixture.store.member(&id, &"U1".into()).await.unwrap().unwrap();
         let channel = fixture.store.channel(&id).await.unwrap().unwrap();
         ends.push((member.status, member.joined_at, member.left_at, channel.status));
-        // Of what came before a late leave only the last is known.
+        // Of evidence before a late leave only the last is known.
         let back = if turn == 5 { at(30) } else { at(26) };
         assert_eq!(channel.enabled_at, back, "{turn}");
     }
@@ -117,7 +117,7 @@ async fn leaving_and_rejoining_the_channel(fixture: Fixture) {
     assert_eq!(status().await, (Active, 80, 10));
 }
 
-/// Somebody subscribes before the leave, which happened before that, is known.
+/// A user subscribes before an earlier leave is known.
 async fn a_late_leave_counts_although_somebody_subscribed(fixture: Fixture) {
     let store = &fixture.store;
     store.sight(&[sighting("C1", 10, SightingKind::Present("U1".into()))], at(11)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Reading messages: filters that page through all, chosen ones, a channel's time zone.
+//! Reading messages: filters that page through all, selected ones, a channel's time zone.
 
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{Content, MessageChange, MessageType};
@@ -14,7 +14,7 @@ on_both!(
 
 const KINDS: [MessageType; 3] = [MessageType::Text, MessageType::Image, MessageType::Sticker];
 
-/// A message of one of two people, of one of three types.
+/// Returns a message of one of two people, of one of three types.
 fn one(n: usize) -> ChannelChange {
     let time = 10 + i64::try_from(n).unwrap() / 4;
     let mut one = said("C1", &format!("m{n:02}"), time, "x");

@@ -1,4 +1,4 @@
-//! The store's contract: every test runs on SQLite and on PostgreSQL.
+//! Contract tests of the store: each runs on SQLite and on PostgreSQL.
 
 mod assistant;
 mod change_log;
@@ -48,7 +48,7 @@ use crate::harness::postgres::{Postgres, TestDb};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 
-/// Makes one test a database of each function named.
+/// Creates one test per database of each function named.
 macro_rules! on_both {
     ($($test:ident),* $(,)?) => {
         mod on_sqlite {
@@ -67,7 +67,7 @@ macro_rules! on_both {
 }
 pub(crate) use on_both;
 
-/// An empty store of its own.
+/// Empty store of its own.
 pub(crate) struct Fixture {
     pub(crate) store: Store,
     folder: TempDir,
@@ -92,7 +92,7 @@ impl Fixture {
         self.database.is_none()
     }
 
-    /// A group with these people in it since time 1.
+    /// Creates a group with these people in it since time 1.
     pub(crate) async fn group(&self, channel: &str, people: &[&str]) {
         let mut sightings = vec![sighting(channel, 1, SightingKind::BotJoined)];
         for person in people {
@@ -109,8 +109,8 @@ impl Fixture {
         self.store.keep(changes, at(now)).await.unwrap()
     }
 
-    /// Puts bytes on a channel and its one subscriber as if messages of that size had been kept:
-    /// writing half a gigabyte for each test would take minutes.
+    /// Charges bytes to a channel and its one subscriber as if messages of that size had been
+    /// stored: writing half a gigabyte for each test would take minutes.
     pub(crate) async fn preload(&self, channel: &str, user: &str, bytes: i64) {
         let channels =
             format!("UPDATE channels SET bytes = bytes + {bytes} WHERE channel_id = '{channel}'");
@@ -120,7 +120,7 @@ impl Fixture {
         self.run(&users).await;
     }
 
-    /// What a SELECT of one text or whole number gives, as text; empty for NULL.
+    /// Returns the result of a SELECT of one text or whole number, as text; empty for NULL.
     pub(crate) async fn value(&self, sql: &str) -> String {
         if let Some(database) = &self.database {
             return database.query(sql).await.trim().to_owned();
@@ -133,8 +133,8 @@ impl Fixture {
         row.0.unwrap_or_default()
     }
 
-    /// Waits until every reader of the event log gets all that is committed: on PostgreSQL any
-    /// transaction of the server, a neighbouring test's as well, may hold back what is newer.
+    /// Waits until every reader of the event log gets all committed rows: on PostgreSQL any
+    /// transaction of the server, a neighbouring test's as well, may hold back newer ones.
     pub(crate) async fn log_settled(&self) {
         if self.is_sqlite() {
             return;
@@ -158,13 +158,13 @@ impl Fixture {
         connection.execute(AssertSqlSafe(sql.to_owned())).await.unwrap();
     }
 
-    /// Bytes and messages that the channel's counters show.
+    /// Returns bytes and messages in the channel's counters.
     pub(crate) async fn counters(&self, channel: &str) -> (i64, i64) {
         let channel = self.store.channel(&channel.into()).await.unwrap().unwrap();
         (channel.bytes, channel.message_count)
     }
 
-    /// The user's counter, checked against what the channels say.
+    /// Returns the user's counter, checked against those of the channels.
     pub(crate) async fn used(&self, user: &str) -> i64 {
         let user: UserId = user.into();
         let counter = self.store.user(&user).await.unwrap().unwrap().used;
@@ -173,7 +173,7 @@ impl Fixture {
     }
 }
 
-/// Deletes a batch of what was sent in a channel before that time.
+/// Deletes a batch of a channel's messages sent before that time.
 pub(crate) async fn delete_before(
     store: &Store,
     channel: &ChannelId,
@@ -183,7 +183,7 @@ pub(crate) async fn delete_before(
     remove_batch(store, channel, &JobKind::Deletion, (before, now)).await
 }
 
-/// Erases a batch of what a person wrote in a channel before that time.
+/// Erases a batch of a person's messages in a channel sent before that time.
 pub(crate) async fn erase_person(
     store: &Store,
     channel: &ChannelId,
@@ -231,7 +231,7 @@ pub(crate) fn change(channel: &str, message: &str, change: MessageChange) -> Cha
     ChannelChange { channel: channel.into(), message: MessageId::from(message), change }
 }
 
-/// A text of exactly `size` stored bytes.
+/// Returns a text of exactly `size` stored bytes.
 pub(crate) fn sized(channel: &str, message: &str, time: i64, size: usize) -> ChannelChange {
     let empty = serde_json::to_string(&Content::text("")).unwrap().len();
     said(channel, message, time, &"x".repeat(size - empty))
@@ -249,7 +249,7 @@ pub(crate) fn said(channel: &str, message: &str, time: i64, text: &str) -> Chann
     change(channel, message, MessageChange::Received(received))
 }
 
-/// What the bot says.
+/// Returns a message of the bot.
 pub(crate) fn answered(channel: &str, message: &str, time: i64, text: &str) -> ChannelChange {
     let mut answer = said(channel, message, time, text);
     if let MessageChange::Received(received) = &mut answer.change {

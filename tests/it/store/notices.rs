@@ -1,4 +1,4 @@
-//! Usage notices: the last crossing of each user, told once.
+//! Usage notices: the last crossing of each user, sent once.
 
 use chatkeep_core::plan::{Plan, UsageStatus};
 use chatkeep_core::store::{SightingKind, UsageNotice};
@@ -60,7 +60,7 @@ async fn what_was_heard_last_is_remembered(fixture: Fixture) {
     let [free] = &untold(&fixture).await[..] else { unreachable!() };
     assert_eq!((free.status, free.last_told), (UsageStatus::Ok, UsageStatus::Exceeded));
     assert_eq!(free.usage.quota, Plan::Standard.quota());
-    // What nobody heard is not what they heard last.
+    // An unsent notice does not count as the last one.
     assert!(fixture.store.settle_notice(free, "no_chat", at(13)).await.unwrap());
     fixture.store.set_plan(&"U1".into(), Plan::Free, at(14)).await.unwrap();
     let [again] = &untold(&fixture).await[..] else { unreachable!() };

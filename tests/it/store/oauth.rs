@@ -1,4 +1,4 @@
-//! Consents: what serves once serves once, tokens end, and nothing of what is over stays.
+//! Consents: single use of codes and refresh tokens, expiry, and complete removal.
 
 use chatkeep_core::role::Scope;
 use chatkeep_core::store::{Grant, NewGrant, OAuthClient, Tokens};
@@ -97,7 +97,7 @@ async fn a_refresh_token_may_get_lost_once(fixture: Fixture) {
     consent(&fixture, "c").await;
     exchange(&fixture, "c", ("a1", "r1"), 5).await.unwrap();
     assert_eq!(refresh(&fixture, "r1", "2", 10).await.as_deref(), Some("r2"));
-    // The answer was lost: it is given again, and no other tokens come to be.
+    // The response was lost: it is repeated, and no other tokens are issued.
     assert_eq!(refresh(&fixture, "r1", "3", 20_000).await.as_deref(), Some("r2"));
     assert!(works(&fixture, "a2", 20_001).await && !works(&fixture, "a3", 20_001).await);
     assert_eq!(refresh(&fixture, "r2", "4", 25_000).await.as_deref(), Some("r4"));
@@ -201,7 +201,7 @@ async fn what_is_over_goes(fixture: Fixture) {
     fixture.store.purge_grants(9, at(8 * DAY)).await.unwrap();
     assert!(!known("unused").await);
     assert_eq!(fixture.value("SELECT count(*) FROM oauth_grants").await, "0");
-    // Nobody consents to it any more, and nobody has for long.
+    // No consent any more, and none for long.
     fixture.store.purge_grants(9, at(89 * DAY)).await.unwrap();
     assert!(known("client").await);
     fixture.store.purge_grants(9, at(91 * DAY)).await.unwrap();

@@ -1,5 +1,5 @@
-//! The bot that each channel belongs to: taken over only after its bot left, whatever the order of
-//! events, and never by what another bot signs.
+//! The bot that owns each channel: replaced only after it left, whatever the order of events, and
+//! never by events of another bot.
 
 use chatkeep_core::event::{ChannelKind, ChannelRef, Event, EventKind, PlatformKind};
 use chatkeep_core::id::ChannelId;
@@ -20,7 +20,7 @@ on_both!(
     operators_give_channels_to_other_bots,
 );
 
-/// An event in a group, received as it happened.
+/// Returns an event in a group, received at its own time.
 fn event(bot: &str, channel: &str, time: i64, kind: EventKind) -> Event {
     Event {
         id: format!("E{time}").into(),
@@ -49,7 +49,7 @@ fn spoke(bot: &str, channel: &str, time: i64) -> Event {
     event(bot, channel, time, EventKind::Other("x".to_owned()))
 }
 
-/// A 1:1 chat instead of a group.
+/// Moves an event to a 1:1 chat.
 fn alone(mut event: Event) -> Event {
     event.channel.as_mut().unwrap().kind = ChannelKind::User;
     event
@@ -85,7 +85,7 @@ async fn another_bot_takes_over_only_after_the_owner_left(fixture: Fixture) {
     assert_eq!(owner(&fixture, "C1").await, "b");
     assert_eq!(admit(&fixture, spoke("a", "C1", 63), 63).await, foreign("b", false));
     assert_eq!(admit(&fixture, left("a", "C1", 64), 64).await, foreign("b", false));
-    // Bots that nobody told of an owner have what they heard of first.
+    // Bots without a recorded owner own the channels of which they have the first event.
     assert_eq!(admit(&fixture, spoke("b", "C2", 5), 5).await, Standing::Own);
     assert_eq!(admit(&fixture, joined("a", "C2", 6), 6).await, foreign("b", true));
 }
@@ -128,13 +128,13 @@ async fn what_was_received_in_time_counts_after_a_take_over(fixture: Fixture) {
     let all: Vec<_> = events.iter().collect();
     let standings = fixture.store.admit(&all, false, at(35)).await.unwrap();
     assert_eq!(standings, [Standing::Own, Standing::Own]);
-    // Those behind still have what a was sent before, and its leave.
+    // Those behind still accept earlier events of a, and its leave.
     assert_eq!(admit(&fixture, spoke("a", "C1", 15), 40).await, Standing::Own);
     assert_eq!(admit(&fixture, left("a", "C1", 20), 40).await, Standing::Own);
     let mut forged = spoke("a", "C1", 15);
     forged.received_at = at(36);
     assert_eq!(admit(&fixture, forged, 40).await, foreign("b", false));
-    // The leave that comes late hands the channel over, too.
+    // A late leave hands the channel over, too.
     admit(&fixture, joined("a", "C2", 10), 10).await;
     assert_eq!(admit(&fixture, joined("b", "C2", 30), 30).await, foreign("a", true));
     assert_eq!(admit(&fixture, spoke("b", "C2", 31), 31).await, foreign("a", true));
@@ -171,7 +171,7 @@ async fn each_bot_has_its_own_chat_with_a_person(fixture: Fixture) {
         (owner(&fixture, "U1~b").await, owner(&fixture, "U1~c").await),
         ("b".into(), "c".into())
     );
-    // As a group, the person's id is another bot's channel, and ids of chats are nobody's to claim.
+    // As a group, the person's id is another bot's channel, and nobody can claim ids of chats.
     assert_eq!(admit(&fixture, spoke("b", "U1", 50), 50).await, foreign("a", false));
     for channel in ["U1~b", "U1~d", "C1~b"] {
         assert_eq!(admit(&fixture, spoke("b", channel, 50), 50).await, foreign("", false));

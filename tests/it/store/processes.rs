@@ -39,7 +39,7 @@ async fn processes_are_known_while_they_run(fixture: Fixture) {
     assert_eq!(store.processes(LIVE).await.unwrap().len(), 1);
     store.unregister_process("one").await.unwrap();
     assert_eq!(store.processes(LIVE).await.unwrap(), []);
-    // Somebody forgot it while it was only slow.
+    // Removed by another one while it was only slow.
     store.heartbeat(&one, Some("[]")).await.unwrap();
     assert_eq!(store.processes(LIVE).await.unwrap()[0].search.as_deref(), Some("[]"));
 }
@@ -52,10 +52,10 @@ async fn a_process_that_differs_is_refused(fixture: Fixture) {
     let differing = store.register_process(&other, LIVE).await.unwrap();
     assert_eq!((differing.len(), &differing[0].process), (1, &one));
     assert_eq!(store.processes(LIVE).await.unwrap().len(), 1, "not registered");
-    // Another version may name less, or more.
+    // Another version may declare less, or more.
     let newer = process("three", &[("bus", "a"), ("zone", "x")]);
     assert_eq!(store.register_process(&newer, LIVE).await.unwrap(), []);
-    // Who was not heard of for long is no reason.
+    // A process without a recent heartbeat does not matter.
     fixture.run("UPDATE processes SET seen_at = seen_at - 60000").await;
     assert_eq!(store.register_process(&other, LIVE).await.unwrap(), []);
 }

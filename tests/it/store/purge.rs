@@ -1,4 +1,4 @@
-//! Rows that only served for a while go, and nothing that still counts goes with them.
+//! Temporary rows are purged, and no row that still counts.
 
 use super::{Fixture, at, on_both};
 
@@ -35,7 +35,7 @@ async fn old_rows_go_and_those_that_count_stay(fixture: Fixture) {
             ))
             .await;
     }
-    // The last that was sent tells what would be news, and the last of all what is so now.
+    // The last notice sent decides about new ones, and the last of all is the present state.
     assert_eq!(fixture.store.purge_notices(at(50)).await.unwrap(), 2);
     assert_eq!(fixture.store.purge_notices(at(50)).await.unwrap(), 0);
     let left = "SELECT COUNT(*) FROM usage_notices WHERE status IN ('CRITICAL', 'OK', 'WARNING')";

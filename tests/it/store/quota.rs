@@ -1,4 +1,4 @@
-//! Quota: pause at exactly the right message, resume by itself, record what was missed.
+//! Quota: pauses at exactly the right message, resumes by itself, records the gap.
 
 use chatkeep_core::plan::Plan;
 use chatkeep_core::store::{Kept, Subscribed};

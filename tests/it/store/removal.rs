@@ -1,5 +1,5 @@
-//! Deleting what is old and erasing what a person wrote: counters move with the rows, and nothing
-//! of it comes back.
+//! Deleting old messages and erasing a person's: counters move with the rows, and no message comes
+//! back.
 
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{MessageChange, MessageType, Received};
@@ -32,7 +32,7 @@ async fn kept_ids(fixture: &Fixture) -> Vec<String> {
     page.messages.into_iter().map(|message| message.id.into_string()).collect()
 }
 
-/// The same as [`said`], by another person.
+/// Returns the same as [`said`], by another person.
 fn said_by(user: &str, message: &str, time: i64, text: &str) -> ChannelChange {
     let mut said = said("C1", message, time, text);
     if let MessageChange::Received(received) = &mut said.change {
@@ -53,7 +53,7 @@ fn image(message: &str, time: i64) -> ChannelChange {
     change("C1", message, MessageChange::Received(received))
 }
 
-/// Gives a picture bytes, as the worker does that stores media.
+/// Stores the bytes of a picture, as the media worker does.
 async fn store_media(fixture: &Fixture, message: &str, user: &str, bytes: i64, now: i64) {
     fixture
         .run(&format!(
@@ -65,7 +65,7 @@ async fn store_media(fixture: &Fixture, message: &str, user: &str, bytes: i64, n
     fixture.preload("C1", user, bytes).await;
 }
 
-/// Compares every counter with what the rows say.
+/// Compares every counter with the rows.
 async fn recount(fixture: &Fixture) {
     let value = async |sql: &str| fixture.value(sql).await.parse::<i64>().unwrap();
     let text = "COALESCE(SUM(OCTET_LENGTH(content)), 0)";
@@ -88,7 +88,7 @@ async fn recount(fixture: &Fixture) {
     }
 }
 
-/// Three subscribers who came at different times, with messages before and after each.
+/// Sets up three subscribers who came at different times, with messages before and after each.
 async fn three_subscribers(fixture: &Fixture) {
     fixture.group("C1", &["U1", "U2", "U3"]).await;
     for (round, user) in (1..).zip(["U1", "U2", "U3"]) {
@@ -139,7 +139,7 @@ async fn many_batches_lower_every_counter(fixture: Fixture) {
         if removed.last {
             break;
         }
-        // The oldest go first, so that a walk that is cut short leaves no holes.
+        // The oldest go first, so that an aborted walk leaves no holes.
         let oldest = fixture.value("SELECT MIN(sent_at) FROM messages").await;
         let left = kept_ids(&fixture).await;
         assert!(!oldest.is_empty() && left[0].starts_with('n'), "{left:?}");
@@ -202,10 +202,10 @@ async fn a_deleted_time_stays_deleted(fixture: Fixture) {
     assert_eq!(kept, [Kept::Known, Kept::Known, Kept::Known, Kept::Changed]);
     assert_eq!(kept_ids(&fixture).await, ["edge", "new"]);
     assert_eq!(fixture.counters("C1").await.1, before.1 + 1);
-    // Deleting less than before gives nothing free.
+    // Deleting less than before frees nothing.
     delete(&fixture, 50).await;
     assert_eq!(fixture.keep(&again[2..3], 301).await, [Kept::Known]);
-    // Another channel knows nothing of it.
+    // Another channel is unaffected.
     fixture.group("C2", &["U1"]).await;
     fixture.subscribe("C2", "U1", 5).await;
     assert_eq!(fixture.keep(&[said("C2", "old", 50, "x")], 302).await, [Kept::Changed]);
@@ -279,7 +279,7 @@ async fn assert_nothing_comes_back(fixture: &Fixture) {
     assert_eq!(fixture.counters("C1").await.1, counters.1 + 2);
     let secret = "SELECT COUNT(*) FROM messages WHERE content LIKE '%secret%'";
     assert_eq!(fixture.value(secret).await, "0");
-    // An erasure of less afterwards takes nothing of the bar away.
+    // A smaller erasure afterwards does not narrow the deletion guard.
     erase(fixture, "U2", 15).await;
     assert_eq!(fixture.keep(&again[2..3], 301).await, [Kept::Known]);
 }

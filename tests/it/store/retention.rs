@@ -1,4 +1,4 @@
-//! Retention: what is too old goes, and nothing else; nobody's counters drift.
+//! Retention: outdated messages are removed, and nothing else; nobody's counters drift.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ on_both!(
 
 const DAY: i64 = 86_400_000;
 
-/// Nothing is recorded otherwise than it is.
+/// Checks that every counter is true.
 async fn is_well(fixture: &Fixture) {
     for channel in fixture.store.channel_ids().await.unwrap() {
         let audit = fixture.store.audit_channel(&channel).await.unwrap().unwrap();
@@ -28,7 +28,7 @@ async fn is_well(fixture: &Fixture) {
     assert!(users.iter().all(|user| user.differences.is_empty()), "{users:?}");
 }
 
-/// Five messages, a day apart, kept when they were sent; two subscribers.
+/// Stores five messages, a day apart, at their time of sending; two subscribers.
 async fn five_days(fixture: &Fixture) {
     fixture.group("C1", &["U1", "U2"]).await;
     fixture.subscribe("C1", "U1", 5).await;
@@ -67,12 +67,12 @@ async fn what_is_older_than_the_channel_keeps_goes_in_batches(fixture: Fixture) 
     let coverage = store.coverage(&channel, None).await.unwrap();
     let told = (coverage.retention_days, coverage.retained_from);
     assert_eq!(told, (Some(3), Some(at(3 * DAY + 1))));
-    // Late deliveries of that time are not kept.
+    // Late deliveries of that time are not stored.
     let late = [said("C1", "late", 2 * DAY, "x"), said("C1", "new", 6 * DAY, "y")];
     assert_eq!(fixture.keep(&late, 6 * DAY + 2).await, [Kept::Known, Kept::Changed]);
     // Again, by another process: nothing.
     assert!(store.delete_outdated(&channel, 2, now).await.unwrap().messages.is_empty());
-    // Whoever changes their mind between two batches keeps the rest.
+    // A changed setting between two batches spares the rest.
     store.set_retention(&channel, None).await.unwrap();
     let none = store.delete_outdated(&channel, 2, at(90 * DAY)).await.unwrap();
     assert!(none.messages.is_empty() && none.last);
@@ -92,7 +92,7 @@ async fn nothing_goes_where_nobody_set_it(fixture: Fixture) {
 
 async fn what_nobody_subscribes_to_goes_after_its_time(fixture: Fixture) {
     five_days(&fixture).await;
-    // Known only by an edit, by an unsend: nothing of it stays either.
+    // Known only by an edit, or by an unsend: nothing of it stays either.
     let halves = [edited("C1", "half", 5 * DAY, "words"), unsent("C1", "early", 5 * DAY)];
     fixture.keep(&halves, 5 * DAY + 1).await;
     let (store, channel) = (&fixture.store, ChannelId::from("C1"));
@@ -115,7 +115,7 @@ async fn what_nobody_subscribes_to_goes_after_its_time(fixture: Fixture) {
     assert_eq!(fixture.counters("C1").await, (0, 0));
     assert_eq!(store.abandoned_channels(before).await.unwrap(), []);
     is_well(&fixture).await;
-    // What was taken back before it came stays away, and who subscribes now gets what is new.
+    // A message unsent before it came stays away, and a new subscriber gets new messages.
     fixture.subscribe("C1", "U1", 11 * DAY).await;
     let all = [said("C1", "early", 5 * DAY, "secret"), said("C1", "new", 8 * DAY, "late")];
     assert_eq!(fixture.keep(&all, 11 * DAY + 1).await, [Kept::Known, Kept::Changed]);

@@ -1,4 +1,4 @@
-//! Roles, and who the platform is asked about.
+//! Roles, and requests to the platform about people.
 
 use std::time::Duration;
 
@@ -80,15 +80,15 @@ async fn people_who_left_set_nothing(fixture: Fixture) {
     assert_eq!(set(&fixture, "U1", "U4", Role::Member).await, RoleSet::Denied);
     let left = sighting("C1", 61, SightingKind::Left("U4".into()));
     fixture.store.sight(&[left], at(61)).await.unwrap();
-    // Whoever is gone may still be given a role for when they come back.
+    // A former member may still get a role for a return.
     assert_eq!(set(&fixture, "U2", "U4", Role::Member).await, RoleSet::Done);
     let back = sighting("C1", 70, SightingKind::Joined("U1".into()));
     fixture.store.sight(&[back], at(70)).await.unwrap();
     assert_eq!(set(&fixture, "U1", "U4", Role::Guest).await, RoleSet::Done);
 }
 
-/// An admin raises guests while the owner takes the admin's role away, over and over: whatever
-/// the order, nothing hangs, and the admin sets nothing any more once they are none.
+/// An admin raises guests while the owner takes the admin's role away, over and over: whatever the
+/// order, nothing hangs, and the admin sets nothing any more without the role.
 async fn two_owners_of_one_moment_agree(fixture: Fixture) {
     prepared(&fixture).await;
     for _ in 0..10 {
@@ -129,7 +129,7 @@ async fn a_person_is_asked_about_once_in_a_while(fixture: Fixture) {
     assert!(claim("C1", "U1", day + 1_003).await);
 }
 
-/// Everybody who owns the channel, whether they are in it or not.
+/// Returns all owners of the channel, present or not.
 async fn owners(fixture: &Fixture) -> Vec<String> {
     let owners = fixture.store.members(&"C1".into(), Some(Role::Owner), None, None, 99).await;
     owners.unwrap().into_iter().map(|member| member.user.into_string()).collect()
@@ -146,7 +146,7 @@ async fn an_owner_who_left_makes_room_for_another(fixture: Fixture) {
     assert_eq!(owners(&fixture).await, ["U1"], "there is an owner");
     go(&fixture, "U1", 60).await;
     go(&fixture, "U2", 61).await;
-    // Whoever takes no part takes nothing over.
+    // A guest takes nothing over.
     fixture.subscribe("C1", "U4", 62).await;
     fixture.subscribe("C1", "U2", 63).await;
     assert_eq!(owners(&fixture).await, ["U1"]);
@@ -159,7 +159,7 @@ async fn an_owner_who_left_makes_room_for_another(fixture: Fixture) {
     assert_eq!(role(&fixture, "U1").await, Role::Member);
     fixture.subscribe("C1", "U1", 71).await;
     assert_eq!(owners(&fixture).await, ["U3"]);
-    // Ending a subscription is no leaving.
+    // Unsubscribing is no leave.
     fixture.store.unsubscribe(&"C1".into(), &"U3".into(), at(80)).await.unwrap();
     fixture.subscribe("C1", "U4", 81).await;
     assert_eq!(owners(&fixture).await, ["U3"]);
@@ -175,7 +175,7 @@ async fn one_of_many_becomes_the_owner(fixture: Fixture) {
     assert!(owners.len() == 1 && owners[0] != "U1", "{owners:?}");
 }
 
-/// The owner comes back while somebody subscribes: there is one owner, who is in the channel.
+/// The owner comes back during a subscription: there is one owner, who is in the channel.
 async fn an_owner_who_comes_back_meanwhile_stays_or_not(fixture: Fixture) {
     fixture.group("C1", &["U1", "U2"]).await;
     fixture.subscribe("C1", "U1", 5).await;

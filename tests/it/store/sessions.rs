@@ -1,4 +1,4 @@
-//! Logins come back once and in time; sessions live as long as they are used.
+//! Logins are completed once and in time; sessions live as long as they are used.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What was taken back is known for what waits outside of the store, kept or not.
+//! Retractions are known to queues outside of the store, for stored messages or not.
 
 use chatkeep_core::event::Trace;
 use chatkeep_core::id::ChannelId;
@@ -58,12 +58,12 @@ async fn what_was_taken_back_is_told_apart(fixture: Fixture) {
     assert!(gone(&fixture, &traces, 20).await.is_empty());
     fixture.keep(&[said("C1", "kept", 10, "x"), unsent("C1", "unsent", 12)], 13).await;
     assert_eq!(gone(&fixture, &traces, 20).await, [1]);
-    // Nothing of theirs was ever kept.
+    // None of their messages was ever stored.
     erase_person(&fixture.store, &"C1".into(), &"U2".into(), at(50), at(50)).await;
     assert_eq!(gone(&fixture, &traces, 60).await, [1, 2]);
     delete_before(&fixture.store, &"C2".into(), at(11), at(61)).await;
     assert_eq!(gone(&fixture, &traces, 62).await, [1, 2, 4, 5]);
-    // Older than its channel keeps anything, also when nothing was kept that could go.
+    // Beyond its channel's retention, also when nothing was stored that could go.
     fixture.store.set_retention(&"C1".into(), Some(1)).await.unwrap();
     assert_eq!(gone(&fixture, &traces, 86_400_011).await, [0, 1, 2, 4, 5, 6]);
 }
@@ -80,7 +80,7 @@ async fn every_way_of_taking_back_leaves_a_note(fixture: Fixture) {
     assert!(noted(&fixture).await.is_empty(), "it was known");
     fixture.keep(&[unsent("C1", "never seen", 13)], 16).await;
     assert_eq!(settled(&fixture).await, ["C1"]);
-    // Nobody subscribes: nothing of it was kept, and still it is known.
+    // Without a subscriber: nothing of it was stored, and still it is known.
     fixture.keep(&[unsent("C3", "never kept", 13)], 17).await;
     assert_eq!(settled(&fixture).await, ["C3"]);
     assert_eq!(gone(&fixture, &[trace("C3", "never kept", "U1", 10)], 20).await, [0]);

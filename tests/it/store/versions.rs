@@ -1,4 +1,4 @@
-//! Settings have versions, so that nobody overwrites what they have not read.
+//! Settings have versions, so that nobody overwrites unread changes.
 
 use chatkeep_core::assistant::{AssistantConfig, RuleDraft};
 use chatkeep_core::id::{ChannelId, RuleId, UserId};
@@ -13,7 +13,7 @@ on_both!(
     of_many_who_read_the_same_one_writes,
 );
 
-/// The versions of switches, welcome text, group rules and rules.
+/// Returns the versions of switches, welcome text, group rules and rules.
 async fn versions(store: &Store) -> [i64; 4] {
     let channel = ChannelId::from("C1");
     [
@@ -88,7 +88,7 @@ async fn each_object_has_its_own_version(fixture: Fixture) {
 async fn another_version_is_not_overwritten(fixture: Fixture) {
     fixture.group("C1", &["U1"]).await;
     let (store, channel, user) = (&fixture.store, ChannelId::from("C1"), UserId::from("U1"));
-    // 0 is what was read of a channel in which nothing was ever set.
+    // 0 is the version of settings that were never set.
     assert!(store.set_group_rules(&channel, "one", Some(&[0]), &user, at(9)).await.unwrap());
     assert!(!store.set_group_rules(&channel, "two", Some(&[0]), &user, at(9)).await.unwrap());
     assert!(!store.set_group_rules(&channel, "two", Some(&[]), &user, at(9)).await.unwrap());

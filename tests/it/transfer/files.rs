@@ -1,4 +1,4 @@
-//! Media files go out beside the messages and come back in.
+//! Media files are exported beside the messages and imported again.
 
 use std::convert::Infallible;
 use std::io::Read as _;

@@ -1,4 +1,4 @@
-//! A data folder and database of its own, the program to work on it, and messages to begin with.
+//! A data folder and database of its own, the program on it, and messages to begin with.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use crate::harness::scratch;
 use crate::stack::Parts;
 use crate::store::{at, change, sighting};
 
-/// Where messages of these tests begin: 2026-01-02 03:04:05 UTC.
+/// Time of the first message of these tests: 2026-01-02 03:04:05 UTC.
 pub(super) const START: i64 = 1_767_323_045_678;
 
 pub(super) struct Home {
@@ -26,7 +26,7 @@ pub(super) struct Home {
     database: Option<TestDb>,
 }
 
-/// What a command did.
+/// Result of a command.
 pub(super) struct Ended {
     pub(super) code: Option<i32>,
     pub(super) stdout: String,
@@ -42,14 +42,14 @@ impl Home {
         Self { folder: scratch::folder("transfer-"), database }
     }
 
-    /// A home with a user who may subscribe.
+    /// Creates a home with a user who may subscribe.
     pub(super) async fn with_user(parts: Parts) -> Self {
         let home = Self::new(parts).await;
         home.run(&["user", "add", OWNER]).await.succeeded();
         home
     }
 
-    /// A home with a group whose messages are kept.
+    /// Creates a home with a subscribed group with messages.
     pub(super) async fn with_messages(parts: Parts) -> Self {
         let home = Self::with_user(parts).await;
         let store = home.store().await;
@@ -81,7 +81,7 @@ impl Home {
         Store::open(&database, &self.path("data"), 4).await.unwrap()
     }
 
-    /// Every message of the group, oldest first.
+    /// Returns every message of the group, oldest first.
     pub(super) async fn messages(&self) -> Vec<StoredMessage> {
         let store = self.store().await;
         let order = Order::Ascending;
@@ -116,7 +116,7 @@ impl Home {
         Ended { code, stdout, stderr }
     }
 
-    /// Exports the group into a file and gives its bytes.
+    /// Exports the group into a file and returns its bytes.
     pub(super) async fn export(&self, name: &str) -> Vec<u8> {
         let format = name.rsplit('.').next().unwrap().to_owned();
         let out = self.path(name).display().to_string();
@@ -125,14 +125,14 @@ impl Home {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    /// Imports a file into the group, with more arguments.
+    /// Imports a file into the group, with further arguments.
     pub(super) async fn import(&self, file: impl AsRef<Path>, more: &[&str]) -> Ended {
         let file = file.as_ref().display().to_string();
         let args = ["import", &file, "--channel", GROUP, "--json"];
         self.run(&args.into_iter().chain(more.iter().copied()).collect::<Vec<_>>()).await
     }
 
-    /// The channel's counters, checked against what is there.
+    /// Returns the channel's counters, checked against the rows.
     pub(super) async fn counters(&self) -> (i64, i64) {
         let store = self.store().await;
         let channel = store.channel(&GROUP.into()).await.unwrap().unwrap();
@@ -155,7 +155,7 @@ impl Ended {
         self
     }
 
-    /// A number of the summary.
+    /// Returns a number of the summary.
     #[track_caller]
     pub(super) fn count(&self, name: &str) -> u64 {
         let summary: serde_json::Value = serde_json::from_str(&self.stdout).unwrap();
@@ -163,7 +163,7 @@ impl Ended {
     }
 }
 
-/// Messages of every type, edited and taken back ones, of people with names that try something.
+/// Returns messages of every type, edited and unsent ones, of people with hostile names.
 fn conversation() -> Vec<ChannelChange> {
     let media = |name: &str| MediaInfo {
         original_url: Some("https://example.com/original".to_owned()),

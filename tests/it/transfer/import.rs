@@ -1,4 +1,4 @@
-//! What an import leaves alone, where it stops, and what it tells.
+//! Limits of an import: rows that it leaves alone, its end at a full quota, its report.
 
 use chatkeep_index::search::MessageIndex;
 use serde_json::json;
@@ -18,7 +18,7 @@ on_both!(
     search_finds_what_was_imported_beside_a_running_service,
 );
 
-/// Lines of that many messages, 100 bytes each, by two people in turn.
+/// Returns lines of that many messages, 100 bytes each, by two people in turn.
 fn lines(count: usize) -> String {
     let line = |n: usize| {
         let text = "x".repeat(100 - r#"{"type":"text","text":""}"#.len());

@@ -1,4 +1,4 @@
-//! Texts that the LINE app exports, in its languages and both its generations.
+//! Texts exported by the LINE app, in its languages and both its formats.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ on_both!(
     code_pages_and_names_that_are_given,
 );
 
-/// A message as one line: time in UTC, name, type, text.
+/// Formats a message as one line: time in UTC, name, type, text.
 fn shown(message: &StoredMessage) -> String {
     let name = message.sender.as_ref().and_then(|sender| sender.display_name.clone());
     let content = message.content.as_ref();
@@ -100,7 +100,7 @@ async fn importing_twice_changes_nothing(parts: Parts) {
     let text = include_str!("line_zh.txt");
     let first = home.write("first.txt", text);
     let user = ["--user", OWNER, "--time-zone", "Asia/Taipei"];
-    // 大家好 was said twice in one minute, and both are kept.
+    // 大家好 was sent twice in one minute, and both are stored.
     assert_eq!(home.import(&first, &user).await.succeeded().count("stored"), 8);
     let exported = home.export("first.jsonl").await;
 
@@ -135,7 +135,7 @@ async fn members_are_known(parts: Parts) {
             if sender.id.as_str().starts_with("import:") { "import" } else { sender.id.as_str() };
         let _ = write!(senders, "{id}={} ", sender.display_name.unwrap());
     }
-    // Two members are called Bob Lee, so the words are neither's.
+    // Two members are called Bob Lee, so the messages are neither's.
     assert!(
         senders.starts_with("U7=Ann import=Bob Lee import=Bob Lee U7=Ann import=Carol"),
         "{senders}"
@@ -159,7 +159,7 @@ async fn a_zone_is_asked_for_and_another_one_noticed(parts: Parts) {
     let other = home.import(&file, &zone("UTC")).await.ended(2);
     let what = format!("with the time zone Asia/Taipei before (import {number}); with UTC, 8 of");
     assert!(other.stderr.contains(&what), "{}", other.stderr);
-    // The same zone by another name is none, and a channel's own zone is taken.
+    // The same zone by another name is none, and a channel's own zone is the default.
     assert_eq!(home.import(&file, &zone("+08:00")).await.succeeded().count("known"), 8);
     let store = home.store().await;
     store.set_time_zone(&GROUP.into(), Some("Asia/Taipei")).await.unwrap();
@@ -190,7 +190,7 @@ async fn an_import_is_undone_by_its_number(parts: Parts) {
     for what in said_lines {
         assert!(said.stderr.contains(what), "{what}: {}", said.stderr);
     }
-    // Nothing is added again, and nothing to undo is remembered.
+    // Nothing is added again, and no import is recorded.
     assert!(home.import(&file, &zone).await.succeeded().stdout.contains("\"importId\":null"));
     let listed = home.run(&["import", "list"]).await.succeeded().stdout;
     assert_eq!(listed.lines().count(), 2, "{listed}");

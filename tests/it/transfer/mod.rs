@@ -9,7 +9,7 @@ mod round_trip;
 
 use crate::pipeline::on_both;
 
-/// The group that everything is about.
+/// Group of all tests.
 pub(crate) const GROUP: &str = "C0123456789abcdef0123456789abcdef";
-/// Who subscribes to it.
+/// Its subscriber.
 pub(crate) const OWNER: &str = "U0123456789abcdef0123456789abcdef";

@@ -1,4 +1,4 @@
-//! What goes out comes back in and goes out again the same.
+//! An exported channel can be imported, and exported again the same.
 
 use std::io::Read as _;
 

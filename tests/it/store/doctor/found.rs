@@ -1,4 +1,4 @@
-//! Each kind of difference, made by hand.
+//! Each kind of difference, created by hand.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ on_both!(
     keeping_goes_on_meanwhile,
 );
 
-/// Two subscribers, texts before and after the second one, two pictures with files.
+/// Sets up two subscribers, texts before and after the second one, two pictures with files.
 async fn ward(fixture: Fixture) -> Ward {
     let ward = Ward::new(fixture);
     let fixture = &ward.fixture;
@@ -84,7 +84,7 @@ async fn wrong_rows_are_found_and_set_right(fixture: Fixture) {
         ward.fixture.run(sql).await;
         ward.finds(sql, checks).await;
     }
-    // A line says where, what is recorded and what is true.
+    // A line has the place, the recorded and the actual value.
     ward.fixture.run("UPDATE channels SET message_count = 9").await;
     let report = ward.doctor(true, false).await;
     assert_eq!(

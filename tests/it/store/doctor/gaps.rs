@@ -1,4 +1,4 @@
-//! Gaps end where room is made, whatever makes it.
+//! Gaps end when there is room again, whatever the reason.
 
 use chatkeep_core::plan::Plan;
 use chatkeep_core::store::Kept;
@@ -12,7 +12,7 @@ on_both!(
     a_cancelled_channel_keeps_its_gap,
 );
 
-/// A channel with a big file and another one, whose one subscriber is full.
+/// Sets up a channel with a big file and another one, whose one subscriber is full.
 async fn full(fixture: &Fixture) {
     fixture.group("C1", &["U1"]).await;
     fixture.group("C2", &["U1"]).await;

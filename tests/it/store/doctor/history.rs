@@ -1,4 +1,4 @@
-//! Whatever happens to a store, its counters are true.
+//! Counters stay true through any history of a store.
 
 use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::plan::Plan;
@@ -13,7 +13,7 @@ const IMPORT: ImportId = ImportId::new(1);
 const CHANNELS: [&str; 3] = ["C1", "C2", "C3"];
 const USERS: [&str; 3] = ["U1", "U2", "U3"];
 
-/// A sequence of numbers that is the same every time.
+/// Pseudorandom sequence that is the same every time.
 struct Chance(u64);
 
 impl Chance {
@@ -48,7 +48,7 @@ async fn counters_are_true_after_anything(fixture: Fixture) {
     assert!(ward.fixture.value(rows).await.parse::<i64>().unwrap() > 100);
 }
 
-/// One of the things that may happen; whatever it is, no counter is wrong after it.
+/// Runs one of the possible operations; no counter may be wrong after it.
 async fn happen(ward: &Ward, chance: &mut Chance, seed: u64, step: i64, now: i64) {
     let store = &ward.fixture.store;
     let (channel, user) = (chance.of(&CHANNELS), chance.of(&USERS));
@@ -124,8 +124,8 @@ fn imported(id: &str, sent: i64) -> ImportedMessage {
     }
 }
 
-/// One process' clock is ahead of the other's: what the first one stored is in the baseline of
-/// who subscribes by the other one, and stays there when it goes.
+/// One process' clock is ahead of the other's: messages stored by the first one are in the baseline
+/// of a subscriber by the other one, and stay there when they go.
 async fn clocks_that_disagree_change_nothing(fixture: Fixture) {
     fixture.group("C1", &["U1", "U2"]).await;
     fixture.subscribe("C1", "U1", 5).await;

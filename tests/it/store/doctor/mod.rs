@@ -1,5 +1,4 @@
-//! The doctor: nothing differs after whatever a store goes through, and what differs is found and
-//! set right.
+//! The doctor: no differences after any history of a store, and differences are found and repaired.
 
 mod found;
 mod gaps;
@@ -89,13 +88,13 @@ impl Ward {
         doctor.run(&mut |_| {}).await.unwrap()
     }
 
-    /// Nothing differs.
+    /// Checks that nothing differs.
     pub(super) async fn is_well(&self) {
         let report = self.doctor(false, true).await;
         assert!(report.is_clean(), "{report}");
     }
 
-    /// Brings the index up to date, as a process with the role search does.
+    /// Updates the index, as a process with the role search does.
     pub(super) async fn index_all(&self) {
         let (store, folder) =
             (self.fixture.store.clone(), self.fixture.folder.path().join("index"));
@@ -105,7 +104,7 @@ impl Ward {
         self.index.refresh().unwrap();
     }
 
-    /// These and nothing else are found; then they are set right, and nothing is found.
+    /// Checks that these and no other differences are found; then repairs them, and finds none.
     pub(super) async fn finds(&self, what: &str, checks: &[Check]) -> Report {
         let report = self.doctor(false, true).await;
         let found: BTreeSet<_> = report.findings.iter().map(|f| f.difference.check).collect();

@@ -1,5 +1,5 @@
 //! Messages, edits, unsends, files, deletions and erasures in any order, any of them repeated: the
-//! same is kept, and the doctor finds no difference.
+//! same rows are stored, and the doctor finds no difference.
 
 use std::collections::BTreeSet;
 
@@ -13,21 +13,21 @@ use crate::store::{Fixture, at, delete_before, edited, erase_person, on_both, sa
 
 on_both!(any_order_and_repetition_keeps_the_same_and_counts_it_right);
 
-/// Histories tried, and orders of each.
+/// Number of histories, and of orders of each.
 const HISTORIES: usize = 4;
 const ORDERS: usize = 5;
-/// Messages sent before this are deleted, and those of one person erased, at some moment.
+/// Time before which messages are deleted, and those of one person erased, at some moment.
 const DELETED: i64 = 130;
 const ERASED: i64 = 170;
 
-/// Something that happens to a channel.
+/// Operation on a channel.
 #[derive(Clone, Debug)]
 enum Happens {
     Said(i64),
     Picture(i64),
     Edited(i64, i64),
     Unsent(i64),
-    /// The media stage gets round to everything that waits.
+    /// The media stage handles everything pending.
     Fetched,
     Deleted,
     Erased,
@@ -36,7 +36,7 @@ enum Happens {
     Upgraded,
 }
 
-/// A conversation of forty messages from time 100 on, some of which are edited or taken back.
+/// Returns a conversation of forty messages from time 100 on, some of them edited or unsent.
 fn history(round: i64) -> Vec<Happens> {
     let mut history = vec![Happens::Deleted, Happens::Erased, Happens::Fetched, Happens::Fetched];
     history.extend([Happens::Joined, Happens::Cancelled, Happens::Upgraded]);
@@ -89,7 +89,7 @@ async fn happen(ward: &Ward, channel: &str, what: &Happens, now: i64) {
     }
 }
 
-/// Files of the same few contents, so that messages share them.
+/// Stores files of the same few contents, so that messages share them.
 async fn fetch(ward: &Ward, channel: &str, now: i64) {
     for item in ward.fixture.store.pending_media(at(now + 1), 1_000).await.unwrap() {
         if item.channel.as_str() == channel {
@@ -99,7 +99,7 @@ async fn fetch(ward: &Ward, channel: &str, now: i64) {
     }
 }
 
-/// What is kept of a message, without when it came to be kept.
+/// Describes a stored message, without the time of storing.
 fn shown(message: &StoredMessage) -> String {
     let media = message.media.as_ref().map(|media| (media.status, media.bytes, &media.blob));
     let StoredMessage { id, sent_at, sender, content, bytes, edited_at, unsent_at, .. } = message;
@@ -117,7 +117,7 @@ async fn any_order_and_repetition_keeps_the_same_and_counts_it_right(fixture: Fi
             let channel = format!("C{round}x{order}");
             ward.fixture.group(&channel, &["U1", "U2"]).await;
             ward.fixture.subscribe(&channel, "U1", 5).await;
-            // The first order is the one it happened in, once.
+            // The first order is the original one, once.
             let twice: Vec<_> = history.iter().chain(&history).cloned().collect();
             let shuffled = proptest::strategy::Just(twice).prop_shuffle();
             let shuffled = shuffled.new_tree(&mut runner).unwrap().current();
@@ -134,8 +134,8 @@ async fn any_order_and_repetition_keeps_the_same_and_counts_it_right(fixture: Fi
                 message.media.as_ref().is_some_and(|media| media.status == MediaStatus::Pending)
             };
             assert!(!page.messages.iter().any(waiting));
-            // Of an erased person's message a mark stays where it was kept, and none where it came
-            // later: nothing tells the two apart but the mark.
+            // Of an erased person's message a tombstone stays where it was stored, and none where
+            // it came later: nothing but the tombstone distinguishes the two.
             let erased =
                 |message: &&StoredMessage| message.sender.is_none() && message.unsent_at.is_some();
             let kept = page.messages.iter().filter(|message| !erased(message));

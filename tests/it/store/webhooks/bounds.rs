@@ -1,4 +1,4 @@
-//! Bounds of webhooks: never wider than those of the key that made them, and over with it.
+//! Bounds of webhooks: never wider than those of the key that created them, and ended with it.
 
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, KeyId, UserId, WebhookId};
@@ -23,7 +23,7 @@ on_both!(
 );
 
 impl Fixture {
-    /// A key of U1 with these bounds, and a webhook that it made.
+    /// Creates a key of U1 with these bounds, and a webhook with it.
     async fn bound_hook(&self, name: &str, events: &[HappeningKind], bounds: &Bounds) {
         let (key, user) = (KeyId::from(format!("key_{name}")), UserId::from("U1"));
         let new = NewKey {
@@ -84,7 +84,7 @@ async fn nothing_beyond_the_bounds_becomes_a_delivery(fixture: Fixture) {
     fixture.keep(&[super::super::sized("C1", "a", 10, 60), said("C2", "b", 11, "y")], 12).await;
     let all = fixture.fanned_out("wh_1", 3, 20).await;
     assert!(all.iter().any(|d| d.told.kind == Some(HappeningKind::UsageCritical)));
-    // Neither the other channel nor what is about the whole account; and nothing after its end.
+    // Neither the other channel nor account-wide events; and nothing after its end.
     let here = fixture.fanned_out("wh_here", 1, 20).await;
     assert_eq!(here[0].told.subject.as_deref(), Some("a"));
     assert!(fixture.log("wh_ended", None).await.is_empty());
@@ -107,7 +107,7 @@ async fn a_webhook_ends_with_its_key(fixture: Fixture) {
     fixture.keep(&[said("C1", "a", 10, "x")], 12).await;
     fixture.fanned_out("wh_expires", 1, 20).await;
     assert!(fixture.store.end_webhooks(at(49)).await.unwrap().is_empty());
-    // At its end nothing is delivered any more, also before anybody has looked for ended keys.
+    // At its end nothing is delivered any more, also before the expired keys are purged.
     let due = fixture.claim(room(99, 99), 50).await;
     assert!(due.iter().all(|d| d.webhook.as_str() != "wh_expires"));
     assert!(fixture.store.drop_key(&"key_deleted".into(), at(40)).await.unwrap());
@@ -127,7 +127,7 @@ async fn a_webhook_ends_with_its_key(fixture: Fixture) {
     assert!(untold.iter().all(|webhook| webhook.reason == DisabledReason::KeyEnded));
     let told = "SELECT COUNT(*) FROM happenings WHERE type = 'endpoint.disabled'";
     assert_eq!(fixture.value(told).await, "3");
-    // A key that is gone makes and changes nothing.
+    // A deleted key creates and changes nothing.
     let (gone, full) = (KeyId::from("key_deleted"), Bounds::full());
     let made = fixture.hook_of("wh_late", &HappeningKind::ALL, Some(&gone), &full).await;
     assert_eq!(made, WebhookMade::KeyEnded);
@@ -181,7 +181,7 @@ async fn changing_never_widens(fixture: Fixture) {
     fixture.change("wh_narrow", change, &narrower, 12).await;
     fixture.change("wh_narrow", change, &Bounds::full(), 13).await;
     assert_eq!(fixture.webhook_of_u1("wh_narrow").await.bounds, narrower);
-    // Another key that changes it has it end with itself.
+    // Another key that changes it binds its end to its own.
     fixture.bound_hook("other", &[HappeningKind::MemberLeft], &Bounds::full()).await;
     let (user, other, full) = (UserId::from("U1"), KeyId::from("key_other"), Bounds::full());
     let maker = WebhookMaker { key: Some(&other), bounds: &full };
@@ -232,7 +232,7 @@ async fn deliveries_are_shown_within_bounds(fixture: Fixture) {
 
 async fn webhooks_of_before_keep_all_that_their_owner_may(fixture: Fixture) {
     prepared(&fixture).await;
-    // As the table was filled before there were bounds: their columns get their defaults.
+    // A table filled before there were bounds: the columns get their defaults.
     fixture
         .run(
             "INSERT INTO webhooks (webhook_id, user_id, url, description, events, channel_ids,

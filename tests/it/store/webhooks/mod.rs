@@ -1,5 +1,5 @@
-//! Webhooks and their deliveries: who is told what, once; taken fairly; written down by the last
-//! one who took it.
+//! Webhooks and their deliveries: each event to each endpoint once, claimed fairly; recorded by the
+//! last one who claimed it.
 
 mod bounds;
 mod settled;
@@ -55,8 +55,8 @@ impl Fixture {
         assert_eq!(self.store.add_webhook(&new, at(5)).await.unwrap(), WebhookMade::Done);
     }
 
-    /// Makes deliveries until there are as many: on PostgreSQL a transaction that runs anywhere in
-    /// the server holds back what was committed after it began.
+    /// Creates deliveries until there are as many: on PostgreSQL a transaction that runs anywhere
+    /// in the server holds back rows committed after it began.
     async fn fanned_out(&self, webhook: &str, count: usize, now: i64) -> Vec<Delivery> {
         let mut all = Vec::new();
         until(&format!("{count} deliveries"), DEADLINE, async || {
@@ -74,7 +74,7 @@ impl Fixture {
         self.store.webhook_deliveries(&webhook.into(), filter, 1_000).await.unwrap()
     }
 
-    /// Has a webhook changed by somebody with those bounds, by a session.
+    /// Changes a webhook by a session with those bounds.
     async fn change(
         &self,
         id: &str,
@@ -198,7 +198,7 @@ async fn what_happens_becomes_deliveries_once(fixture: Fixture) {
     let ids: BTreeSet<_> = log.iter().map(|delivery| delivery.told.id.clone()).collect();
     assert_eq!(ids.len(), 4);
     assert!(ids.iter().all(|id| id.starts_with("evt_")));
-    // A place that is read once more makes nothing twice.
+    // A position that is read once more creates nothing twice.
     fixture.run("UPDATE webhook_feed SET tx = 0, seq = 0").await;
     fixture.keep(&[said("C1", "c", 16, "x")], 17).await;
     fixture.fanned_out("wh_1", 5, 21).await;
@@ -239,7 +239,7 @@ async fn only_what_is_wanted_and_may_be_read(fixture: Fixture) {
     assert_eq!(subjects("wh_u2", 2).await, ["a", "a"]);
     assert_eq!(subjects("wh_since", 2).await, ["b", "a"]);
     assert!(fixture.log("wh_off", None).await.is_empty());
-    // Enabled again it hears of what is logged from then on.
+    // Enabled again it gets the events logged from then on.
     let on = wants(&HappeningKind::ALL);
     assert_eq!(fixture.change("wh_off", on, &full, 30).await, WebhookChanged::Done);
     fixture.keep(&[said("C1", "late", 28, "x")], 29).await;
@@ -286,13 +286,13 @@ async fn each_webhook_gets_its_share(fixture: Fixture) {
     assert_eq!((of(&second, "wh_1"), of(&second, "wh_2")), (3, 0), "no more than there is room");
     let again: BTreeSet<_> = first.iter().chain(&second).map(|d| d.number).collect();
     assert_eq!(again.len(), 11, "nothing is taken twice");
-    // Who fails gets less, and after a while one at a time, of another share.
+    // A failing endpoint gets less, and after a while one at a time, of another share.
     let failed =
         first.iter().filter(|d| d.webhook.as_str() == "wh_2").map(|d| attempt(d, Next::Failed, 63));
     fixture.settle(&failed.collect::<Vec<_>>(), 0, 63).await;
     let unwell = fixture.claim(ClaimRoom { each_unwell: 2, ..room(100, 4) }, 70).await;
     assert_eq!((of(&unwell, "wh_1"), of(&unwell, "wh_2")), (1, 2));
-    // What is given back is due at once.
+    // Returned deliveries are due at once.
     fixture.store.return_webhooks(&unwell, at(71)).await.unwrap();
     let failing = ClaimRoom { failing_before: at(70), ..room(100, 4) };
     assert_eq!(of(&fixture.claim(failing, 71).await, "wh_2"), 1);
@@ -383,7 +383,7 @@ async fn many_takers_never_take_the_same(fixture: Fixture) {
     for taker in takers.collect::<Vec<_>>() {
         numbers.extend(taker.await.unwrap());
     }
-    // A taker that saw only what others were taking may have gone; what it left is due still.
+    // A claimer that saw only others' claims may have gone; the rest is still due.
     loop {
         let taken = fixture.claim(room(7, COUNT), 20).await;
         if taken.is_empty() {

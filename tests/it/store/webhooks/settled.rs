@@ -1,4 +1,4 @@
-//! What became of deliveries: written down, listed, repeated, forgotten.
+//! Outcomes of deliveries: recorded, listed, repeated, purged.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +49,7 @@ async fn answers_go_with_their_messages(fixture: Fixture) {
     fixture.keep(&[edited("C1", "edited", 400, "other")], 402).await;
     delete_before(&fixture.store, &"C1".into(), at(50), at(403)).await;
     erase_person(&fixture.store, &"C1".into(), &"U2".into(), at(500), at(501)).await;
-    // One that was under way while its message was taken back.
+    // One that was under way while its message was retracted.
     fixture.settle(&[attempt(&late[0], Next::Delivered, 300)], 0, 502).await;
     assert_eq!(answered().await, "kept");
     let left = "SELECT COUNT(*) FROM webhook_deliveries WHERE answer IS NOT NULL";
@@ -85,7 +85,7 @@ async fn who_fails_for_long_or_is_gone_is_disabled(fixture: Fixture) {
     assert_eq!(webhook.disabled, Some((DisabledReason::Failing, at(8 * DAY))));
     assert!(fixture.claim(room(99, 9), 9 * DAY).await.iter().all(|d| d.webhook != id));
 
-    // The owner's other webhook hears of it, and the owner; nobody else.
+    // The owner's other webhook gets the event, and the owner; nobody else.
     let last = async |webhook: &str| {
         until("the end is told", DEADLINE, async || {
             while fixture.store.fan_out_webhooks(at(8 * DAY)).await.unwrap().is_some() {}
