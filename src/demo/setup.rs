@@ -28,13 +28,13 @@ const PHOTOS: [usize; 2] = [0, 1];
 const RULES: [(&[&str], &str, &str); 3] = [
     (
         &["hours", "營業時間", "営業時間", "เวลาทำการ"],
-        "Opening hours",
+        "When are you open?",
         "We are open 9:00–18:00, Monday to Saturday. 週一至週六 9:00–18:00",
     ),
-    (&["address", "地址", "住所", "ที่อยู่"], "Where we are", "305, 3F, No. 7 Xinyi Road, Taipei"),
+    (&["address", "地址", "住所", "ที่อยู่"], "Where are you?", "305, 3F, No. 7 Xinyi Road, Taipei"),
     (
         &["wifi", "wi-fi 密碼"],
-        "Wi-Fi",
+        "How do I connect to the internet?",
         "Network: chatkeep-guest. Ask at the desk for the password.",
     ),
 ];

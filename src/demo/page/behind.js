@@ -9,7 +9,7 @@ const EVENTS_SHOWN = 8;
 const MODES = {
   keyword: { says: "A message that contains a keyword is answered.", tries: ["營業時間", "hours", "wifi", "rules"] },
   fuzzy: { says: "Typing mistakes and a different order of words are understood, too.", tries: ["opning huors", "adress?", "營業的時間", "rules"] },
-  semantic: { says: "Other words that mean the same are understood, too.", tries: ["When do you close?", "How do I get online?", "幾點關門？", "rules"] },
+  semantic: { says: "Other words that mean the same are understood, too.", tries: ["What time do you open?", "How do I get online?", "Where can I find you?", "地点"] },
 };
 
 /** Shows everything beside the chat; `last` is the newest stored message. */

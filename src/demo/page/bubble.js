@@ -8,7 +8,7 @@ const SAVED = { pending: "Saving the photo…", skipped: "This photo was not kep
 const clock = (at) => new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
 
 function avatar(item) {
-  const made = element("span", item.bot ? "🤖" : [...item.name][0], "avatar", item.bot && "bot");
+  const made = element("span", item.bot ? "CK" : [...item.name][0], "avatar", item.bot && "bot");
   made.setAttribute("aria-hidden", "true");
   if (!item.bot) {
     const sum = [...item.from].reduce((all, letter) => all * 31 + letter.codePointAt(0) >>> 0, 7);

@@ -117,7 +117,7 @@ async fn semantic_answers_come_with_the_plan() {
     let switch = || demo.http.put(&url).bearer_auth(demo.key()).json(&semantic).send();
     assert_eq!(switch().await.unwrap().status(), 403, "on the plan free");
     // An answer to the next message shows that there was none to this one.
-    demo.say(3, "When do you close?").await;
+    demo.say(3, "What time do you open?").await;
     demo.say(3, "address").await;
     let address = |m: &Value| m["isBot"] == true && is_text(m, "Xinyi");
     let second = demo.message("the second answer", address).await;
@@ -128,7 +128,7 @@ async fn semantic_answers_come_with_the_plan() {
     assert_eq!(demo.act(&json!({"kind": "plan", "plan": "pro"})).await.0, 200);
     assert!(switch().await.unwrap().status().is_success(), "on the plan pro");
     assert_eq!(demo.get("assistant/config").await["assistant"]["qa"]["effectiveMode"], "semantic");
-    demo.say(3, "When do you close?").await;
+    demo.say(3, "What time do you open?").await;
     let since = second["timestamp"].as_str().unwrap().to_owned();
     let later = |m: &Value| m["timestamp"].as_str().is_some_and(|at| *at > *since);
     demo.message("the answer", |m| m["isBot"] == true && is_text(m, "9:00") && later(m)).await;
