@@ -1,10 +1,15 @@
 //! The demonstration: a whole chatkeep in one process, an emulated LINE around it, a sample group,
 //! and a page to chat in it and watch what happens.
 
+mod act;
 pub mod emulator;
 mod guard;
+mod key;
 mod page;
+mod people;
+mod pictures;
 mod sample;
+mod setup;
 
 use std::sync::Arc;
 
@@ -50,7 +55,7 @@ pub async fn run(_: Args, sources: Sources) -> anyhow::Result<()> {
 
     let clock: SharedClock = Arc::new(SystemClock);
     let app = Box::pin(App::open(config, Duties::default(), Arc::clone(&clock))).await?;
-    let sample = Arc::new(Sample::new(line.clone(), &app, clock).await?);
+    let sample = Arc::new(Sample::new(line.clone(), &app, clock, &folder).await?);
     let page = page::router(Arc::clone(&sample), app.tap().clone());
     let finish = |router: axum::Router| guard::only_local(router.merge(page));
     let stop = on_signal()?;

@@ -1,4 +1,4 @@
-//! The demo's page: what it shows, what it lets people do, and the live stream of what happens.
+//! The demo's page: its files, the state it shows, and the live stream of what happens.
 //! Only the demo serves this; it has no place in a real deployment.
 
 use std::convert::Infallible;
@@ -6,22 +6,36 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::{StatusCode, header};
+use axum::response::Redirect;
 use axum::response::sse::{Event, KeepAlive, Sse};
-use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use chatkeep_workers::tap::{Notice, Tap};
 use futures_util::{Stream, StreamExt as _};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::json;
 use tokio_stream::wrappers::BroadcastStream;
 
-use super::emulator::{ActError, Change, Told};
-use super::sample::{Sample, picture_post};
+use super::act::{Act, Outcome};
+use super::emulator::{Change, Entry, User};
+use super::sample::Sample;
 use crate::api::ApiError;
 
-/// What a page may load: only what comes from here.
-const POLICY: &str = "default-src 'self'; frame-ancestors 'none'";
+/// What a page may load: only what comes from here, and the photos that its script fetched.
+const POLICY: &str = "default-src 'self'; img-src 'self' blob:; frame-ancestors 'none'";
+
+/// The page's files: path, type and text.
+const FILES: [(&str, &str, &str); 7] = [
+    ("/demo", HTML, include_str!("page/index.html")),
+    ("/demo/app.js", SCRIPT, include_str!("page/app.js")),
+    ("/demo/client.js", SCRIPT, include_str!("page/client.js")),
+    ("/demo/chat.js", SCRIPT, include_str!("page/chat.js")),
+    ("/demo/bubble.js", SCRIPT, include_str!("page/bubble.js")),
+    ("/demo/behind.js", SCRIPT, include_str!("page/behind.js")),
+    ("/demo/style.css", "text/css; charset=utf-8", include_str!("page/style.css")),
+];
+const HTML: &str = "text/html; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// What the page's routes work with.
 #[derive(Clone)]
@@ -31,21 +45,22 @@ struct Page {
 }
 
 pub(super) fn router(sample: Arc<Sample>, tap: Tap) -> Router {
-    let file = |kind: &'static str, text: &'static str| {
-        get(move || async move {
-            ([(header::CONTENT_TYPE, kind), (header::CONTENT_SECURITY_POLICY, POLICY)], text)
-        })
+    let file = |router: Router<Page>, (path, kind, text): (&str, &'static str, &'static str)| {
+        // A new version of the demo comes with new files.
+        let headers = [
+            (header::CONTENT_TYPE, kind),
+            (header::CONTENT_SECURITY_POLICY, POLICY),
+            (header::CACHE_CONTROL, "no-cache"),
+        ];
+        router.route(path, get(move || async move { (headers, text) }))
     };
-    Router::new()
+    let routes = Router::new()
         .route("/", get(|| async { Redirect::temporary("/demo") }))
-        .route("/demo", file("text/html; charset=utf-8", include_str!("page/index.html")))
-        .route("/demo/app.js", file("text/javascript; charset=utf-8", include_str!("page/app.js")))
-        .route("/demo/style.css", file("text/css; charset=utf-8", include_str!("page/style.css")))
         .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
         .route("/demo/state", get(state))
         .route("/demo/act", post(act))
-        .route("/demo/events", get(events))
-        .with_state(Page { sample, tap })
+        .route("/demo/events", get(events));
+    FILES.into_iter().fold(routes, file).with_state(Page { sample, tap })
 }
 
 #[derive(Serialize)]
@@ -54,7 +69,15 @@ struct PageState {
     group_id: String,
     group_name: String,
     key: String,
+    /// Who is signed in: the page and its key are theirs.
+    owner_id: String,
+    bot_name: String,
+    /// Who is in the group.
     people: Vec<Person>,
+    /// Who may join, the next one first.
+    outside: Vec<Person>,
+    /// Who came and went since the demo started.
+    notes: Vec<Note>,
 }
 
 #[derive(Serialize)]
@@ -63,76 +86,47 @@ struct Person {
     name: String,
 }
 
-/// What a person at the page may do.
-#[derive(Deserialize)]
-#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum Act {
-    Say { user_id: String, text: String },
-    Image { user_id: String },
-    Unsend { message_id: String },
-    Join,
-    Leave { user_id: String },
-    Redeliver,
+/// A line of the chat itself.
+#[derive(Serialize)]
+struct Note {
+    /// Milliseconds since the Unix epoch.
+    at: i64,
+    /// `memberJoined` or `memberLeft`.
+    kind: String,
+    /// Who.
+    names: String,
+}
+
+impl From<User> for Person {
+    fn from(user: User) -> Self {
+        Self { id: user.user_id, name: user.display_name }
+    }
 }
 
 async fn state(State(page): State<Page>) -> Json<PageState> {
-    let chat = page.sample.chat();
-    let people = page.sample.people().into_iter();
+    let (people, line) = (page.sample.people(), page.sample.line());
+    let chat = people.chat();
     Json(PageState {
-        group_id: chat.as_ref().map(|chat| chat.chat_id.clone()).unwrap_or_default(),
+        group_id: people.group().to_string(),
         group_name: chat.and_then(|chat| chat.name).unwrap_or_default(),
         key: page.sample.key().to_owned(),
-        people: people.map(|p| Person { id: p.user_id, name: p.display_name }).collect(),
+        owner_id: people.owner().user_id.clone(),
+        bot_name: line.bot().display_name,
+        people: people.members().into_iter().map(Person::from).collect(),
+        outside: people.outside().into_iter().map(Person::from).collect(),
+        notes: notes(line.transcript(people.group().as_str())),
     })
 }
 
-async fn act(State(page): State<Page>, Json(act): Json<Act>) -> Response {
-    match perform(&page.sample, act).await {
-        Ok(says) => Json(json!({ "says": says })).into_response(),
-        Err(error) => {
-            let (status, code, error) = (StatusCode::CONFLICT, "conflict", error.to_string());
-            ApiError::Explained { status, code, error }.into_response()
-        }
-    }
+/// Comings and goings since the bot came into the group; those before only made the group.
+fn notes(lines: Vec<Entry>) -> Vec<Note> {
+    let since = lines.into_iter().skip_while(|line| line.kind != "join");
+    let moves = since.filter(|line| matches!(line.kind.as_str(), "memberJoined" | "memberLeft"));
+    moves.map(|l| Note { at: l.at, kind: l.kind, names: l.text.unwrap_or_default() }).collect()
 }
 
-async fn perform(sample: &Sample, act: Act) -> Result<String, ActError> {
-    let line = sample.line();
-    let group = sample.chat().map(|chat| chat.chat_id).unwrap_or_default();
-    let told = match act {
-        Act::Say { user_id, text } => line.say(&group, &user_id, text).await?,
-        Act::Image { user_id } => line.post_message(&group, &user_id, picture_post()).await?,
-        Act::Unsend { message_id } => line.unsend(&message_id).await?,
-        Act::Leave { user_id } => line.members_leave(&group, &[&user_id]).await?,
-        Act::Join => {
-            let [one, two] = sample.newcomers();
-            line.members_join(&group, &[&one.user_id, &two.user_id]).await?
-        }
-        Act::Redeliver => return Ok(redeliver(sample).await),
-    };
-    Ok(outcome(&told))
-}
-
-async fn redeliver(sample: &Sample) -> String {
-    let last = sample.line().deliveries().last().map(|attempt| attempt.webhook);
-    let again = match last {
-        Some(number) => sample.line().redeliver(number).await,
-        None => None,
-    };
-    match again.and_then(|delivery| delivery.status) {
-        Some(status) => format!("delivered again, answered {status}: nothing may change"),
-        None => "there is no webhook to deliver again".to_owned(),
-    }
-}
-
-fn outcome(told: &Told) -> String {
-    match &told.delivery {
-        Some(delivery) => match delivery.status {
-            Some(status) => format!("webhook answered {status}"),
-            None => "webhook not answered".to_owned(),
-        },
-        None => "the bot is not in the group".to_owned(),
-    }
+async fn act(State(page): State<Page>, Json(act): Json<Act>) -> Result<Json<Outcome>, ApiError> {
+    Ok(Json(act.perform(&page.sample).await?))
 }
 
 /// Notices of the pipeline, and of everything that changes at the emulated LINE.

@@ -1,68 +1,26 @@
-//! The sample group: its people, its rules, some history, and the owner's key.
+//! The sample group on the emulator and in the store, and its owner's key.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
-use anyhow::{Context as _, bail};
-use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, RuleDraft};
 use chatkeep_core::bus::Bus;
-use chatkeep_core::id::{ChannelId, KeyId, UserId};
-use chatkeep_core::role::Scope;
-use chatkeep_core::store::{NewKey, RuleChange, Store};
-use chatkeep_core::time::SharedClock;
+use chatkeep_core::message::Content;
+use chatkeep_core::plan::Plan;
+use chatkeep_core::store::{MemberStatus, MessageFilter, Store, StoredMessage};
+use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_workers::assistant::Assistants;
 
-use super::emulator::{Chat, Emulator, Media, Post, Told, User};
-use crate::api;
+use super::emulator::{Emulator, Media, RestoredMessage};
+use super::people::People;
+use super::{key, pictures};
 use crate::app::App;
-/// More keys than the demonstration makes.
-const MANY: u32 = 1_000;
 
-/// The group's people; the first one owns it.
-const PEOPLE: [&str; 4] = ["林小美", "Aiko", "Somchai", "Dave"];
-/// Who may join later, two at a time.
-const NEWCOMERS: [&str; 6] = ["王大明", "Yuki", "Niran", "Grace", "陳怡君", "Kenji"];
-/// What was said before anybody looked: a person of [`PEOPLE`] and a text.
-const HISTORY: [(usize, &str); 8] = [
-    (0, "大家早安！今天下午三點在老地方集合"),
-    (1, "おはようございます、写真を送りますね"),
-    (2, "สวัสดีครับ ผมจะไปถึงประมาณบ่ายสามโมง"),
-    (3, "I'll bring the projector. Does the room have HDMI?"),
-    (0, "有的，HDMI 線在櫃子裡"),
-    (3, "hours"),
-    (1, "会議室は何階ですか？"),
-    (0, "三樓 305 🎉"),
-];
-/// The rules of the sample assistant: keywords, question, answer.
-const RULES: [(&[&str], &str, &str); 3] = [
-    (
-        &["hours", "營業時間", "営業時間", "เวลาทำการ"],
-        "Opening hours",
-        "We are open 9:00–18:00, Monday to Saturday. 週一至週六 9:00–18:00",
-    ),
-    (&["address", "地址", "住所", "ที่อยู่"], "Where we are", "305, 3F, No. 7 Xinyi Road, Taipei"),
-    (
-        &["wifi", "wi-fi 密碼"],
-        "Wi-Fi",
-        "Network: chatkeep-guest. Ask at the desk for the password.",
-    ),
-];
-const WELCOME: &str =
-    "歡迎 {displayName} 加入 {groupName}！\nSay \"rules\" to see how we get along.";
-const GROUP_RULES: &str = "1. Be kind 請友善發言\n2. No advertisements 請勿張貼廣告\n3. Photos of people only with their consent";
-/// A picture of one pixel is enough to see what happens to pictures.
-const PICTURE: &[u8] =
-    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\
-\0\0\0\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\0\x05\0\x01\xff\x89\x99=\x1d\0\0\0\0IEND\xaeB`\x82";
-/// The pipeline needs far less than this for an event.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// How often it is looked whether something arrived.
-const LOOK: Duration = Duration::from_millis(25);
-/// The name of the demo's key, so that the next start can replace it.
-const KEY_NAME: &str = "demo";
+/// Messages of earlier runs that can still be quoted and unsent.
+const RESTORED: u32 = 1_000;
+/// The photos of the history come first.
+const FIRST_PHOTO: usize = 2;
 
 /// The sample group on the emulator, and the store it ends up in.
 #[derive(Debug)]
@@ -73,158 +31,121 @@ pub(super) struct Sample {
     assistants: Assistants,
     bus: Bus,
     clock: SharedClock,
-    group: ChannelId,
-    owner: UserId,
+    people: People,
     key: String,
-    newcomers: AtomicUsize,
+    photos: AtomicUsize,
 }
 
 impl Sample {
-    /// Makes the people and the group (the same ids at every start) and a fresh key.
-    pub(super) async fn new(line: Emulator, app: &App, clock: SharedClock) -> anyhow::Result<Self> {
+    /// Makes the people and the group, the same ones at every start and as the last run left them,
+    /// and the owner's key, which is kept in `folder`.
+    ///
+    /// # Errors
+    /// When the store fails or the key's file cannot be read or written.
+    pub(super) async fn new(
+        line: Emulator,
+        app: &App,
+        clock: SharedClock,
+        folder: &Path,
+    ) -> anyhow::Result<Self> {
         let (store, bus) = (app.store().clone(), app.bus().clone());
         let assistants = app.assistants().clone();
-        let people: Vec<User> = PEOPLE.iter().map(|name| line.add_user(name, None)).collect();
-        let ids: Vec<_> = people.iter().map(|person| person.user_id.as_str()).collect();
-        let group = line.add_group("週末讀書會 Weekend Readers", None, &ids);
-        let owner = UserId::from(ids[0]);
-        store.add_user(&owner, Some(PEOPLE[0]), clock.now()).await?;
-        let key = api::api_key();
-        let new = NewKey {
-            id: &KeyId::new(api::key_id()),
-            secret: &key,
-            user: &owner,
-            name: KEY_NAME,
-            scopes: &Scope::ALL,
-            channels: None,
-            not_before: None,
-            expires_at: None,
-        };
-        for old in store.keys(&owner, None, MANY).await?.iter().filter(|key| key.name == KEY_NAME) {
-            store.drop_key(&old.id, clock.now()).await?;
-        }
-        store.add_key(&new, clock.now()).await?;
-        let group = group.chat_id.into();
-        let newcomers = AtomicUsize::new(0);
-        Ok(Self { line, store, assistants, bus, clock, group, owner, key, newcomers })
+        let people = People::new(line.clone(), &store).await?;
+        let (owner, name) = (people.owner_id(), people.owner().display_name.as_str());
+        store.add_user(&owner, Some(name), clock.now()).await?;
+        let key = key::lasting(&store, &owner, folder, clock.now()).await?;
+        let filter = MessageFilter { limit: RESTORED, ..MessageFilter::default() };
+        let earlier = store.messages(people.group(), &filter).await?.messages;
+        line.restore(earlier.into_iter().rev().filter_map(restored));
+        let photos = AtomicUsize::new(FIRST_PHOTO);
+        Ok(Self { line, store, assistants, bus, clock, people, key, photos })
     }
 
-    pub(super) fn line(&self) -> &Emulator {
+    pub(super) const fn line(&self) -> &Emulator {
         &self.line
+    }
+
+    pub(super) const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub(super) const fn people(&self) -> &People {
+        &self.people
     }
 
     pub(super) fn key(&self) -> &str {
         &self.key
     }
 
-    /// The group as it is now.
-    pub(super) fn chat(&self) -> Option<Chat> {
-        self.line.chats().into_iter().find(|chat| chat.chat_id == self.group.as_str())
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
-    /// Its people, each with a name.
-    pub(super) fn people(&self) -> Vec<User> {
-        let members = self.chat().map(|chat| chat.members).unwrap_or_default();
-        let users = self.line.users();
-        let named = |id: &String| users.iter().find(|user| user.user_id == *id).cloned();
-        members.iter().filter_map(named).collect()
+    /// The next photo that somebody sends.
+    ///
+    /// # Errors
+    /// When it cannot be drawn.
+    pub(super) async fn next_photo(&self) -> anyhow::Result<Media> {
+        pictures::photo(self.photos.fetch_add(1, Ordering::SeqCst)).await
     }
 
-    /// The next two who join.
-    pub(super) fn newcomers(&self) -> [User; 2] {
-        let first = self.newcomers.fetch_add(2, Ordering::SeqCst);
-        [first, first + 1].map(|n| self.line.add_user(NEWCOMERS[n % NEWCOMERS.len()], None))
-    }
-
-    /// The bot comes into the group; at the very first start everything else is set up too.
-    pub(super) async fn prepare(&self) -> anyhow::Result<()> {
-        let known = !self.store.usage(&self.owner).await?.channels.is_empty();
-        accepted(&self.line.bot_joins(self.group.as_str()).await?)?;
-        if known {
-            return Ok(());
-        }
-        let hello = "Chatkeep 開始備份這個群組了 👋";
-        accepted(&self.line.say(self.group.as_str(), self.owner.as_str(), hello).await?)?;
-        self.until("the owner is known", async || {
-            Ok(self.store.member(&self.group, &self.owner).await?.is_some())
-        })
-        .await?;
-        self.store.subscribe(&self.group, &self.owner, self.clock.now()).await?;
-        self.set_up_assistant().await?;
-        self.tell_history().await
-    }
-
-    async fn set_up_assistant(&self) -> anyhow::Result<()> {
-        let now = self.clock.now();
-        let change = |mut config: AssistantConfig, _| -> Result<_, std::convert::Infallible> {
-            config.qa.keyword_match = KeywordMatch::Contains;
-            config.welcome.enabled = true;
-            WELCOME.clone_into(&mut config.welcome.message);
-            config.rules.enabled = true;
-            config.rules.trigger_keywords = vec!["rules".to_owned(), "版規".to_owned()];
-            Ok(config)
-        };
-        self.store.change_assistant_config(&self.group, &self.owner, now, change).await??;
-        self.store.set_group_rules(&self.group, GROUP_RULES, None, &self.owner, now).await?;
-        for (number, (keywords, question, answer)) in RULES.iter().enumerate() {
-            let id = format!("qa_{}_demo{number}", now.millis()).into();
-            let draft = RuleDraft {
-                keywords: keywords.iter().map(ToString::to_string).collect(),
-                question: (*question).to_owned(),
-                answer: (*answer).to_owned(),
-            };
-            let add = RuleChange::Add(&id, &draft);
-            self.store.change_rule(&self.group, add, None, &self.owner, now).await?;
-        }
-        self.assistants.changed(&self.group, &self.bus).await;
+    /// Puts the owner on another plan.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) async fn set_plan(&self, plan: Plan) -> anyhow::Result<()> {
+        self.store.set_plan(&self.people.owner_id(), plan, self.now()).await?;
+        self.assistant_changed().await;
         Ok(())
     }
 
-    async fn tell_history(&self) -> anyhow::Result<()> {
-        let people = self.people();
-        for (person, text) in HISTORY {
-            let person = people.get(person).context("the sample group has too few people")?;
-            accepted(&self.line.say(self.group.as_str(), &person.user_id, text).await?)?;
-        }
-        let pictures = vec![picture(), picture()];
-        let sender = people.get(1).context("the sample group has too few people")?;
-        let sent = self.line.send_images(self.group.as_str(), &sender.user_id, pictures).await?;
-        accepted(&sent)?;
-        let told = i64::try_from(HISTORY.len())? + 2;
-        self.until("the history is kept", async || {
-            let usage = self.store.usage(&self.owner).await?;
-            Ok(usage.channels.iter().any(|channel| channel.message_count >= told))
-        })
-        .await
+    /// Has the assistant use its settings as they are now with the next message.
+    pub(super) async fn assistant_changed(&self) {
+        self.assistants.changed(self.people.group(), &self.bus).await;
     }
 
-    async fn until(
-        &self,
-        what: &str,
-        condition: impl AsyncFn() -> anyhow::Result<bool>,
-    ) -> anyhow::Result<()> {
-        let wait = async {
-            while !condition().await? {
-                tokio::time::sleep(LOOK).await;
-            }
-            anyhow::Ok(())
-        };
-        tokio::time::timeout(PATIENCE, wait).await.with_context(|| format!("waited for: {what}"))?
+    /// Whether an earlier run set the group up: there are messages or rules.
+    pub(super) async fn is_set_up(&self) -> anyhow::Result<bool> {
+        let group = self.people.group();
+        let filter = MessageFilter { limit: 1, ..MessageFilter::default() };
+        Ok(!self.store.messages(group, &filter).await?.messages.is_empty()
+            || !self.store.rules(group).await?.value.items.is_empty())
+    }
+
+    /// Whether the owner is known to be in the group.
+    pub(super) async fn knows_owner(&self) -> anyhow::Result<bool> {
+        let member = self.store.member(self.people.group(), &self.people.owner_id()).await?;
+        Ok(member.is_some_and(|member| member.status == MemberStatus::Active))
+    }
+
+    /// Has the owner subscribe the group.
+    pub(super) async fn subscribe(&self) -> anyhow::Result<()> {
+        self.store.subscribe(self.people.group(), &self.people.owner_id(), self.now()).await?;
+        Ok(())
+    }
+
+    /// How many messages the owner has in store.
+    pub(super) async fn stored_messages(&self) -> anyhow::Result<i64> {
+        let usage = self.store.usage(&self.people.owner_id()).await?;
+        Ok(usage.channels.iter().map(|channel| channel.message_count).sum())
     }
 
     /// What to do now, for the terminal.
     pub(super) fn greeting(&self, address: SocketAddr, folder: &Path) -> String {
-        let (api, key, group) = (format!("http://{address}/api"), &self.key, &self.group);
-        let auth = format!("-H 'Authorization: Bearer {key}'");
+        let (api, key) = (format!("http://{address}/api"), &self.key);
+        let channel = format!("{api}/channels/{}", self.people.group());
+        // Answers do not end with a new line; the prompt of the shell shall begin with one.
+        let curl = format!("curl -w '\\n' -H 'Authorization: Bearer {key}'");
         let mut text = String::new();
         // Writing to a String cannot fail.
         let _ = write!(
             text,
-            "\nchatkeep demo is ready\n\n  chat page  http://{address}/demo\n  API key    {key}\n  \
-             kept in    {}\n\n  curl {auth} {api}/me\n  curl {auth} {api}/channels\n  curl {auth} \
-             '{api}/channels/{group}/backup/messages?limit=3'\n  curl {auth} -H 'Content-Type: \
+            "\nchatkeep demo is ready\n\n  chat page  http://{address}/demo\n  \
+             API key    {key}  (the same at every start)\n  \
+             kept in    {}\n\n  {curl} {api}/me\n  {curl} {api}/channels\n  {curl} \
+             '{channel}/backup/messages?limit=3'\n  {curl} -H 'Content-Type: \
              application/json' \\\n    -d '{{\"keywords\":[\"parking\"],\"question\":\"\",\
-             \"answer\":\"Behind the house\"}}' {api}/channels/{group}/assistant/qa\n\n\
+             \"answer\":\"Behind the house\"}}' {channel}/assistant/qa\n\n\
              Ctrl-C ends it; starting it again finds everything.",
             folder.display()
         );
@@ -232,19 +153,27 @@ impl Sample {
     }
 }
 
-/// A picture to send.
-pub(super) fn picture() -> Media {
-    Media::new("image/png", PICTURE)
-}
-
-/// A picture as a message of its own.
-pub(super) fn picture_post() -> Post {
-    Post::Image(picture())
-}
-
-fn accepted(told: &Told) -> anyhow::Result<()> {
-    if told.is_accepted() {
-        return Ok(());
+/// A stored message as the emulator takes it back; `None` when it was unsent.
+fn restored(message: StoredMessage) -> Option<RestoredMessage> {
+    if message.unsent_at.is_some() {
+        return None;
     }
-    bail!("a webhook of the sample group was not accepted: {:?}", told.delivery)
+    let user_id = match message.sender {
+        _ if message.is_bot => None,
+        Some(sender) => Some(sender.id.to_string()),
+        // Who sent it is not told.
+        None => return None,
+    };
+    let text = match message.content {
+        Some(Content::Text { text, .. }) => Some(text),
+        _ => None,
+    };
+    Some(RestoredMessage {
+        chat_id: message.channel.to_string(),
+        user_id,
+        at: message.sent_at.millis(),
+        message_id: message.id.to_string(),
+        kind: message.kind.name().to_owned(),
+        text,
+    })
 }

@@ -1,60 +1,94 @@
-//! The demo page in a real browser: a person types, the bot replies, everything moves.
+//! The demo: its page in a real browser, and what its group allows.
 
-use serde_json::json;
+mod group;
+mod page;
 
-use crate::harness::browser::Browser;
-use crate::harness::process::Program;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::harness::process::{Process, Program};
 use crate::harness::wait::until;
 use crate::harness::{http, ports, scratch};
 use crate::stack::DEADLINE;
 
-/// Script for the number of messages on the page with a text.
-const SAYING: &str = "return [...document.querySelectorAll('#messages .says')]
-    .filter((says) => says.textContent.includes('WHAT')).length.toString()";
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_person_chats_on_the_page() {
-    let (folder, address) = (scratch::folder("demo-"), ports::free());
-    let (data, listen) = (folder.path().display().to_string(), address.to_string());
-    let args = ["--data", &data, "--listen", &listen, "demo"];
-    let mut demo = Program::chatkeep().args(args).start();
-    demo.line("starting it again finds everything").await;
-    let browser = Browser::start().await;
-    browser.open(&format!("http://{address}/")).await;
-    shows(&browser, &SAYING.replace("WHAT", "picture"), "2").await;
-    shows(&browser, &SAYING.replace("WHAT", "9:00–18:00"), "1").await;
-
-    let say = "document.querySelector('#text').value = '請問營業時間？';
-               document.querySelector('#say').requestSubmit();";
-    browser.script(say).await;
-    shows(&browser, &SAYING.replace("WHAT", "9:00–18:00"), "2").await;
-    browser.script("document.querySelector('#join').click()").await;
-    shows(&browser, &SAYING.replace("WHAT", "歡迎"), "1").await;
-    shows(&browser, "return document.querySelector('#members').textContent", "Yuki").await;
-    shows(&browser, "return document.querySelector('#stages').textContent", "published").await;
-    shows(&browser, "return document.querySelector('#usage').textContent", "messages").await;
-    let unsend = "[...document.querySelectorAll('#messages .says button')].at(-1).click()";
-    browser.script(unsend).await;
-    let gone = "return document.querySelectorAll('#messages .gone').length.toString()";
-    shows(&browser, gone, "1").await;
-    assert_eq!(json!(browser.errors().await), json!([]), "the console is clean");
-    let state = http::client(DEADLINE).get(format!("http://{address}/demo/state"));
-    let rebound = state.try_clone().unwrap().header("host", "evil.example");
-    assert_eq!(rebound.send().await.unwrap().status(), 421, "under another name");
-    let foreign = state.try_clone().unwrap().header("origin", "https://evil.example");
-    assert_eq!(foreign.send().await.unwrap().status(), 403, "for another page");
-    assert_eq!(state.send().await.unwrap().status(), 200);
-    browser.close().await;
-    assert!(demo.terminate().await.success());
-    // All of its data, pictures included, is in its own folder.
-    let own = folder.path().join("demo").display().to_string();
-    let mut doctor = Program::chatkeep().args(["--data", &own, "doctor"]).start();
-    assert!(doctor.finish().await.success(), "{:?}", doctor.stdout());
+/// A running demo.
+struct Demo {
+    process: Process,
+    base: String,
+    http: reqwest::Client,
+    state: Value,
 }
 
-async fn shows(browser: &Browser, script: &str, text: &str) {
-    until(&format!("the page to show {text:?}"), DEADLINE, async || {
-        browser.script(script).await.as_str().is_some_and(|shown| shown.contains(text))
-    })
-    .await;
+impl Demo {
+    /// Starts the demo in a folder and waits until its group is there.
+    async fn start(folder: &TempDir) -> Self {
+        let address = ports::free();
+        let (data, listen) = (folder.path().display().to_string(), address.to_string());
+        let args = ["--data", &data, "--listen", &listen, "demo"];
+        let mut process = Program::chatkeep().args(args).start();
+        process.line("starting it again finds everything").await;
+        let (base, http) = (format!("http://{address}"), http::client(DEADLINE));
+        let mut demo = Self { process, base, http, state: Value::Null };
+        demo.look().await;
+        demo
+    }
+
+    /// Reads the page's state anew.
+    async fn look(&mut self) {
+        let state = self.http.get(format!("{}/demo/state", self.base)).send().await.unwrap();
+        self.state = state.json().await.unwrap();
+    }
+
+    fn key(&self) -> &str {
+        self.state["key"].as_str().unwrap()
+    }
+
+    /// The id of a person of the group, who is number `number`.
+    fn person(&self, number: usize) -> &str {
+        self.state["people"][number]["id"].as_str().unwrap()
+    }
+
+    /// The names of `people` or of those `outside`.
+    fn names(&self, of: &str) -> Vec<String> {
+        let people = self.state[of].as_array().unwrap();
+        people.iter().map(|person| person["name"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Lets something happen in LINE: the status and what was answered.
+    async fn act(&self, action: &Value) -> (u16, Value) {
+        let request = self.http.post(format!("{}/demo/act", self.base)).json(action);
+        let answer = request.send().await.unwrap();
+        (answer.status().as_u16(), answer.json().await.unwrap())
+    }
+
+    async fn say(&self, person: usize, text: &str) {
+        let say = json!({"kind": "say", "userId": self.person(person), "text": text});
+        assert_eq!(self.act(&say).await.0, 200, "{text}");
+    }
+
+    /// Reads from the API of the group.
+    async fn get(&self, path: &str) -> Value {
+        let group = self.state["groupId"].as_str().unwrap();
+        let url = format!("{}/api/channels/{group}/{path}", self.base);
+        let answer = self.http.get(url).bearer_auth(self.key()).send().await.unwrap();
+        assert!(answer.status().is_success(), "{path}: {}", answer.status());
+        answer.json().await.unwrap()
+    }
+
+    /// Waits for a message among the newest that fits.
+    async fn message(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
+        let mut found = None;
+        until(what, DEADLINE, async || {
+            let page = self.get("backup/messages?limit=20").await;
+            found = page["messages"].as_array().unwrap().iter().find(|m| fits(m)).cloned();
+            found.is_some()
+        })
+        .await;
+        found.unwrap_or_default()
+    }
+
+    /// Ends it as Ctrl-C does.
+    async fn stop(mut self) {
+        assert!(self.process.terminate().await.success());
+    }
 }

@@ -19,6 +19,7 @@ mod options;
 mod outbox;
 mod post;
 mod presence;
+mod restore;
 mod talk;
 #[cfg(test)]
 mod tests;
@@ -44,6 +45,7 @@ pub use ids::Clock;
 pub use log::{Call, Rule, Violation};
 pub use options::{Options, StartError};
 pub use post::{Emoji, Location, Media, MediaState, Mention, MentionTarget, Post, Sticker, Text};
+pub use restore::RestoredMessage;
 pub use talk::Told;
 pub use transcript::{Author, Change, Entry};
 pub use webhook::{Event, Signed, Webhook, signature};

@@ -58,6 +58,14 @@ impl Browser {
         self.call("url", &json!({ "url": url })).await;
     }
 
+    /// Gives pages the size of such a screen, in CSS pixels.
+    pub(crate) async fn resize(&self, width: u32, height: u32) {
+        let params =
+            json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": true});
+        let command = json!({"cmd": "Emulation.setDeviceMetricsOverride", "params": params});
+        self.call("goog/cdp/execute", &command).await;
+    }
+
     /// Returns the result of a piece of JavaScript.
     pub(crate) async fn script(&self, script: &str) -> Value {
         self.call("execute/sync", &json!({ "script": script, "args": [] })).await

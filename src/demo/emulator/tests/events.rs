@@ -327,3 +327,27 @@ async fn changes_are_told_as_they_happen() {
     assert_eq!(seen[1]["author"], json!({ "type": "bot" }));
     assert_eq!(seen[1]["answers"], event.id);
 }
+
+#[tokio::test]
+async fn what_was_said_in_an_earlier_run_can_be_quoted_and_unsent() {
+    let stage = Stage::new().await;
+    let of = |user: Option<&str>, id: &str| RestoredMessage {
+        chat_id: stage.group.clone(),
+        user_id: user.map(str::to_owned),
+        at: START - 1,
+        message_id: id.to_owned(),
+        kind: "text".to_owned(),
+        text: Some("of old".to_owned()),
+    };
+    let messages = [of(Some(&stage.ann), "1"), of(None, "2"), of(Some("U0"), "3")];
+    stage.emulator.restore(messages);
+    assert_eq!(stage.emulator.deliveries(), [], "nobody is told");
+    let quote = stage.said(Text::from("indeed").quoting("2"));
+    assert_eq!(quote.json["message"]["quotedMessageId"], "2");
+    let unsend = stage.one(Action::Unsend { message: "1".to_owned() });
+    assert_eq!(unsend.json["source"]["userId"], stage.ann.as_str());
+    let of_bot = Action::Unsend { message: "2".to_owned() };
+    assert_eq!(stage.refused(of_bot), ActError::NoMessage("2".to_owned()));
+    let of_nobody = Action::Unsend { message: "3".to_owned() };
+    assert_eq!(stage.refused(of_nobody), ActError::NoMessage("3".to_owned()));
+}

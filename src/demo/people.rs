@@ -1,0 +1,144 @@
+//! The people of the sample group: who is in it, who may join, and who stays.
+
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::store::{MemberStatus, Store};
+
+use super::emulator::{ActError, Chat, Emulator, Told, User};
+
+/// The group's people at first; the first one owns it.
+const FOUNDERS: [&str; 4] = ["林小美", "Aiko", "Somchai", "Dave"];
+/// Who may join later, in this order.
+const NEWCOMERS: [&str; 6] = ["王大明", "Yuki", "Niran", "Grace", "陳怡君", "Kenji"];
+const GROUP_NAME: &str = "週末讀書會 Weekend Readers";
+/// More people than the demo has.
+const MANY: u32 = 1_000;
+
+/// Why something cannot be done in the sample group.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PeopleError {
+    /// The page and the key are the owner's.
+    #[error("{0} owns this group and is signed in on this page: they cannot leave it")]
+    OwnerStays(String),
+    /// Everybody is in the group.
+    #[error("everybody is in the group already: nobody is left to join")]
+    NobodyLeft,
+    /// LINE would not let it happen.
+    #[error(transparent)]
+    Refused(#[from] ActError),
+}
+
+/// The people of the sample group on the emulator. Their ids are the same at every start.
+#[derive(Debug)]
+pub(super) struct People {
+    line: Emulator,
+    group: ChannelId,
+    owner: User,
+    /// Everybody, those who joined later first: the order in which they join.
+    all: Vec<User>,
+    /// Whether the owner left in an earlier run and has to come back.
+    owner_left: bool,
+}
+
+impl People {
+    /// Makes the people and the group as the store knows them: who left in an earlier run is not
+    /// in the group, who joined is.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) async fn new(line: Emulator, store: &Store) -> anyhow::Result<Self> {
+        let founders: Vec<User> = FOUNDERS.iter().map(|name| line.add_user(name, None)).collect();
+        let newcomers = NEWCOMERS.iter().map(|name| line.add_user(name, None));
+        let all: Vec<User> = newcomers.chain(founders.iter().cloned()).collect();
+        let group: ChannelId = line.add_group(GROUP_NAME, None, &[]).chat_id.into();
+        let known = store.members(&group, None, None, None, MANY).await?;
+        let status =
+            |user: &User| known.iter().find(|m| m.user.as_str() == user.user_id).map(|m| m.status);
+        let founder = |user: &User| founders.iter().any(|f| f.user_id == user.user_id);
+        let is_in = |user: &&User| match status(user) {
+            Some(status) => status == MemberStatus::Active,
+            None => founder(user),
+        };
+        // In the order in which a chat lists them: founders first.
+        let listed = founders.iter().chain(all.iter().filter(|user| !founder(user)));
+        let ids: Vec<&str> = listed.filter(is_in).map(|user| user.user_id.as_str()).collect();
+        if !ids.is_empty() {
+            line.build(super::emulator::Action::MembersJoin {
+                chat: group.to_string(),
+                users: ids.into_iter().map(str::to_owned).collect(),
+            })?;
+        }
+        let owner = founders[0].clone();
+        let owner_left = status(&owner) == Some(MemberStatus::Left);
+        Ok(Self { line, group, owner, all, owner_left })
+    }
+
+    /// The group's id.
+    pub(super) const fn group(&self) -> &ChannelId {
+        &self.group
+    }
+
+    /// The person whose key the page uses.
+    pub(super) const fn owner(&self) -> &User {
+        &self.owner
+    }
+
+    /// The owner's id.
+    pub(super) fn owner_id(&self) -> UserId {
+        UserId::from(self.owner.user_id.as_str())
+    }
+
+    /// Whether the owner left in an earlier run and has to come back.
+    pub(super) const fn owner_left(&self) -> bool {
+        self.owner_left
+    }
+
+    /// The group as it is now.
+    pub(super) fn chat(&self) -> Option<Chat> {
+        self.line.chats().into_iter().find(|chat| chat.chat_id == self.group.as_str())
+    }
+
+    /// Who is in the group, in the order they came.
+    pub(super) fn members(&self) -> Vec<User> {
+        let members = self.chat().map(|chat| chat.members).unwrap_or_default();
+        let named = |id: &String| self.all.iter().find(|user| user.user_id == *id).cloned();
+        members.iter().filter_map(named).collect()
+    }
+
+    /// Who may join: who was never in the group or left it.
+    pub(super) fn outside(&self) -> Vec<User> {
+        let members = self.chat().map(|chat| chat.members).unwrap_or_default();
+        let outside = self.all.iter().filter(|user| !members.contains(&user.user_id));
+        outside.cloned().collect()
+    }
+
+    /// The next person joins, or the one of that id.
+    ///
+    /// # Errors
+    /// When nobody is left to join, or the named one is in the group or unknown.
+    pub(super) async fn join(&self, wanted: Option<&str>) -> Result<Told, PeopleError> {
+        let group = self.group.as_str();
+        if let Some(user) = wanted {
+            return Ok(self.line.members_join(group, &[user]).await?);
+        }
+        loop {
+            let outside = self.outside();
+            let next = outside.first().ok_or(PeopleError::NobodyLeft)?;
+            match self.line.members_join(group, &[&next.user_id]).await {
+                // Somebody pressed twice, and the first press was quicker.
+                Err(ActError::AlreadyAMember(_)) => {}
+                joined => return Ok(joined?),
+            }
+        }
+    }
+
+    /// A person leaves, or is removed.
+    ///
+    /// # Errors
+    /// For the owner, and for who is not in the group.
+    pub(super) async fn leave(&self, user: &str) -> Result<Told, PeopleError> {
+        if user == self.owner.user_id {
+            return Err(PeopleError::OwnerStays(self.owner.display_name.clone()));
+        }
+        Ok(self.line.members_leave(self.group.as_str(), &[user]).await?)
+    }
+}
