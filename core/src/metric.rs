@@ -90,6 +90,8 @@ registry! {
         "The version of chatkeep that runs, as a label" }
     PROBLEM: Gauge<1> { "chatkeep_problem", ["part"], "1 or 0";
         "Whether a part of the process has a problem, as listed by /readyz" }
+    DEPENDENCY_UP: Gauge<2> { "chatkeep_dependency_up", ["dependency", "address"], "1 or 0";
+        "Whether what the process depends on answered when it was last asked" }
 
     HTTP_REQUESTS: Counter<3> { "chatkeep_http_requests_total", ["method", "route", "status"], "requests";
         "HTTP requests answered, by the template of their route" }

@@ -15,6 +15,7 @@ use object_store::{ObjectStore, ObjectStoreExt as _, WriteMultipart};
 use sha2::{Digest as _, Sha256};
 
 use super::{BlobError, BlobId, Blobs, BoxError, Place, TEMPORARIES};
+use crate::outage::Work;
 
 /// How many of a blob's first bytes [`Stored::head`] holds, for finding out what it is.
 const HEAD: usize = 4096;
@@ -60,7 +61,8 @@ impl Blobs {
         F: Future<Output = Result<T, BoxError>>,
     {
         let mut upload = self.upload();
-        match self.take(&mut upload, stream, max_bytes, claim).await {
+        let taken = self.take(&mut upload, stream, max_bytes, claim).await;
+        match self.noted(Work::Writing, taken) {
             Ok(stored) => Ok(stored),
             Err(error) => {
                 upload.discard().await;

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use chatkeep_core::bus::{Bus, BusError};
+use chatkeep_core::causes::with_causes;
 use chatkeep_core::id::ChannelId;
+use chatkeep_core::outage::Failure;
 use chatkeep_core::store::{AssistantState, Store, StoreError};
 use chatkeep_index::keyword::KeywordError;
 use chatkeep_index::semantic::SemanticSpace;
@@ -22,7 +24,7 @@ use tracing::debug;
 
 use super::compiled::{Compiled, Source};
 use super::decide::Decision;
-use crate::outcome::{Outcome, described};
+use crate::outcome::Outcome;
 
 /// What changes are told under.
 const TOPIC: &str = "assistant";
@@ -225,7 +227,7 @@ impl Assistants {
         let notice = Bytes::copy_from_slice(channel.as_str().as_bytes());
         if let Err(error) = bus.tell(TOPIC, notice).await {
             // Within a second they look for themselves.
-            debug!(error = described(&error), "other processes were not told of a change");
+            debug!(error = with_causes(&error), "other processes were not told of a change");
         }
     }
 
@@ -254,7 +256,7 @@ impl From<Arc<CompileError>> for Outcome {
     fn from(error: Arc<CompileError>) -> Self {
         match &*error {
             CompileError::Store(error) => error.into(),
-            other => Self::Retry(described(other)),
+            other => Self::Retry(Failure::of(other)),
         }
     }
 }
