@@ -26,6 +26,7 @@ use axum::routing::post;
 use chatkeep_core::bus::{Bus, BusError, Outgoing};
 use chatkeep_core::event::Envelope;
 use chatkeep_core::id::UserId;
+use chatkeep_core::log_failure;
 use chatkeep_core::metric;
 use chatkeep_core::platform::line::{SignatureKey, WebhookBody};
 use chatkeep_core::time::{SharedClock, Timestamp};
@@ -160,7 +161,8 @@ impl Ingress {
                 Answer::Accepted
             }
             Err(error) => {
-                warn!(bot = bot.name(), error = %error, events = envelopes.len(), "events refused: bus unavailable");
+                let events = envelopes.len();
+                log_failure!(warn, &error, bot = bot.name(), events, "events refused: no bus");
                 Answer::Unavailable
             }
         }

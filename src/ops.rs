@@ -8,8 +8,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use chatkeep_core::bus::Bus;
 use chatkeep_core::health::Health;
-use chatkeep_core::metric;
 use chatkeep_core::store::Store;
+use chatkeep_core::{metric, outage};
 use chatkeep_workers::StageName;
 use chatkeep_workers::replica::Replica;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
@@ -93,6 +93,7 @@ pub fn metrics_router(
             {
                 metric::SEARCH_LAG_SECONDS.set([], lag.as_secs_f64());
             }
+            outage::show_all();
             handle.run_upkeep();
             handle.render()
         }),

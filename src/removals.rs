@@ -6,11 +6,12 @@
 
 use std::time::{Duration, Instant};
 
+use chatkeep_core::log_failure;
 use chatkeep_core::metric;
 use chatkeep_core::store::{ChannelJob, Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::info;
 
 use crate::api::random;
 
@@ -177,6 +178,5 @@ fn millis(time: Duration) -> i64 {
 }
 
 fn failed(error: &StoreError, what: &'static str) {
-    let error: &dyn std::error::Error = error;
-    warn!(error, "{what}");
+    log_failure!(warn, error, "{what}");
 }

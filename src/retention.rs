@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use chatkeep_core::config::RetentionConfig;
 use chatkeep_core::id::ChannelId;
+use chatkeep_core::log_failure;
 use chatkeep_core::metric;
 use chatkeep_core::store::{Removed, Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::info;
 
 /// Interval between rounds.
 const ROUND: Duration = Duration::from_mins(10);
@@ -153,7 +154,7 @@ fn count(why: &'static str, gone: usize) {
 }
 
 fn failed(error: &(dyn std::error::Error + 'static), what: &'static str) {
-    warn!(error, "{what}");
+    log_failure!(warn, error, "{what}");
 }
 
 /// Waits for a time, or until `stop` is cancelled.

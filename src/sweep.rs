@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use chatkeep_core::blobs::{BlobError, BlobId, Blobs};
+use chatkeep_core::log_failure;
+use chatkeep_core::outage::Work;
 use chatkeep_core::store::{CLAIM, Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 /// Interval between orphan sweeps; retracted files are gone after about this.
 const ORPHANS: Duration = Duration::from_mins(1);
@@ -49,8 +51,7 @@ impl Sweeper {
                 Ok(Some(more)) => deleted += more,
                 Ok(None) => break,
                 Err(error) => {
-                    let error: &dyn std::error::Error = &error;
-                    warn!(error, "cannot list orphaned media");
+                    log_failure!(warn, &error, "cannot look for media that nobody holds");
                     break;
                 }
             }
@@ -79,7 +80,10 @@ impl Sweeper {
         match tokio::time::timeout(PATIENCE, self.blobs.delete(&blob)).await {
             Ok(Ok(())) => return Some(blob),
             Ok(Err(error)) => failed(&error),
-            Err(_) => warn!(%blob, "deletion from the media store timed out"),
+            Err(_) => {
+                self.blobs.availability().fails(Work::Reading, "it does not delete in time");
+                debug!(%blob, "the media store does not delete in time");
+            }
         }
         None
     }
@@ -99,6 +103,5 @@ impl Sweeper {
 }
 
 fn failed(error: &BlobError) {
-    let error: &dyn std::error::Error = error;
-    warn!(error, "the media store cannot be swept");
+    log_failure!(warn, error, "the media store cannot be swept");
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chatkeep_core::log_failure;
 use chatkeep_core::store::{Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::{info, warn};
+use tracing::info;
 
 /// Interval between presence records of an ingress; a few missed ones are no outage yet.
 const BEAT: Duration = Duration::from_secs(30);
@@ -65,8 +66,7 @@ impl Upkeep<'_> {
             loop {
                 let running = stop.run_until_cancelled(due.tick()).await.is_some();
                 if let Err(error) = store.write_uses().await {
-                    let error: &dyn std::error::Error = &error;
-                    warn!(error, "cannot write the last use of keys and sessions");
+                    log_failure!(warn, &error, "cannot write when keys and sessions were used");
                 }
                 if !running {
                     return;
@@ -136,8 +136,7 @@ impl Upkeep<'_> {
             let mut due = tokio::time::interval(period);
             while stop.run_until_cancelled(due.tick()).await.is_some() {
                 if let Err(error) = work(store.clone(), clock.now()).await {
-                    let error: &dyn std::error::Error = &error;
-                    warn!(error, "{failed}");
+                    log_failure!(warn, &error, "{failed}");
                 }
             }
         });

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
-use tracing::{info, warn};
+use tracing::{debug, info};
 
-use crate::metric;
+use crate::outage::Failure;
 use crate::time::{SharedClock, Timestamp};
+use crate::{log_reason, metric};
 
 /// A condition that keeps a part of the process from doing its work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -20,11 +21,18 @@ pub struct Problem {
     pub since: Timestamp,
 }
 
+/// A problem, and whether it was logged as one of its own.
+#[derive(Clone, Debug)]
+struct Noticed {
+    problem: Problem,
+    is_logged: bool,
+}
+
 /// Current problems of one process. Clones share them.
 #[derive(Clone)]
 pub struct Health {
     clock: SharedClock,
-    problems: Arc<Mutex<BTreeMap<String, Problem>>>,
+    problems: Arc<Mutex<BTreeMap<String, Noticed>>>,
 }
 
 impl std::fmt::Debug for Health {
@@ -41,33 +49,39 @@ impl Health {
 
     /// Raises a problem of `part`. A problem that is already raised keeps its time and gets the new
     /// reason. `chatkeep_problem{part}` is 1 until [`Health::clear`].
-    pub fn raise(&self, part: &str, reason: impl Into<String>) {
+    ///
+    /// A problem that an outage explains, which is in the log by itself, is logged at debug level.
+    pub fn raise(&self, part: &str, reason: impl Into<Failure>) {
         let reason = reason.into();
         let mut problems = self.lock();
-        if let Some(known) = problems.get_mut(part) {
-            known.reason = reason;
-            return;
+        let is_logged = problems.get(part).is_some_and(|known| known.is_logged);
+        if !is_logged {
+            log_reason!(warn, reason, part, "a part of the process has a problem");
         }
-        warn!(part, reason, "a part of the process has a problem");
         metric::PROBLEM.flag([part.to_owned().into()], true);
-        let since = self.clock.now();
-        problems.insert(part.to_owned(), Problem { part: part.to_owned(), reason, since });
+        let since = problems.get(part).map_or_else(|| self.clock.now(), |old| old.problem.since);
+        let is_logged = is_logged || !reason.is_outage;
+        let problem = Problem { part: part.to_owned(), reason: reason.text, since };
+        problems.insert(part.to_owned(), Noticed { problem, is_logged });
     }
 
     /// Clears the problem of `part`.
     pub fn clear(&self, part: &str) {
-        if self.lock().remove(part).is_some() {
+        let Some(noticed) = self.lock().remove(part) else { return };
+        if noticed.is_logged {
             info!(part, "a part of the process works again");
-            metric::PROBLEM.flag([part.to_owned().into()], false);
+        } else {
+            debug!(part, "a part of the process works again");
         }
+        metric::PROBLEM.flag([part.to_owned().into()], false);
     }
 
     /// Returns the current problems by part.
     pub fn problems(&self) -> Vec<Problem> {
-        self.lock().values().cloned().collect()
+        self.lock().values().map(|noticed| noticed.problem.clone()).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Problem>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Noticed>> {
         self.problems.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -90,5 +104,18 @@ mod tests {
         assert_eq!(problems[0].since, Timestamp::from_millis(5));
         health.clear("stage:backup");
         assert!(health.problems().is_empty());
+    }
+
+    #[test]
+    fn what_an_outage_explains_is_logged_once_something_else_is_wrong() {
+        let health = Health::new(Arc::new(ManualClock::new(Timestamp::from_millis(5))));
+        let is_logged = || health.lock()["stage:backup"].is_logged;
+        health.raise("stage:backup", Failure { text: "gone".to_owned(), is_outage: true });
+        assert!(!is_logged());
+        assert_eq!(health.problems()[0].reason, "gone", "readiness tells it all the time");
+        health.raise("stage:backup", "permission denied");
+        assert!(is_logged());
+        health.raise("stage:backup", Failure { text: "gone".to_owned(), is_outage: true });
+        assert!(is_logged(), "its end is logged, too");
     }
 }

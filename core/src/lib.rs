@@ -12,6 +12,7 @@ pub mod http;
 pub mod id;
 pub mod message;
 pub mod metric;
+pub mod outage;
 pub mod plan;
 pub mod platform;
 pub mod role;

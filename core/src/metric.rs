@@ -89,7 +89,9 @@ registry! {
     BUILD_INFO: Gauge<1> { "chatkeep_build_info", ["version"], "always 1";
         "The version of chatkeep that runs, as a label" }
     PROBLEM: Gauge<1> { "chatkeep_problem", ["part"], "1 or 0";
-        "Problems of the process by part, as listed by /readyz" }
+        "Whether a part of the process has a problem, as listed by /readyz" }
+    DEPENDENCY_UP: Gauge<2> { "chatkeep_dependency_up", ["dependency", "address"], "1 or 0";
+        "Whether what the process depends on answered when it was last asked" }
 
     HTTP_REQUESTS: Counter<3> { "chatkeep_http_requests_total", ["method", "route", "status"], "requests";
         "HTTP requests by method, route template and status" }

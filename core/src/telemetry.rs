@@ -6,7 +6,9 @@
 //!   `size_bytes`.
 //! - One span an event, `event{id=… platform=… stage=…}`, from the ingress to the reply; the id is
 //!   the same on every surface.
-//! - A failure is logged once, where it is handled, with its causes.
+//! - A failure is logged once, where it is handled, with its causes, by
+//!   [`log_failure!`](crate::log_failure): an outage of what the process depends on is told once by
+//!   [`crate::outage`], however many parts notice it.
 //! - Never a message's text, a person's name, a token, a key or a secret, at any level.
 
 use std::io::IsTerminal as _;
@@ -23,6 +25,10 @@ use crate::config::{LogConfig, LogFormat};
 
 /// Prefix of every log target of this workspace.
 const OURS: &str = "chatkeep";
+
+/// Libraries that log each attempt to reach a server that is away. The outage is logged by
+/// [`crate::outage`], once; who wants to see more names the library in `log.filter`.
+const TALKATIVE: [&str; 3] = ["async_nats=off", "sqlx::pool=error", "object_store=error"];
 
 /// Error of setting up logs.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +92,7 @@ pub(crate) fn filter(given: &str) -> Result<EnvFilter, TelemetryError> {
     let bad = |source| TelemetryError::Filter { filter: given.to_owned(), source };
     let mut directives =
         vec![LevelFilter::WARN.to_string(), format!("{OURS}={}", LevelFilter::INFO)];
+    directives.extend(TALKATIVE.map(str::to_owned));
     for part in given.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         if let Ok(level) = part.parse::<LevelFilter>() {
             directives.push(level.min(LevelFilter::WARN).to_string());

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::assistant::limits;
+use chatkeep_core::log_failure;
 use chatkeep_core::store::{Fault, StoreError};
 use chatkeep_workers::assistant::CompileError;
 use serde::Serialize;
@@ -292,8 +293,7 @@ impl From<&StoreError> for ApiError {
             }
             Fault::Unknown => Self::Internal,
         };
-        let cause: &dyn std::error::Error = cause;
-        error!(error = cause, "store failed");
+        log_failure!(error, cause, "store failed");
         answer
     }
 }

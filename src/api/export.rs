@@ -6,7 +6,6 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::TryStreamExt as _;
 use serde::Deserialize;
-use tracing::error;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::{IntoParams, ToSchema};
 
@@ -19,6 +18,7 @@ use super::messages::point_in_time;
 use super::route::{Answer, Describe, Output};
 use crate::transfer::{Export, Format, MediaLinks, export};
 use crate::when::When;
+use chatkeep_core::log_failure;
 
 /// The page is read from a disk later on, too; here it gets what it says itself.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
@@ -65,8 +65,7 @@ pub(super) async fn messages(
     };
     // The status is out already: all that is left is to break the connection off and to say so.
     let stream = export(api.store, access.channel, wanted).inspect_err(|cause| {
-        let cause: &dyn std::error::Error = cause;
-        error!(error = cause, "an export broke off");
+        log_failure!(error, cause, "an export broke off");
     });
     let name = format!("attachment; filename=\"messages.{}\"", format.extension());
     let mut response = Body::from_stream(stream).into_response();

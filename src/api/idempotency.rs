@@ -20,10 +20,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use chacha20poly1305::aead::{Aead as _, KeyInit as _};
 use chacha20poly1305::{ChaCha20Poly1305, Nonce};
+use chatkeep_core::log_failure;
 use chatkeep_core::store::{IdempotencyClaim, IdempotencyKey, Repeated, StoreError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use tracing::warn;
 
 use super::auth::{Caller, Credential, bearer};
 use super::error::ApiError;
@@ -183,8 +183,7 @@ fn owner(caller: &Caller) -> String {
 }
 
 fn not_kept(error: &StoreError) {
-    let error: &dyn std::error::Error = error;
-    warn!(error, "an answer could not be kept for its Idempotency-Key");
+    log_failure!(warn, error, "an answer could not be kept for its Idempotency-Key");
 }
 
 fn replayed(mut response: Response) -> Response {

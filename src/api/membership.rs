@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::log_failure;
 use chatkeep_core::platform::PlatformError;
 use chatkeep_core::store::{Member, Sighting, SightingKind};
-use tracing::warn;
 
 use super::Api;
 use super::error::ApiError;
@@ -50,7 +50,12 @@ impl Api {
             }
             Err(PlatformError::NotFound) => return Ok(None),
             Err(error) => {
-                warn!(code = error.code(), "the platform cannot say who is in a channel");
+                log_failure!(
+                    warn,
+                    &error,
+                    code = error.code(),
+                    "the platform cannot say who is in a channel"
+                );
                 self.store.release_membership_check(&channel.id, user).await?;
                 return Ok(None);
             }

@@ -5,7 +5,7 @@ use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageType;
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
-use tracing::error;
+use tracing::debug;
 use utoipa::{IntoParams, ToSchema};
 
 use super::auth::{Caller, ChannelAccess, Member, ReadMessages, Scoped};
@@ -308,7 +308,8 @@ impl From<FindError> for ApiError {
             FindError::Query(why) => Self::invalid(FieldPath::parameter("q"), why),
             FindError::Cursor => cursor::not_ours(),
             FindError::Unavailable(why) => {
-                error!(error = why, "search is unavailable");
+                // The outage is logged by the finder.
+                debug!(error = why, "search is unavailable");
                 Self::Unavailable
             }
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use chatkeep_core::bus::{Bus, BusError, ConsumerStatus};
 use chatkeep_core::health::Health;
+use chatkeep_core::log_failure;
 use chatkeep_core::metric;
 use chatkeep_core::store::Store;
 use chatkeep_workers::StageName;
@@ -60,8 +61,11 @@ impl Consumers {
             match self.look(&mut orphaned).await {
                 Ok(found) => self.tell(&mut raised, found),
                 Err(error) => {
-                    let error: &dyn std::error::Error = error.as_ref();
-                    warn!(error, "cannot check the consumers of the bus");
+                    log_failure!(
+                        warn,
+                        error.as_ref(),
+                        "cannot look after the consumers of the bus"
+                    );
                 }
             }
             pause = if raised.is_empty() { INTERVAL } else { WATCHFUL };

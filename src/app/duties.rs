@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use anyhow::Context as _;
 use chatkeep_core::bus::Bus;
 use chatkeep_core::config::{BusKind, Config};
 use chatkeep_core::time::SharedClock;
 use chatkeep_workers::StageName;
 
-use super::{attach_bus, open_bus};
+use super::{attach_bus, no_bus, open_bus};
 
 /// Role of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +66,8 @@ impl Duties {
         }
         let bus = open_bus(config, clock).await?;
         for stage in StageName::ALL {
-            bus.ensure(&stage.consumer(config.workers.lease)).await?;
+            let ensured = bus.ensure(&stage.consumer(config.workers.lease)).await;
+            ensured.with_context(|| no_bus(config))?;
         }
         Ok(bus)
     }

@@ -4,6 +4,7 @@ mod consumers;
 mod duties;
 mod fit;
 mod open;
+mod outages;
 mod registry;
 mod replica;
 mod stages;
@@ -37,17 +38,18 @@ use tracing::{info, warn};
 pub use duties::{Duties, Role};
 pub use fit::Unfit;
 use fit::check;
-pub(crate) use open::NO_DATABASE;
 use open::bots;
 pub use open::{
     attach_bus, attach_known_bus, index_folder, model_folder, open_bus, open_space, open_store,
 };
+pub(crate) use open::{no_bus, no_database, no_media_store};
+use outages::Outages;
 use registry::Registration;
 pub(crate) use registry::{media_store_of, running};
 use stages::Starter;
 use tokens::TokenCheck;
 
-use crate::finder::{Elsewhere, Finder};
+use crate::finder::Finder;
 use crate::ingress::{IngressBot, IngressBots};
 use crate::limit::{Gate, Limiter};
 use crate::login::Login;
@@ -78,6 +80,7 @@ pub struct App {
     metrics: Option<(TcpListener, PrometheusHandle)>,
     /// Search replica of this process.
     replica: Option<Replica>,
+    finder: Finder,
     registration: Option<Registration>,
 }
 
@@ -97,13 +100,14 @@ impl App {
         make_data_folder(&config.data)?;
         let bus = duties.bus(&config, Arc::clone(&clock)).await?;
         let store = open_store(&config).await?;
-        let blobs = Blobs::open(&config.blobs, &config.s3)
-            .context("cannot open the place of media files (CHATKEEP_BLOBS)")?;
+        let blobs =
+            Blobs::open(&config.blobs, &config.s3).with_context(|| no_media_store(&config))?;
         let bots = bots(&config, &clock)?;
         let health = Health::new(Arc::clone(&clock));
         let parts = (&store, &bus, &blobs, &health);
         let registration = Registration::new(&config, &duties, parts).await?;
         let replica = replica::open(&config, &duties, &store, &clock).await?;
+        let finder = open::finder(&config, replica.as_ref(), &bus);
         let space = open_space(&config).await?;
         info!(model = space.name(), "semantic answers");
         let assistants = Assistants::new(store.clone(), space);
@@ -129,6 +133,7 @@ impl App {
             assistants,
             metrics,
             replica,
+            finder,
             registration: Some(registration),
         })
     }
@@ -168,6 +173,7 @@ impl App {
         tasks.spawn(self.assistants.listen(&self.bus, stop.clone()).await?);
         let router = api::whole(finish(self.router(&tasks, &stop)?));
         self.keep_up(&tasks, &stop);
+        tasks.spawn(self.outages().run(stop.clone()));
         let address = listener.local_addr()?;
         info!(%address, roles = ?self.duties.roles, "chatkeep is ready");
         let Self { config, bus, store, metrics, replica, .. } = self;
@@ -206,14 +212,9 @@ impl App {
         Ok(())
     }
 
-    /// Returns the search service of this process, wherever there is an index.
-    pub fn finder(&self) -> Finder {
-        let elsewhere = match (&self.replica, &self.bus) {
-            (_, Bus::Nats(_)) => Elsewhere::Bus(self.bus.clone()),
-            (Some(_), Bus::Embedded(_)) => Elsewhere::Nowhere,
-            (None, Bus::Embedded(_)) => Elsewhere::Folder(index_folder(&self.config)),
-        };
-        Finder::new(self.replica.clone(), elsewhere)
+    fn outages(&self) -> Outages {
+        let (store, bus, blobs) = (self.store.clone(), self.bus.clone(), self.blobs.clone());
+        Outages { store, bus, blobs, finder: self.finder.clone() }
     }
 
     fn router(&self, tasks: &TaskTracker, stop: &CancellationToken) -> anyhow::Result<Router> {
@@ -246,7 +247,7 @@ impl App {
                 blobs: self.blobs.clone(),
                 clock: Arc::clone(&self.clock),
                 bots: self.bots.clone(),
-                finder: self.finder(),
+                finder: self.finder.clone(),
                 assistants: self.assistants.clone(),
                 thoughts: Arc::new(Semaphore::new(1)),
                 gate: Gate::new(self.config.rate_limit, &self.bus, &self.clock, tasks, stop),

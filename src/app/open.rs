@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use chatkeep_core::bus::embedded::EmbeddedBus;
 use chatkeep_core::bus::nats::NatsBus;
 use chatkeep_core::bus::{Bus, BusError, BusLimits};
-use chatkeep_core::config::{BusKind, Config, LineConfig};
+use chatkeep_core::config::{BusKind, Config, Database, LineConfig};
 use chatkeep_core::platform::line::{LineApi, LineClient};
 use chatkeep_core::platform::{Bots, SharedPlatform};
 use chatkeep_core::store::{Store, StoreError};
@@ -15,7 +15,10 @@ use chatkeep_core::time::SharedClock;
 use chatkeep_index::answer::thresholds;
 use chatkeep_index::embed::FullModel;
 use chatkeep_index::semantic::SemanticSpace;
+use chatkeep_workers::replica::Replica;
 use secrecy::ExposeSecret as _;
+
+use crate::finder::{Elsewhere, Finder};
 
 fn limits(config: &Config) -> BusLimits {
     BusLimits {
@@ -29,15 +32,17 @@ fn limits(config: &Config) -> BusLimits {
 /// # Errors
 /// Returns an error if it cannot be opened or reached.
 pub async fn open_bus(config: &Config, clock: SharedClock) -> anyhow::Result<Bus> {
-    Ok(match &config.bus {
+    let bus = match &config.bus {
         BusKind::Embedded => {
-            Bus::Embedded(EmbeddedBus::open(&config.data, limits(config), clock).await?)
+            EmbeddedBus::open(&config.data, limits(config), clock).await.map(Bus::Embedded)
         }
         BusKind::Nats(url) => {
             let (url, copies) = (url.expose_secret(), config.bus_limits.replicas);
-            Bus::Nats(NatsBus::connect_replicated(url, copies, limits(config), clock).await?)
+            let bus = NatsBus::connect_replicated(url, copies, limits(config), clock).await;
+            bus.map(Bus::Nats)
         }
-    })
+    };
+    bus.with_context(|| no_bus(config))
 }
 
 /// Opens the bus beside the owning process, for one that only serves requests.
@@ -47,7 +52,8 @@ pub async fn open_bus(config: &Config, clock: SharedClock) -> anyhow::Result<Bus
 pub async fn attach_bus(config: &Config, clock: SharedClock) -> anyhow::Result<Bus> {
     Ok(match &config.bus {
         BusKind::Embedded => {
-            Bus::Embedded(EmbeddedBus::attach(&config.data, limits(config), clock).await?)
+            let bus = EmbeddedBus::attach(&config.data, limits(config), clock).await;
+            Bus::Embedded(bus.with_context(|| no_bus(config))?)
         }
         BusKind::Nats(_) => open_bus(config, clock).await?,
     })
@@ -68,8 +74,42 @@ pub async fn attach_known_bus(config: &Config, clock: SharedClock) -> Result<Bus
     })
 }
 
-/// Prefix of the error when the database cannot be opened.
-pub(crate) const NO_DATABASE: &str = "cannot open the database (CHATKEEP_DATABASE)";
+/// Returns the beginning of the error when the database cannot be opened.
+pub(crate) fn no_database(config: &Config) -> String {
+    match &config.database {
+        Database::Sqlite => {
+            format!("cannot open the database in {} (CHATKEEP_DATA)", config.data.display())
+        }
+        server @ Database::Postgres(_) => {
+            format!("cannot open the database {server} (CHATKEEP_DATABASE)")
+        }
+    }
+}
+
+/// Returns the beginning of the error when the bus cannot be opened.
+pub(crate) fn no_bus(config: &Config) -> String {
+    match &config.bus {
+        BusKind::Embedded => {
+            format!("cannot open the bus in {} (CHATKEEP_DATA)", config.data.display())
+        }
+        server @ BusKind::Nats(_) => format!("cannot open the bus {server} (CHATKEEP_BUS)"),
+    }
+}
+
+/// Returns the beginning of the error when the media store cannot be opened.
+pub(crate) fn no_media_store(config: &Config) -> String {
+    format!("cannot open the media store {} (CHATKEEP_BLOBS)", config.blobs)
+}
+
+/// Returns search for a process, wherever there is an index.
+pub(super) fn finder(config: &Config, replica: Option<&Replica>, bus: &Bus) -> Finder {
+    let elsewhere = match (replica, bus) {
+        (_, Bus::Nats(_)) => Elsewhere::Bus(bus.clone()),
+        (Some(_), Bus::Embedded(_)) => Elsewhere::Nowhere,
+        (None, Bus::Embedded(_)) => Elsewhere::Folder(index_folder(config)),
+    };
+    Finder::new(replica.cloned(), elsewhere)
+}
 
 /// Opens the store.
 ///
@@ -80,7 +120,7 @@ pub async fn open_store(config: &Config) -> anyhow::Result<Store> {
     match Store::open(&config.database, &config.data, connections).await {
         // The error is self-explanatory.
         Err(error @ StoreError::Newer { .. }) => Err(error.into()),
-        store => store.context(NO_DATABASE),
+        store => store.with_context(|| no_database(config)),
     }
 }
 

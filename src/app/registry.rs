@@ -8,6 +8,7 @@ use chatkeep_core::blobs::Blobs;
 use chatkeep_core::bus::Bus;
 use chatkeep_core::config::Config;
 use chatkeep_core::health::Health;
+use chatkeep_core::log_failure;
 use chatkeep_core::store::{NewProcess, ProcessRecord, Store, StoreError};
 use chatkeep_workers::StageName;
 use chatkeep_workers::replica::Replica;
@@ -108,8 +109,7 @@ impl Registration {
                 true
             }
             Ok(Err(error)) => {
-                let error: &dyn std::error::Error = &error;
-                warn!(error, "the media store cannot be identified yet");
+                log_failure!(warn, &error, "the media store cannot be identified yet");
                 false
             }
             Err(_) => false,
@@ -175,8 +175,7 @@ impl Registration {
 }
 
 fn failed(error: &StoreError) {
-    let error: &dyn std::error::Error = error;
-    warn!(error, "heartbeat failed");
+    log_failure!(warn, error, "this process cannot tell the others that it runs");
 }
 
 /// Returns the settings that decide about data shared by all processes, by name.

@@ -57,7 +57,7 @@ impl Context {
                 database @ Database::Postgres(_) => no_data(database, "--database"),
             }
             .into()),
-            store => opened(store),
+            store => opened(&self.config, store),
         }
     }
 
@@ -86,7 +86,7 @@ impl Context {
     pub(super) async fn known_bus(&self) -> anyhow::Result<Option<Bus>> {
         match app::attach_known_bus(&self.config, Arc::clone(&self.clock)).await {
             Err(BusError::Missing(_)) => Ok(None),
-            bus => Ok(Some(bus.context("cannot open the bus (CHATKEEP_BUS)")?)),
+            bus => Ok(Some(bus.with_context(|| app::no_bus(&self.config))?)),
         }
     }
 
@@ -107,9 +107,9 @@ impl Context {
                 let why = format!("there are no media files of chatkeep in {folder}");
                 return Err(Unfit(format!("{why}: give --data, --blobs or --config")).into());
             }
-            return open_blobs(Blobs::open(blobs, s3));
+            return open_blobs(&self.config, Blobs::open(blobs, s3));
         }
-        open_blobs(Blobs::open_existing(blobs, s3))
+        open_blobs(&self.config, Blobs::open_existing(blobs, s3))
     }
 }
 
@@ -130,7 +130,7 @@ impl Creator {
             let why = || format!("cannot make the folder of media files {}", folder.display());
             std::fs::create_dir_all(folder).with_context(why)?;
         }
-        opened(Store::open_frugal(database, data).await)
+        opened(&self.0.config, Store::open_frugal(database, data).await)
     }
 
     /// Opens the media store, creating it where there is none.
@@ -138,20 +138,21 @@ impl Creator {
     /// # Errors
     /// Returns an error if the folder cannot be created, or the settings do not fit together.
     pub(super) fn blobs(&self) -> anyhow::Result<Blobs> {
-        open_blobs(Blobs::open(&self.0.config.blobs, &self.0.config.s3))
+        open_blobs(&self.0.config, Blobs::open(&self.0.config.blobs, &self.0.config.s3))
     }
 }
 
-fn opened(store: Result<Store, StoreError>) -> anyhow::Result<Store> {
+fn opened(config: &Config, store: Result<Store, StoreError>) -> anyhow::Result<Store> {
     match store {
         // The error is self-explanatory.
         Err(error @ StoreError::Newer { .. }) => Err(error.into()),
-        store => store.context(app::NO_DATABASE),
+        store => store.with_context(|| app::no_database(config)),
     }
 }
 
 fn open_blobs<E: std::error::Error + Send + Sync + 'static>(
+    config: &Config,
     blobs: Result<Blobs, E>,
 ) -> anyhow::Result<Blobs> {
-    blobs.context("cannot open the place of media files (CHATKEEP_BLOBS)")
+    blobs.with_context(|| app::no_media_store(config))
 }

@@ -15,13 +15,14 @@ use bytes::Bytes;
 use chatkeep_core::bus::{Bus, BusError};
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::log_failure;
 use chatkeep_core::message::MessageType;
+use chatkeep_core::outage::{Availability, Work};
 use chatkeep_core::time::Timestamp;
-use chatkeep_index::search::{self, Cursor, IndexError, MessageIndex, Query, SearchRequest};
+use chatkeep_index::search::{self, Cursor, MessageIndex, Query, SearchRequest};
 use chatkeep_workers::replica::{Replica, ReplicaPhase};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
 
 pub use lookup::{FoundMessage, People};
 
@@ -168,6 +169,7 @@ pub struct Finder {
     /// Replica of this process.
     local: Option<Replica>,
     elsewhere: Elsewhere,
+    available: Availability,
 }
 
 /// Fallback when this process has no replica that is ready.
@@ -183,8 +185,41 @@ pub enum Elsewhere {
 
 impl Finder {
     /// Creates a service that searches `local` when it is ready, else `elsewhere`.
-    pub const fn new(local: Option<Replica>, elsewhere: Elsewhere) -> Self {
-        Self { local, elsewhere }
+    pub fn new(local: Option<Replica>, elsewhere: Elsewhere) -> Self {
+        let (address, setting) = match &elsewhere {
+            Elsewhere::Nowhere => ("this process".to_owned(), "CHATKEEP_DATA"),
+            Elsewhere::Bus(_) => ("the replicas on the bus".to_owned(), "serve --roles search"),
+            Elsewhere::Folder(folder) => (folder.display().to_string(), "CHATKEEP_DATA"),
+        };
+        Self { local, elsewhere, available: Availability::new("search", address, setting) }
+    }
+
+    /// The availability of search, wherever it is done.
+    pub const fn availability(&self) -> &Availability {
+        &self.available
+    }
+
+    /// Searches for nothing, to find out whether that works.
+    pub(crate) async fn probe(&self) {
+        let nothing = Find { query: "x".to_owned(), limit: 1, ..Find::default() };
+        // The result is noted.
+        let _ = self.find(nothing).await;
+    }
+
+    /// Notes whether an index could be asked, unless something else is away that search needs.
+    fn note(&self, found: &Result<Found, FindError>) {
+        let bus = match &self.elsewhere {
+            Elsewhere::Bus(bus) => bus.availability().is_troubled(),
+            Elsewhere::Nowhere | Elsewhere::Folder(_) => false,
+        };
+        let replica = self.local.as_ref().is_some_and(Replica::is_troubled);
+        match found {
+            Err(FindError::Unavailable(why)) if !bus && !replica => {
+                self.available.fails(Work::Reading, why);
+            }
+            Ok(_) => self.available.works(Work::Reading),
+            Err(_) => {}
+        }
     }
 
     /// Searches.
@@ -194,6 +229,12 @@ impl Finder {
     pub async fn find(&self, find: Find) -> Result<Found, FindError> {
         // A bad query is the caller's fault, whether there is an index or not.
         find.check()?;
+        let found = self.find_anywhere(find).await;
+        self.note(&found);
+        found
+    }
+
+    async fn find_anywhere(&self, find: Find) -> Result<Found, FindError> {
         let here = match &self.local {
             Some(replica) => Some(find_in(replica, find.clone()).await),
             None => None,
@@ -247,7 +288,7 @@ pub async fn answer(bus: Bus, replica: Replica, stop: CancellationToken) {
                 answering.run(end).await;
             }
             Err(error) => {
-                warn!(error = %unavailable(&error), "cannot serve searches of other processes");
+                log_failure!(warn, &error, "searches of other processes are not answered");
                 stop.run_until_cancelled(tokio::time::sleep(RETRY_INTERVAL)).await;
             }
         }
@@ -259,7 +300,12 @@ async fn find_in(replica: &Replica, find: Find) -> Result<Found, FindError> {
         return Err(FindError::Unavailable(reason));
     }
     let index = replica.index();
-    blocking(move || search(&index, &find)).await
+    let found = blocking(move || search(&index, &find)).await;
+    match &found {
+        Err(FindError::Unavailable(why)) => replica.availability().fails(Work::Reading, why),
+        _ => replica.availability().works(Work::Reading),
+    }
+    found
 }
 
 /// Requests a search of one replica, and of another one if that does not reply or is not ready.
@@ -328,7 +374,7 @@ fn search(index: &MessageIndex, find: &Find) -> Result<Found, FindError> {
         cursor: cursor.as_ref(),
         ..SearchRequest::new(&query)
     };
-    let page = index.search(&request).map_err(|error| failed(&error))?;
+    let page = index.search(&request).map_err(|error| unavailable(&error))?;
     let hits = page.hits.into_iter().map(|hit| Hit {
         channel: hit.channel_id.into(),
         message: hit.message_id.into(),
@@ -345,13 +391,6 @@ impl Find {
         let cursor = self.cursor.as_deref().map(str::parse).transpose();
         Ok((asked, cursor.map_err(|_| FindError::Cursor)?))
     }
-}
-
-/// Logs a failing index for the operator on its own process, not only on the requesting one.
-fn failed(error: &IndexError) -> FindError {
-    let failure = unavailable(error);
-    warn!(error = %failure, "search failed");
-    failure
 }
 
 fn unavailable(error: &(dyn Error + 'static)) -> FindError {

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use chatkeep_core::bus::Bus;
 use chatkeep_core::config::RateLimitConfig;
+use chatkeep_core::log_failure;
 use chatkeep_core::time::SharedClock;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -187,7 +188,7 @@ impl Limiter {
         let mut listener = match bus.listen(self.0.topic).await {
             Ok(listener) => listener,
             Err(error) => {
-                warn!(%error, "cannot receive grants of other processes");
+                log_failure!(warn, &error, "this process does not learn of the others' grants");
                 return;
             }
         };

@@ -4,8 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::LoginConfig;
 use chatkeep_core::http::bounded_body;
+use chatkeep_core::outage::{Availability, Work};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use openidconnect::core::{
     CoreClient, CoreClientAuthMethod, CoreJwsSigningAlgorithm, CoreProviderMetadata,
@@ -16,7 +18,7 @@ use openidconnect::{
 };
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::sync::Mutex;
-use tracing::{info, warn};
+use tracing::debug;
 
 use super::error::LoginError;
 
@@ -47,6 +49,7 @@ pub(super) struct Discovery {
     pub(super) http: reqwest::Client,
     clock: SharedClock,
     known: Mutex<Known>,
+    pub(super) available: Availability,
 }
 
 /// Metadata of the provider.
@@ -69,6 +72,7 @@ impl Discovery {
         let Some(issuer) = config.issuer.clone() else {
             return Ok(None);
         };
+        let available = Availability::new("identity provider", issuer.as_str(), "login.issuer");
         Ok(Some(Self {
             issuer,
             client_id: ClientId::new(config.client_id.clone()),
@@ -77,6 +81,7 @@ impl Discovery {
             http: chatkeep_core::http::client()?,
             clock,
             known: Mutex::default(),
+            available,
         }))
     }
 
@@ -99,14 +104,14 @@ impl Discovery {
         }
         match self.discover().await {
             Ok(metadata) => {
-                info!(issuer = self.issuer, "the identity provider is known");
+                debug!(issuer = self.issuer, "the identity provider is known");
+                self.available.works(Work::Reading);
                 let client = Arc::new(self.build(metadata));
                 *known = Known { client: Some((Arc::clone(&client), now)), failed_at: None };
                 Ok((client, now))
             }
             Err(cause) => {
-                let cause: &dyn std::error::Error = &cause;
-                warn!(error = cause, issuer = self.issuer, "identity provider does not respond");
+                self.available.fails(Work::Reading, &with_causes(&cause));
                 known.failed_at = Some(self.clock.now());
                 Err(LoginError::Unavailable)
             }

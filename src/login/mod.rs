@@ -16,10 +16,10 @@ use std::time::Duration;
 
 use axum::http::HeaderMap;
 use chatkeep_core::config::Config;
+use chatkeep_core::log_failure;
 use chatkeep_core::store::{Session, Store, StoreError};
 use chatkeep_core::time::SharedClock;
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
 
 use address::Base;
 use guard::Cookies;
@@ -115,8 +115,7 @@ impl Login {
                     Ok(true) => {}
                     Ok(false) => break,
                     Err(error) => {
-                        let error: &dyn std::error::Error = &error;
-                        warn!(error, "cannot purge old sessions");
+                        log_failure!(warn, &error, "cannot remove old sessions");
                         break;
                     }
                 }

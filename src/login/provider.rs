@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
+use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::LoginConfig;
+use chatkeep_core::outage::Work;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chrono::{DateTime, Utc};
 use openidconnect::core::{
@@ -12,7 +14,7 @@ use openidconnect::core::{
 use openidconnect::{
     AuthorizationCode, ClaimsVerificationError, CsrfToken, Nonce, OAuth2TokenResponse as _,
     PkceCodeChallenge, PkceCodeVerifier, RequestTokenError, Scope, StandardErrorResponse,
-    TokenResponse as _,
+    TokenResponse as _, UserInfoError,
 };
 use tracing::{error, warn};
 
@@ -117,7 +119,16 @@ impl Provider {
             LoginError::Unavailable
         })?;
         let verifier = PkceCodeVerifier::new(verifier);
-        request.set_pkce_verifier(verifier).request_async(&http).await.map_err(refused)
+        let answer = request.set_pkce_verifier(verifier).request_async(&http).await;
+        match &answer {
+            Err(RequestTokenError::Request(cause)) => self.is_away(cause),
+            _ => self.discovery.available.works(Work::Reading),
+        }
+        answer.map_err(refused)
+    }
+
+    fn is_away(&self, cause: &reqwest::Error) {
+        self.discovery.available.fails(Work::Reading, &with_causes(cause));
     }
 
     fn claims(
@@ -149,6 +160,10 @@ impl Provider {
         let http = |request| fetch(self.discovery.http.clone(), request);
         match request.request_async(&http).await {
             Ok(info) => Person { sub: person.sub, ..person::described(&info) },
+            Err(UserInfoError::Request(cause)) => {
+                self.is_away(&cause);
+                person
+            }
             Err(cause) => {
                 let cause: &dyn std::error::Error = &cause;
                 warn!(error = cause, "cannot read user info of the identity provider");
@@ -172,11 +187,8 @@ fn refused(error: RequestTokenError<reqwest::Error, CoreErrorResponse>) -> Login
                 LoginError::Unconfirmed
             }
         },
-        RequestTokenError::Request(cause) => {
-            let cause: &dyn std::error::Error = &cause;
-            warn!(error = cause, "identity provider does not respond");
-            LoginError::Unavailable
-        }
+        // The outage is logged.
+        RequestTokenError::Request(_) => LoginError::Unavailable,
         RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
             warn!("cannot parse the response of the identity provider");
             LoginError::Unavailable

@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use chatkeep_core::log_failure;
 use chatkeep_core::store::{Fault, StoreError};
 use serde_json::json;
-use tracing::error;
 
 /// Error response for a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +35,7 @@ impl OAuthError {
 impl From<StoreError> for OAuthError {
     fn from(cause: StoreError) -> Self {
         let refused = cause.fault() == Fault::Refused;
-        let cause: &dyn std::error::Error = &cause;
-        error!(error = cause, "store failed");
+        log_failure!(error, &cause, "store failed");
         if refused {
             return Self::request("A value of the request cannot be stored");
         }

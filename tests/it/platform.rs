@@ -283,6 +283,12 @@ async fn the_assistants_push_survives_trouble_and_its_month_may_end() {
     ] {
         assert!(metrics.contains(expected), "{expected} is not in\n{metrics}");
     }
+    let told = |what: &str| {
+        let line = format!("the LINE API of the bot main is {what}");
+        stack.process.stderr().iter().filter(|told| told.contains(&line)).count()
+    };
+    until("the outage is said to be over", DEADLINE, async || told("available again") == 1).await;
+    assert_eq!(told("unavailable"), 1);
     assert!(line.violations().is_empty(), "{:?}", line.violations());
 }
 

@@ -127,7 +127,7 @@ impl Gate {
             Standing::OwnChat(channel) => Verdict::PassAs(channel),
             Standing::Foreign { pending, .. } if self.waits(event, pending) => {
                 let reason = format!("the channel does not belong to the bot {:?} yet", event.bot);
-                Verdict::End(Outcome::Retry(reason))
+                Verdict::End(Outcome::Retry(reason.into()))
             }
             Standing::Foreign { owner, .. } => {
                 self.ignore(stage, event, &owner);
@@ -282,7 +282,7 @@ impl<S: Stage<Item = Event>> Stage for Gated<S> {
         }
         let handled = if passed.is_empty() { Vec::new() } else { self.stage.handle(&passed).await };
         let mut handled = handled.into_iter();
-        let lost = || Outcome::Retry("the stage lost count of its events".to_owned());
+        let lost = || Outcome::Retry("the stage lost count of its events".into());
         let outcome = |verdict| match verdict {
             Verdict::End(outcome) => outcome,
             Verdict::Pass | Verdict::PassAs(_) => handled.next().unwrap_or_else(lost),

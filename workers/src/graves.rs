@@ -14,6 +14,7 @@ use std::time::Duration;
 use chatkeep_core::bus::{Bus, BusError, DeadLetter};
 use chatkeep_core::event::{Envelope, Trace};
 use chatkeep_core::id::ChannelId;
+use chatkeep_core::log_reason;
 use chatkeep_core::platform;
 use chatkeep_core::store::{Store, Takeback};
 use chatkeep_core::time::{SharedClock, Timestamp};
@@ -76,8 +77,11 @@ impl Graves {
         while stop.run_until_cancelled(looks.tick()).await.is_some() {
             match self.clear().await {
                 Ok(0) => {}
-                Ok(letters) => info!(letters, "dead letters of retracted messages dropped"),
-                Err(outcome) => warn!(?outcome, "cannot check the dead letters"),
+                Ok(letters) => info!(letters, "dead letters of what was taken back are dropped"),
+                Err(Outcome::Wait(failure) | Outcome::Retry(failure)) => {
+                    log_reason!(warn, failure, "cannot look through the dead letters");
+                }
+                Err(outcome) => warn!(?outcome, "cannot look through the dead letters"),
             }
         }
     }

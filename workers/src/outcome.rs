@@ -1,6 +1,7 @@
 //! Outcome of an event in a stage.
 
 use chatkeep_core::bus::BusError;
+use chatkeep_core::outage::Failure;
 use chatkeep_core::store::{Fault, StoreError};
 
 /// Outcome of an event. Of a call with several events, those to be retried or dropped are handed
@@ -12,9 +13,9 @@ pub enum Outcome {
     Done,
     /// A dependency is unavailable (store, bus). The runner holds the event and tries again until
     /// that is back, however long it takes; this never uses up an event's attempts.
-    Wait(String),
+    Wait(Failure),
     /// It failed for a transient reason. Deliver it again later, a bounded number of times.
-    Retry(String),
+    Retry(Failure),
     /// It can never be handled. Move it to the dead letters with this reason.
     Drop(String),
 }
@@ -40,27 +41,15 @@ impl From<StoreError> for Outcome {
 impl From<&StoreError> for Outcome {
     fn from(error: &StoreError) -> Self {
         match error.fault() {
-            Fault::Unavailable => Self::Wait(described(error)),
+            Fault::Unavailable => Self::Wait(Failure::of(error)),
             Fault::Refused => Self::Drop(error.refusal()),
-            Fault::Unknown => Self::Retry(described(error)),
+            Fault::Unknown => Self::Retry(Failure::of(error)),
         }
     }
 }
 
 impl From<BusError> for Outcome {
     fn from(error: BusError) -> Self {
-        Self::Wait(described(&error))
+        Self::Wait(Failure::of(&error))
     }
-}
-
-/// Formats an error with its causes, on one line.
-pub(crate) fn described(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

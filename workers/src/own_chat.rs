@@ -6,12 +6,10 @@ use std::time::Duration;
 
 use chatkeep_core::event::ChannelRef;
 use chatkeep_core::id::UserId;
+use chatkeep_core::log_failure;
 use chatkeep_core::platform::{Bots, PlatformError};
 use chatkeep_core::time::{SharedClock, Timestamp};
-use tracing::warn;
 use uuid::Uuid;
-
-use crate::outcome::described;
 
 /// Maximum age of a direct message that is still sent; the platform forgets its retry keys then,
 /// too.
@@ -46,7 +44,7 @@ pub(crate) async fn tell(
     match push(bots, chat, &news, text).await {
         Ok(()) => Some("sent"),
         Err(error) if may_pass(&error) => {
-            warn!(error = described(&*error), "cannot send a direct message yet");
+            log_failure!(warn, &*error, "a user is not told yet");
             None
         }
         Err(error) => Some(error.code()),

@@ -4,6 +4,7 @@ use object_store::path::Path;
 use object_store::{Error as Backend, ObjectStoreExt as _, PutMode, PutOptions, PutPayload};
 
 use super::{BlobError, Blobs, random_name};
+use crate::outage::Work;
 
 /// Key of the object that holds the identity.
 const OBJECT: &str = "media-store.id";
@@ -14,6 +15,10 @@ impl Blobs {
     /// # Errors
     /// Fails when the media store fails.
     pub async fn identity(&self) -> Result<String, BlobError> {
+        self.noted(Work::Reading, self.read_or_write_identity().await)
+    }
+
+    async fn read_or_write_identity(&self) -> Result<String, BlobError> {
         let key = self.prefix().join(OBJECT);
         if let Some(identity) = self.read_identity(&key).await? {
             return Ok(identity);

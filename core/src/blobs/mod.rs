@@ -14,6 +14,7 @@ mod read;
 
 use std::fmt;
 use std::future::ready;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -26,6 +27,8 @@ pub use put::Stored;
 pub(crate) use put::random_name;
 pub use read::BlobRead;
 
+use crate::causes::with_causes;
+use crate::outage::{Availability, Work};
 use crate::time::Timestamp;
 
 /// Any foreign error, with its causes.
@@ -92,6 +95,47 @@ impl BlobError {
     pub const fn is_transient(&self) -> bool {
         matches!(self, Self::Backend(_) | Self::Io(_) | Self::Source(_) | Self::Claim(_))
     }
+
+    /// Returns what the media store cannot do at all just now, when the error says so.
+    pub(crate) fn outage(&self) -> Option<Work> {
+        let away = match self {
+            Self::Backend(error) => matches!(
+                error,
+                Backend::Generic { .. }
+                    | Backend::JoinError { .. }
+                    | Backend::PermissionDenied { .. }
+                    | Backend::Unauthenticated { .. }
+            ),
+            // A file that is shorter than it should be.
+            Self::Io(error) => error.kind() != ErrorKind::UnexpectedEof,
+            _ => false,
+        };
+        away.then(|| if takes_no_changes(self) { Work::Writing } else { Work::Reading })
+    }
+}
+
+/// Returns whether the file system is full, or may only be read.
+fn takes_no_changes(error: &(dyn std::error::Error + 'static)) -> bool {
+    use ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    let mut link = Some(error);
+    while let Some(error) = link {
+        if let Some(error) = error.downcast_ref::<std::io::Error>() {
+            let kind = error.kind();
+            return matches!(
+                kind,
+                PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull
+            );
+        }
+        link = error.source();
+    }
+    false
+}
+
+/// Notes a failure that may be an outage.
+fn note_failure(availability: &Availability, error: &BlobError) {
+    if let Some(work) = error.outage() {
+        availability.fails(work, &with_causes(error));
+    }
 }
 
 /// Handle of the blob store. Cheap to clone.
@@ -99,6 +143,7 @@ impl BlobError {
 pub struct Blobs {
     store: Arc<dyn ObjectStore>,
     place: Place,
+    availability: Availability,
 }
 
 /// Location of the blobs; the differences between the two beside the adapter.
@@ -119,11 +164,26 @@ impl Blobs {
     /// # Errors
     /// Fails when the media store fails.
     pub async fn size(&self, id: &BlobId) -> Result<Option<u64>, BlobError> {
-        match self.store.head(&self.key(id)).await {
+        let size = match self.store.head(&self.key(id)).await {
             Ok(meta) => Ok(Some(meta.size)),
             Err(Backend::NotFound { .. }) => Ok(None),
             Err(error) => Err(BlobError::Backend(error)),
+        };
+        self.noted(Work::Reading, size)
+    }
+
+    /// The availability of folder or bucket.
+    pub const fn availability(&self) -> &Availability {
+        &self.availability
+    }
+
+    /// Notes what became of `work`, and hands it on.
+    fn noted<T>(&self, work: Work, done: Result<T, BlobError>) -> Result<T, BlobError> {
+        match &done {
+            Ok(_) => self.availability.works(work),
+            Err(error) => note_failure(&self.availability, error),
         }
+        done
     }
 
     /// Deletes a blob permanently; does nothing if it is already gone.
@@ -133,18 +193,22 @@ impl Blobs {
     pub async fn delete(&self, id: &BlobId) -> Result<(), BlobError> {
         let key = self.key(id);
         if let Place::Folder(root) = &self.place {
-            return open::remove_file(root.join(key.as_ref())).await;
+            let removed = open::remove_file(root.join(key.as_ref())).await;
+            return self.noted(Work::Reading, removed);
         }
-        match self.store.delete(&key).await {
+        let deleted = match self.store.delete(&key).await {
             Ok(()) | Err(Backend::NotFound { .. }) => Ok(()),
             Err(error) => Err(BlobError::Backend(error)),
-        }
+        };
+        self.noted(Work::Reading, deleted)
     }
 
     /// Lists the names of all blobs, in no order.
     pub fn list(&self) -> BoxStream<'static, Result<BlobId, BlobError>> {
         let prefix = self.prefix();
+        let availability = self.availability.clone();
         let all = self.store.list(Some(&prefix)).map_err(BlobError::Backend);
+        let all = all.inspect_err(move |error| note_failure(&availability, error));
         let name = |path: &Path| path.filename().and_then(BlobId::parse);
         all.try_filter_map(move |meta| ready(Ok(name(&meta.location)))).boxed()
     }
@@ -156,6 +220,10 @@ impl Blobs {
     /// # Errors
     /// Fails when the media store fails.
     pub async fn sweep(&self, before: Timestamp) -> Result<usize, BlobError> {
+        self.noted(Work::Reading, self.remove_temporaries(before).await)
+    }
+
+    async fn remove_temporaries(&self, before: Timestamp) -> Result<usize, BlobError> {
         if let Place::Folder(root) = &self.place {
             return open::remove_old_files(root.join(TEMPORARIES), before).await;
         }
@@ -176,6 +244,10 @@ impl Blobs {
     /// # Errors
     /// The reason why it is not.
     pub async fn ready(&self) -> Result<(), BlobError> {
+        self.noted(Work::Reading, self.ask().await)
+    }
+
+    async fn ask(&self) -> Result<(), BlobError> {
         match &self.place {
             Place::Folder(root) => {
                 drop(tokio::fs::read_dir(root.as_ref()).await?);

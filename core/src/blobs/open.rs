@@ -16,6 +16,7 @@ use secrecy::ExposeSecret as _;
 use super::{BlobError, Blobs, Place};
 use crate::config::{BlobsKind, S3Config};
 use crate::http::install_tls;
+use crate::outage::Availability;
 use crate::time::Timestamp;
 
 /// Connect timeout of an object store.
@@ -41,11 +42,14 @@ impl Blobs {
                 // The job that brought a blob is forgotten once it is stored, so a stored blob
                 // must outlive a power cut: contents and folders are flushed before `put` returns.
                 let store = Arc::new(store.with_fsync(true));
-                Ok(Self { store, place: Place::Folder(Arc::new(root)) })
+                let availability = watched(root.display().to_string());
+                Ok(Self { store, place: Place::Folder(Arc::new(root)), availability })
             }
             BlobsKind::S3 { bucket, prefix } => {
                 let store = Arc::new(bucket_store(bucket, s3)?);
-                Ok(Self { store, place: Place::Bucket(Path::from(prefix.as_str())) })
+                let at = s3.endpoint.as_deref().unwrap_or("Amazon S3");
+                let availability = watched(format!("{kind} at {at}"));
+                Ok(Self { store, place: Place::Bucket(Path::from(prefix.as_str())), availability })
             }
         }
     }
@@ -62,6 +66,10 @@ impl Blobs {
         }
         Self::open(kind, s3)
     }
+}
+
+fn watched(address: String) -> Availability {
+    Availability::new("media store", address, "CHATKEEP_BLOBS")
 }
 
 fn bucket_store(bucket: &str, s3: &S3Config) -> Result<AmazonS3, BlobError> {

@@ -15,6 +15,7 @@ use object_store::{ObjectStore, ObjectStoreExt as _, WriteMultipart};
 use sha2::{Digest as _, Sha256};
 
 use super::{BlobError, BlobId, Blobs, BoxError, Place, TEMPORARIES};
+use crate::outage::Work;
 
 /// Maximum length of [`Stored::head`] in bytes, for detecting the file type.
 const HEAD: usize = 4096;
@@ -61,7 +62,8 @@ impl Blobs {
         F: Future<Output = Result<T, BoxError>>,
     {
         let mut upload = self.upload();
-        match self.take(&mut upload, stream, max_bytes, claim).await {
+        let taken = self.take(&mut upload, stream, max_bytes, claim).await;
+        match self.noted(Work::Writing, taken) {
             Ok(stored) => Ok(stored),
             Err(error) => {
                 upload.discard().await;

@@ -10,7 +10,8 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::{Error as Backend, GetOptions, GetRange, GetResultPayload, ObjectStore as _};
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 
-use super::{BlobError, BlobId, Blobs};
+use super::{BlobError, BlobId, Blobs, note_failure};
+use crate::outage::Work;
 
 /// Size of one read from a file, in bytes.
 const PIECE: usize = 128 * 1024;
@@ -37,6 +38,17 @@ impl Blobs {
     /// [`BlobError::NotFound`], [`BlobError::Range`] if the range is empty or not inside the blob,
     /// or if the media store fails; the stream fails if it does so later.
     pub async fn get(&self, id: &BlobId, range: Option<Range<u64>>) -> Result<BlobRead, BlobError> {
+        let found = self.noted(Work::Reading, self.open_blob(id, range).await)?;
+        let availability = self.availability.clone();
+        let stream = found.stream.inspect_err(move |error| note_failure(&availability, error));
+        Ok(BlobRead { size: found.size, stream: stream.boxed() })
+    }
+
+    async fn open_blob(
+        &self,
+        id: &BlobId,
+        range: Option<Range<u64>>,
+    ) -> Result<BlobRead, BlobError> {
         if range.as_ref().is_some_and(Range::is_empty) {
             return Err(BlobError::Range);
         }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{BusError, embedded, nats};
+use super::{BusError, embedded, nats, noted};
+use crate::outage::Work;
 use crate::time::Timestamp;
 
 /// One member of a durable consumer.
@@ -26,7 +27,10 @@ impl Consumer {
         match self {
             Self::Embedded(consumer) => consumer.fetch(max, wait).await,
             // Boxed like every large future of the NATS client, so that stages stay small.
-            Self::Nats(consumer) => Box::pin(consumer.fetch(max, wait)).await,
+            Self::Nats(consumer) => {
+                let fetched = Box::pin(consumer.fetch(max, wait)).await;
+                noted(consumer.availability(), Work::Reading, fetched)
+            }
         }
     }
 }

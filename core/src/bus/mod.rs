@@ -21,6 +21,9 @@ pub(crate) use self::delivery::{Burial, Lease};
 pub use self::delivery::{Consumer, Delivery};
 pub use self::talk::{Answering, Listener};
 
+use crate::causes::with_causes;
+use crate::outage::{Availability, Work};
+use crate::store::outage_of;
 use crate::time::Timestamp;
 
 /// Streams of chatkeep.
@@ -164,6 +167,17 @@ pub enum BusError {
     Config(String),
 }
 
+impl BusError {
+    /// Returns whether the bus is away, or takes no messages: whoever asks next will fail, too.
+    pub(crate) fn is_outage(&self) -> bool {
+        match self {
+            Self::Unavailable(_) | Self::Full { .. } => true,
+            Self::Storage(error) => outage_of(error).is_some(),
+            _ => false,
+        }
+    }
+}
+
 /// One failed transaction fails all callers whose messages were in it, so the cause is shared.
 impl From<sqlx::Error> for BusError {
     fn from(error: sqlx::Error) -> Self {
@@ -180,13 +194,37 @@ pub enum Bus {
     Nats(nats::NatsBus),
 }
 
+/// Runs something on either adapter and notes what became of it.
 macro_rules! on {
-    ($bus:expr, $inner:ident => $body:expr) => {
-        match $bus {
+    ($bus:expr, $inner:ident => $body:expr) => {{
+        let done = match $bus {
             Bus::Embedded($inner) => $body,
             Bus::Nats($inner) => $body,
+        };
+        noted($bus.availability(), Work::Reading, done)
+    }};
+}
+
+/// Notes what became of `work` on the bus, and hands it on.
+fn noted<T>(
+    availability: &Availability,
+    work: Work,
+    done: Result<T, BusError>,
+) -> Result<T, BusError> {
+    match &done {
+        Ok(_) => availability.works(work),
+        Err(BusError::Unavailable(why)) => availability.fails(Work::Reading, why),
+        Err(error @ BusError::Full { .. }) => {
+            availability.fails(Work::Writing, &error.to_string());
         }
-    };
+        Err(BusError::Storage(error)) => {
+            if let Some(work) = outage_of(error) {
+                availability.fails(work, &with_causes(error));
+            }
+        }
+        Err(_) => {}
+    }
+    done
 }
 
 impl Bus {
@@ -196,7 +234,11 @@ impl Bus {
     /// [`BusError::Full`] or [`BusError::Unavailable`]; some of the messages may be published
     /// then, and publishing all of them again is harmless inside the de-duplication window.
     pub async fn publish(&self, messages: Vec<Outgoing>) -> Result<(), BusError> {
-        on!(self, bus => bus.publish(messages).await)
+        let done = match self {
+            Self::Embedded(bus) => bus.publish(messages).await,
+            Self::Nats(bus) => bus.publish(messages).await,
+        };
+        noted(self.availability(), Work::Writing, done)
     }
 
     /// Ensures that the consumer exists, so that it sees everything published from now on.
@@ -212,10 +254,19 @@ impl Bus {
     /// # Errors
     /// Returns an error when the bus cannot be reached.
     pub async fn consume(&self, spec: &ConsumerSpec) -> Result<Consumer, BusError> {
-        Ok(match self {
-            Self::Embedded(bus) => Consumer::Embedded(bus.consume(spec).await?),
-            Self::Nats(bus) => Consumer::Nats(Box::new(bus.consume(spec).await?)),
-        })
+        let joined = match self {
+            Self::Embedded(bus) => bus.consume(spec).await.map(Consumer::Embedded),
+            Self::Nats(bus) => bus.consume(spec).await.map(|bus| Consumer::Nats(Box::new(bus))),
+        };
+        noted(self.availability(), Work::Reading, joined)
+    }
+
+    /// The availability of the bus.
+    pub fn availability(&self) -> &Availability {
+        match self {
+            Self::Embedded(bus) => bus.availability(),
+            Self::Nats(bus) => bus.availability(),
+        }
     }
 
     /// Checks that the bus takes messages right now.
@@ -320,6 +371,10 @@ impl Bus {
 
     /// Writes pending changes and closes. Leased messages are delivered again after a restart.
     pub async fn close(&self) {
-        on!(self, bus => bus.close().await);
+        self.availability().close();
+        match self {
+            Self::Embedded(bus) => bus.close().await,
+            Self::Nats(bus) => bus.close().await,
+        }
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tracing::{info, warn};
+use tracing::debug;
 
 use crate::metric;
 use crate::time::{SharedClock, Timestamp};
@@ -105,13 +105,14 @@ impl Circuit {
         state.pauses = state.pauses.saturating_add(1);
         state.turn(Phase::Open { until: self.clock.now().plus(pause) });
         let pause_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
-        warn!(bot = &*self.bot, host = self.host, pause_ms, "the platform is down; circuit opened");
+        // The outage is logged by who makes the calls.
+        debug!(bot = &*self.bot, host = self.host, pause_ms, "the platform is down; left alone");
     }
 
     fn close(&self, state: &mut State) {
         state.pauses = 0;
         state.turn(Phase::Closed { failures: 0 });
-        info!(bot = &*self.bot, host = self.host, "the platform is back; circuit closed");
+        debug!(bot = &*self.bot, host = self.host, "the platform is back");
     }
 }
 

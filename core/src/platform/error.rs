@@ -109,6 +109,11 @@ impl PlatformError {
         }
     }
 
+    /// Returns whether the platform is away: whoever calls next will fail, too.
+    pub(crate) const fn is_outage(&self) -> bool {
+        self.is_trouble() || matches!(self, Self::Unavailable { .. })
+    }
+
     /// Returns whether the platform itself is in trouble, as far as one call can tell. A refusal is
     /// a sign of health.
     pub(super) const fn is_trouble(&self) -> bool {

@@ -15,11 +15,13 @@ use sqlx::{ConnectOptions as _, Postgres, Sqlite};
 use tokio::sync::watch;
 
 use super::StoreError;
+use super::availability::{Watch, why_not};
 use super::hold::Held;
 use super::idempotency::mark_claim;
+use crate::outage::Work;
 
 /// Timeout for a free connection; beyond it the database counts as down or overloaded.
-const ACQUIRE: Duration = Duration::from_secs(5);
+pub(super) const ACQUIRE: Duration = Duration::from_secs(5);
 
 /// Name of the SQLite file in the data folder.
 const FILE: &str = "chatkeep.db";
@@ -56,6 +58,7 @@ pub(super) struct Db {
     pub(super) pools: Pools,
     /// Counter of the transactions committed here that added to the event log.
     pub(super) logged: watch::Sender<u64>,
+    pub(super) watch: Watch,
 }
 
 /// Connection pools of either database.
@@ -75,6 +78,9 @@ pub(super) struct Tx {
     pub(super) held: HeldTx,
     logged: watch::Sender<u64>,
     has_logged: bool,
+    pub(super) watch: Watch,
+    /// Whether it changed anything.
+    pub(super) has_written: bool,
 }
 
 /// Connection of a transaction to either database.
@@ -84,13 +90,26 @@ pub(super) enum HeldTx {
     Postgres(Held<Postgres>),
 }
 
+/// Notes what became of a statement in a transaction.
+macro_rules! noted {
+    ($tx:expr, $held:ident, $done:ident) => {{
+        if let Err(error) = &$done {
+            $tx.watch.note_failure(error);
+        }
+        $held.note($done)
+    }};
+}
+
 /// Runs one query outside a transaction: `read!(self, c => query(SQL).bind(x).fetch_all(c))`.
 macro_rules! read {
     ($store:expr, $conn:ident => $query:expr) => {
-        match &$store.db.pools {
-            $crate::store::db::Pools::Sqlite { read: $conn, .. } => $query.await,
-            $crate::store::db::Pools::Postgres($conn) => $query.await,
-        }
+        $store.db.watch.noted(
+            $crate::outage::Work::Reading,
+            match &$store.db.pools {
+                $crate::store::db::Pools::Sqlite { read: $conn, .. } => $query.await,
+                $crate::store::db::Pools::Postgres($conn) => $query.await,
+            },
+        )
     };
 }
 
@@ -102,12 +121,12 @@ macro_rules! run {
             $crate::store::db::HeldTx::Sqlite(tx) => {
                 let $conn = tx.conn();
                 let done = $query.await;
-                tx.note(done)
+                $crate::store::db::noted!($tx, tx, done)
             }
             $crate::store::db::HeldTx::Postgres(tx) => {
                 let $conn = tx.conn();
                 let done = $query.await;
-                tx.note(done)
+                $crate::store::db::noted!($tx, tx, done)
             }
         }
     };
@@ -116,12 +135,12 @@ macro_rules! run {
             $crate::store::db::HeldTx::Sqlite(tx) => {
                 let ($sql, $conn) = ($both.sqlite, tx.conn());
                 let done = $query.await;
-                tx.note(done)
+                $crate::store::db::noted!($tx, tx, done)
             }
             $crate::store::db::HeldTx::Postgres(tx) => {
                 let ($sql, $conn) = ($both.postgres, tx.conn());
                 let done = $query.await;
-                tx.note(done)
+                $crate::store::db::noted!($tx, tx, done)
             }
         }
     };
@@ -134,17 +153,23 @@ macro_rules! exec {
         match &mut $tx.held {
             $crate::store::db::HeldTx::Sqlite(tx) => {
                 let done = $query.execute(tx.conn()).await;
-                tx.note(done).map(|done| done.rows_affected())
+                let done = $crate::store::db::noted!($tx, tx, done);
+                let rows = done.map(|done| done.rows_affected());
+                $tx.has_written |= rows.as_ref().is_ok_and(|&rows| rows > 0);
+                rows
             }
             $crate::store::db::HeldTx::Postgres(tx) => {
                 let done = $query.execute(tx.conn()).await;
-                tx.note(done).map(|done| done.rows_affected())
+                let done = $crate::store::db::noted!($tx, tx, done);
+                let rows = done.map(|done| done.rows_affected());
+                $tx.has_written |= rows.as_ref().is_ok_and(|&rows| rows > 0);
+                rows
             }
         }
     };
 }
 
-pub(super) use {exec, locking, read, run};
+pub(super) use {exec, locking, noted, read, run};
 
 impl Db {
     /// Opens (and creates) the SQLite file of a data folder.
@@ -153,8 +178,9 @@ impl Db {
         connections: u32,
         mapped: &'static str,
     ) -> Result<Self, StoreError> {
-        let file = SqliteConnectOptions::new().filename(folder.join(FILE)).create_if_missing(true);
-        Self::sqlite_file(file, connections, mapped).await
+        let path = folder.join(FILE);
+        let file = SqliteConnectOptions::new().filename(&path).create_if_missing(true);
+        Self::sqlite_file(&path, file, connections, mapped).await
     }
 
     /// Opens the SQLite file of a data folder if it exists.
@@ -167,11 +193,12 @@ impl Db {
         if !path.try_exists().map_err(sqlx::Error::Io)? {
             return Err(StoreError::NoData);
         }
-        let file = SqliteConnectOptions::new().filename(path).create_if_missing(false);
-        Self::sqlite_file(file, connections, mapped).await
+        let file = SqliteConnectOptions::new().filename(&path).create_if_missing(false);
+        Self::sqlite_file(&path, file, connections, mapped).await
     }
 
     async fn sqlite_file(
+        path: &Path,
         file: SqliteConnectOptions,
         connections: u32,
         mapped: &'static str,
@@ -191,47 +218,61 @@ impl Db {
         let pool = |size| SqlitePoolOptions::new().max_connections(size).acquire_timeout(ACQUIRE);
         let write = pool(1).connect_with(options.clone()).await?;
         let read = pool(connections).connect_with(options.read_only(true)).await?;
-        Ok(Self::new(Pools::Sqlite { read, write }))
+        Ok(Self::new(Pools::Sqlite { read, write }, Watch::file(path)))
     }
 
-    /// Connects to PostgreSQL.
-    pub(super) async fn postgres(url: &SecretString, connections: u32) -> Result<Self, StoreError> {
+    /// Connects to PostgreSQL; `address` is its URL as it may be shown.
+    pub(super) async fn postgres(
+        url: &SecretString,
+        address: String,
+        connections: u32,
+    ) -> Result<Self, StoreError> {
         let options = PgConnectOptions::from_str(url.expose_secret())
             .map_err(|_| StoreError::BadUrl)?
             .application_name("chatkeep")
             .disable_statement_logging();
         let pool = PgPoolOptions::new().max_connections(connections).acquire_timeout(ACQUIRE);
-        Ok(Self::new(Pools::Postgres(pool.connect_with(options).await?)))
+        let pool = match pool.connect_with(options.clone()).await {
+            // The pool tries for as long as it may, and keeps to itself why it could not.
+            Err(error @ sqlx::Error::PoolTimedOut) => {
+                return Err(why_not(&options).await.unwrap_or(error).into());
+            }
+            pool => pool?,
+        };
+        Ok(Self::new(Pools::Postgres(pool), Watch::server(address, options)))
     }
 
-    fn new(pools: Pools) -> Self {
-        Self { pools, logged: watch::Sender::new(0) }
+    fn new(pools: Pools, watch: Watch) -> Self {
+        Self { pools, logged: watch::Sender::new(0), watch }
     }
 
     fn tx(&self, held: HeldTx) -> Tx {
-        Tx { held, logged: self.logged.clone(), has_logged: false }
+        let (logged, watch) = (self.logged.clone(), self.watch.clone());
+        Tx { held, logged, has_logged: false, watch, has_written: false }
     }
 
     /// Starts a write transaction, the only way to one: plain `BEGIN` on SQLite takes the write
     /// lock too late and fails under contention.
     pub(super) async fn begin(&self) -> Result<Tx, StoreError> {
-        Ok(self.tx(match &self.pools {
+        let begun = match &self.pools {
             Pools::Sqlite { write, .. } => {
-                HeldTx::Sqlite(Held::begin(write, "BEGIN IMMEDIATE").await?)
+                Held::begin(write, "BEGIN IMMEDIATE").await.map(HeldTx::Sqlite)
             }
-            Pools::Postgres(pool) => HeldTx::Postgres(Held::begin(pool, "BEGIN").await?),
-        }))
+            Pools::Postgres(pool) => Held::begin(pool, "BEGIN").await.map(HeldTx::Postgres),
+        };
+        Ok(self.tx(self.watch.noted(Work::Reading, begun)?))
     }
 
     /// Starts a read transaction on one consistent snapshot.
     pub(super) async fn snapshot(&self) -> Result<Tx, StoreError> {
         const POSTGRES: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-        Ok(self.tx(match &self.pools {
+        let begun = match &self.pools {
             Pools::Sqlite { read, .. } => {
-                HeldTx::Sqlite(Held::begin(read, "BEGIN DEFERRED").await?)
+                Held::begin(read, "BEGIN DEFERRED").await.map(HeldTx::Sqlite)
             }
-            Pools::Postgres(pool) => HeldTx::Postgres(Held::begin(pool, POSTGRES).await?),
-        }))
+            Pools::Postgres(pool) => Held::begin(pool, POSTGRES).await.map(HeldTx::Postgres),
+        };
+        Ok(self.tx(self.watch.noted(Work::Reading, begun)?))
     }
 
     /// Returns `true` if some version of chatkeep has created its tables.
@@ -292,6 +333,7 @@ impl Db {
     }
 
     pub(super) async fn close(&self) {
+        self.watch.availability.close();
         match &self.pools {
             Pools::Sqlite { read, write } => {
                 read.close().await;
@@ -312,10 +354,11 @@ impl Tx {
     /// something.
     pub(super) async fn commit(mut self) -> Result<(), StoreError> {
         mark_claim(&mut self).await?;
-        match self.held {
-            HeldTx::Sqlite(tx) => tx.commit().await?,
-            HeldTx::Postgres(tx) => tx.commit().await?,
-        }
+        let done = match self.held {
+            HeldTx::Sqlite(tx) => tx.commit().await,
+            HeldTx::Postgres(tx) => tx.commit().await,
+        };
+        self.watch.noted(if self.has_written { Work::Writing } else { Work::Reading }, done)?;
         if self.has_logged {
             self.logged.send_modify(|commits| *commits += 1);
         }

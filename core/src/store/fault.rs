@@ -4,6 +4,8 @@
 use sqlx::postgres::PgDatabaseError;
 use sqlx::sqlite::SqliteError;
 
+use crate::outage::Work;
+
 /// Class of a database error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -60,6 +62,54 @@ impl Fault {
             }
             _ => Self::Unknown,
         }
+    }
+}
+
+/// Returns what the database cannot do at all just now, when an error says so; `None` for one that
+/// is about this request, connection or transaction alone.
+pub(crate) fn outage_of(error: &sqlx::Error) -> Option<Work> {
+    match error {
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::WorkerCrashed => Some(Work::Reading),
+        sqlx::Error::Database(error) => {
+            if let Some(error) = error.try_downcast_ref::<PgDatabaseError>() {
+                sqlstate_outage(error.code())
+            } else {
+                result_code_outage(primary_code(error.as_ref())?)
+            }
+        }
+        _ => None,
+    }
+}
+
+fn sqlstate_outage(code: &str) -> Option<Work> {
+    match code {
+        // A full disk, a standby.
+        "53100" | "25006" => return Some(Work::Writing),
+        // A server that stops or starts, and a database that was dropped.
+        "57P01" | "57P02" | "57P03" | "57P04" => return Some(Work::Reading),
+        _ => {}
+    }
+    // Connection, authorization, no such database, resources, the server's own system, its
+    // configuration file.
+    let away = matches!(code.get(..2)?, "08" | "28" | "3D" | "53" | "58" | "F0");
+    away.then_some(Work::Reading)
+}
+
+fn result_code_outage(code: i32) -> Option<Work> {
+    match code {
+        sqlite::BUSY | sqlite::READ_ONLY | sqlite::IO | sqlite::FULL => Some(Work::Writing),
+        sqlite::PERM
+        | sqlite::NO_MEMORY
+        | sqlite::CORRUPT
+        | sqlite::CANNOT_OPEN
+        | sqlite::PROTOCOL
+        | sqlite::NO_LARGE_FILES
+        | sqlite::AUTHORIZATION
+        | sqlite::NOT_A_DATABASE => Some(Work::Reading),
+        _ => None,
     }
 }
 
@@ -152,6 +202,19 @@ mod tests {
         assert!(refused.iter().all(|code| of_sqlstate(code) == Fault::Refused));
         assert!(away.iter().all(|code| of_sqlstate(code) == Fault::Unavailable));
         assert!(unknown.iter().all(|code| of_sqlstate(code) == Fault::Unknown));
+    }
+
+    #[test]
+    fn an_outage_is_of_the_server_and_not_of_a_request() {
+        let away = ["08006", "28P01", "3D000", "53300", "57P01", "57P03", "58030"];
+        let request = ["40P01", "57014", "57P05", "55P03", "23505", "42501", "XX000", ""];
+        assert!(away.iter().all(|code| sqlstate_outage(code) == Some(Work::Reading)));
+        assert!(request.iter().all(|code| sqlstate_outage(code).is_none()));
+        assert_eq!(sqlstate_outage("53100"), Some(Work::Writing));
+        assert_eq!(result_code_outage(sqlite::FULL), Some(Work::Writing));
+        assert_eq!(result_code_outage(sqlite::CONSTRAINT), None);
+        assert_eq!(outage_of(&sqlx::Error::PoolTimedOut), Some(Work::Reading));
+        assert_eq!(outage_of(&sqlx::Error::PoolClosed), None);
     }
 
     #[tokio::test]

@@ -8,6 +8,7 @@
 //! deadlock.
 
 mod assistant;
+mod availability;
 mod change_log;
 mod channel_jobs;
 mod channels;
@@ -59,6 +60,7 @@ pub use channels::{Channel, ChannelStatus};
 pub use coverage::{Coverage, LostMedia};
 pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaMend, UserAudit};
 pub use fault::Fault;
+pub(crate) use fault::outage_of;
 pub use happening_kind::HappeningKind;
 pub use happenings::{Feed, FeedReader, Happening, Place};
 pub use idempotency::{IdempotencyClaim, IdempotencyKey, Repeated};
@@ -95,6 +97,7 @@ pub use webhooks::{
 
 use crate::config::Database;
 use crate::message::MessageState;
+use crate::outage::Availability;
 
 /// Number of connections of a command that reads everything once.
 const FRUGAL: u32 = 2;
@@ -166,6 +169,11 @@ impl StoreError {
         }
     }
 
+    /// Returns whether the database is away, or takes no changes: whoever asks next will fail, too.
+    pub fn is_outage(&self) -> bool {
+        matches!(self, Self::Database(error) if outage_of(error).is_some())
+    }
+
     /// Returns `true` if the same request works once the database is back.
     pub fn is_transient(&self) -> bool {
         self.fault() == Fault::Unavailable
@@ -210,7 +218,7 @@ impl Store {
     pub async fn open_existing(database: &Database, folder: &Path) -> Result<Self, StoreError> {
         let db = match database {
             Database::Sqlite => Db::existing_sqlite(folder, FRUGAL, UNMAPPED).await?,
-            Database::Postgres(url) => Db::postgres(url, FRUGAL).await?,
+            Database::Postgres(url) => Db::postgres(url, database.to_string(), FRUGAL).await?,
         };
         if !db.has_schema().await? {
             db.close().await;
@@ -227,7 +235,7 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let db = match database {
             Database::Sqlite => Db::sqlite(folder, connections, mapped).await?,
-            Database::Postgres(url) => Db::postgres(url, connections).await?,
+            Database::Postgres(url) => Db::postgres(url, database.to_string(), connections).await?,
         };
         Self::ready_to_use(db).await
     }
@@ -247,6 +255,11 @@ impl Store {
     pub async fn ready(&self) -> Result<(), StoreError> {
         let _: (i64,) = read!(self, c => sqlx::query_as("SELECT CAST(1 AS BIGINT)").fetch_one(c))?;
         Ok(())
+    }
+
+    /// The availability of the database.
+    pub const fn availability(&self) -> &Availability {
+        &self.db.watch.availability
     }
 
     /// Returns a receiver that changes whenever something was logged through this store or a clone

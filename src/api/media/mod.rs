@@ -14,12 +14,13 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::blobs::BlobId;
 use chatkeep_core::id::MessageId;
+use chatkeep_core::log_failure;
 use chatkeep_core::message::{Content, MediaInfo, MessageType};
 use chatkeep_core::store::{MediaFilter, MediaItem, MediaRecord, MediaStatus, StoredMessage};
 use chatkeep_core::time::Timestamp;
 use futures_util::TryStreamExt as _;
 use serde::{Deserialize, Serialize};
-use tracing::{error, warn};
+use tracing::{debug, warn};
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 use utoipa::{IntoParams, ToSchema};
 
@@ -158,7 +159,7 @@ async fn send(
     let readable = |m: &StoredMessage| access.caller.bounds.reads(m.sent_at);
     let message = message.filter(readable).ok_or(ApiError::NotFound)?;
     let file = File::of(message, preview)?;
-    let size = api.blobs.size(&file.blob).await?.ok_or_else(|| missing(&file.blob))?;
+    let size = api.blobs.size(&file.blob).await?.ok_or_else(|| missing(api, &file.blob))?;
     let (wanted, etag) = (range::wanted(asked, file.blob.as_str(), size), file.etag()?);
     let mut response = match &wanted {
         Wanted::Unchanged => StatusCode::NOT_MODIFIED.into_response(),
@@ -185,14 +186,17 @@ async fn body(api: &Api, file: &File, part: Option<std::ops::Range<u64>>) -> Res
     let read = api.blobs.get(&file.blob, part).await?;
     // The status is out already: all that is left is to break the connection off and to say so.
     let stream = read.stream.inspect_err(|cause| {
-        let cause: &dyn std::error::Error = cause;
-        error!(error = cause, "a media file broke off while it was sent");
+        log_failure!(error, cause, "a media file broke off while it was sent");
     });
     Ok(Body::from_stream(stream))
 }
 
-fn missing(blob: &BlobId) -> Refused {
-    warn!(%blob, "a message's file is not in the media store");
+fn missing(api: &Api, blob: &BlobId) -> Refused {
+    if api.blobs.availability().is_away() {
+        debug!(%blob, "a message's file is not in the media store");
+    } else {
+        warn!(%blob, "a message's file is not in the media store");
+    }
     Refused::Absent("media_missing")
 }
 

@@ -3,7 +3,7 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::blobs::BlobError;
-use tracing::error;
+use chatkeep_core::log_failure;
 
 use crate::api::error::ApiError;
 
@@ -33,8 +33,7 @@ impl From<BlobError> for ApiError {
             return Self::NotFound;
         }
         let transient = cause.is_transient();
-        let cause: &dyn std::error::Error = &cause;
-        error!(error = cause, "media store failed");
+        log_failure!(error, &cause, "media store failed");
         if transient { Self::Unavailable } else { Self::Internal }
     }
 }

@@ -10,6 +10,7 @@ mod modes;
 mod nameless;
 pub(crate) mod notices;
 mod outage;
+mod outage_log;
 pub(crate) mod picture;
 mod poison;
 mod shuffle;

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use chatkeep_core::bus::{Bus, BusError};
+use chatkeep_core::causes::with_causes;
 use chatkeep_core::id::ChannelId;
+use chatkeep_core::outage::Failure;
 use chatkeep_core::store::{AssistantState, Store, StoreError};
 use chatkeep_index::keyword::KeywordError;
 use chatkeep_index::semantic::SemanticSpace;
@@ -22,7 +24,7 @@ use tracing::debug;
 
 use super::compiled::{Compiled, Source};
 use super::decide::Decision;
-use crate::outcome::{Outcome, described};
+use crate::outcome::Outcome;
 
 /// Bus topic of changes.
 const TOPIC: &str = "assistant";
@@ -224,7 +226,7 @@ impl Assistants {
         let notice = Bytes::copy_from_slice(channel.as_str().as_bytes());
         if let Err(error) = bus.tell(TOPIC, notice).await {
             // They check by themselves within a second.
-            debug!(error = described(&error), "cannot broadcast a change of the assistant");
+            debug!(error = with_causes(&error), "other processes were not told of a change");
         }
     }
 
@@ -253,7 +255,7 @@ impl From<Arc<CompileError>> for Outcome {
     fn from(error: Arc<CompileError>) -> Self {
         match &*error {
             CompileError::Store(error) => error.into(),
-            other => Self::Retry(described(other)),
+            other => Self::Retry(Failure::of(other)),
         }
     }
 }

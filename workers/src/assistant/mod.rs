@@ -169,6 +169,8 @@ impl Assistant {
     /// Returns the bot that received an event, which alone may reply to it. One that this process
     /// does not know may be known to another one, or to this one after its next start.
     fn bot_of(&self, event: &Event) -> Result<&Directory, Outcome> {
-        self.bots.get(&event.bot).map_err(|error: PlatformError| Outcome::Retry(error.to_string()))
+        self.bots
+            .get(&event.bot)
+            .map_err(|error: PlatformError| Outcome::Retry(error.to_string().into()))
     }
 }

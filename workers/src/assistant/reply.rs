@@ -8,13 +8,14 @@ use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
 use chatkeep_core::metric;
 use chatkeep_core::platform::{Directory, PlatformError};
 use chatkeep_core::store::{ChannelChange, Claim, Exchange, Kept, ReplyIntent, ReplySource};
-use tracing::{info, warn};
+use chatkeep_core::{log_failure, log_reason};
+use tracing::info;
 use uuid::Uuid;
 
 use super::{Assistant, Planned, text};
 use crate::backup::{change_of, count};
 use crate::members::sightings_of;
-use crate::outcome::{Outcome, described};
+use crate::outcome::Outcome;
 
 /// First pause before a call that did not reach the platform is repeated.
 const AGAIN: Duration = Duration::from_millis(250);
@@ -71,7 +72,9 @@ impl Assistant {
         let mut pause = AGAIN;
         loop {
             match self.record(event, channel, texts, &given).await {
-                Err(Outcome::Wait(reason)) => warn!(reason, "reply not recorded yet"),
+                Err(Outcome::Wait(failure)) => {
+                    log_reason!(warn, failure, "reply not recorded yet");
+                }
                 done => return done,
             }
             tokio::time::sleep(pause).await;
@@ -201,7 +204,7 @@ fn tell(event: &Event, source: ReplySource, given: &Result<Vec<MessageId>, Platf
     let result = given.as_ref().map_or_else(PlatformError::code, |_| "sent");
     match given {
         Ok(ids) => info!(bot, source, messages = ids.len(), "replied"),
-        Err(error) => warn!(bot, source, reason = described(error), "reply not sent"),
+        Err(error) => log_failure!(warn, error, bot, source, "no reply given"),
     }
     metric::REPLIES.add([bot.into(), source.into(), result.into()], 1);
 }

@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use chatkeep_core::bus::{Bus, BusError};
+use chatkeep_core::causes::with_causes;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
-
-use crate::outcome::described;
 
 /// Bus topic of pauses.
 const TOPIC: &str = "slow-down";
@@ -54,7 +53,7 @@ impl Brake {
         self.pause(bot, until);
         let told = self.bus.tell(TOPIC, Bytes::from(format!("{} {bot}", until.millis())));
         if let Err(error) = told.await {
-            debug!(error = described(&error), "cannot broadcast a pause");
+            debug!(error = with_causes(&error), "other workers were not told to slow down");
         }
     }
 

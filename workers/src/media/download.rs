@@ -7,6 +7,7 @@ use bytes::Bytes;
 use chatkeep_core::blobs::{BlobError, Stored};
 use chatkeep_core::http::pace::{LeastSpeed, Paced, TooSlow};
 use chatkeep_core::message::MessageType;
+use chatkeep_core::outage::Failure;
 use chatkeep_core::platform::{Part, PlatformError, Preparation};
 use chatkeep_core::store::{BlobClaim, NewMedia, StoreError};
 use futures_util::stream::BoxStream;
@@ -15,7 +16,7 @@ use reqwest::{Method, StatusCode};
 use tracing::debug;
 
 use super::{Media, Wanted, sniff, thumbnail};
-use crate::outcome::{Outcome, described};
+use crate::outcome::Outcome;
 
 /// Maximum size of a preview, in bytes; LINE's have about 50 KB.
 const MAX_PREVIEW: u64 = 2 * 1024 * 1024;
@@ -60,9 +61,13 @@ impl From<PlatformError> for Trouble {
             PlatformError::NotFound => Self::Gone,
             PlatformError::Unauthorized => Self::Barred,
             PlatformError::RateLimited { .. } | PlatformError::Unavailable { .. } => {
-                Self::Later(Outcome::Wait(described(&error)))
+                Self::Later(Outcome::Wait(Failure::of(&error)))
             }
-            error => Self::Later(Outcome::Retry(error.code().to_owned())),
+            error => {
+                let is_outage = Failure::of(&error).is_outage;
+                let failure = Failure { text: error.code().to_owned(), is_outage };
+                Self::Later(Outcome::Retry(failure))
+            }
         }
     }
 }
@@ -74,14 +79,14 @@ impl From<BlobError> for Trouble {
             BlobError::Source(cause) if cause.is::<TooSlow>() => Self::Slow,
             BlobError::Source(cause) => match cause.downcast::<PlatformError>() {
                 Ok(error) => (*error).into(),
-                Err(_) => Self::Later(Outcome::Retry("broke_off".to_owned())),
+                Err(_) => Self::Later(Outcome::Retry("broke_off".into())),
             },
             BlobError::Claim(cause) => Self::Later(match cause.downcast::<StoreError>() {
                 Ok(error) => Outcome::from(*error),
-                Err(cause) => Outcome::Retry(cause.to_string()),
+                Err(cause) => Outcome::Retry(cause.to_string().into()),
             }),
-            error if error.is_transient() => Self::Later(Outcome::Wait(described(&error))),
-            error => Self::Later(Outcome::Retry(described(&error))),
+            error if error.is_transient() => Self::Later(Outcome::Wait(Failure::of(&error))),
+            error => Self::Later(Outcome::Retry(Failure::of(&error))),
         }
     }
 }
@@ -135,7 +140,7 @@ impl Media {
                 Preparation::Pending => tokio::time::sleep(POLL).await,
             }
         }
-        Err(Trouble::Later(Outcome::Retry("not_ready".to_owned())))
+        Err(Trouble::Later(Outcome::Retry("not_ready".into())))
     }
 
     async fn platform_content(&self, item: &Wanted, part: Part) -> Result<Source, Trouble> {
@@ -220,7 +225,7 @@ impl Media {
         let Ok(url) = self.external.check(address) else {
             return Err(Trouble::Never("forbidden_address"));
         };
-        let unreachable = || Trouble::Later(Outcome::Retry("unreachable".to_owned()));
+        let unreachable = || Trouble::Later(Outcome::Retry("unreachable".into()));
         let answer =
             tokio::time::timeout(HEAD, self.external.request(Method::GET, url).send()).await;
         let answer = answer.map_err(|_| Trouble::Slow)?.map_err(|_| unreachable())?;
@@ -228,7 +233,7 @@ impl Media {
             StatusCode::OK => Ok(self.paced(answer.bytes_stream())),
             StatusCode::NOT_FOUND | StatusCode::GONE => Err(Trouble::Gone),
             status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
-                Err(Trouble::Later(Outcome::Retry("refused".to_owned())))
+                Err(Trouble::Later(Outcome::Retry("refused".into())))
             }
             _ => Err(Trouble::Never("refused")),
         }

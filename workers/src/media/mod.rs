@@ -16,19 +16,21 @@ use std::time::Duration;
 
 use chatkeep_core::blobs::Blobs;
 use chatkeep_core::bus::Bus;
+use chatkeep_core::causes::with_causes;
 use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_core::log_failure;
 use chatkeep_core::metric;
 use chatkeep_core::platform::{Bots, SharedPlatform};
 use chatkeep_core::store::{MediaItem, MediaKept, MediaStatus, Store};
 use chatkeep_core::time::SharedClock;
-use tracing::{info, warn};
+use tracing::info;
 
 pub use brake::Brake;
 use download::Trouble;
 pub use reminder::Reminder;
 
 use crate::jobs::{MediaJob, external_media_job};
-use crate::outcome::{Outcome, described};
+use crate::outcome::Outcome;
 use crate::runner::Stage;
 use crate::stages::StageName;
 
@@ -157,7 +159,7 @@ impl Stage for Media {
         let now = self.clock.now();
         let done = self.store.fail_media(&job.channel, &job.message, reason, now).await;
         if let Err(error) = done {
-            warn!(error = described(&error), "cannot mark a media file as failed");
+            log_failure!(warn, &error, "a file that failed is not marked so");
         }
     }
 }
@@ -193,13 +195,13 @@ impl Media {
                 return Ok(());
             }
         }
-        Err(Outcome::Retry("the file was swept again and again".to_owned()))
+        Err(Outcome::Retry("the file was swept again and again".into()))
     }
 
     /// Forwards a file to the lane that it belongs to.
     async fn hand_on(&self, job: &MediaJob) -> Result<(), Outcome> {
         let job = external_media_job(job, &(self.clock.now().millis() / SAME).to_string())
-            .map_err(|error| Outcome::Drop(described(&error)))?;
+            .map_err(|error| Outcome::Drop(with_causes(&error)))?;
         Ok(self.bus.publish(vec![job]).await?)
     }
 
@@ -213,7 +215,7 @@ impl Media {
         let stored = self.store.channel(&job.channel).await?.map(|channel| channel.bot);
         let bot = stored.unwrap_or_default();
         let directory = self.bots.of_channel(&bot);
-        let directory = directory.map_err(|error| Outcome::Retry(error.to_string()))?;
+        let directory = directory.map_err(|error| Outcome::Retry(error.to_string().into()))?;
         let platform = Arc::clone(directory.platform());
         Ok((bot, platform))
     }
@@ -232,7 +234,7 @@ impl Media {
             }
             Trouble::Later(outcome) => return Err(outcome),
             // The platform's own files are tried as often as after its other failures.
-            Trouble::Slow => return Err(Outcome::Retry("too_slow".to_owned())),
+            Trouble::Slow => return Err(Outcome::Retry("too_slow".into())),
             // It stays pending, and the reminder requests it again.
             Trouble::Barred => "unauthorized",
         };

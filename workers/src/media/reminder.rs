@@ -4,13 +4,15 @@
 use std::time::Duration;
 
 use chatkeep_core::bus::Bus;
+use chatkeep_core::causes::with_causes;
+use chatkeep_core::log_reason;
 use chatkeep_core::store::Store;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::jobs::media_jobs;
-use crate::outcome::{Outcome, described};
+use crate::outcome::Outcome;
 
 /// Poll interval.
 const LOOK: Duration = Duration::from_mins(5);
@@ -37,8 +39,11 @@ impl Reminder {
         while stop.run_until_cancelled(looks.tick()).await.is_some() {
             match self.remind().await {
                 Ok(0) => {}
-                Ok(files) => info!(files, "new jobs for pending media files"),
-                Err(outcome) => warn!(?outcome, "cannot read pending media files"),
+                Ok(files) => info!(files, "files are waited for since long; asked for again"),
+                Err(Outcome::Wait(failure) | Outcome::Retry(failure)) => {
+                    log_reason!(warn, failure, "cannot look for files that are waited for");
+                }
+                Err(outcome) => warn!(?outcome, "cannot look for files that are waited for"),
             }
         }
     }
@@ -53,7 +58,7 @@ impl Reminder {
         let files = pending.len();
         let keys = pending.into_iter().map(|item| (item.channel, item.message));
         let jobs = media_jobs(keys, &format!("again:{}", now / age))
-            .map_err(|error| Outcome::Drop(described(&error)))?;
+            .map_err(|error| Outcome::Drop(with_causes(&error)))?;
         if !jobs.is_empty() {
             self.bus.publish(jobs).await?;
         }

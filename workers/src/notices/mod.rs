@@ -4,14 +4,14 @@ mod texts;
 
 use std::time::Duration;
 
+use chatkeep_core::log_failure;
 use chatkeep_core::metric;
 use chatkeep_core::platform::Bots;
 use chatkeep_core::store::{Store, StoreError, UsageNotice};
 use chatkeep_core::time::SharedClock;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::info;
 
-use crate::outcome::described;
 use crate::own_chat::{self, News};
 
 /// Poll interval of crossings.
@@ -37,7 +37,7 @@ impl Notices {
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while stop.run_until_cancelled(looks.tick()).await.is_some() {
             if let Some(Err(error)) = stop.run_until_cancelled(self.tell_all()).await {
-                warn!(error = described(&error), "cannot read usage notices");
+                log_failure!(warn, &error, "cannot look for usage notices");
             }
         }
     }

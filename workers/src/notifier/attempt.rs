@@ -3,16 +3,15 @@
 use std::time::{Duration, Instant};
 
 use chatkeep_core::http::guard::Forbidden;
+use chatkeep_core::log_failure;
 use chatkeep_core::signing;
 use chatkeep_core::store::{Attempt, ClaimedDelivery, Next, Told};
 use chatkeep_core::time::Timestamp;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode};
-use tracing::warn;
 
 use super::{Bodies, Notifier};
 use crate::notifier::schedule::{after_failure, wish};
-use crate::outcome::described;
 
 /// Maximum bytes of a response that are read and stored.
 const EXCERPT: usize = 4_096;
@@ -44,7 +43,7 @@ impl<B: Bodies> Notifier<B> {
             Ok(Some(body)) => body,
             Ok(None) => return Some(draft.dropped("gone")),
             Err(error) => {
-                warn!(error = described(&error), "cannot render a webhook body yet");
+                log_failure!(warn, &error, "a webhook's body cannot be made yet");
                 return None;
             }
         };

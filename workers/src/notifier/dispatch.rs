@@ -5,16 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::id::WebhookId;
+use chatkeep_core::log_failure;
 use chatkeep_core::store::{ClaimRoom, ClaimedDelivery};
 use chatkeep_core::time::Timestamp;
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::warn;
 
 use super::record::Done;
 use super::{Bodies, LOOK, Notifier};
-use crate::outcome::described;
 
 /// Time added to a delivery's lease beyond its timeout and waiting time.
 const SPARE: Duration = Duration::from_secs(15);
@@ -91,7 +90,7 @@ impl<B: Bodies> Notifier<B> {
         match self.store.claim_webhooks(room, lease_end, now).await {
             Ok(taken) => taken,
             Err(error) => {
-                warn!(error = described(&error), "cannot claim webhook deliveries");
+                log_failure!(warn, &error, "cannot take webhook deliveries");
                 Vec::new()
             }
         }

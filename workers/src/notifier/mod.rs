@@ -19,15 +19,14 @@ use std::time::Duration;
 
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_core::log_failure;
 use chatkeep_core::metric;
 use chatkeep_core::platform::Bots;
 use chatkeep_core::store::{Store, StoreError, Told};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
-
-use crate::outcome::described;
+use tracing::info;
 
 /// Poll interval of new events and due deliveries.
 const LOOK: Duration = Duration::from_millis(250);
@@ -93,7 +92,7 @@ impl<B: Bodies> Notifier<B> {
             match self.store.release_webhooks(self.clock.now()).await {
                 Ok(0) => {}
                 Ok(freed) => info!(freed, "webhook deliveries were interrupted by a crash"),
-                Err(error) => warn!(error = described(&error), "cannot release webhook deliveries"),
+                Err(error) => log_failure!(warn, &error, "cannot free webhook deliveries"),
             }
         }
         let notifier = Arc::new(self);
@@ -119,7 +118,7 @@ impl<B: Bodies> Notifier<B> {
                     Ok(Some(_)) => {}
                     Ok(None) => break,
                     Err(error) => {
-                        warn!(error = described(&error), "cannot read outbox events");
+                        log_failure!(warn, &error, "cannot look for what happened");
                         break;
                     }
                 }
@@ -141,7 +140,7 @@ impl<B: Bodies> Notifier<B> {
                     metric::DELIVERY_DUE.set([], counted(queue.due));
                     metric::DELIVERY_LAG_SECONDS.set([], lag.as_secs_f64());
                 }
-                Err(error) => warn!(error = described(&error), "cannot count webhook deliveries"),
+                Err(error) => log_failure!(warn, &error, "cannot count webhook deliveries"),
             }
         }
     }
@@ -156,7 +155,7 @@ impl<B: Bodies> Notifier<B> {
                     Ok(0) => break,
                     Ok(_) => {}
                     Err(error) => {
-                        warn!(error = described(&error), "cannot remove old webhook deliveries");
+                        log_failure!(warn, &error, "cannot remove old webhook deliveries");
                         break;
                     }
                 }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use chatkeep_core::log_failure;
 use chatkeep_core::metric;
 use chatkeep_core::store::{StoreError, UntoldWebhook};
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::info;
 
 use super::{Bodies, Notifier, looks, texts};
-use crate::outcome::described;
 use crate::own_chat::{self, News};
 
 /// Poll interval of such endpoints.
@@ -21,7 +21,7 @@ impl<B: Bodies> Notifier<B> {
         let mut looks = looks(LOOK);
         while stop.run_until_cancelled(looks.tick()).await.is_some() {
             if let Some(Err(error)) = stop.run_until_cancelled(self.tell_all()).await {
-                warn!(error = described(&error), "cannot read disabled webhooks");
+                log_failure!(warn, &error, "cannot look for disabled webhooks");
             }
         }
     }

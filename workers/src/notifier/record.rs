@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
+use chatkeep_core::log_failure;
 use chatkeep_core::metric;
 use chatkeep_core::store::{Attempt, ClaimedDelivery, Next};
 use chatkeep_core::time::Timestamp;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::info;
 
 use super::{Bodies, Notifier};
-use crate::outcome::described;
 
 /// Maximum number of attempts in one transaction.
 const BATCH: usize = 256;
@@ -56,7 +56,7 @@ impl<B: Bodies> Notifier<B> {
             return;
         }
         if let Err(error) = self.store.return_webhooks(deliveries, self.clock.now()).await {
-            warn!(error = described(&error), "cannot release webhook deliveries");
+            log_failure!(warn, &error, "cannot give webhook deliveries back");
         }
     }
 
@@ -76,7 +76,7 @@ impl<B: Bodies> Notifier<B> {
                     return;
                 }
                 Err(error) => {
-                    warn!(error = described(&error), "cannot record delivery attempts");
+                    log_failure!(warn, &error, "cannot write down webhook deliveries");
                     if stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none() {
                         return;
                     }

@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use chatkeep_core::health::Health;
 use chatkeep_core::metric;
+use chatkeep_core::outage::{Failure, Work};
 use chatkeep_core::store::{LogState, LoggedChanges};
 use chatkeep_index::search::IndexError;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{debug, info};
 
 use super::changes::changes_to;
 use super::pages::{ChannelPages, StorePages};
 use super::writer::Then;
 use super::{LogPosition, Replica, ReplicaError, ReplicaPhase, ReplicaWork, SAVE};
-use crate::outcome::described;
 
 /// Maximum number of log rows in one commit. A commit costs about as much as indexing a thousand
 /// messages.
@@ -198,6 +198,7 @@ impl Replica {
     fn went_well(&self, round: &mut Round, more: bool, health: &Health) {
         round.failing_since = None;
         round.backoff = None;
+        self.available.works(Work::Reading);
         if !more {
             self.set_phase(ReplicaPhase::Ready);
         }
@@ -214,17 +215,23 @@ impl Replica {
         if matches!(error, ReplicaError::Index(IndexError::Superseded)) {
             return Duration::ZERO;
         }
-        let reason = described(error);
+        let failure = Failure::of(error);
+        let reason = failure.text.clone();
+        if !failure.is_outage {
+            self.available.fails(Work::Reading, &reason);
+        }
         self.writer.abandon().await;
         round.log = None;
         let since = *round.failing_since.get_or_insert_with(Instant::now);
         let pause = round.backoff.map_or(BACKOFF.0, |pause| (pause * 2).min(BACKOFF.1));
         round.backoff = Some(pause);
-        warn!(reason, "the search index cannot be brought up to date");
+        debug!(reason, "the search index cannot be brought up to date");
         self.state.send_modify(|state| state.error = Some(reason.clone()));
         if since.elapsed() >= FAILING {
             self.state.send_modify(|state| state.phase = ReplicaPhase::Failing);
-            health.raise(PART, format!("the search index cannot follow the store: {reason}"));
+            let text = format!("the search index cannot follow the store: {reason}");
+            // What it cannot do for lack of something else, and that it failed, is logged above.
+            health.raise(PART, Failure { text, is_outage: true });
         }
         self.show();
         pause

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use chatkeep_core::outage::Availability;
 use chatkeep_core::store::{Store, StoreError};
 use chatkeep_core::time::SharedClock;
 use chatkeep_index::search::{IndexError, MessageIndex, MessageWriter, WriterOptions};
@@ -67,6 +68,7 @@ pub struct Replica {
     writer: SharedWriter,
     state: Arc<watch::Sender<ReplicaState>>,
     wake: Arc<Notify>,
+    available: Availability,
 }
 
 impl fmt::Debug for Replica {
@@ -92,7 +94,9 @@ impl Replica {
         let opened = tokio::task::spawn_blocking(move || open_slot(&folder));
         let (folder, index, writer) = opened.await??;
         let state = ReplicaState { messages: index.doc_count(), ..ReplicaState::default() };
+        let address = folder.display().to_string();
         let replica = Self {
+            available: Availability::new("search index", address, "CHATKEEP_DATA"),
             store,
             clock,
             index: index.clone(),
@@ -108,6 +112,16 @@ impl Replica {
     /// Returns the index, for searches.
     pub fn index(&self) -> MessageIndex {
         self.index.clone()
+    }
+
+    /// The availability of the index.
+    pub const fn availability(&self) -> &Availability {
+        &self.available
+    }
+
+    /// Returns whether there is an outage of the index, or of the store that it follows.
+    pub fn is_troubled(&self) -> bool {
+        self.available.is_troubled() || self.store.availability().is_troubled()
     }
 
     /// Returns the folder of the index.

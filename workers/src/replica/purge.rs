@@ -4,11 +4,10 @@
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
 
 use super::ReplicaError;
 use super::writer::SharedWriter;
-use crate::outcome::described;
+use chatkeep_core::log_failure;
 
 /// Purge interval. Segments with erased words are rewritten as a whole, so not often.
 const PERIOD: Duration = Duration::from_hours(1);
@@ -33,7 +32,7 @@ impl Purger {
         due.tick().await;
         while stop.run_until_cancelled(due.tick()).await.is_some() {
             if let Err(error) = self.purge().await {
-                warn!(error = described(&error), "the search index cannot be purged");
+                log_failure!(warn, &error, "the search index cannot be purged");
             }
         }
     }

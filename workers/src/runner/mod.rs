@@ -10,14 +10,16 @@ use std::time::Duration;
 
 use chatkeep_core::bus::{Bus, Consumer, Delivery};
 use chatkeep_core::health::Health;
+use chatkeep_core::log_reason;
+use chatkeep_core::outage::Failure;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::{info, warn};
+use tracing::info;
 
 use self::chunk::Chunk;
 use self::waits::{Wait, Waits};
-use crate::outcome::{Outcome, described};
+use crate::outcome::Outcome;
 use crate::stages::StageName;
 use crate::tap::Tap;
 
@@ -145,8 +147,9 @@ impl<S: Stage> Runner<S> {
         let stage = self.stage.name();
         let mut wait = self.waits.watch();
         while let Some(Err(reason)) = self.stop.run_until_cancelled(self.stage.prepare()).await {
-            warn!(%stage, reason, "the stage cannot start yet");
-            wait.goes_on(&reason);
+            let failure = Failure::from(reason);
+            wait.goes_on(&failure);
+            log_reason!(warn, failure, %stage, "the stage cannot begin yet");
             let _ = self.rest(PAUSE.1).await;
         }
     }
@@ -159,9 +162,14 @@ impl<S: Stage> Runner<S> {
             match self.bus.consume(&spec).await {
                 Ok(consumer) => return Some(consumer),
                 Err(error) => {
-                    let error = described(&error);
-                    away.goes_on(&error);
-                    warn!(stage = spec.name, error, "the bus is unavailable");
+                    let failure = Failure::of(&error);
+                    away.goes_on(&failure);
+                    log_reason!(
+                        warn,
+                        failure,
+                        stage = spec.name,
+                        "the stage cannot join its consumer"
+                    );
                 }
             }
             self.rest(pause).await?;
@@ -203,9 +211,9 @@ impl<S: Stage> Runner<S> {
                     }
                 }
                 Some(Err(error)) => {
-                    let (stage, error) = (self.stage.name(), described(&error));
-                    away.goes_on(&error);
-                    warn!(%stage, error, "pulling failed");
+                    let (stage, failure) = (self.stage.name(), Failure::of(&error));
+                    away.goes_on(&failure);
+                    log_reason!(warn, failure, %stage, "pulling failed");
                     let _ = self.rest(PAUSE.1.min(Duration::from_secs(1))).await;
                     return;
                 }

@@ -48,7 +48,7 @@ impl Stage for Arc<Picky> {
 
     async fn handle(&self, items: &[String]) -> Vec<Outcome> {
         if self.away.load(Ordering::SeqCst) {
-            return vec![Outcome::Wait("it is away".to_owned()); items.len()];
+            return vec![Outcome::Wait("it is away".into()); items.len()];
         }
         let poison = items.iter().find(|item| item.starts_with("poison"));
         if let (Some(poison), Some(fails)) = (poison, self.fails) {
@@ -131,7 +131,7 @@ impl Bench {
 async fn a_message_that_is_refused_takes_no_neighbour_with_it() {
     let outcomes: [fn(&str) -> Outcome; 3] = [
         |poison| Outcome::Drop(format!("refused: {poison}")),
-        |poison| Outcome::Retry(format!("failed: {poison}")),
+        |poison| Outcome::Retry(format!("failed: {poison}").into()),
         |_| panic!("a stage that panics"),
     ];
     for fails in outcomes {

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use chatkeep_core::health::Health;
+use chatkeep_core::outage::Failure;
 use tokio::time::Instant;
 
 /// Waits of one stage.
@@ -37,11 +38,11 @@ impl Waits {
 
     /// Counts one more or one less; the problem is raised as long as any wait is late. Both happen
     /// under one lock, so that no problem stays behind.
-    fn count(&self, add: bool, reason: &str) {
+    fn count(&self, add: Option<Failure>) {
         let mut late = self.late.lock().unwrap_or_else(PoisonError::into_inner);
-        *late = if add { *late + 1 } else { late.saturating_sub(1) };
-        if add {
-            self.health.raise(&self.part, reason);
+        *late = if add.is_some() { *late + 1 } else { late.saturating_sub(1) };
+        if let Some(failure) = add {
+            self.health.raise(&self.part, failure);
         } else if *late == 0 {
             self.health.clear(&self.part);
         }
@@ -50,11 +51,18 @@ impl Waits {
 
 impl Wait<'_> {
     /// Records that it waits, since the first of these calls.
-    pub(super) fn goes_on(&mut self, reason: &str) {
+    pub(super) fn goes_on(&mut self, failure: &Failure) {
         let since = *self.since.get_or_insert_with(Instant::now);
-        if !self.late && since.elapsed() >= self.waits.long {
-            self.late = true;
-            self.waits.count(true, &format!("waiting: {reason}"));
+        if since.elapsed() < self.waits.long {
+            return;
+        }
+        let Failure { text, is_outage } = failure;
+        let failure = Failure { text: format!("waiting: {text}"), is_outage: *is_outage };
+        if std::mem::replace(&mut self.late, true) {
+            // What it waits for may be another thing by now.
+            self.waits.health.raise(&self.waits.part, failure);
+        } else {
+            self.waits.count(Some(failure));
         }
     }
 
@@ -62,7 +70,7 @@ impl Wait<'_> {
     pub(super) fn is_over(&mut self) {
         self.since = None;
         if std::mem::take(&mut self.late) {
-            self.waits.count(false, "");
+            self.waits.count(None);
         }
     }
 }

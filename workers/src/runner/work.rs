@@ -4,13 +4,13 @@ use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
 use chatkeep_core::bus::{BusError, Delivery};
-use chatkeep_core::metric;
+use chatkeep_core::{log_failure, log_reason, metric};
 use futures_util::FutureExt as _;
-use tracing::{Instrument as _, debug, error, warn};
+use tracing::{Instrument as _, debug, error};
 
 use super::chunk::Chunk;
 use super::{PAUSE, Runner, Stage};
-use crate::outcome::{Outcome, described};
+use crate::outcome::Outcome;
 
 /// First and longest delay before a failed event is redelivered.
 const DELAY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
@@ -70,7 +70,7 @@ impl<S: Stage> Runner<S> {
                 match outcome {
                     Outcome::Wait(reason) => {
                         if waiting.is_empty() {
-                            warn!(stage = %self.stage.name(), reason, "waiting");
+                            log_reason!(warn, reason, stage = %self.stage.name(), "waiting");
                             wait.goes_on(&reason);
                         }
                         waiting.push(delivery, item);
@@ -119,7 +119,7 @@ impl<S: Stage> Runner<S> {
             }
         };
         metric::STAGE_SECONDS.record([stage.name().into()], started.elapsed());
-        let failed = |why: &str| vec![Outcome::Retry(why.to_owned()); part.len()];
+        let failed = |why: &str| vec![Outcome::Retry(why.into()); part.len()];
         match done {
             Ok(Ok(outcomes)) if outcomes.len() == part.len() => (outcomes, true),
             Ok(Ok(_)) => (failed("the stage lost count of its events"), true),
@@ -140,14 +140,15 @@ impl<S: Stage> Runner<S> {
                 delivery.ack().await
             }
             Outcome::Retry(reason) if delivery.attempt >= self.settings.max_attempts => {
-                self.stage.gave_up(item, &reason).await;
-                self.bury(delivery, &reason).await;
+                self.stage.gave_up(item, &reason.text).await;
+                self.bury(delivery, &reason.text).await;
                 Ok(())
             }
             Outcome::Retry(reason) | Outcome::Wait(reason) => {
                 let after = delay(delivery.attempt);
                 let after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
-                warn!(stage = %stage, id, attempt = delivery.attempt, after_ms, reason, "retrying");
+                let attempt = delivery.attempt;
+                log_reason!(warn, reason, stage = %stage, id, attempt, after_ms, "retrying");
                 delivery.retry(after).await
             }
             Outcome::Drop(reason) => {
@@ -173,7 +174,7 @@ impl<S: Stage> Runner<S> {
 
     fn unsettled(&self, id: &str, error: &BusError) {
         let stage = self.stage.name();
-        warn!(stage = %stage, id, error = described(error), "will be redelivered");
+        log_failure!(warn, error, stage = %stage, id, "will be delivered again");
     }
 }
 

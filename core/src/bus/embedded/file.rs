@@ -29,7 +29,7 @@ impl BusFile {
         }
         let mut conn = schema::writer(&self.folder).await?;
         catch_up(&mut conn, shared).await?;
-        tracing::info!("the bus file was reopened");
+        tracing::debug!("the bus file was opened anew");
         Ok(conn)
     }
 
@@ -42,7 +42,7 @@ impl BusFile {
         if done.is_ok() {
             self.conn = Some(conn);
         } else if let Err(error) = conn.close_hard().await {
-            tracing::warn!(%error, "a broken connection to the bus file cannot be closed");
+            tracing::debug!(%error, "a broken connection to the bus file cannot be closed");
         }
         done
     }

@@ -35,6 +35,7 @@ use self::state::State;
 use self::talk::Talk;
 use self::writer::Writer;
 use super::{BusError, BusLimits, ConsumerSpec, DeadLetter, Outgoing, subject};
+use crate::outage::Availability;
 use crate::time::SharedClock;
 
 /// Capacity of the queue of calls to the writer; more callers wait.
@@ -72,6 +73,7 @@ struct Shared {
     closed: AtomicBool,
     limits: BusLimits,
     clock: SharedClock,
+    availability: Availability,
 }
 
 impl Shared {
@@ -155,6 +157,11 @@ impl EmbeddedBus {
             closed: AtomicBool::new(false),
             limits,
             clock,
+            availability: Availability::new(
+                "bus",
+                schema::file(folder).display().to_string(),
+                "CHATKEEP_DATA",
+            ),
         });
         let file = BusFile::new(folder.to_owned(), conn);
         Writer::new(file, Arc::clone(&shared), queue, lock).spawn();
@@ -163,6 +170,10 @@ impl EmbeddedBus {
         Ok(Self {
             inner: Arc::new(Inner { shared, ops, readers, serving, unclean, identity, talk }),
         })
+    }
+
+    pub(super) fn availability(&self) -> &Availability {
+        &self.inner.shared.availability
     }
 
     pub(super) async fn publish(&self, messages: Vec<Outgoing>) -> Result<(), BusError> {

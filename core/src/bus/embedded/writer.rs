@@ -14,6 +14,10 @@ use super::ops::{Group, Op, Waiting, answer};
 use super::state::Changes;
 use super::{Shared, consumers, schema};
 use crate::bus::{BusError, Outgoing, Stream, subject};
+use crate::causes::with_causes;
+use crate::log_failure;
+use crate::outage::Work;
+use crate::store::outage_of;
 
 /// Maximum number of messages in one transaction, roughly: a call is never split.
 const GROUP: usize = 1024;
@@ -183,7 +187,12 @@ impl Writer {
             self.scrub_when_quiet().await;
         }
         match result {
-            Ok(written) => self.written(&written, waiting),
+            Ok(written) => {
+                let wrote = group.size() > 0 || !group.changes.finished.is_empty();
+                let work = if wrote { Work::Writing } else { Work::Reading };
+                self.shared.availability.works(work);
+                self.written(&written, waiting);
+            }
             Err(error) => self.failed(&error, group.changes, waiting),
         }
     }
@@ -212,8 +221,7 @@ impl Writer {
         if self.quiet == QUIET
             && let Err(error) = self.scrub().await
         {
-            let error: &dyn std::error::Error = &error;
-            tracing::warn!(error, "the WAL checkpoint of the bus file failed");
+            log_failure!(warn, &error, "the bus file cannot be scrubbed");
         }
     }
 
@@ -249,7 +257,10 @@ impl Writer {
             BusError::Storage(cause) => Arc::clone(cause),
             other => Arc::new(sqlx::Error::Protocol(other.to_string())),
         };
-        tracing::error!(error = %cause, "the bus file cannot be written");
+        if let Some(work) = outage_of(&cause) {
+            self.shared.availability.fails(work, &with_causes(&cause));
+        }
+        log_failure!(error, &*cause, "the bus file cannot be written");
         for done in waiting.plain {
             answer(done, Err(BusError::Storage(Arc::clone(&cause))));
         }
@@ -262,8 +273,7 @@ impl Writer {
         if self.lock.is_some()
             && let Err(error) = self.mark_clean().await
         {
-            let error: &dyn std::error::Error = &error;
-            tracing::warn!(error, "the bus file cannot be marked as closed");
+            log_failure!(warn, &error, "the bus file cannot be marked as closed");
         }
         if let Err(error) = self.file.close().await {
             tracing::warn!(%error, "the bus file cannot be closed");

@@ -7,9 +7,11 @@ use async_nats::jetstream::context::ContextBuilder;
 use async_nats::{Client, ConnectOptions, Event, ServerAddr};
 use tokio::sync::watch;
 use tokio::time::timeout;
+use tracing::debug;
 
 use super::{CONFIRM, unavailable};
 use crate::bus::BusError;
+use crate::outage::{Availability, Work};
 
 /// Maximum number of unconfirmed publishes. Waiting for a slot while others wait for theirs could
 /// block for good, so the limit is out of reach; the timeout bounds them in fact.
@@ -28,9 +30,11 @@ struct Target {
 /// Connects; the receiver follows the state of the connection.
 pub(super) async fn connect(
     servers: &str,
+    availability: &Availability,
 ) -> Result<(Client, Context, watch::Receiver<bool>), BusError> {
     let target = parse(servers)?;
     let (follow, connected) = watch::channel(true);
+    let availability = availability.clone();
     let mut options = ConnectOptions::new()
         .name("chatkeep")
         .connection_timeout(Duration::from_secs(3))
@@ -38,8 +42,16 @@ pub(super) async fn connect(
         .ping_interval(PING)
         .event_callback(move |event| {
             match event {
-                Event::Connected => drop(follow.send_replace(true)),
-                Event::Disconnected | Event::Closed => drop(follow.send_replace(false)),
+                Event::Connected => {
+                    follow.send_replace(true);
+                    availability.works(Work::Reading);
+                }
+                Event::Disconnected | Event::Closed => {
+                    follow.send_replace(false);
+                    availability.fails(Work::Reading, "the connection was lost");
+                }
+                Event::ServerError(error) => debug!(%error, "an error from the NATS server"),
+                Event::ClientError(error) => debug!(%error, "an error of the NATS client"),
                 _ => {}
             }
             std::future::ready(())

@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{ID, NatsBus, ONLY, disconnected, unavailable};
 use crate::bus::{Burial, BusError, Delivery, Lease};
+use crate::outage::Availability;
 use crate::time::Timestamp;
 
 /// Extra time beyond the server's timeout that a fetch waits for the end of its request.
@@ -85,6 +86,10 @@ impl NatsConsumer {
         let inbox = bus.inner.client.subscribe(reply.clone()).await;
         let inbox = inbox.map_err(|error| unavailable(&error))?;
         Ok(Self { bus, name, consumer, inbox, reply, request: None })
+    }
+
+    pub(in crate::bus) fn availability(&self) -> &Availability {
+        self.bus.availability()
     }
 
     pub(in crate::bus) async fn fetch(

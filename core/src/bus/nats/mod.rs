@@ -27,6 +27,8 @@ pub use self::consumer::{NatsConsumer, NatsLease};
 pub(super) use self::talk::NatsReply;
 use super::{BusError, BusLimits, ConsumerSpec, DeadLetter, Outgoing};
 use crate::causes::with_causes;
+use crate::config::public;
+use crate::outage::Availability;
 use crate::time::SharedClock;
 
 /// Timeout for a confirmation; then the bus counts as unavailable.
@@ -58,6 +60,7 @@ struct Inner {
     /// Consumers that this process has requested; locked while streams are set up.
     specs: Mutex<Vec<ConsumerSpec>>,
     closed: AtomicBool,
+    availability: Availability,
 }
 
 /// Omits the connection, whose options hold credentials.
@@ -119,7 +122,8 @@ impl NatsBus {
         limits: BusLimits,
         clock: SharedClock,
     ) -> Result<Self, BusError> {
-        let (client, context, connected) = connect::connect(servers).await?;
+        let availability = Availability::new("bus", public(servers), "CHATKEEP_BUS");
+        let (client, context, connected) = connect::connect(servers, &availability).await?;
         let inner = Inner {
             client,
             context,
@@ -129,8 +133,13 @@ impl NatsBus {
             clock,
             specs: Mutex::default(),
             closed: AtomicBool::new(false),
+            availability,
         };
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    pub(super) fn availability(&self) -> &Availability {
+        &self.inner.availability
     }
 
     pub(super) async fn publish(&self, messages: Vec<Outgoing>) -> Result<(), BusError> {

@@ -9,8 +9,11 @@ use secrecy::ExposeSecret as _;
 use super::client::LineApi;
 use super::endpoint::{BURST, Endpoint, Host, PER_SECOND};
 use super::refusal::{failed, hide, refused};
+use crate::causes::with_causes;
+use crate::config::LineConfig;
 use crate::http::bounded_body;
 use crate::metric;
+use crate::outage::{Availability, Work};
 use crate::platform::PlatformError;
 use crate::platform::circuit::{Circuit, Permit};
 use crate::platform::pace::{Held, Pace};
@@ -24,6 +27,8 @@ pub(super) struct Caller {
     pub(super) http: reqwest::Client,
     pub(super) files: reqwest::Client,
     circuits: [Circuit; 2],
+    /// Of each host.
+    available: [Availability; 2],
     paces: Arc<[Pace; Endpoint::ALL.len()]>,
 }
 
@@ -37,8 +42,25 @@ impl Caller {
         let bot: Arc<str> = api.bot.as_str().into();
         let circuit = |host: Host| Circuit::new(Arc::clone(&bot), host.name(), Arc::clone(clock));
         let circuits = [circuit(Host::Api), circuit(Host::Data)];
+        let section = if &*bot == LineConfig::MAIN { "line" } else { &format!("line.{bot}") };
+        let available = [
+            ("LINE API", &api.api_base, "api_base"),
+            ("LINE data API", &api.data_api_base, "data_api_base"),
+        ]
+        .map(|(name, address, key)| {
+            let name = format!("{name} of the bot {bot}");
+            Availability::new(name, address.as_str(), format!("{section}.{key}"))
+        });
         let pace = |_| Pace::new(PER_SECOND, BURST, Arc::clone(clock));
-        Self { bot, api, http, files, circuits, paces: Arc::new(Endpoint::ALL.map(pace)) }
+        Self {
+            bot,
+            api,
+            http,
+            files,
+            circuits,
+            available,
+            paces: Arc::new(Endpoint::ALL.map(pace)),
+        }
     }
 
     /// Makes a call and reads its whole response.
@@ -99,7 +121,7 @@ impl Caller {
             Ok(permit) => {
                 let started = Instant::now();
                 let result = call.await;
-                permit.settle(!result.as_ref().is_err_and(PlatformError::is_trouble));
+                self.note(endpoint, permit, result.as_ref().err());
                 let bot = self.bot.to_string();
                 let labels = [bot.into(), endpoint.name().into()];
                 metric::PLATFORM_SECONDS.record(labels, started.elapsed());
@@ -114,6 +136,17 @@ impl Caller {
             (self.bot.to_string(), result.as_ref().map_or_else(PlatformError::code, |_| "ok"));
         metric::PLATFORM_CALLS.add([bot.into(), endpoint.name().into(), name.into()], 1);
         result
+    }
+
+    /// Remembers whether the host is well: a refusal is a sign of health.
+    fn note(&self, endpoint: Endpoint, permit: Permit, error: Option<&PlatformError>) {
+        let trouble = error.filter(|error| error.is_trouble());
+        let available = &self.available[endpoint.host() as usize];
+        match trouble {
+            Some(error) => available.fails(Work::Reading, &with_causes(error)),
+            None => available.works(Work::Reading),
+        }
+        permit.settle(trouble.is_none());
     }
 
     /// Requests permission for a call now. A pause is returned as an error and not waited for: the

@@ -31,7 +31,7 @@ use sql::{
 use bars::Bars;
 use batch::Batch;
 
-use super::db::{Pools, Tx, exec, read, run};
+use super::db::{Tx, exec, read, run};
 use super::happening_kind::HappeningKind;
 use super::happenings::{NewHappening, log};
 use super::ledger::{Ledger, SubscriberRow};
@@ -79,14 +79,8 @@ impl Store {
         let keys: Vec<_> =
             keys.iter().map(|(c, m)| Key { c: c.as_str(), m: Some(m.as_str()) }).collect();
         let keys = serde_json::to_string(&keys)?;
-        let rows: Vec<MessageRow> = match &self.db.pools {
-            Pools::Sqlite { read, .. } => {
-                query_as(KNOWN_MESSAGES.sqlite).bind(&keys).fetch_all(read).await?
-            }
-            Pools::Postgres(pool) => {
-                query_as(KNOWN_MESSAGES.postgres).bind(&keys).fetch_all(pool).await?
-            }
-        };
+        let sql = self.pick(KNOWN_MESSAGES);
+        let rows: Vec<MessageRow> = read!(self, c => query_as(sql).bind(&keys).fetch_all(c))?;
         rows.into_iter().map(keyed_state).collect()
     }
 
