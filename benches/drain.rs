@@ -19,7 +19,7 @@ use chatkeep_core::config::Database;
 use chatkeep_core::event::{ChannelKind, ChannelRef, Envelope, PlatformKind};
 use chatkeep_core::health::Health;
 use chatkeep_core::platform::line::WebhookBody;
-use chatkeep_core::store::{Sighting, SightingKind, Store};
+use chatkeep_core::store::{PresenceEvidence, PresenceEvidenceKind, Store};
 use chatkeep_core::time::{Clock as _, SharedClock, SystemClock, Timestamp};
 use chatkeep_workers::backup::Backup;
 use chatkeep_workers::tap::Tap;
@@ -104,14 +104,14 @@ async fn subscribe(store: &Store) -> Result<()> {
     for channel in 0..CHANNELS {
         let id = format!("C{channel}");
         let channel = ChannelRef { id: id.as_str().into(), kind: ChannelKind::Group };
-        let sighting = Sighting {
+        let item = PresenceEvidence {
             channel,
             platform: PlatformKind::Line,
             bot: "main".to_owned(),
             at: now,
-            kind: SightingKind::Present("U1".into()),
+            kind: PresenceEvidenceKind::Present("U1".into()),
         };
-        store.sight(&[sighting], now).await?;
+        store.record_presence(&[item], now).await?;
         store.subscribe(&id.as_str().into(), &"U1".into(), now).await?;
     }
     Ok(())

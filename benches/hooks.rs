@@ -23,8 +23,8 @@ use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
 use chatkeep_core::platform::Bots;
 use chatkeep_core::signing;
 use chatkeep_core::store::{
-    ChannelChange, HappeningKind, NewWebhook, Sighting, SightingKind, Store, StoreError, Told,
-    WebhookChange, WebhookMaker,
+    ChannelChange, EventRef, NewWebhook, OutboxEventKind, PresenceEvidence, PresenceEvidenceKind,
+    Store, StoreError, WebhookChange, WebhookMaker,
 };
 use chatkeep_core::time::{Clock as _, SystemClock};
 use chatkeep_workers::notifier::{Bodies, Notifier, NotifierSettings};
@@ -43,7 +43,7 @@ const BODY: usize = 600;
 struct Fixed;
 
 impl Bodies for Fixed {
-    async fn body(&self, _: &Told, _: &Bounds) -> Result<Option<Vec<u8>>, StoreError> {
+    async fn body(&self, _: &EventRef, _: &Bounds) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(Some(vec![b'x'; BODY]))
     }
 }
@@ -133,15 +133,15 @@ async fn deliver(name: &str, store: Store, address: SocketAddr, count: &AtomicUs
 
 async fn prepare(store: &Store, address: SocketAddr) -> Result<()> {
     let (channel, user, now) = ("C1".into(), "U1".into(), SystemClock.now());
-    let sighting = |kind| Sighting {
+    let item = |kind| PresenceEvidence {
         channel: ChannelRef { id: "C1".into(), kind: ChannelKind::Group },
         platform: PlatformKind::Line,
         bot: "main".to_owned(),
         at: now,
         kind,
     };
-    let seen = [SightingKind::BotJoined, SightingKind::Present("U1".into())];
-    store.sight(&seen.map(sighting), now).await?;
+    let seen = [PresenceEvidenceKind::BotJoined, PresenceEvidenceKind::Present("U1".into())];
+    store.record_presence(&seen.map(item), now).await?;
     store.subscribe(&channel, &user, now).await?;
     let url = format!("http://{address}/");
     for n in 0..WEBHOOKS {
@@ -149,7 +149,7 @@ async fn prepare(store: &Store, address: SocketAddr) -> Result<()> {
         let change = WebhookChange {
             url: &url,
             description: "",
-            events: &[HappeningKind::MessageReceived],
+            events: &[OutboxEventKind::MessageReceived],
             channels: None,
             enabled: true,
         };
@@ -169,7 +169,7 @@ async fn prepare(store: &Store, address: SocketAddr) -> Result<()> {
             is_bot: false,
         }),
     });
-    store.keep(&messages.collect::<Vec<_>>(), now).await?;
+    store.ingest(&messages.collect::<Vec<_>>(), now).await?;
     while store.fan_out_webhooks(now).await?.is_some() {}
     Ok(())
 }

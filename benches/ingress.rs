@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use chatkeep::ingress::{Ingress, IngressBot, IngressBots};
-use chatkeep::limit::Limiter;
+use chatkeep::rate_limit::Limiter;
 use chatkeep::server::Server as HttpServer;
 use chatkeep_core::bus::embedded::EmbeddedBus;
 use chatkeep_core::bus::{Bus, BusLimits};

@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result};
 use chatkeep_core::config::Database;
 use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
-use chatkeep_core::store::{ChannelChange, Sighting, SightingKind, Store};
+use chatkeep_core::store::{ChannelChange, PresenceEvidence, PresenceEvidenceKind, Store};
 use chatkeep_core::time::{Clock as _, SystemClock, Timestamp};
 use harness::postgres::Postgres;
 use harness::process::{Process, Program};
@@ -57,14 +57,16 @@ fn program(folder: &Path) -> Program {
 async fn fill(store: &Store) -> Result<()> {
     let (now, user) = (SystemClock.now(), "U1".into());
     let channel = ChannelRef { id: "C1".into(), kind: ChannelKind::Group };
-    let kind = SightingKind::Present("U1".into());
+    let kind = PresenceEvidenceKind::Present("U1".into());
     let (platform, bot) = (PlatformKind::Line, "main".to_owned());
-    store.sight(&[Sighting { channel, platform, bot, at: now, kind }], now).await?;
+    store
+        .record_presence(&[PresenceEvidence { channel, platform, bot, at: now, kind }], now)
+        .await?;
     store.subscribe(&"C1".into(), &user, now).await?;
     add_key(store, &user, now).await?;
     for first in (0..MESSAGES).step_by(1_000) {
         let batch: Result<Vec<_>> = (first..first + 1_000).map(message).collect();
-        store.keep(&batch?, now).await?;
+        store.ingest(&batch?, now).await?;
     }
     store.close().await;
     Ok(())

@@ -17,7 +17,7 @@ use anyhow::{Context as _, Result, ensure};
 use chatkeep_core::config::Database;
 use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
-use chatkeep_core::store::{ChannelChange, Sighting, SightingKind, Store};
+use chatkeep_core::store::{ChannelChange, PresenceEvidence, PresenceEvidenceKind, Store};
 use chatkeep_core::time::{Clock as _, SystemClock, Timestamp};
 use corpus::{Language, Numbers};
 use harness::postgres::Postgres;
@@ -69,16 +69,16 @@ async fn fill(store: &Store) -> Result<()> {
     let now = SystemClock.now();
     for number in 0..CHANNELS {
         let people = usize::from(number >= OWN)..PEOPLE;
-        let sightings: Vec<_> = people
-            .map(|person| Sighting {
+        let evidence: Vec<_> = people
+            .map(|person| PresenceEvidence {
                 channel: ChannelRef { id: channel(number).into(), kind: ChannelKind::Group },
                 platform: PlatformKind::Line,
                 bot: "main".to_owned(),
                 at: now,
-                kind: SightingKind::Present(format!("U{person}").into()),
+                kind: PresenceEvidenceKind::Present(format!("U{person}").into()),
             })
             .collect();
-        store.sight(&sightings, now).await?;
+        store.record_presence(&evidence, now).await?;
         // Channels belong to whoever subscribed them.
         let subscriber = if number < OWN { "U0" } else { "U1" };
         store.subscribe(&channel(number).into(), &subscriber.into(), now).await?;
@@ -87,7 +87,7 @@ async fn fill(store: &Store) -> Result<()> {
     let (languages, mut numbers) = (Language::all(), Numbers(1));
     for first in (0..MESSAGES).step_by(1_000) {
         let batch = (first..first + 1_000).map(|n| message(n, &languages, &mut numbers));
-        store.keep(&batch.collect::<Result<Vec<_>>>()?, now).await?;
+        store.ingest(&batch.collect::<Result<Vec<_>>>()?, now).await?;
     }
     store.close().await;
     Ok(())

@@ -17,12 +17,12 @@ pub(crate) const LIGHT: usize = 16 * 1024;
 
 /// Pool for one kind of work with bounded concurrency.
 #[derive(Debug)]
-pub(crate) struct Heavy(LazyLock<Arc<Semaphore>>);
+pub(crate) struct BlockingPool(LazyLock<Arc<Semaphore>>);
 
 /// Work for callers of the API.
-pub(crate) static CALLERS: Heavy = Heavy::new();
+pub(crate) static CALLERS: BlockingPool = BlockingPool::new();
 /// Work for incoming webhooks, which never wait for callers of the API.
-pub(crate) static WEBHOOKS: Heavy = Heavy::new();
+pub(crate) static WEBHOOKS: BlockingPool = BlockingPool::new();
 
 /// Creates permits for all processors but one.
 fn turns() -> Arc<Semaphore> {
@@ -30,7 +30,7 @@ fn turns() -> Arc<Semaphore> {
     Arc::new(Semaphore::new(processors.saturating_sub(1).max(1)))
 }
 
-impl Heavy {
+impl BlockingPool {
     const fn new() -> Self {
         Self(LazyLock::new(turns))
     }
@@ -66,7 +66,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_processor_is_left_and_the_caller_is_not_held_up() {
-        let heavy = Heavy(LazyLock::new(|| Arc::new(Semaphore::new(2))));
+        let heavy = BlockingPool(LazyLock::new(|| Arc::new(Semaphore::new(2))));
         let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let here = thread::current().id();
         let all = (0..20).map(|_| {

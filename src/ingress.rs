@@ -11,8 +11,8 @@
 //! Every bot has a path of its own, `/webhook/line/<bot>`, and a webhook there must be signed with
 //! that bot's secret. Where only one bot is configured, `/webhook/line` is its path too.
 
-mod answer;
 mod bots;
+mod response;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -34,9 +34,9 @@ use chatkeep_workers::tap::Tap;
 use tracing::{debug, error, warn};
 
 use crate::heavy::{LIGHT, WEBHOOKS};
-use crate::limit::{Address, Limiter};
-use answer::Answer;
+use crate::rate_limit::{Address, Limiter};
 pub use bots::{IngressBot, IngressBots};
+use response::WebhookResponse;
 
 /// LINE's header with the body's signature.
 const SIGNATURE: &str = "x-line-signature";
@@ -76,11 +76,11 @@ async fn receive(
     let (answer, bot) = match path {
         Some(Path(name)) => match ingress.bots.get(&name) {
             Some(bot) => (ingress.answer(bot, request).await, Some(bot)),
-            None => (Answer::NotFound, None),
+            None => (WebhookResponse::NotFound, None),
         },
         None => match ingress.bots.only() {
             Some(bot) => (ingress.answer(bot, request).await, Some(bot)),
-            None => (Answer::Several(ingress.bots.paths()), None),
+            None => (WebhookResponse::Several(ingress.bots.paths()), None),
         },
     };
     metric::INGRESS_SECONDS.record([], started.elapsed());
@@ -90,7 +90,7 @@ async fn receive(
 }
 
 impl Ingress {
-    async fn answer(&self, bot: &IngressBot, request: Request) -> Answer {
+    async fn answer(&self, bot: &IngressBot, request: Request) -> WebhookResponse {
         let address = Address::of(request.extensions(), request.headers(), self.proxies);
         let Some(signature) = signature(request.headers()) else {
             return self.reject(bot, address);
@@ -106,27 +106,27 @@ impl Ingress {
                     // Signed by LINE and yet not its format: worth an error, and there is nothing
                     // to store.
                     error!(bot = bot.name(), bytes, "signed body is not a webhook");
-                    Answer::NotAWebhook
+                    WebhookResponse::NotAWebhook
                 }
             },
             Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-                Answer::TooLarge
+                WebhookResponse::TooLarge
             }
-            Err(_) => Answer::NotAWebhook,
+            Err(_) => WebhookResponse::NotAWebhook,
         }
     }
 
     /// Counts a webhook that is not LINE's.
-    fn reject(&self, bot: &IngressBot, address: Address) -> Answer {
+    fn reject(&self, bot: &IngressBot, address: Address) -> WebhookResponse {
         let verdict = self.rejected.take(&address.to_string());
         if !verdict.allowed {
-            return Answer::Limited(verdict.retry_after);
+            return WebhookResponse::Limited(verdict.retry_after);
         }
         warn!(bot = bot.name(), %address, "webhook with a wrong or missing signature");
         if verdict.remaining == 0 {
             warn!(%address, "further ones from this address are not logged for now");
         }
-        Answer::BadSignature
+        WebhookResponse::BadSignature
     }
 
     /// Verifies and parses a body. LINE's own are small; large ones do not delay those.
@@ -146,24 +146,24 @@ impl Ingress {
         bot: &IngressBot,
         envelopes: &[Envelope],
         messages: Result<Vec<Outgoing>, serde_json::Error>,
-    ) -> Answer {
+    ) -> WebhookResponse {
         if envelopes.is_empty() {
             debug!("connection check");
-            return Answer::Accepted;
+            return WebhookResponse::Accepted;
         }
         match self.publish(messages).await {
             Ok(()) => {
                 metric::INGRESS_EVENTS.add([], envelopes.len() as u64);
                 for envelope in envelopes {
                     debug!(id = envelope.bus_id(), stage = "ingress", "event published");
-                    self.tap.tell("ingress", envelope.id.as_str(), "published");
+                    self.tap.notify("ingress", envelope.id.as_str(), "published");
                 }
-                Answer::Accepted
+                WebhookResponse::Accepted
             }
             Err(error) => {
                 let events = envelopes.len();
                 log_failure!(warn, &error, bot = bot.name(), events, "events refused: no bus");
-                Answer::Unavailable
+                WebhookResponse::Unavailable
             }
         }
     }

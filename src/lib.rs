@@ -6,7 +6,7 @@
 //! their bounds, `heavy` CPU-bound work apart from the runtime, `out` the output of commands,
 //! `private` protection of files from other users of the machine, [`finder`] the search service,
 //! [`doctor`] consistency checks and repairs, `view` the DTOs shared by all surfaces, `when` times
-//! in requests, `teller` the event renderer, `upkeep` periodic maintenance, `removals` the jobs of
+//! in requests, `event_renderer` the event renderer, `maintenance` periodic maintenance, `removals` the jobs of
 //! erasures and deletions, [`ops`] health and metrics, [`cli`] the command line, [`demo`] the
 //! demonstration with its LINE emulator.
 
@@ -18,22 +18,22 @@ pub mod app;
 pub mod cli;
 pub mod demo;
 pub mod doctor;
-pub mod finder;
+mod event_renderer;
 mod heavy;
 pub mod ingress;
-pub mod limit;
 mod login;
+mod maintenance;
 mod mcp;
 mod oauth;
 pub mod ops;
+mod orphan_sweep;
 mod out;
 mod private;
+pub mod rate_limit;
 mod removals;
 mod retention;
+pub mod search;
 pub mod server;
-mod sweep;
-mod teller;
 mod transfer;
-mod upkeep;
 mod view;
 mod when;

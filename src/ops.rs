@@ -18,7 +18,7 @@ use serde_json::{Map, json};
 use crate::api::ApiError;
 
 /// Timeout of a readiness check.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Dependencies of readiness.
 #[derive(Clone, Debug)]
@@ -40,8 +40,8 @@ pub fn router(ready: Ready) -> Router {
 }
 
 async fn readiness(State(ready): State<Ready>) -> Response {
-    let bus = tokio::time::timeout(PATIENCE, ready.bus.ready());
-    let store = tokio::time::timeout(PATIENCE, ready.store.ready());
+    let bus = tokio::time::timeout(TIMEOUT, ready.bus.ready());
+    let store = tokio::time::timeout(TIMEOUT, ready.store.ready());
     let (bus, store) = tokio::join!(bus, store);
     let state = |ok: bool| if ok { "ok" } else { "down" };
     let (bus, store) = (matches!(bus, Ok(Ok(()))), matches!(store, Ok(Ok(()))));
@@ -80,16 +80,16 @@ pub fn metrics_router(
         get(async move || {
             for stage in StageName::ALL {
                 if let Ok(Ok(waiting)) =
-                    tokio::time::timeout(PATIENCE, bus.backlog(&stage.consumer(lease))).await
+                    tokio::time::timeout(TIMEOUT, bus.backlog(&stage.consumer(lease))).await
                 {
                     metric::BACKLOG.count([stage.name().into()], waiting);
                 }
             }
-            if let Ok(Ok(kept)) = tokio::time::timeout(PATIENCE, bus.count_dead_letters()).await {
+            if let Ok(Ok(kept)) = tokio::time::timeout(TIMEOUT, bus.count_dead_letters()).await {
                 metric::DEAD_LETTERS_KEPT.count([], kept);
             }
             if let Some(replica) = &replica
-                && let Ok(Ok(lag)) = tokio::time::timeout(PATIENCE, replica.lag()).await
+                && let Ok(Ok(lag)) = tokio::time::timeout(TIMEOUT, replica.lag()).await
             {
                 metric::SEARCH_LAG_SECONDS.set([], lag.as_secs_f64());
             }

@@ -38,15 +38,15 @@ pub(crate) fn stdout() -> Stdout {
 
 impl io::Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes).map_err(told_apart)
+        self.0.write(bytes).map_err(classify_error)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush().map_err(told_apart)
+        self.0.flush().map_err(classify_error)
     }
 }
 
-fn told_apart(error: io::Error) -> io::Error {
+fn classify_error(error: io::Error) -> io::Error {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return io::Error::new(io::ErrorKind::BrokenPipe, ReaderGone);
     }
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn only_a_closed_standard_output_ends_quietly() {
         let broken = || io::Error::from(io::ErrorKind::BrokenPipe);
-        let closed = anyhow::Error::from(told_apart(broken())).context("cannot export");
+        let closed = anyhow::Error::from(classify_error(broken())).context("cannot export");
         assert!(is_reader_gone(&closed));
         let server = anyhow::Error::from(broken()).context("the database went away");
         assert!(!is_reader_gone(&server), "a connection that breaks is a failure");

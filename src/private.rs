@@ -20,7 +20,7 @@ const OTHERS: u32 = 0o077;
 
 /// Restricts files created by this process from now on to its own user. Must be called before there
 /// are threads that create files.
-pub(crate) fn keep_to_oneself() {
+pub(crate) fn restrict_umask() {
     rustix::process::umask(Mode::from_raw_mode(OTHERS));
 }
 

@@ -16,7 +16,7 @@ use tracing::info;
 use crate::api::random;
 
 /// Poll interval of jobs.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Batch size: messages removed in one transaction while others wait for the database.
 const BATCH: u32 = 500;
 /// Batch size while a caller waits for the response.
@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// Time slice of a job before others have their turn.
 const SLICE: Duration = Duration::from_secs(2);
 /// Retry delay of a job that failed, or whose database is down.
-const AGAIN: Duration = Duration::from_secs(5);
+const RETRY_DELAY: Duration = Duration::from_secs(5);
 /// Interval between purges of finished jobs.
 const PURGE: Duration = Duration::from_hours(1);
 /// Retention of finished jobs.
@@ -36,14 +36,14 @@ const FAILED: &str = "The messages could not be removed; the service's log says 
 
 /// Worker with its resources. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Removals {
+pub(crate) struct RemovalWorker {
     store: Store,
     clock: SharedClock,
     /// Name of this worker's claims.
     worker: String,
 }
 
-impl Removals {
+impl RemovalWorker {
     /// Creates a worker with a unique name, so that no other has its claims.
     pub(crate) fn new(store: Store, clock: SharedClock) -> Self {
         Self { store, clock, worker: random::text(16) }
@@ -56,14 +56,14 @@ impl Removals {
 
     /// Processes waiting jobs until `stop` is cancelled.
     pub(crate) async fn run(self, stop: CancellationToken) {
-        let mut looks = tokio::time::interval(LOOK);
-        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut ticks = tokio::time::interval(POLL_INTERVAL);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut purges = tokio::time::interval(PURGE);
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
                 _ = purges.tick() => self.purge().await,
-                _ = looks.tick() => while !stop.is_cancelled() && self.turn(&stop).await {},
+                _ = ticks.tick() => while !stop.is_cancelled() && self.turn(&stop).await {},
             }
         }
     }
@@ -142,7 +142,7 @@ impl Removals {
     async fn put_back(&self, job: &ChannelJob, cause: &StoreError) {
         failed(cause, "messages cannot be removed now");
         let now = self.clock.now();
-        let next = later(now, AGAIN);
+        let next = later(now, RETRY_DELAY);
         let put = if cause.is_transient() {
             self.store.release_job(job, &self.worker, next).await
         } else {

@@ -22,13 +22,13 @@ const BATCH: u32 = 500;
 /// Pause between two batches, for others who wait for the database.
 const PAUSE: Duration = Duration::from_millis(250);
 /// Maximum age of an edit that waits for its message; platforms deliver again for hours, not days.
-const STRAY: Duration = Duration::from_hours(7 * 24);
+const ORPHAN_EDIT_AGE: Duration = Duration::from_hours(7 * 24);
 /// Batches between two lines in the log.
 const TOLD: usize = 20;
 
 /// Reason for removing messages.
 #[derive(Clone, Copy)]
-enum Why {
+enum RetentionReason {
     Age,
     /// No subscriber since before that time.
     Unsubscribed(Timestamp),
@@ -56,18 +56,18 @@ impl Retention {
     /// Runs one round; returns early once `stop` is cancelled.
     async fn round(&self, stop: &CancellationToken) -> Result<(), StoreError> {
         for channel in self.store.outdated_channels(self.clock.now()).await? {
-            self.channel(&channel, Why::Age, stop).await?;
+            self.channel(&channel, RetentionReason::Age, stop).await?;
         }
         if let Some(time) = self.config.unsubscribed {
             let before = self.ago(time);
             for channel in self.store.abandoned_channels(before).await? {
-                self.channel(&channel, Why::Unsubscribed(before), stop).await?;
+                self.channel(&channel, RetentionReason::Unsubscribed(before), stop).await?;
             }
         }
         if let Some(time) = self.config.other_events {
             self.other_events(self.ago(time), stop).await?;
         }
-        let stray = self.ago(STRAY);
+        let stray = self.ago(ORPHAN_EDIT_AGE);
         while !stop.is_cancelled() && self.store.purge_stray_edits(stray).await? > 0 {
             pause(PAUSE, stop).await;
         }
@@ -77,7 +77,7 @@ impl Retention {
     async fn channel(
         &self,
         channel: &ChannelId,
-        why: Why,
+        why: RetentionReason,
         stop: &CancellationToken,
     ) -> Result<(), StoreError> {
         let (mut messages, mut bytes) = (0, 0);
@@ -103,11 +103,15 @@ impl Retention {
         Ok(())
     }
 
-    async fn batch(&self, channel: &ChannelId, why: Why) -> Result<Removed, StoreError> {
+    async fn batch(
+        &self,
+        channel: &ChannelId,
+        why: RetentionReason,
+    ) -> Result<Removed, StoreError> {
         let now = self.clock.now();
         match why {
-            Why::Age => self.store.delete_outdated(channel, BATCH, now).await,
-            Why::Unsubscribed(before) => {
+            RetentionReason::Age => self.store.delete_outdated(channel, BATCH, now).await,
+            RetentionReason::Unsubscribed(before) => {
                 self.store.delete_abandoned(channel, before, BATCH, now).await
             }
         }
@@ -140,7 +144,7 @@ impl Retention {
     }
 }
 
-impl Why {
+impl RetentionReason {
     const fn name(self) -> &'static str {
         match self {
             Self::Age => "age",
@@ -157,7 +161,7 @@ fn failed(error: &(dyn std::error::Error + 'static), what: &'static str) {
     log_failure!(warn, error, "{what}");
 }
 
-/// Waits for a time, or until `stop` is cancelled.
+/// DependencyWaits for a time, or until `stop` is cancelled.
 async fn pause(time: Duration, stop: &CancellationToken) {
     stop.run_until_cancelled(tokio::time::sleep(time)).await;
 }

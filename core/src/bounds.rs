@@ -26,13 +26,13 @@ pub struct Bounds {
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     scope: Option<Scope>,
-    place: Place<'a>,
+    place: SubjectScope<'a>,
     at: Option<Timestamp>,
 }
 
 /// Owner of a subject.
 #[derive(Clone, Copy, Debug)]
-enum Place<'a> {
+enum SubjectScope<'a> {
     /// One channel.
     Channel(&'a ChannelId),
     /// The user's account with all of its channels together.
@@ -43,7 +43,7 @@ enum Place<'a> {
 
 /// Limit that a subject is beyond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beyond {
+pub enum BoundExceeded {
     /// The bounds have expired.
     End,
     /// The scope is not granted.
@@ -57,17 +57,17 @@ pub enum Beyond {
 impl<'a> Subject<'a> {
     /// Returns a subject of a channel that needs `scope`; `None` when any credential may see it.
     pub const fn of_channel(channel: &'a ChannelId, scope: Option<Scope>) -> Self {
-        Self { scope, place: Place::Channel(channel), at: None }
+        Self { scope, place: SubjectScope::Channel(channel), at: None }
     }
 
     /// Returns a subject about the account with all of its channels together.
     pub const fn of_account(scope: Option<Scope>) -> Self {
-        Self { scope, place: Place::Account, at: None }
+        Self { scope, place: SubjectScope::Account, at: None }
     }
 
     /// Returns a subject about the credential or webhook itself.
     pub const fn of_itself(scope: Option<Scope>) -> Self {
-        Self { scope, place: Place::Itself, at: None }
+        Self { scope, place: SubjectScope::Itself, at: None }
     }
 
     /// Sets the time of the subject: when a message was sent, or when an event happened.
@@ -87,23 +87,23 @@ impl Bounds {
     ///
     /// # Errors
     /// Returns the first limit that the subject is beyond.
-    pub fn admit(&self, subject: &Subject<'_>, now: Timestamp) -> Result<(), Beyond> {
+    pub fn admit(&self, subject: &Subject<'_>, now: Timestamp) -> Result<(), BoundExceeded> {
         if self.ended(now) {
-            return Err(Beyond::End);
+            return Err(BoundExceeded::End);
         }
         if subject.scope.is_some_and(|scope| !self.has(scope)) {
-            return Err(Beyond::Scope);
+            return Err(BoundExceeded::Scope);
         }
         let seen = match subject.place {
-            Place::Channel(channel) => self.sees(channel),
-            Place::Account => self.channels.is_none(),
-            Place::Itself => true,
+            SubjectScope::Channel(channel) => self.sees(channel),
+            SubjectScope::Account => self.channels.is_none(),
+            SubjectScope::Itself => true,
         };
         if !seen {
-            return Err(Beyond::Channel);
+            return Err(BoundExceeded::Channel);
         }
         if subject.at.is_some_and(|at| !self.reads(at)) {
-            return Err(Beyond::Time);
+            return Err(BoundExceeded::Time);
         }
         Ok(())
     }
@@ -246,14 +246,14 @@ mod tests {
         let read = Some(Scope::ReadMessages);
         let message = Subject::of_channel(&here, read).at(at(10));
         assert_eq!(narrow.admit(&message, at(19)), Ok(()));
-        assert_eq!(narrow.admit(&message, at(20)), Err(Beyond::End));
-        assert_eq!(narrow.admit(&message.at(at(9)), at(19)), Err(Beyond::Time));
+        assert_eq!(narrow.admit(&message, at(20)), Err(BoundExceeded::End));
+        assert_eq!(narrow.admit(&message.at(at(9)), at(19)), Err(BoundExceeded::Time));
         let members = Subject::of_channel(&here, Some(Scope::ReadMembers));
-        assert_eq!(narrow.admit(&members, at(19)), Err(Beyond::Scope));
+        assert_eq!(narrow.admit(&members, at(19)), Err(BoundExceeded::Scope));
         let elsewhere = ChannelId::from("C2");
         let elsewhere = Subject::of_channel(&elsewhere, read);
-        assert_eq!(narrow.admit(&elsewhere, at(19)), Err(Beyond::Channel));
-        assert_eq!(narrow.admit(&Subject::of_account(None), at(19)), Err(Beyond::Channel));
+        assert_eq!(narrow.admit(&elsewhere, at(19)), Err(BoundExceeded::Channel));
+        assert_eq!(narrow.admit(&Subject::of_account(None), at(19)), Err(BoundExceeded::Channel));
         assert_eq!(narrow.admit(&Subject::of_itself(None), at(19)), Ok(()));
     }
 }

@@ -142,7 +142,7 @@ impl fmt::Debug for ReplyToken {
 /// Origin of an event, as far as it is known without decoding it: for events that are stored
 /// outside of the message tables, and whose content is deleted when its message is unsent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trace {
+pub struct EventOrigin {
     /// Channel in which it happened.
     pub channel: ChannelId,
     /// Id of a 1:1 chat while another bot has the plain one ([`ChannelId::chat_with`]).

@@ -8,7 +8,7 @@
 use std::sync::LazyLock;
 
 use chatkeep_index::search::{
-    IndexChange, IndexDoc, MessageIndex, Query, SearchRequest, Sort, WriterOptions, highlight,
+    IndexChange, IndexDoc, IndexSearch, MessageIndex, Query, Sort, WriterOptions, highlight,
 };
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -101,7 +101,7 @@ fn run(bencher: Bencher<'_, '_>, kind: &str, sort: Sort, channels: Option<&[&str
     let index = &*INDEX;
     bencher.bench_local(|| {
         let query = next.next().expect("an endless cycle");
-        let request = SearchRequest { channels, sort, limit: 20, ..SearchRequest::new(query) };
+        let request = IndexSearch { channels, sort, limit: 20, ..IndexSearch::new(query) };
         index.search(black_box(&request)).expect("a page")
     });
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use chatkeep_index::fold::search::fold_for_search;
 use chatkeep_index::search::{
-    BatchLimits, IndexChange, IndexDoc, MessageIndex, Query, SearchRequest, Sort, WriterOptions,
+    BatchLimits, IndexChange, IndexDoc, IndexSearch, MessageIndex, Query, Sort, WriterOptions,
 };
 use tantivy::collector::{Count, TopDocs};
 use tantivy::query::{BooleanQuery, Occur, PhraseQuery, Query as TantivyQuery, TermQuery};
@@ -252,12 +252,8 @@ impl Own {
     fn search(&self, asked: &Asked, sort: Sort) -> usize {
         let query = Query::parse(&asked.text).expect("a query");
         let channels = [asked.channel.as_str()];
-        let request = SearchRequest {
-            channels: Some(&channels),
-            sort,
-            limit: 20,
-            ..SearchRequest::new(&query)
-        };
+        let request =
+            IndexSearch { channels: Some(&channels), sort, limit: 20, ..IndexSearch::new(&query) };
         self.0.search(&request).expect("a page").hits.len()
     }
 }

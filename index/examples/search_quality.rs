@@ -9,7 +9,7 @@ use std::fs;
 use std::time::Instant;
 
 use chatkeep_index::search::{
-    IndexChange, IndexDoc, IndexOptions, MessageIndex, Query, SearchRequest, WriterOptions,
+    IndexChange, IndexDoc, IndexOptions, IndexSearch, MessageIndex, Query, WriterOptions,
 };
 
 fn main() {
@@ -25,7 +25,7 @@ fn main() {
             let (paragraph, question) = line.split_once('\t').expect("a tab");
             let question: String = question.chars().take(200).collect();
             let Ok(query) = Query::parse(&question) else { continue };
-            let request = SearchRequest { limit: 10, ..SearchRequest::new(&query) };
+            let request = IndexSearch { limit: 10, ..IndexSearch::new(&query) };
             let page = index.search(&request).expect("a page");
             let place = page.hits.iter().position(|hit| hit.message_id == paragraph);
             sum += place.map_or(0.0, |place| 1.0 / (place + 1) as f64);

@@ -10,8 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use chatkeep_index::search::{
-    Cursor, IndexChange, IndexDoc, IndexError, MessageIndex, MessageWriter, Query, Rebuild,
-    SearchRequest, Sort, Touched, WriterOptions,
+    Cursor, IndexChange, IndexDoc, IndexError, IndexSearch, MessageIndex, MessageWriter, Query,
+    Rebuild, Sort, Touched, WriterOptions,
 };
 
 /// `SplitMix64`: the same numbers in every run.
@@ -49,8 +49,7 @@ fn writer(index: &MessageIndex) -> MessageWriter {
 /// Returns the ids that match a query; no message may match twice.
 fn find(index: &MessageIndex, query: &str) -> BTreeSet<u64> {
     let query = Query::parse(query).unwrap();
-    let request =
-        SearchRequest { limit: 100_000, sort: Sort::Newest, ..SearchRequest::new(&query) };
+    let request = IndexSearch { limit: 100_000, sort: Sort::Newest, ..IndexSearch::new(&query) };
     let page = index.search(&request).unwrap();
     let ids: BTreeSet<u64> = page.hits.iter().map(|hit| hit.message_id.parse().unwrap()).collect();
     assert_eq!((ids.len(), page.total), (page.hits.len(), page.hits.len()));
@@ -133,11 +132,11 @@ fn page_through(
     for page_number in 0.. {
         let cursor_text = cursor.as_ref().map(ToString::to_string);
         let cursor_back: Option<Cursor> = cursor_text.map(|text| text.parse().unwrap());
-        let request = SearchRequest {
+        let request = IndexSearch {
             sort,
             limit: 9,
             cursor: cursor_back.as_ref(),
-            ..SearchRequest::new(&query)
+            ..IndexSearch::new(&query)
         };
         let page = index.search(&request).unwrap();
         seen.extend(page.hits.iter().map(|hit| hit.message_id.parse::<u64>().unwrap()));
@@ -289,7 +288,7 @@ fn a_writer_killed_at_any_moment_loses_nothing_and_doubles_nothing() {
     }
 }
 
-/// Waits until a process has committed more than `before`.
+/// DependencyWaits until a process has committed more than `before`.
 fn wait_for_progress(folder: &Path, before: u64) {
     let begun = Instant::now();
     loop {
@@ -344,7 +343,7 @@ fn a_rebuilt_index_takes_over_without_missing_what_changed_meanwhile() {
     assert!(find(&index, "tea").contains(&900), "the index in use is searched until the swap");
 
     assert!(!rebuild.swap("filled").unwrap(), "three changes were missed");
-    let missed = rebuild.missed().unwrap();
+    let missed = rebuild.missed_changes().unwrap();
     assert_eq!(missed.len(), 3);
     rebuild.apply(&from_store(&store, &missed)).unwrap();
     service.apply(&[put(61, "too late")]).unwrap();

@@ -9,7 +9,7 @@ use chatkeep_index::fold::han::simplified;
 use chatkeep_index::fold::search::fold_for_search;
 use chatkeep_index::script::Class;
 use chatkeep_index::search::{
-    IndexChange, IndexDoc, MessageIndex, Query, SearchRequest, Sort, WriterOptions, highlight,
+    IndexChange, IndexDoc, IndexSearch, MessageIndex, Query, Sort, WriterOptions, highlight,
 };
 
 /// `SplitMix64`: the same numbers in every run.
@@ -229,7 +229,7 @@ fn occurs(Joined { text, breaks }: &Joined, needle: &str) -> bool {
 }
 
 fn search(index: &MessageIndex, query: &Query, sort: Sort) -> BTreeSet<usize> {
-    let request = SearchRequest { sort, limit: 10_000, ..SearchRequest::new(query) };
+    let request = IndexSearch { sort, limit: 10_000, ..IndexSearch::new(query) };
     let page = index.search(&request).unwrap();
     let ids: BTreeSet<usize> =
         page.hits.iter().map(|hit| hit.message_id.parse().unwrap()).collect();
@@ -362,7 +362,7 @@ fn each_script_is_found_in_full() {
             let expected: BTreeSet<usize> =
                 (0..folded.len()).filter(|&id| occurs(&folded[id], &needle)).collect();
             let request =
-                SearchRequest { sort: Sort::Newest, limit: messages, ..SearchRequest::new(&query) };
+                IndexSearch { sort: Sort::Newest, limit: messages, ..IndexSearch::new(&query) };
             let page = index.search(&request).unwrap();
             let mut ids: BTreeSet<usize> =
                 page.hits.iter().map(|hit| hit.message_id.parse().unwrap()).collect();

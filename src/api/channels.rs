@@ -55,7 +55,7 @@ pub(super) struct ChannelItem {
 /// `GET /api/channels/:channelId`.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ChannelDetail)]
-pub(super) struct Detail {
+pub(super) struct ChannelDetail {
     /// The channel itself.
     meta: Meta,
     /// The settings of the channel.
@@ -166,7 +166,7 @@ pub(crate) async fn page(
 pub(super) async fn detail(
     State(api): State<Api>,
     access: ChannelAccess<Member, ReadMembers>,
-) -> Result<Json<Detail>, ApiError> {
+) -> Result<Json<ChannelDetail>, ApiError> {
     Ok(Json(detail_of(&api, &access.channel, access.role).await?))
 }
 
@@ -174,7 +174,7 @@ pub(super) async fn set_backup(
     State(api): State<Api>,
     access: ChannelAccess<Admin, WriteBackup>,
     Body(Editable(body)): Body<Editable<BackupBody>>,
-) -> Result<Json<Detail>, ApiError> {
+) -> Result<Json<ChannelDetail>, ApiError> {
     if let Nullable::To(Some(zone)) = &body.time_zone
         && zone.parse::<chrono_tz::Tz>().is_err()
     {
@@ -202,7 +202,7 @@ pub(super) async fn set_backup(
     Ok(Json(detail_of(&api, &access.channel, access.role).await?))
 }
 
-async fn detail_of(api: &Api, id: &ChannelId, role: Role) -> Result<Detail, ApiError> {
+async fn detail_of(api: &Api, id: &ChannelId, role: Role) -> Result<ChannelDetail, ApiError> {
     let channel = api.store.channel(id).await?.ok_or(ApiError::PermissionDenied)?;
     let plan = api.store.owner_plan(id).await?;
     let assistant = AssistantView::new(api.store.assistant_config(id).await?, plan);
@@ -225,7 +225,7 @@ async fn detail_of(api: &Api, id: &ChannelId, role: Role) -> Result<Detail, ApiE
         effective_time_zone,
         retention_days: channel.retention_days,
     };
-    Ok(Detail { meta, config: Config { assistant, backup }, role })
+    Ok(ChannelDetail { meta, config: Config { assistant, backup }, role })
 }
 
 impl From<Channel> for ChannelItem {

@@ -11,7 +11,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::assistant::limits;
 use chatkeep_core::log_failure;
-use chatkeep_core::store::{Fault, StoreError};
+use chatkeep_core::store::{DatabaseFault, StoreError};
 use chatkeep_workers::assistant::CompileError;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -286,12 +286,12 @@ impl From<StoreError> for ApiError {
 impl From<&StoreError> for ApiError {
     fn from(cause: &StoreError) -> Self {
         let answer = match cause.fault() {
-            Fault::Unavailable => Self::Unavailable,
-            Fault::Refused => {
+            DatabaseFault::Unavailable => Self::Unavailable,
+            DatabaseFault::Refused => {
                 let why = "A value of the request cannot be stored".to_owned();
                 Self::Invalid { field: None, why }
             }
-            Fault::Unknown => Self::Internal,
+            DatabaseFault::Unknown => Self::Internal,
         };
         log_failure!(error, cause, "store failed");
         answer

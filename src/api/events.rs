@@ -1,7 +1,7 @@
 //! The pull feed of what happened, in order.
 
 use axum::extract::State;
-use chatkeep_core::store::{FeedReader, Place};
+use chatkeep_core::store::{FeedReader, OutboxPosition};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -50,9 +50,9 @@ pub(super) async fn list(
     let channels: Vec<_> = channels.into_iter().map(|channel| channel.id).collect();
     let reader =
         FeedReader { user: &caller.user, channels: &channels, not_before: caller.not_before() };
-    let after: Place = after.unwrap_or_default();
-    let feed = api.store.happenings(reader, after, query.limit.0).await?;
-    let events = api.teller().events(feed.happenings, &caller.bounds).await?;
+    let after: OutboxPosition = after.unwrap_or_default();
+    let feed = api.store.outbox_events(reader, after, query.limit.0).await?;
+    let events = api.event_renderer().events(feed.outbox_events, &caller.bounds).await?;
     let next_cursor = cursor::encode(LIST, &feed.next).ok_or(ApiError::Internal)?;
     let next = feed.more.then(|| next_cursor.clone());
     Ok(Page { body: EventList { events, next_cursor, has_more: feed.more }, next })

@@ -21,7 +21,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use chacha20poly1305::aead::{Aead as _, KeyInit as _};
 use chacha20poly1305::{ChaCha20Poly1305, Nonce};
 use chatkeep_core::log_failure;
-use chatkeep_core::store::{IdempotencyClaim, IdempotencyKey, Repeated, StoreError};
+use chatkeep_core::store::{IdempotencyClaim, IdempotencyKey, IdempotencyState, StoreError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -62,7 +62,7 @@ impl Input for Replayed {}
 
 /// An answer as it is kept.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct StoredResponse {
     headers: Vec<(String, String)>,
     /// None of a large answer.
     body: Option<String>,
@@ -116,11 +116,11 @@ impl Api {
             route,
         };
         let claim = match self.store.claim_idempotency(&key, self.clock.now()).await? {
-            Repeated::First(claim) => claim,
-            Repeated::Running => return Err(ApiError::RUNNING),
-            Repeated::Interrupted => return Err(INTERRUPTED),
-            Repeated::Other => return Err(OTHER),
-            Repeated::Answered { status, answer } => {
+            IdempotencyState::First(claim) => claim,
+            IdempotencyState::Running => return Err(ApiError::RUNNING),
+            IdempotencyState::Interrupted => return Err(INTERRUPTED),
+            IdempotencyState::Other => return Err(OTHER),
+            IdempotencyState::Answered { status, answer } => {
                 let kept = seal.open(&answer).ok_or(NOT_KEPT)?;
                 if let (None, Some(note)) = (&kept.body, &kept.note) {
                     parts.extensions.insert(ReplayNote(note.clone()));
@@ -132,11 +132,11 @@ impl Api {
         };
         let request = Request::from_parts(parts, body.into());
         let answer = claim.clone().run(next.run(request)).await;
-        self.keep(&claim, &seal, answer).await
+        self.store_response(&claim, &seal, answer).await
     }
 
     /// Stores a success; frees the key after a refusal, and after a failure that changed nothing.
-    async fn keep(
+    async fn store_response(
         &self,
         claim: &IdempotencyClaim,
         seal: &Seal,
@@ -154,7 +154,7 @@ impl Api {
         }
         let (parts, body) = etag::tagged(answer, false).await.into_parts();
         let body = to_bytes(body, usize::MAX).await.map_err(|_| ApiError::Internal)?;
-        let kept = Kept::of(&parts, &body);
+        let kept = StoredResponse::of(&parts, &body);
         // What changed nothing is simply done again.
         let free = kept.is_empty() && self.store.abandon_idempotency(claim).await?;
         if !free {
@@ -233,7 +233,7 @@ impl Seal {
         Self(ChaCha20Poly1305::new(&hash))
     }
 
-    fn close(&self, kept: &Kept) -> Result<String, ApiError> {
+    fn close(&self, kept: &StoredResponse) -> Result<String, ApiError> {
         let nonce: [u8; NONCE] = random::bytes();
         let plain = serde_json::to_vec(kept).map_err(|_| ApiError::Internal)?;
         let sealed = self.0.encrypt(&Nonce::from(nonce), &plain[..]);
@@ -241,7 +241,7 @@ impl Seal {
         Ok(STANDARD_NO_PAD.encode([&nonce[..], &sealed].concat()))
     }
 
-    fn open(&self, sealed: &str) -> Option<Kept> {
+    fn open(&self, sealed: &str) -> Option<StoredResponse> {
         let bytes = STANDARD_NO_PAD.decode(sealed).ok()?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE>()?;
         let plain = self.0.decrypt(&Nonce::from(*nonce), sealed).ok()?;
@@ -249,7 +249,7 @@ impl Seal {
     }
 }
 
-impl Kept {
+impl StoredResponse {
     /// What is kept of an answer: all of it, or of a large one its note.
     fn of(parts: &response::Parts, body: &[u8]) -> Self {
         let kept = |name: &HeaderName| {
@@ -286,9 +286,9 @@ impl Kept {
 mod tests {
     use super::*;
 
-    fn answer(body: &'static str) -> Kept {
+    fn answer(body: &'static str) -> StoredResponse {
         let response = (StatusCode::CREATED, [(header::ETAG, "\"v1\"")], body).into_response();
-        Kept::of(&response.into_parts().0, body.as_bytes())
+        StoredResponse::of(&response.into_parts().0, body.as_bytes())
     }
 
     #[test]

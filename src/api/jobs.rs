@@ -1,4 +1,4 @@
-//! Removals that take long: jobs, which go on without the request that asked for them.
+//! RemovalWorker that take long: jobs, which go on without the request that asked for them.
 
 use axum::Json;
 use axum::extract::State;
@@ -38,7 +38,7 @@ pub(super) struct JobView {
     created_at: Timestamp,
     /// When it was done or failed; null before.
     finished_at: Option<Timestamp>,
-    /// Why it failed; null otherwise.
+    /// RetentionReason it failed; null otherwise.
     error: Option<String>,
     /// Where to ask how far it is.
     url: String,

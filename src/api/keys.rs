@@ -147,7 +147,7 @@ pub(super) struct KeyPath {
 }
 
 /// 201 with the key, shown once.
-pub(super) struct Made(MadeKey);
+pub(super) struct CreatedKey(MadeKey);
 
 pub(super) async fn list(
     State(api): State<Api>,
@@ -165,7 +165,7 @@ pub(super) async fn make(
     State(api): State<Api>,
     access: Scoped<ManageKeys>,
     Body(body): Body<KeyBody>,
-) -> Result<Made, ApiError> {
+) -> Result<CreatedKey, ApiError> {
     let now = api.clock.now();
     let wanted = body.checked(&access.caller, now)?;
     let (id, secret) = (KeyId::new(random::key_id()), random::api_key());
@@ -183,7 +183,7 @@ pub(super) async fn make(
         return Err(TOO_MANY);
     }
     let stored = api.store.key(&secret).await?.ok_or(ApiError::Internal)?;
-    Ok(Made(MadeKey::new(stored, secret, None)))
+    Ok(CreatedKey(MadeKey::new(stored, secret, None)))
 }
 
 pub(super) async fn rotate(
@@ -191,7 +191,7 @@ pub(super) async fn rotate(
     access: Scoped<ManageKeys>,
     Path(path): Path<KeyPath>,
     Body(body): Body<RotateBody>,
-) -> Result<Made, ApiError> {
+) -> Result<CreatedKey, ApiError> {
     let seconds = body.overlap_seconds.map_or(OVERLAP.as_secs(), u64::from);
     if seconds > MAX_OVERLAP {
         let why = format_args!("must be at most {MAX_OVERLAP}");
@@ -213,7 +213,7 @@ pub(super) async fn rotate(
         Rotated::TooMany => return Err(TOO_MANY),
     };
     let until = key.expires_at.map_or(until, |end| end.min(until));
-    Ok(Made(MadeKey::new(key, secret, Some(until))))
+    Ok(CreatedKey(MadeKey::new(key, secret, Some(until))))
 }
 
 pub(super) async fn remove(
@@ -336,13 +336,13 @@ impl From<Key> for KeyView {
     }
 }
 
-impl IntoResponse for Made {
+impl IntoResponse for CreatedKey {
     fn into_response(self) -> Response {
         (StatusCode::CREATED, Json(self.0)).into_response()
     }
 }
 
-impl Output for Made {
+impl Output for CreatedKey {
     fn describe(route: &mut Describe) {
         route.answers::<MadeKey>(StatusCode::CREATED, "The key, shown this once");
         for answer in &mut route.answers {

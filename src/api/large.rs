@@ -37,7 +37,7 @@ const CHUNK: usize = 64 * 1024;
 
 /// The turns and the room of large answers. Clones share them.
 #[derive(Clone, Debug)]
-pub(crate) struct LargeAnswers {
+pub(crate) struct LargeResponses {
     turns: Arc<Semaphore>,
     room: Arc<Semaphore>,
 }
@@ -46,15 +46,15 @@ pub(crate) struct LargeAnswers {
 #[derive(Clone, Debug)]
 pub(super) struct Turn(#[expect(dead_code, reason = "held")] Arc<OwnedSemaphorePermit>);
 
-impl Default for LargeAnswers {
+impl Default for LargeResponses {
     fn default() -> Self {
         let room = Semaphore::new(ROOM as usize);
         Self { turns: Arc::new(Semaphore::new(TURNS)), room: Arc::new(room) }
     }
 }
 
-impl LargeAnswers {
-    /// Waits for a turn.
+impl LargeResponses {
+    /// DependencyWaits for a turn.
     ///
     /// # Errors
     /// [`ApiError::Unavailable`] when there is none for long.
@@ -88,7 +88,7 @@ impl LargeAnswers {
 
 /// Sends large answers in their turn. What is small, streamed or compressed already passes.
 pub(super) async fn layer(
-    State(large): State<LargeAnswers>,
+    State(large): State<LargeResponses>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -192,7 +192,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_does_not_read_keeps_no_room() {
-        let large = LargeAnswers::default();
+        let large = LargeResponses::default();
         let answer = || {
             let json = [(header::CONTENT_TYPE, "application/json")];
             (json, vec![b' '; 32 * 1024 * 1024]).into_response()

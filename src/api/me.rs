@@ -137,7 +137,7 @@ pub(super) async fn set_notices(
     access: Scoped<WriteBackup>,
     Body(notices): Body<NoticesView>,
 ) -> Result<Json<NoticesView>, ApiError> {
-    if !api.store.want_notices(&access.caller.user, notices.usage).await? {
+    if !api.store.set_notices_enabled(&access.caller.user, notices.usage).await? {
         return Err(ApiError::InvalidKey);
     }
     Ok(Json(notices))

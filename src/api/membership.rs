@@ -7,7 +7,7 @@ use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::log_failure;
 use chatkeep_core::platform::PlatformError;
-use chatkeep_core::store::{Member, Sighting, SightingKind};
+use chatkeep_core::store::{Member, PresenceEvidence, PresenceEvidenceKind};
 
 use super::Api;
 use super::error::ApiError;
@@ -37,14 +37,14 @@ impl Api {
         let channel = ChannelRef { id: channel.clone(), kind: known.kind };
         match directory.platform().profile(&channel, user).await {
             Ok(profile) => {
-                let sighting = Sighting {
+                let item = PresenceEvidence {
                     channel: channel.clone(),
                     platform: PlatformKind::Line,
                     bot: known.bot,
                     at: now,
-                    kind: SightingKind::Present(user.clone()),
+                    kind: PresenceEvidenceKind::Present(user.clone()),
                 };
-                self.store.sight(&[sighting], now).await?;
+                self.store.record_presence(&[item], now).await?;
                 let profiles = BTreeMap::from([(user.clone(), Some(profile))]);
                 self.store.save_profiles(&profiles, now).await?;
             }

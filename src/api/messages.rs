@@ -99,23 +99,23 @@ pub(crate) struct MessagePage {
 }
 
 /// A page; 404 when there is no message that `around` names.
-pub(super) struct Found(Page<MessageList>);
+pub(super) struct MessagePageResponse(Page<MessageList>);
 
 /// Where a page begins or turns: a time and the id of a message sent then.
-type Place = (Timestamp, MessageId);
+type Keyset = (Timestamp, MessageId);
 
 pub(super) async fn list(
     State(api): State<Api>,
     access: ChannelAccess<Member, ReadMessages>,
     Query(query): Query<ListQuery>,
-) -> Result<Found, ApiError> {
+) -> Result<MessagePageResponse, ApiError> {
     let MessagePage { messages, gaps, next } = page(&api, &access, &query).await?;
     let body = MessageList {
         messages: messages.into_iter().map(MessageView::from).collect(),
         gaps: gaps.into_iter().map(GapView::from).collect(),
         next_cursor: next.clone(),
     };
-    Ok(Found(Page { body, next }))
+    Ok(MessagePageResponse(Page { body, next }))
 }
 
 /// A page of a channel's messages, with the times that are missing in what was asked for.
@@ -217,7 +217,7 @@ impl Api {
         channel: &ChannelId,
         around: &str,
         bounds: &Bounds,
-    ) -> Result<Place, ApiError> {
+    ) -> Result<Keyset, ApiError> {
         let when = When::parse(around);
         if let Some(time) = self.moment(Some(channel), FieldPath::parameter("around"), when).await?
         {
@@ -233,8 +233,8 @@ impl Api {
         &self,
         channel: &ChannelId,
         filter: &MessageFilter,
-        around: Place,
-    ) -> Result<(Vec<StoredMessage>, Option<Place>), ApiError> {
+        around: Keyset,
+    ) -> Result<(Vec<StoredMessage>, Option<Keyset>), ApiError> {
         let half = filter.limit / 2;
         let side = |order, limit| {
             let after = Some(around.clone());
@@ -258,13 +258,13 @@ impl Api {
     }
 }
 
-impl IntoResponse for Found {
+impl IntoResponse for MessagePageResponse {
     fn into_response(self) -> Response {
         self.0.into_response()
     }
 }
 
-impl Output for Found {
+impl Output for MessagePageResponse {
     fn describe(route: &mut Describe) {
         Page::<MessageList>::describe(route);
         route.refuses(&[StatusCode::NOT_FOUND]);

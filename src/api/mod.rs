@@ -59,18 +59,18 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 pub(crate) use error::ApiError;
 pub(crate) use field_path::FieldPath;
-pub(crate) use large::LargeAnswers;
+pub(crate) use large::LargeResponses;
 pub use random::{api_key, key_id};
 pub(crate) use respond::{RequestId, takes_json, whole};
 pub use route::{Need, RouteInfo, Tag};
 
-use crate::finder::Finder;
-use crate::limit::Gate;
+use crate::event_renderer::EventRenderer;
 use crate::login::{self, Login};
 use crate::mcp;
 use crate::oauth::{self, OAuth};
-use crate::removals::Removals;
-use crate::teller::Teller;
+use crate::rate_limit::RateLimitGate;
+use crate::removals::RemovalWorker;
+use crate::search::SearchService;
 
 /// Request bodies, at most.
 const MAX_BODY: usize = 1024 * 1024;
@@ -86,13 +86,13 @@ pub struct Api {
     pub clock: SharedClock,
     /// Ask the platform about people; none in a process without access tokens.
     pub bots: Bots,
-    pub finder: Finder,
+    pub search: SearchService,
     /// Compiled assistants, the same ones as the stage's in this process.
     pub assistants: Assistants,
     /// The right to rate a history, which takes long.
-    pub(crate) thoughts: Arc<Semaphore>,
+    pub(crate) backtest_permit: Arc<Semaphore>,
     /// How much callers may ask.
-    pub gate: Gate,
+    pub gate: RateLimitGate,
     /// The zone in which the days of channels begin that have set none.
     pub time_zone: chrono_tz::Tz,
     /// Proxies in front, for telling a caller's address.
@@ -104,17 +104,17 @@ pub struct Api {
     /// Lets programs in for people.
     pub(crate) oauth: OAuth,
     /// Makes and sends large answers in their turn.
-    pub(crate) large: LargeAnswers,
+    pub(crate) large: LargeResponses,
     /// Removes messages.
-    pub(crate) removals: Removals,
+    pub(crate) removals: RemovalWorker,
     /// What runs to its end before the process stops.
     pub(crate) tasks: TaskTracker,
 }
 
 impl Api {
     /// Tells what happened.
-    fn teller(&self) -> Teller {
-        Teller { store: self.store.clone(), clock: Arc::clone(&self.clock) }
+    fn event_renderer(&self) -> EventRenderer {
+        EventRenderer { store: self.store.clone(), clock: Arc::clone(&self.clock) }
     }
 }
 

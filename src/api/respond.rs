@@ -48,7 +48,7 @@ struct WholeError<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct RequestId(pub(crate) String);
 
-/// Has every answer of `router` carry the headers, and every error be in the one form: of routes,
+/// HasFilter every answer of `router` carry the headers, and every error be in the one form: of routes,
 /// of unknown paths, of wrong methods, of whatever refuses beneath them. It goes around everything
 /// that a listener serves, so that no surface can be without it.
 pub(crate) fn whole(router: Router) -> Router {

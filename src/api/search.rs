@@ -15,7 +15,9 @@ use super::extract::{Limit, Query};
 use super::field_path::FieldPath;
 use super::messages::point_in_time;
 use super::{Api, cursor};
-use crate::finder::{Asked, Find, FindError, FoundMessage, Highlight, People, Sort};
+use crate::search::{
+    Highlight, ParsedQuery, QueryPeople, SearchError, SearchRequest, SearchResult, Sort,
+};
 use crate::view::MessageView;
 use crate::when::{When, utc_offset};
 
@@ -28,8 +30,8 @@ const CHANNELS: u32 = 10_000;
 
 /// What a page of hits is made of, on every surface.
 #[derive(Debug)]
-pub(crate) struct FoundPage {
-    pub(crate) hits: Vec<FoundMessage>,
+pub(crate) struct SearchPage {
+    pub(crate) hits: Vec<SearchResult>,
     /// Messages on all pages together.
     pub(crate) total: usize,
     /// Names in `from:` that nobody has.
@@ -41,7 +43,7 @@ pub(crate) struct FoundPage {
 /// What was found.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct FoundView {
+pub(super) struct SearchResultsView {
     /// The messages of the page, in the order asked for.
     hits: Vec<HitView>,
     /// Messages on all pages together, related ones included.
@@ -165,7 +167,7 @@ pub(super) async fn in_channel(
     State(api): State<Api>,
     access: ChannelAccess<Member, ReadMessages>,
     Query(query): Query<SearchQuery>,
-) -> Result<Page<FoundView>, ApiError> {
+) -> Result<Page<SearchResultsView>, ApiError> {
     let zone = api.zone(&access.channel).await?;
     let channels = vec![access.channel];
     Ok(api.search(&access.caller, channels, zone, query, SNIPPET).await?.into())
@@ -175,7 +177,7 @@ pub(super) async fn everywhere(
     State(api): State<Api>,
     access: Scoped<ReadMessages>,
     Query(query): Query<EverywhereQuery>,
-) -> Result<Page<FoundView>, ApiError> {
+) -> Result<Page<SearchResultsView>, ApiError> {
     Ok(find(&api, access, query, SNIPPET).await?.into())
 }
 
@@ -186,7 +188,7 @@ pub(crate) async fn find(
     access: Scoped<ReadMessages>,
     query: EverywhereQuery,
     snippet: usize,
-) -> Result<FoundPage, ApiError> {
+) -> Result<SearchPage, ApiError> {
     let caller = access.caller;
     let (only, query) = query.split();
     let channels = searched(api, &caller, only.as_ref()).await?;
@@ -250,15 +252,15 @@ impl Api {
         zone: Tz,
         query: SearchQuery,
         snippet: usize,
-    ) -> Result<FoundPage, ApiError> {
+    ) -> Result<SearchPage, ApiError> {
         query.checked()?;
         let binding = query.binding(&channels);
         let utc_offset = utc_offset(zone, self.clock.now());
-        let asked = Asked::parse(&query.q, utc_offset)?;
-        let People { people, unknown } = asked.people(&self.store, &channels).await?;
+        let asked = ParsedQuery::parse(&query.q, utc_offset)?;
+        let QueryPeople { people, unknown } = asked.people(&self.store, &channels).await?;
         let cursor: Option<String> =
             query.cursor.as_deref().map(|text| cursor::decode(&binding, text)).transpose()?;
-        let find = Find {
+        let find = SearchRequest {
             query: query.q,
             utc_offset,
             channels,
@@ -274,24 +276,24 @@ impl Api {
             limit: query.limit.0 as usize,
             cursor,
         };
-        let found = self.finder.find(find).await?;
+        let found = self.search.find(find).await?;
         let hits = asked.look_up(&self.store, found.hits, snippet).await?;
         let next = found.next.and_then(|next| cursor::encode(&binding, &next));
-        Ok(FoundPage { hits, total: found.total, unknown_names: unknown, next })
+        Ok(SearchPage { hits, total: found.total, unknown_names: unknown, next })
     }
 }
 
-impl From<FoundPage> for Page<FoundView> {
-    fn from(page: FoundPage) -> Self {
-        let FoundPage { hits, total, unknown_names, next } = page;
+impl From<SearchPage> for Page<SearchResultsView> {
+    fn from(page: SearchPage) -> Self {
+        let SearchPage { hits, total, unknown_names, next } = page;
         let hits = hits.into_iter().map(HitView::from).collect();
-        let body = FoundView { hits, total, unknown_names, next_cursor: next.clone() };
+        let body = SearchResultsView { hits, total, unknown_names, next_cursor: next.clone() };
         Self { body, next }
     }
 }
 
-impl From<FoundMessage> for HitView {
-    fn from(found: FoundMessage) -> Self {
+impl From<SearchResult> for HitView {
+    fn from(found: SearchResult) -> Self {
         let mark = |mark: Highlight| HighlightView { start: mark.start, end: mark.end };
         Self {
             message: found.message.into(),
@@ -302,12 +304,12 @@ impl From<FoundMessage> for HitView {
     }
 }
 
-impl From<FindError> for ApiError {
-    fn from(cause: FindError) -> Self {
+impl From<SearchError> for ApiError {
+    fn from(cause: SearchError) -> Self {
         match cause {
-            FindError::Query(why) => Self::invalid(FieldPath::parameter("q"), why),
-            FindError::Cursor => cursor::not_ours(),
-            FindError::Unavailable(why) => {
+            SearchError::Query(why) => Self::invalid(FieldPath::parameter("q"), why),
+            SearchError::Cursor => cursor::not_ours(),
+            SearchError::Unavailable(why) => {
                 // The outage is logged by the finder.
                 debug!(error = why, "search is unavailable");
                 Self::Unavailable

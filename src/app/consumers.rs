@@ -20,15 +20,15 @@ use super::registry::running;
 /// Interval between two checks.
 const INTERVAL: Duration = Duration::from_mins(1);
 /// Interval between two checks while there is a problem that somebody may be mending.
-const WATCHFUL: Duration = Duration::from_secs(5);
+const RECHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// Delay of the first check: the other processes register themselves first.
 const FIRST: Duration = Duration::from_secs(5);
 /// Percentage of the bound at which a backlog is reported.
-const FILLED: u64 = 80;
+const BACKLOG_WARNING_PERCENT: u64 = 80;
 
 /// Monitor of the durable consumers.
 #[derive(Debug)]
-pub(super) struct Consumers {
+pub(super) struct ConsumerMonitor {
     pub(super) bus: Bus,
     pub(super) store: Store,
     pub(super) health: Health,
@@ -38,7 +38,7 @@ pub(super) struct Consumers {
     pub(super) remove_after: Option<Duration>,
 }
 
-impl Consumers {
+impl ConsumerMonitor {
     /// Removes consumers of stages that no longer exist, at once.
     ///
     /// # Errors
@@ -58,8 +58,8 @@ impl Consumers {
         let mut raised = BTreeSet::new();
         let mut pause = FIRST;
         while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
-            match self.look(&mut orphaned).await {
-                Ok(found) => self.tell(&mut raised, found),
+            match self.check(&mut orphaned).await {
+                Ok(found) => self.report(&mut raised, found),
                 Err(error) => {
                     log_failure!(
                         warn,
@@ -68,12 +68,12 @@ impl Consumers {
                     );
                 }
             }
-            pause = if raised.is_empty() { INTERVAL } else { WATCHFUL };
+            pause = if raised.is_empty() { INTERVAL } else { RECHECK_INTERVAL };
         }
     }
 
     /// Returns the present problems, by part.
-    async fn look(
+    async fn check(
         &self,
         orphaned: &mut HashMap<String, Instant>,
     ) -> anyhow::Result<Vec<(String, String)>> {
@@ -114,7 +114,7 @@ impl Consumers {
     fn filling(&self, consumer: &ConsumerStatus) -> Option<(String, String)> {
         let percent = consumer.backlog.saturating_mul(100) / self.max_backlog.max(1);
         let ConsumerStatus { name, backlog, .. } = consumer;
-        (percent >= FILLED).then(|| {
+        (percent >= BACKLOG_WARNING_PERCENT).then(|| {
             let why = format!(
                 "{backlog} messages wait for the stage {name}, {percent} % of what the bus takes"
             );
@@ -122,7 +122,7 @@ impl Consumers {
         })
     }
 
-    fn tell(&self, raised: &mut BTreeSet<String>, problems: Vec<(String, String)>) {
+    fn report(&self, raised: &mut BTreeSet<String>, problems: Vec<(String, String)>) {
         let parts: BTreeSet<_> = problems.iter().map(|(part, _)| part.clone()).collect();
         for gone in raised.difference(&parts) {
             self.health.clear(gone);
@@ -166,7 +166,7 @@ mod tests {
 
     const LEASE: Duration = Duration::from_secs(30);
 
-    async fn with_orphans(folder: &TempDir) -> Consumers {
+    async fn with_orphans(folder: &TempDir) -> ConsumerMonitor {
         let clock = Arc::new(SystemClock);
         let bus = EmbeddedBus::open(folder.path(), BusLimits::default(), clock.clone());
         let bus = Bus::Embedded(bus.await.unwrap());
@@ -181,10 +181,10 @@ mod tests {
         bus.ensure(&StageName::Backup.consumer(LEASE)).await.unwrap();
         let store = Store::open(&Database::Sqlite, folder.path(), 1).await.unwrap();
         let health = Health::new(clock);
-        Consumers { bus, store, health, max_backlog: 10, remove_after: None }
+        ConsumerMonitor { bus, store, health, max_backlog: 10, remove_after: None }
     }
 
-    async fn names(consumers: &Consumers) -> Vec<String> {
+    async fn names(consumers: &ConsumerMonitor) -> Vec<String> {
         let listed = consumers.bus.consumers().await.unwrap();
         let mut names: Vec<_> = listed.into_iter().map(|consumer| consumer.name).collect();
         names.sort();
@@ -198,13 +198,13 @@ mod tests {
         let mut orphaned = HashMap::new();
         for remove_after in [None, Some(Duration::from_hours(1))] {
             consumers.remove_after = remove_after;
-            let problems = consumers.look(&mut orphaned).await.unwrap();
+            let problems = consumers.check(&mut orphaned).await.unwrap();
             let parts: Vec<_> = problems.into_iter().map(|(part, _)| part).collect();
             assert_eq!(parts, ["consumer:forgotten"], "told, and still there");
             assert_eq!(names(&consumers).await, ["backup", "forgotten"]);
         }
         consumers.remove_after = Some(Duration::ZERO);
-        assert!(consumers.look(&mut orphaned).await.unwrap().is_empty());
+        assert!(consumers.check(&mut orphaned).await.unwrap().is_empty());
         assert_eq!(names(&consumers).await, ["backup"], "a stage's consumer stays");
     }
 }

@@ -1,10 +1,10 @@
 //! Assembly of a process: adapters by configuration, roles by choice, one shutdown sequence.
 
 mod consumers;
-mod duties;
-mod fit;
 mod open;
 mod outages;
+mod preflight;
+mod process_roles;
 mod registry;
 mod replica;
 mod stages;
@@ -35,40 +35,40 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
-pub use duties::{Duties, Role};
-pub use fit::Unfit;
-use fit::check;
 use open::bots;
 pub use open::{
     attach_bus, attach_known_bus, index_folder, model_folder, open_bus, open_space, open_store,
 };
 pub(crate) use open::{no_bus, no_database, no_media_store};
 use outages::Outages;
+pub use preflight::PreflightError;
+use preflight::preflight_check;
+pub use process_roles::{ProcessRoles, Role};
 use registry::Registration;
 pub(crate) use registry::{media_store_of, running};
 use stages::Starter;
 use tokens::TokenCheck;
 
-use crate::finder::Finder;
 use crate::ingress::{IngressBot, IngressBots};
-use crate::limit::{Gate, Limiter};
 use crate::login::Login;
+use crate::maintenance::Maintenance;
 use crate::oauth::OAuth;
 use crate::private::make_data_folder;
-use crate::removals::Removals;
+use crate::rate_limit::{Limiter, RateLimitGate};
+use crate::removals::RemovalWorker;
+use crate::search::SearchService;
 use crate::server::{Server, room_for};
-use crate::upkeep::Upkeep;
 use crate::{api, ingress, ops};
 
 /// Maximum share of the shutdown time for closing bus and store.
 const CLOSING: Duration = Duration::from_secs(3);
 /// Maximum share of it for aborting unfinished work.
-const FAREWELL: Duration = Duration::from_secs(1);
+const ABORT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Components of a process, opened and ready to run.
 pub struct App {
     config: Config,
-    duties: Duties,
+    process_roles: ProcessRoles,
     clock: SharedClock,
     health: Health,
     tap: Tap,
@@ -80,34 +80,38 @@ pub struct App {
     metrics: Option<(TcpListener, PrometheusHandle)>,
     /// Search replica of this process.
     replica: Option<Replica>,
-    finder: Finder,
+    search: SearchService,
     registration: Option<Registration>,
 }
 
 impl fmt::Debug for App {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("App").field("duties", &self.duties).finish_non_exhaustive()
+        f.debug_struct("App").field("process_roles", &self.process_roles).finish_non_exhaustive()
     }
 }
 
 impl App {
-    /// Opens all adapters that `duties` need.
+    /// Opens all adapters that `process_roles` need.
     ///
     /// # Errors
-    /// [`Unfit`] when a setting is missing, else whatever could not be opened or reached.
-    pub async fn open(config: Config, duties: Duties, clock: SharedClock) -> anyhow::Result<Self> {
-        check(&config, &duties)?;
+    /// [`PreflightError`] when a setting is missing, else whatever could not be opened or reached.
+    pub async fn open(
+        config: Config,
+        process_roles: ProcessRoles,
+        clock: SharedClock,
+    ) -> anyhow::Result<Self> {
+        preflight_check(&config, &process_roles)?;
         make_data_folder(&config.data)?;
-        let bus = duties.bus(&config, Arc::clone(&clock)).await?;
+        let bus = process_roles.bus(&config, Arc::clone(&clock)).await?;
         let store = open_store(&config).await?;
         let blobs =
             Blobs::open(&config.blobs, &config.s3).with_context(|| no_media_store(&config))?;
         let bots = bots(&config, &clock)?;
         let health = Health::new(Arc::clone(&clock));
         let parts = (&store, &bus, &blobs, &health);
-        let registration = Registration::new(&config, &duties, parts).await?;
-        let replica = replica::open(&config, &duties, &store, &clock).await?;
-        let finder = open::finder(&config, replica.as_ref(), &bus);
+        let registration = Registration::new(&config, &process_roles, parts).await?;
+        let replica = replica::open(&config, &process_roles, &store, &clock).await?;
+        let search = open::search(&config, replica.as_ref(), &bus);
         let space = open_space(&config).await?;
         info!(model = space.name(), "semantic answers");
         let assistants = Assistants::new(store.clone(), space);
@@ -122,7 +126,7 @@ impl App {
         };
         Ok(Self {
             config,
-            duties,
+            process_roles,
             health,
             clock,
             tap: Tap::default(),
@@ -133,7 +137,7 @@ impl App {
             assistants,
             metrics,
             replica,
-            finder,
+            search,
             registration: Some(registration),
         })
     }
@@ -167,21 +171,21 @@ impl App {
     ) -> anyhow::Result<()> {
         let tasks = TaskTracker::new();
         self.start_workers(&tasks, &stop).await?;
-        self.look_after_consumers(&tasks, &stop).await?;
+        self.maintain_consumers(&tasks, &stop).await?;
         self.start_search(&tasks, &stop).await?;
         self.check_tokens(&tasks, &stop);
         tasks.spawn(self.assistants.listen(&self.bus, stop.clone()).await?);
         let router = api::whole(finish(self.router(&tasks, &stop)?));
-        self.keep_up(&tasks, &stop);
+        self.start_maintenance(&tasks, &stop);
         tasks.spawn(self.outages().run(stop.clone()));
         let address = listener.local_addr()?;
-        info!(%address, roles = ?self.duties.roles, "chatkeep is ready");
+        info!(%address, roles = ?self.process_roles.roles, "chatkeep is ready");
         let Self { config, bus, store, metrics, replica, .. } = self;
         let mut http = config.http;
         http.max_connections = room_for(http.max_connections);
         // Closing bus and store has its share of the time, and so has aborting unfinished work.
         let closing = (config.shutdown.drain / 5).min(CLOSING);
-        let farewell = (config.shutdown.drain / 5).min(FAREWELL);
+        let farewell = (config.shutdown.drain / 5).min(ABORT_TIMEOUT);
         let drain = config.shutdown.drain.saturating_sub(closing + farewell);
         if let Some((listener, handle)) = metrics {
             let lease = config.workers.lease;
@@ -214,14 +218,14 @@ impl App {
 
     fn outages(&self) -> Outages {
         let (store, bus, blobs) = (self.store.clone(), self.bus.clone(), self.blobs.clone());
-        Outages { store, bus, blobs, finder: self.finder.clone() }
+        Outages { store, bus, blobs, search: self.search.clone() }
     }
 
     fn router(&self, tasks: &TaskTracker, stop: &CancellationToken) -> anyhow::Result<Router> {
         let health = self.health.clone();
         let ready = ops::Ready { bus: self.bus.clone(), store: self.store.clone(), health };
         let mut router = ops::router(ready);
-        if self.duties.roles.contains(&Role::Ingress) {
+        if self.process_roles.roles.contains(&Role::Ingress) {
             let bots: Option<Vec<_>> =
                 self.config.line.iter().map(|bot| self.ingress_bot(bot)).collect();
             let ingress = ingress::Ingress {
@@ -235,7 +239,7 @@ impl App {
             let max_body = self.config.ingress.max_body_bytes;
             router = router.merge(ingress::router(ingress, max_body));
         }
-        if self.duties.roles.contains(&Role::Api) {
+        if self.process_roles.roles.contains(&Role::Api) {
             let login = Login::new(&self.config, self.store.clone(), Arc::clone(&self.clock))?;
             tasks.spawn(login.clone().purge(stop.clone()));
             let http = GuardedClient::new(self.config.login.allow_private_clients)?;
@@ -247,16 +251,22 @@ impl App {
                 blobs: self.blobs.clone(),
                 clock: Arc::clone(&self.clock),
                 bots: self.bots.clone(),
-                finder: self.finder.clone(),
+                search: self.search.clone(),
                 assistants: self.assistants.clone(),
-                thoughts: Arc::new(Semaphore::new(1)),
-                gate: Gate::new(self.config.rate_limit, &self.bus, &self.clock, tasks, stop),
+                backtest_permit: Arc::new(Semaphore::new(1)),
+                gate: RateLimitGate::new(
+                    self.config.rate_limit,
+                    &self.bus,
+                    &self.clock,
+                    tasks,
+                    stop,
+                ),
                 time_zone: self.config.time_zone,
                 proxies: self.config.api.proxies,
                 webhooks_private: self.config.webhooks.allow_private,
                 login,
                 oauth,
-                large: api::LargeAnswers::default(),
+                large: api::LargeResponses::default(),
                 removals: self.removals(),
                 tasks: tasks.clone(),
             };
@@ -271,8 +281,8 @@ impl App {
     }
 
     /// Creates a worker that removes messages.
-    fn removals(&self) -> Removals {
-        Removals::new(self.store.clone(), Arc::clone(&self.clock))
+    fn removals(&self) -> RemovalWorker {
+        RemovalWorker::new(self.store.clone(), Arc::clone(&self.clock))
     }
 
     /// Creates the rate limit of rejected webhooks by address. Each process has its own: a wrong
@@ -289,7 +299,7 @@ impl App {
         tasks: &TaskTracker,
         stop: &CancellationToken,
     ) -> anyhow::Result<()> {
-        if !self.duties.roles.contains(&Role::Worker) {
+        if !self.process_roles.roles.contains(&Role::Worker) {
             return Ok(());
         }
         Starter { app: self, tasks, stop }.start().await
@@ -310,21 +320,21 @@ impl App {
         }
     }
 
-    fn keep_up(&self, tasks: &TaskTracker, stop: &CancellationToken) {
-        let upkeep = Upkeep { store: &self.store, clock: &self.clock, tasks, stop };
-        if self.duties.roles.contains(&Role::Ingress) {
-            upkeep.beat();
+    fn start_maintenance(&self, tasks: &TaskTracker, stop: &CancellationToken) {
+        let maintenance = Maintenance { store: &self.store, clock: &self.clock, tasks, stop };
+        if self.process_roles.roles.contains(&Role::Ingress) {
+            maintenance.beat();
         }
-        if self.duties.roles.contains(&Role::Api) {
-            upkeep.purge_answers();
-            upkeep.write_uses();
+        if self.process_roles.roles.contains(&Role::Api) {
+            maintenance.purge_answers();
+            maintenance.write_uses();
         }
-        if self.duties.roles.contains(&Role::Worker) {
-            upkeep.purge_happenings(self.config.api.keep_events);
-            upkeep.end_webhooks();
-            upkeep.purge_rows();
-            upkeep.sweep_replies();
-            upkeep.scrub();
+        if self.process_roles.roles.contains(&Role::Worker) {
+            maintenance.purge_outbox_events(self.config.api.keep_events);
+            maintenance.end_webhooks();
+            maintenance.purge_rows();
+            maintenance.sweep_replies();
+            maintenance.checkpoint_wal();
         }
     }
 }

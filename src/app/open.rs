@@ -18,7 +18,7 @@ use chatkeep_index::semantic::SemanticSpace;
 use chatkeep_workers::replica::Replica;
 use secrecy::ExposeSecret as _;
 
-use crate::finder::{Elsewhere, Finder};
+use crate::search::{SearchFallback, SearchService};
 
 fn limits(config: &Config) -> BusLimits {
     BusLimits {
@@ -102,13 +102,13 @@ pub(crate) fn no_media_store(config: &Config) -> String {
 }
 
 /// Returns search for a process, wherever there is an index.
-pub(super) fn finder(config: &Config, replica: Option<&Replica>, bus: &Bus) -> Finder {
+pub(super) fn search(config: &Config, replica: Option<&Replica>, bus: &Bus) -> SearchService {
     let elsewhere = match (replica, bus) {
-        (_, Bus::Nats(_)) => Elsewhere::Bus(bus.clone()),
-        (Some(_), Bus::Embedded(_)) => Elsewhere::Nowhere,
-        (None, Bus::Embedded(_)) => Elsewhere::Folder(index_folder(config)),
+        (_, Bus::Nats(_)) => SearchFallback::Bus(bus.clone()),
+        (Some(_), Bus::Embedded(_)) => SearchFallback::Nowhere,
+        (None, Bus::Embedded(_)) => SearchFallback::Folder(index_folder(config)),
     };
-    Finder::new(replica.cloned(), elsewhere)
+    SearchService::new(replica.cloned(), elsewhere)
 }
 
 /// Opens the store.

@@ -9,7 +9,7 @@ use chatkeep_core::outage::Availability;
 use chatkeep_core::store::Store;
 use tokio_util::sync::CancellationToken;
 
-use crate::finder::Finder;
+use crate::search::SearchService;
 
 /// Time between two looks.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -24,7 +24,7 @@ pub(super) struct Outages {
     pub(super) store: Store,
     pub(super) bus: Bus,
     pub(super) blobs: Blobs,
-    pub(super) finder: Finder,
+    pub(super) search: SearchService,
 }
 
 impl Outages {
@@ -41,7 +41,7 @@ impl Outages {
                     ask(self.bus.availability(), seldom, self.bus.ready()),
                     // Each question to an object store has its price.
                     ask(self.blobs.availability(), false, self.blobs.ready()),
-                    ask(self.finder.availability(), false, self.finder.probe()),
+                    ask(self.search.availability(), false, self.search.probe()),
                 )
             };
             stop.run_until_cancelled(questions).await;

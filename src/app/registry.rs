@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::{Duties, Role, Unfit};
+use super::{PreflightError, ProcessRoles, Role};
 
 /// Time without a heartbeat after which a process is considered dead.
 const LIVE: Duration = Duration::from_secs(20);
@@ -48,10 +48,10 @@ impl Registration {
     /// shared settings. Processes that differ get as long to end as a dead process is given.
     ///
     /// # Errors
-    /// [`Unfit`] naming the difference and the other process, or an error of store or bus.
+    /// [`PreflightError`] naming the difference and the other process, or an error of store or bus.
     pub(super) async fn new(
         config: &Config,
-        duties: &Duties,
+        process_roles: &ProcessRoles,
         (store, bus, blobs, health): (&Store, &Bus, &Blobs, &Health),
     ) -> anyhow::Result<Self> {
         let mut shared = shared_settings(config);
@@ -61,8 +61,8 @@ impl Registration {
             host: gethostname::gethostname().to_string_lossy().into_owned(),
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            roles: duties.roles.iter().map(|role| role.name().to_owned()).collect(),
-            stages: duties.stages().map(|stage| stage.name().to_owned()).collect(),
+            roles: process_roles.roles.iter().map(|role| role.name().to_owned()).collect(),
+            stages: process_roles.stages().map(|stage| stage.name().to_owned()).collect(),
             shared,
         };
         let (store, blobs, health) = (store.clone(), blobs.clone(), health.clone());
@@ -92,7 +92,7 @@ impl Registration {
             };
             let conflict = difference(&self.process, &other.process);
             if Instant::now() >= until {
-                return Err(Unfit(conflict).into());
+                return Err(PreflightError(conflict).into());
             }
             if !std::mem::replace(&mut told, true) {
                 warn!(conflict, "waiting for the other process to end");
@@ -254,7 +254,7 @@ fn has_died(other: &ProcessRecord) -> bool {
     same_machine && std::path::Path::new("/proc/self").exists() && !folder.exists()
 }
 
-impl Duties {
+impl ProcessRoles {
     /// Returns the stages that a process with these roles runs.
     pub(super) fn stages(&self) -> impl Iterator<Item = StageName> {
         let worker = self.roles.contains(&Role::Worker);

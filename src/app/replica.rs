@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use bytes::Bytes;
-use chatkeep_core::bus::{Bus, Listener};
+use chatkeep_core::bus::{Bus, TopicSubscriber};
 use chatkeep_core::config::Config;
 use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::debug;
 
-use super::consumers::Consumers;
-use super::{App, Duties, Role, index_folder};
+use super::consumers::ConsumerMonitor;
+use super::{App, ProcessRoles, Role, index_folder};
 use crate::doctor::answer_checks;
-use crate::finder;
+use crate::search;
 
 /// Topic of the broadcast that the event log has grown.
 const LOGGED: &str = "logged";
@@ -28,11 +28,11 @@ const PACE: Duration = Duration::from_millis(20);
 /// Opens the replica of a process, if its roles include one.
 pub(super) async fn open(
     config: &Config,
-    duties: &Duties,
+    process_roles: &ProcessRoles,
     store: &Store,
     clock: &SharedClock,
 ) -> anyhow::Result<Option<Replica>> {
-    if !duties.roles.contains(&Role::Search) {
+    if !process_roles.roles.contains(&Role::Search) {
         return Ok(None);
     }
     let replica = Replica::open(store.clone(), index_folder(config), Arc::clone(clock)).await;
@@ -47,20 +47,20 @@ impl App {
         stop: &CancellationToken,
     ) -> anyhow::Result<()> {
         if let Bus::Nats(_) = &self.bus {
-            let logged = self.store.logged();
-            tasks.spawn(tell_logged(self.bus.clone(), logged, stop.clone()));
+            let logged = self.store.watch_log();
+            tasks.spawn(broadcast_logged(self.bus.clone(), logged, stop.clone()));
         }
         if let Some(registration) = &self.registration
             && let (Some(replica), Bus::Nats(_)) = (&self.replica, &self.bus)
         {
-            tasks.spawn(finder::answer(self.bus.clone(), replica.clone(), stop.clone()));
+            tasks.spawn(search::answer(self.bus.clone(), replica.clone(), stop.clone()));
             let own = registration.id().to_owned();
             let store = self.store.clone();
             tasks.spawn(answer_checks(&self.bus, store, replica.clone(), own, stop.clone()).await?);
         }
         if let Some(replica) = &self.replica {
-            let news = self.bus.listen(LOGGED).await?;
-            tasks.spawn(wake(replica.clone(), self.store.logged(), news, stop.clone()));
+            let news = self.bus.subscribe(LOGGED).await?;
+            tasks.spawn(wake(replica.clone(), self.store.watch_log(), news, stop.clone()));
             tasks.spawn(replica.purger().run(stop.clone()));
             tasks.spawn(replica.clone().run(self.health.clone(), stop.clone()));
         }
@@ -71,17 +71,17 @@ impl App {
     }
 
     /// Monitors the durable consumers, where this process publishes or consumes their messages.
-    pub(super) async fn look_after_consumers(
+    pub(super) async fn maintain_consumers(
         &self,
         tasks: &TaskTracker,
         stop: &CancellationToken,
     ) -> anyhow::Result<()> {
-        let roles = &self.duties.roles;
+        let roles = &self.process_roles.roles;
         if !roles.contains(&Role::Ingress) && !roles.contains(&Role::Worker) {
             return Ok(());
         }
         let limits = &self.config.bus_limits;
-        let consumers = Consumers {
+        let consumers = ConsumerMonitor {
             bus: self.bus.clone(),
             store: self.store.clone(),
             health: self.health.clone(),
@@ -96,9 +96,9 @@ impl App {
 
 /// Broadcasts to the replicas of other processes that the log has grown. One that misses it polls a
 /// moment later.
-async fn tell_logged(bus: Bus, mut logged: watch::Receiver<u64>, stop: CancellationToken) {
+async fn broadcast_logged(bus: Bus, mut logged: watch::Receiver<u64>, stop: CancellationToken) {
     while let Some(Ok(())) = stop.run_until_cancelled(logged.changed()).await {
-        if let Err(error) = bus.tell(LOGGED, Bytes::new()).await {
+        if let Err(error) = bus.broadcast(LOGGED, Bytes::new()).await {
             debug!(%error, "cannot broadcast that the log has grown");
         }
         stop.run_until_cancelled(tokio::time::sleep(PACE)).await;
@@ -109,7 +109,7 @@ async fn tell_logged(bus: Bus, mut logged: watch::Receiver<u64>, stop: Cancellat
 async fn wake(
     replica: Replica,
     mut logged: watch::Receiver<u64>,
-    mut news: Listener,
+    mut news: TopicSubscriber,
     stop: CancellationToken,
 ) {
     loop {

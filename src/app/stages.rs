@@ -7,20 +7,20 @@ use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::metric;
 use chatkeep_workers::assistant::{Assistant, ReplyPolicy};
 use chatkeep_workers::backup::Backup;
+use chatkeep_workers::dead_letters::DeadLetterCare;
 use chatkeep_workers::gate::{Gate, Gated};
-use chatkeep_workers::graves::Graves;
-use chatkeep_workers::media::{Brake, Lane, Media, MediaLimits, Reminder};
+use chatkeep_workers::media::{ContentThrottle, Lane, Media, MediaLimits, PendingMediaJob};
 use chatkeep_workers::members::Members;
-use chatkeep_workers::notices::Notices;
+use chatkeep_workers::notices::UsageNotifier;
 use chatkeep_workers::notifier::{Notifier, NotifierSettings};
 use chatkeep_workers::{LONG_WAIT, Runner, RunnerSettings, Stage, StageName};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::App;
+use crate::event_renderer::EventRenderer;
+use crate::orphan_sweep::OrphanSweeper;
 use crate::retention::Retention;
-use crate::sweep::Sweeper;
-use crate::teller::Teller;
 
 /// Maximum number of attempts for an external media file: some 20 minutes.
 const EXTERNAL_ATTEMPTS: u32 = 12;
@@ -37,7 +37,7 @@ impl Starter<'_> {
     pub(super) async fn start(&self) -> anyhow::Result<()> {
         let app = self.app;
         let batch = app.config.workers.batch;
-        for stage in &app.duties.stages {
+        for stage in &app.process_roles.stages {
             // Initialised with 0, so that the first one shows as a rise in metrics.
             metric::DEAD_LETTERS.add([stage.name().into()], 0);
             let (store, clock) = (app.store.clone(), Arc::clone(&app.clock));
@@ -55,7 +55,7 @@ impl Starter<'_> {
             }
         }
         self.sweep();
-        self.clear_graves();
+        self.clear_dead_letters();
         if app.config.usage.tell_users {
             self.tell_users();
         }
@@ -83,8 +83,8 @@ impl Starter<'_> {
 
     async fn media(&self) -> anyhow::Result<()> {
         let (app, config) = (self.app, &self.app.config.media);
-        let brake = Brake::new(app.bus.clone(), Arc::clone(&app.clock));
-        self.tasks.spawn(brake.listen(self.stop.clone()).await?);
+        let throttle = ContentThrottle::new(app.bus.clone(), Arc::clone(&app.clock));
+        self.tasks.spawn(throttle.listen(self.stop.clone()).await?);
         let media = Media {
             lane: Lane::Platform,
             bus: app.bus.clone(),
@@ -92,7 +92,7 @@ impl Starter<'_> {
             blobs: app.blobs.clone(),
             bots: app.bots.clone(),
             external: GuardedClient::new(config.allow_private)?,
-            brake,
+            throttle,
             clock: Arc::clone(&app.clock),
             limits: MediaLimits {
                 max_bytes: config.max_bytes,
@@ -100,35 +100,35 @@ impl Starter<'_> {
                 speed_window: config.speed_window,
             },
         };
-        let reminder = Reminder {
+        let reminder = PendingMediaJob {
             store: app.store.clone(),
             bus: app.bus.clone(),
             clock: Arc::clone(&app.clock),
         };
         self.tasks.spawn(reminder.run(self.stop.clone()));
         let external = Media { lane: Lane::External, ..media.clone() };
-        self.run_patiently(external, config.max_attempts.min(EXTERNAL_ATTEMPTS));
-        self.run_patiently(media, config.max_attempts);
+        self.run_with_timeout(external, config.max_attempts.min(EXTERNAL_ATTEMPTS));
+        self.run_with_timeout(media, config.max_attempts);
         Ok(())
     }
 
     /// Starts the orphan sweep of blobs, whatever stages run here.
     fn sweep(&self) {
         let (store, blobs) = (self.app.store.clone(), self.app.blobs.clone());
-        let sweeper = Sweeper { store, blobs, clock: Arc::clone(&self.app.clock) };
-        self.tasks.spawn(sweeper.run(self.stop.clone()));
+        let orphan_sweeper = OrphanSweeper { store, blobs, clock: Arc::clone(&self.app.clock) };
+        self.tasks.spawn(orphan_sweeper.run(self.stop.clone()));
     }
 
-    fn clear_graves(&self) {
+    fn clear_dead_letters(&self) {
         let (store, bus) = (self.app.store.clone(), self.app.bus.clone());
-        let graves = Graves::new(store, bus, Arc::clone(&self.app.clock));
-        self.tasks.spawn(graves.run(self.stop.clone()));
+        let dead_letters = DeadLetterCare::new(store, bus, Arc::clone(&self.app.clock));
+        self.tasks.spawn(dead_letters.run(self.stop.clone()));
     }
 
     fn tell_users(&self) {
         let (store, clock) = (self.app.store.clone(), Arc::clone(&self.app.clock));
         let bots = self.app.bots.clone();
-        self.tasks.spawn(Notices { store, bots, clock }.run(self.stop.clone()));
+        self.tasks.spawn(UsageNotifier { store, bots, clock }.run(self.stop.clone()));
     }
 
     /// Starts the notifier that delivers outbox events to webhooks, whatever stages run here.
@@ -136,7 +136,7 @@ impl Starter<'_> {
         let (app, config) = (self.app, &self.app.config.webhooks);
         let store = app.store.clone();
         let notifier = Notifier {
-            bodies: Teller { store: store.clone(), clock: Arc::clone(&app.clock) },
+            bodies: EventRenderer { store: store.clone(), clock: Arc::clone(&app.clock) },
             store,
             http: GuardedClient::new(config.allow_private)?,
             bots: app.bots.clone(),
@@ -176,10 +176,10 @@ impl Starter<'_> {
     }
 
     fn run<S: Stage>(&self, stage: S) {
-        self.run_patiently(stage, self.app.config.workers.max_attempts);
+        self.run_with_timeout(stage, self.app.config.workers.max_attempts);
     }
 
-    fn run_patiently<S: Stage>(&self, stage: S, max_attempts: u32) {
+    fn run_with_timeout<S: Stage>(&self, stage: S, max_attempts: u32) {
         let app = self.app;
         let lease = app.config.workers.lease;
         let settings = RunnerSettings { lease, max_attempts, long_wait: LONG_WAIT };

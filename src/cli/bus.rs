@@ -8,11 +8,11 @@ use chatkeep_core::config::BusKind;
 use chatkeep_workers::StageName;
 
 use super::{Context, table};
-use crate::app::{self, Unfit};
+use crate::app::{self, PreflightError};
 use crate::out::note;
 
 #[derive(Debug, clap::Subcommand)]
-pub(super) enum Command {
+pub(super) enum BusCommand {
     /// Lists the durable consumers and the number of messages waiting for each.
     Consumers {
         /// Print one JSON object a line.
@@ -30,10 +30,10 @@ pub(super) enum Command {
     },
 }
 
-pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
+pub(super) async fn run(context: &Context, command: BusCommand) -> anyhow::Result<()> {
     let bus = match (&command, &context.config.bus) {
         // Only its owner may change the file of the embedded bus.
-        (Command::RemoveConsumer { .. }, BusKind::Embedded) => {
+        (BusCommand::RemoveConsumer { .. }, BusKind::Embedded) => {
             context.bus().await?.close().await;
             app::open_bus(&context.config, Arc::clone(&context.clock)).await?
         }
@@ -44,9 +44,9 @@ pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<(
     done
 }
 
-async fn perform(bus: &Bus, command: Command) -> anyhow::Result<()> {
+async fn perform(bus: &Bus, command: BusCommand) -> anyhow::Result<()> {
     match command {
-        Command::Consumers { json } => {
+        BusCommand::Consumers { json } => {
             let consumers = bus.consumers().await?;
             if json {
                 return consumers.iter().try_for_each(table::json);
@@ -57,9 +57,9 @@ async fn perform(bus: &Bus, command: Command) -> anyhow::Result<()> {
                 .collect();
             table::print(&["CONSUMER", "STREAM", "WAITING"], &rows)
         }
-        Command::RemoveConsumer { name, force } => {
+        BusCommand::RemoveConsumer { name, force } => {
             if StageName::parse(&name).is_some() && !force {
-                return Err(Unfit(format!(
+                return Err(PreflightError(format!(
                     "{name} is a stage of this version: what waits for it would be lost; --force \
                      removes it all the same"
                 ))

@@ -5,11 +5,11 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::store::{Channel, ChannelStatus};
 
 use super::{Context, table};
-use crate::app::Unfit;
+use crate::app::PreflightError;
 use crate::out::note;
 
 #[derive(Debug, clap::Subcommand)]
-pub(super) enum Command {
+pub(super) enum ChannelCommand {
     /// Lists channels: groups, rooms and people that sent the bot an event.
     List {
         /// Print one JSON object a line.
@@ -40,15 +40,15 @@ pub(super) enum Command {
 /// Channels read at once.
 const PAGE: u32 = 500;
 
-pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
+pub(super) async fn run(context: &Context, command: ChannelCommand) -> anyhow::Result<()> {
     match command {
-        Command::List { json } => list(context, json).await,
-        Command::Bots { json } => bots(context, json).await,
-        Command::Assign { channel: Some(channel), bot, .. } => {
+        ChannelCommand::List { json } => list(context, json).await,
+        ChannelCommand::Bots { json } => bots(context, json).await,
+        ChannelCommand::Assign { channel: Some(channel), bot, .. } => {
             check(context, &bot)?;
             assign(context, &channel.into(), &bot).await
         }
-        Command::Assign { from, bot, .. } => {
+        ChannelCommand::Assign { from, bot, .. } => {
             check(context, &bot)?;
             rename(context, &from.unwrap_or_default(), &bot).await
         }
@@ -110,12 +110,15 @@ fn row(channel: &Channel, subscribers: i64) -> Vec<String> {
 }
 
 /// Refuses a bot that is not configured: nobody would reply in its channels.
-fn check(context: &Context, bot: &str) -> Result<(), Unfit> {
+fn check(context: &Context, bot: &str) -> Result<(), PreflightError> {
     let names: Vec<_> = context.config.line.iter().map(|line| line.name.as_str()).collect();
     if names.contains(&bot) {
         return Ok(());
     }
-    Err(Unfit(format!("no bot named {bot:?} is configured; there are: {}", names.join(", "))))
+    Err(PreflightError(format!(
+        "no bot named {bot:?} is configured; there are: {}",
+        names.join(", ")
+    )))
 }
 
 async fn bots(context: &Context, json: bool) -> anyhow::Result<()> {
@@ -154,7 +157,7 @@ async fn assign(context: &Context, channel: &ChannelId, bot: &str) -> anyhow::Re
 
 async fn rename(context: &Context, from: &str, bot: &str) -> anyhow::Result<()> {
     if from == bot {
-        bail!(Unfit(format!("--from and --bot are both {bot:?}")));
+        bail!(PreflightError(format!("--from and --bot are both {bot:?}")));
     }
     let store = context.store().await?;
     let given = store.rename_bot(from, bot, context.clock.now()).await?;

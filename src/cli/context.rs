@@ -1,7 +1,7 @@
 //! Settings of a command, and opening of the resources that they name.
 //!
 //! A [`Context`] opens existing data only: in a wrong folder a command reports it instead of
-//! showing an empty list. Only commands that get a [`Creator`] can create a data folder or a
+//! showing an empty list. Only commands that get a [`CreatingContext`] can create a data folder or a
 //! database.
 
 use std::path::Path;
@@ -14,7 +14,7 @@ use chatkeep_core::config::{BlobsKind, BusKind, Config, Database};
 use chatkeep_core::store::{Store, StoreError};
 use chatkeep_core::time::SharedClock;
 
-use crate::app::{self, Unfit};
+use crate::app::{self, PreflightError};
 use crate::private::{check_data_folder, make_data_folder};
 
 /// Settings and clock of a command that works with existing data.
@@ -24,13 +24,13 @@ pub(super) struct Context {
 }
 
 /// Context of a command that may create data.
-pub(super) struct Creator(pub(super) Context);
+pub(super) struct CreatingContext(pub(super) Context);
 
 impl Context {
     /// Returns the data folder.
     ///
     /// # Errors
-    /// [`Unfit`] when there is none, or when this user may not write to it.
+    /// [`PreflightError`] when there is none, or when this user may not write to it.
     pub(super) fn data_folder(&self) -> anyhow::Result<&Path> {
         let folder = self.config.data.as_path();
         let file = matches!(self.config.database, Database::Sqlite);
@@ -45,7 +45,7 @@ impl Context {
     /// Opens the database.
     ///
     /// # Errors
-    /// [`Unfit`] when it has no data of chatkeep, else when it cannot be opened or reached.
+    /// [`PreflightError`] when it has no data of chatkeep, else when it cannot be opened or reached.
     pub(super) async fn store(&self) -> anyhow::Result<Store> {
         if matches!(self.config.database, Database::Sqlite) {
             self.data_folder()?;
@@ -64,7 +64,7 @@ impl Context {
     /// Opens the bus beside a process that may be running.
     ///
     /// # Errors
-    /// [`Unfit`] when no process has run on it, else when it cannot be opened or reached.
+    /// [`PreflightError`] when no process has run on it, else when it cannot be opened or reached.
     pub(super) async fn bus(&self) -> anyhow::Result<Bus> {
         if matches!(self.config.bus, BusKind::Embedded) {
             self.data_folder()?;
@@ -74,8 +74,10 @@ impl Context {
                 BusKind::Embedded => format!("in {}", self.config.data.display()),
                 nats @ BusKind::Nats(_) => format!("at {nats}"),
             };
-            Unfit(format!("no chatkeep has served {bus} yet: give --data, --bus or --config"))
-                .into()
+            PreflightError(format!(
+                "no chatkeep has served {bus} yet: give --data, --bus or --config"
+            ))
+            .into()
         })
     }
 
@@ -93,7 +95,7 @@ impl Context {
     /// Opens the media store.
     ///
     /// # Errors
-    /// [`Unfit`] when there is no such folder, else when the settings do not fit together.
+    /// [`PreflightError`] when there is no such folder, else when the settings do not fit together.
     pub(super) fn blobs(&self) -> anyhow::Result<Blobs> {
         let Config { blobs, s3, .. } = &self.config;
         if let BlobsKind::Folder(folder) = blobs
@@ -105,7 +107,9 @@ impl Context {
             if !own {
                 let folder = folder.display();
                 let why = format!("there are no media files of chatkeep in {folder}");
-                return Err(Unfit(format!("{why}: give --data, --blobs or --config")).into());
+                return Err(
+                    PreflightError(format!("{why}: give --data, --blobs or --config")).into()
+                );
             }
             return open_blobs(&self.config, Blobs::open(blobs, s3));
         }
@@ -113,11 +117,11 @@ impl Context {
     }
 }
 
-fn no_data(place: impl std::fmt::Display, flag: &str) -> Unfit {
-    Unfit(format!("there is no chatkeep data in {place}: give {flag} or --config"))
+fn no_data(place: impl std::fmt::Display, flag: &str) -> PreflightError {
+    PreflightError(format!("there is no chatkeep data in {place}: give {flag} or --config"))
 }
 
-impl Creator {
+impl CreatingContext {
     /// Opens the database, creating it together with the folder of media files where there is none:
     /// other commands take a missing folder for a wrong one.
     ///
@@ -130,7 +134,7 @@ impl Creator {
             let why = || format!("cannot make the folder of media files {}", folder.display());
             std::fs::create_dir_all(folder).with_context(why)?;
         }
-        opened(&self.0.config, Store::open_frugal(database, data).await)
+        opened(&self.0.config, Store::open_for_scan(database, data).await)
     }
 
     /// Opens the media store, creating it where there is none.

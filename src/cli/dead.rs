@@ -7,7 +7,7 @@ use super::{Context, table};
 use crate::out::{note, say};
 
 #[derive(Debug, clap::Subcommand)]
-pub(super) enum Command {
+pub(super) enum DeadCommand {
     /// Lists dead letters, oldest first.
     List {
         /// Maximum number of dead letters to list.
@@ -37,13 +37,13 @@ pub(super) enum Command {
 /// Maximum number of dead letters that `all` stands for.
 const ALL: usize = 100_000;
 
-pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
+pub(super) async fn run(context: &Context, command: DeadCommand) -> anyhow::Result<()> {
     let bus = context.bus().await?;
     let done = match command {
-        Command::List { limit, json } => list(&bus, limit, json).await,
-        Command::Show { id } => show(&bus, &id).await,
-        Command::Retry { id } => each(&bus, &id, "given back", Action::Retry).await,
-        Command::Drop { id } => each(&bus, &id, "dropped", Action::Drop).await,
+        DeadCommand::List { limit, json } => list(&bus, limit, json).await,
+        DeadCommand::Show { id } => show(&bus, &id).await,
+        DeadCommand::Retry { id } => each(&bus, &id, "given back", Action::Retry).await,
+        DeadCommand::Drop { id } => each(&bus, &id, "dropped", Action::Drop).await,
     };
     bus.close().await;
     done

@@ -14,12 +14,14 @@ use chatkeep_workers::replica::{self, Replica};
 use tokio::time::Instant;
 
 use super::{Context, table};
-use crate::app::{self, Unfit};
-use crate::doctor::{Doctor, Finding, LocalIndex, Looked, Options, Repair, Replicas, Report};
+use crate::app::{self, PreflightError};
+use crate::doctor::{
+    CheckedCounts, Doctor, DoctorOptions, Finding, LocalIndex, Repair, Replicas, Report,
+};
 use crate::out::{note, say};
 
 /// Time that a running replica may take to index the latest entries of the log.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// Time without progress after which a replica is considered stopped.
 const STUCK: Duration = Duration::from_secs(5);
 /// Poll interval of a replica's position.
@@ -31,7 +33,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 pub(super) struct NotChecked(anyhow::Error);
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct DoctorArgs {
     /// Repair differences.
     #[arg(long)]
     repair: bool,
@@ -46,10 +48,10 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
+pub(super) async fn run(context: &Context, args: &DoctorArgs) -> anyhow::Result<()> {
     let report = match checked(context, args).await {
         Ok(report) => report,
-        Err(error) if error.downcast_ref::<Unfit>().is_some() => return Err(error),
+        Err(error) if error.downcast_ref::<PreflightError>().is_some() => return Err(error),
         Err(error) => return Err(NotChecked(error).into()),
     };
     if args.json {
@@ -64,14 +66,14 @@ pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
     }
 }
 
-async fn checked(context: &Context, args: &Args) -> anyhow::Result<Report> {
+async fn checked(context: &Context, args: &DoctorArgs) -> anyhow::Result<Report> {
     let store = context.store().await?;
     let report = examine(context, args, &store).await;
     store.close().await;
     report
 }
 
-async fn examine(context: &Context, args: &Args, store: &Store) -> anyhow::Result<Report> {
+async fn examine(context: &Context, args: &DoctorArgs, store: &Store) -> anyhow::Result<Report> {
     let blobs = context.blobs()?;
     let running = app::running(store).await?;
     same_media_store(&blobs, &running).await?;
@@ -84,10 +86,10 @@ async fn examine(context: &Context, args: &Args, store: &Store) -> anyhow::Resul
     };
     caught_up(store, &indexes).await?;
     let repair = Repair { clock: Arc::clone(&context.clock) };
-    let options = Options {
+    let options = DoctorOptions {
         deep: args.deep,
         channels: channels(store, args).await?,
-        patience: if running.is_empty() { Duration::ZERO } else { PATIENCE },
+        timeout: if running.is_empty() { Duration::ZERO } else { TIMEOUT },
         repair: args.repair.then_some(repair),
     };
     let doctor = Doctor { store, blobs: &blobs, indexes: &indexes, replicas, options };
@@ -96,7 +98,7 @@ async fn examine(context: &Context, args: &Args, store: &Store) -> anyhow::Resul
     let mut told = Ok(());
     let mut listener = |finding: &Finding| {
         if told.is_ok() {
-            told = tell(finding, json);
+            told = print_finding(finding, json);
         }
     };
     let report = doctor.run(&mut listener).await;
@@ -127,7 +129,7 @@ async fn same_media_store(blobs: &Blobs, running: &[ProcessRecord]) -> anyhow::R
     };
     if blobs.known_identity().await?.as_deref() != Some(theirs) {
         let (pid, host) = (record.process.pid, &record.process.host);
-        bail!(Unfit(format!(
+        bail!(PreflightError(format!(
             "the media store is another one than that of the process {pid} on {host}: give --data, \
              --blobs or --config"
         )));
@@ -143,14 +145,14 @@ async fn asked(context: &Context, running: &[ProcessRecord]) -> anyhow::Result<O
     Ok(Some(context.bus().await?))
 }
 
-fn tell(finding: &Finding, json: bool) -> anyhow::Result<()> {
+fn print_finding(finding: &Finding, json: bool) -> anyhow::Result<()> {
     if json {
         return table::json(finding);
     }
     Ok(say!("{finding}")?)
 }
 
-async fn channels(store: &Store, args: &Args) -> anyhow::Result<Option<Vec<ChannelId>>> {
+async fn channels(store: &Store, args: &DoctorArgs) -> anyhow::Result<Option<Vec<ChannelId>>> {
     if args.channel.is_empty() {
         return Ok(None);
     }
@@ -159,7 +161,7 @@ async fn channels(store: &Store, args: &Args) -> anyhow::Result<Option<Vec<Chann
     channels.dedup();
     for channel in &channels {
         if store.channel(channel).await?.is_none() {
-            return Err(Unfit(format!("there is no channel {channel}")).into());
+            return Err(PreflightError(format!("there is no channel {channel}")).into());
         }
     }
     Ok(Some(channels))
@@ -184,7 +186,7 @@ async fn open_indexes(context: &Context, running: bool) -> anyhow::Result<Vec<Lo
         tokio::task::spawn_blocking(open).await?.context("cannot open the search index")?;
     if indexes.is_empty() && running {
         let folder = context.config.data.display();
-        bail!(Unfit(format!(
+        bail!(PreflightError(format!(
             "the search index of the process that runs is not in {folder}: give --data or --config"
         )));
     }
@@ -194,7 +196,7 @@ async fn open_indexes(context: &Context, running: bool) -> anyhow::Result<Vec<Lo
     Ok(indexes)
 }
 
-/// Waits until indexes that a process updates have read the log up to its present end, or make no
+/// DependencyWaits until indexes that a process updates have read the log up to its present end, or make no
 /// progress any more.
 async fn caught_up(store: &Store, indexes: &[LocalIndex]) -> anyhow::Result<()> {
     let end = store.log_state().await?.end;
@@ -227,7 +229,8 @@ async fn bring_up_to_date(context: &Context, store: &Store) -> anyhow::Result<()
 }
 
 fn summary(report: &Report) -> String {
-    let Looked { channels, messages, media, users, files, indexed, replicas } = report.looked;
+    let CheckedCounts { channels, messages, media, users, files, indexed, replicas } =
+        report.looked;
     let found = match (report.differences, report.mended) {
         (0, _) => "no difference".to_owned(),
         (found, 0) => format!("{found} different"),

@@ -10,11 +10,11 @@ use chatkeep_core::time::zone_hint;
 use chrono_tz::Tz;
 use indicatif::HumanBytes;
 
-use super::progress::Progress;
+use super::progress::ProgressReporter;
 use super::{Context, on_signal};
-use crate::app::Unfit;
+use crate::app::PreflightError;
 use crate::out::note;
-use crate::transfer::pack::{Done, Target, pack};
+use crate::transfer::pack::{Done, ExportTarget, pack};
 use crate::transfer::{Export, Format, MediaLinks, MediaSource, StoredMedia};
 use crate::when::When;
 
@@ -22,7 +22,7 @@ const BAR: &str = "{bar:30} {percent}% {msg}";
 const SPINNER: &str = "{spinner} {msg}";
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct ExportArgs {
     /// Id of the channel.
     #[arg(long, value_name = "ID")]
     channel: String,
@@ -45,9 +45,9 @@ pub(super) struct Args {
     time_zone: Option<String>,
 }
 
-pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
+pub(super) async fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<()> {
     let wanted = args.wanted(context.config.time_zone)?;
-    let target = Target::of(args.out.as_deref(), wanted.format).map_err(Unfit)?;
+    let target = ExportTarget::of(args.out.as_deref(), wanted.format).map_err(PreflightError)?;
     let channel = ChannelId::from(args.channel.as_str());
     let store = context.store().await?;
     let media = media(context, &target)?;
@@ -59,7 +59,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
 }
 
 /// Opens the media store for a target that takes media files.
-fn media(context: &Context, target: &Target) -> anyhow::Result<Option<Arc<dyn MediaSource>>> {
+fn media(context: &Context, target: &ExportTarget) -> anyhow::Result<Option<Arc<dyn MediaSource>>> {
     if !target.takes_media() {
         return Ok(None);
     }
@@ -71,7 +71,7 @@ async fn write(
     channel: &ChannelId,
     wanted: Wanted,
     media: Option<Arc<dyn MediaSource>>,
-    target: &Target,
+    target: &ExportTarget,
 ) -> anyhow::Result<Done> {
     let Some(known) = store.channel(channel).await? else {
         bail!("there is no channel {channel}");
@@ -80,7 +80,7 @@ async fn write(
     let export = wanted.of(zone)?;
     let whole = export.from.is_none() && export.to.is_none();
     let total = whole.then(|| u64::try_from(known.message_count).unwrap_or_default());
-    let mut progress = Progress::new(total, if whole { BAR } else { SPINNER });
+    let mut progress = ProgressReporter::new(total, if whole { BAR } else { SPINNER });
     let watch = |done: Done| {
         progress.at(done.messages, || {
             let of = total.map_or_else(String::new, |total| format!(" of about {total}"));
@@ -105,20 +105,24 @@ struct Wanted {
     service: Tz,
 }
 
-impl Args {
+impl ExportArgs {
     /// Returns the requested export; days begin in `service` unless another zone is known.
-    fn wanted(&self, service: Tz) -> Result<Wanted, Unfit> {
+    fn wanted(&self, service: Tz) -> Result<Wanted, PreflightError> {
         let time = |flag: &str, text: &Option<String>| {
-            let wrong = |text: &String| Unfit(format!("{flag}: {text:?}: {}", When::refusal()));
+            let wrong =
+                |text: &String| PreflightError(format!("{flag}: {text:?}: {}", When::refusal()));
             text.as_ref().map(|text| When::parse(text).ok_or_else(|| wrong(text))).transpose()
         };
         let zone = |name: &String| {
             let hint = zone_hint(name);
             let why = format!("--time-zone: {name:?} is not the IANA name of a zone{hint}");
-            name.parse().map_err(|_| Unfit(why))
+            name.parse().map_err(|_| PreflightError(why))
         };
         let format = Format::parse(&self.format).ok_or_else(|| {
-            Unfit(format!("there is no format {:?}; allowed: jsonl, csv, html", self.format))
+            PreflightError(format!(
+                "there is no format {:?}; allowed: jsonl, csv, html",
+                self.format
+            ))
         })?;
         Ok(Wanted {
             service,
@@ -133,10 +137,10 @@ impl Args {
 impl Wanted {
     /// Returns the export of a channel whose days begin in `zone` unless the arguments say
     /// otherwise.
-    fn of(self, zone: Tz) -> Result<Export, Unfit> {
+    fn of(self, zone: Tz) -> Result<Export, PreflightError> {
         let zone = self.zone.unwrap_or(zone);
         let time = |flag: &str, when: Option<When>| {
-            let wrong = || Unfit(format!("{flag} is out of range"));
+            let wrong = || PreflightError(format!("{flag} is out of range"));
             when.map(|when| when.within(zone).ok_or_else(wrong)).transpose()
         };
         Ok(Export {

@@ -10,12 +10,12 @@ use chatkeep_core::time::zone_hint;
 use encoding_rs::Encoding;
 use indicatif::HumanBytes;
 
-use super::progress::Progress as Bar;
-use super::{Context, Creator, imports, on_signal, table};
-use crate::app::Unfit;
+use super::progress::ProgressReporter as Bar;
+use super::{Context, CreatingContext, imports, on_signal, table};
+use crate::app::PreflightError;
 use crate::out::note;
 use crate::transfer::TransferError;
-use crate::transfer::import::{Form, Import, Plan, Progress, Summary, Zone};
+use crate::transfer::import::{Form, Import, ImportPlan, ImportProgress, Summary, Zone};
 use crate::transfer::line::DateOrder;
 
 const BAR: &str = "{bar:30} {percent}% {msg}";
@@ -24,7 +24,7 @@ const PEOPLE: usize = 30;
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-pub(super) struct Args {
+pub(super) struct ImportArgs {
     #[command(subcommand)]
     command: Option<Command>,
     /// File to import: a JSONL file, folder or `.zip` made by `export`, or a chat's text as
@@ -76,9 +76,9 @@ enum Command {
 /// Unrecognised lines in the file; everything else is imported.
 #[derive(Debug, thiserror::Error)]
 #[error("{0} lines were not understood")]
-pub(super) struct NotUnderstood(u64);
+pub(super) struct UnrecognisedLines(u64);
 
-impl NotUnderstood {
+impl UnrecognisedLines {
     /// Exit code of the process.
     pub(super) const CODE: u8 = 3;
 }
@@ -93,7 +93,7 @@ struct Wanted<'a> {
     encoding: Option<&'static Encoding>,
 }
 
-pub(super) async fn run(creator: &Creator, args: &Args) -> anyhow::Result<()> {
+pub(super) async fn run(creator: &CreatingContext, args: &ImportArgs) -> anyhow::Result<()> {
     let context = &creator.0;
     match &args.command {
         Some(Command::List(list)) => return imports::list(context, list).await,
@@ -116,15 +116,15 @@ pub(super) async fn run(creator: &Creator, args: &Args) -> anyhow::Result<()> {
         );
     }
     if summary.not_understood > 0 {
-        bail!(NotUnderstood(summary.not_understood));
+        bail!(UnrecognisedLines(summary.not_understood));
     }
     Ok(())
 }
 
 async fn import(
-    creator: &Creator,
+    creator: &CreatingContext,
     store: &Store,
-    args: &Args,
+    args: &ImportArgs,
     wanted: Wanted<'_>,
 ) -> anyhow::Result<Summary> {
     let Wanted { file, channel, form, zone, date_order, encoding } = wanted;
@@ -145,7 +145,7 @@ async fn import(
         names: &args.names,
         max_file: context.config.media.max_bytes,
     };
-    let plan = import.plan(file).await.map_err(|error| asked_for_more(error, context, &channel))?;
+    let plan = import.plan(file).await.map_err(|error| usage_error(error, context, &channel))?;
     if !args.dry_run {
         let bot = args.bot(context)?;
         open_channel(context, store, &channel, args.user.as_deref()).await?;
@@ -155,24 +155,24 @@ async fn import(
 }
 
 /// Turns an error about missing information into a usage error that names the argument.
-fn asked_for_more(error: TransferError, context: &Context, channel: &ChannelId) -> anyhow::Error {
+fn usage_error(error: TransferError, context: &Context, channel: &ChannelId) -> anyhow::Error {
     match error {
-        TransferError::ZoneNeeded => Unfit(format!(
+        TransferError::ZoneNeeded => PreflightError(format!(
             "--time-zone is needed: a LINE text does not say in which zone its times are, and \
              channel {channel} has none set (the service's time_zone is {})",
             context.config.time_zone
         ))
         .into(),
         error @ (TransferError::DateOrder(_) | TransferError::OtherZone { .. }) => {
-            Unfit(error.to_string()).into()
+            PreflightError(error.to_string()).into()
         }
         error => error.into(),
     }
 }
 
-async fn read(import: &Import<'_>, plan: Plan) -> anyhow::Result<Summary> {
+async fn read(import: &Import<'_>, plan: ImportPlan) -> anyhow::Result<Summary> {
     let mut bar = None;
-    let mut watch = |progress: Progress| {
+    let mut watch = |progress: ImportProgress| {
         let bar = bar.get_or_insert_with(|| Bar::new(Some(progress.total), BAR));
         bar.at(progress.read, || {
             let (read, total) = (HumanBytes(progress.read), HumanBytes(progress.total));
@@ -198,13 +198,13 @@ async fn open_channel(
 ) -> anyhow::Result<()> {
     if let Some(user) = user {
         if user.trim().is_empty() {
-            bail!(Unfit("--user: the user id must not be empty".to_owned()));
+            bail!(PreflightError("--user: the user id must not be empty".to_owned()));
         }
         let user = UserId::from(user);
         let known = store.channel(channel).await?.map(|channel| channel.kind);
-        let kind = known
-            .or_else(|| kind_of(channel))
-            .ok_or_else(|| Unfit(format!("--channel: {channel} is no LINE id (C…, R… or U…)")))?;
+        let kind = known.or_else(|| kind_of(channel)).ok_or_else(|| {
+            PreflightError(format!("--channel: {channel} is no LINE id (C…, R… or U…)"))
+        })?;
         if store.user(&user).await?.is_none() {
             store.add_user(&user, None, context.clock.now()).await?;
             note!("chatkeep: {user} is known now, on plan free");
@@ -253,33 +253,37 @@ fn kind_of(channel: &ChannelId) -> Option<ChannelKind> {
     }
 }
 
-impl Args {
+impl ImportArgs {
     /// Returns the bot for a channel that belongs to none.
-    fn bot<'a>(&'a self, context: &'a Context) -> Result<Option<&'a str>, Unfit> {
+    fn bot<'a>(&'a self, context: &'a Context) -> Result<Option<&'a str>, PreflightError> {
         let bots = &context.config.line;
         let Some(bot) = self.bot.as_deref() else {
             let [only] = bots.as_slice() else { return Ok(None) };
             return Ok(Some(&only.name));
         };
         if bots.iter().all(|line| line.name != bot) {
-            return Err(Unfit(format!("--bot: no bot named {bot:?} is configured")));
+            return Err(PreflightError(format!("--bot: no bot named {bot:?} is configured")));
         }
         Ok(Some(bot))
     }
 
-    fn wanted(&self) -> Result<Wanted<'_>, Unfit> {
-        let missing = || Unfit("a file and --channel are needed".to_owned());
+    fn wanted(&self) -> Result<Wanted<'_>, PreflightError> {
+        let missing = || PreflightError("a file and --channel are needed".to_owned());
         let (file, channel) =
             self.file.as_deref().zip(self.channel.as_deref()).ok_or_else(missing)?;
         let form = Form::parse(&self.format).ok_or_else(|| {
-            Unfit(format!("there is no format {:?}; allowed: auto, jsonl, line", self.format))
+            PreflightError(format!(
+                "there is no format {:?}; allowed: auto, jsonl, line",
+                self.format
+            ))
         })?;
         let date_order = self.date_order.as_deref().map(|order| {
-            let unknown = || Unfit(format!("--date-order: {order:?} is neither dmy nor mdy"));
+            let unknown =
+                || PreflightError(format!("--date-order: {order:?} is neither dmy nor mdy"));
             DateOrder::parse(order).ok_or_else(unknown)
         });
         let encoding = self.encoding.as_deref().map(|name| {
-            let unknown = || Unfit(format!("--encoding: there is no encoding {name:?}"));
+            let unknown = || PreflightError(format!("--encoding: there is no encoding {name:?}"));
             Encoding::for_label(name.as_bytes()).ok_or_else(unknown)
         });
         Ok(Wanted {
@@ -292,11 +296,11 @@ impl Args {
         })
     }
 
-    fn zone(&self) -> Result<Option<Zone>, Unfit> {
+    fn zone(&self) -> Result<Option<Zone>, PreflightError> {
         let Some(text) = &self.time_zone else { return Ok(None) };
         let unknown = || {
             let hint = zone_hint(text);
-            Unfit(format!(
+            PreflightError(format!(
                 "--time-zone: {text:?} is neither an IANA name nor an offset like +08:00{hint}"
             ))
         };
@@ -328,7 +332,7 @@ impl Args {
             let why = unknown.why.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
             note!("  line {}{why}: {}", unknown.line, unknown.text);
         }
-        tell_found(summary);
+        print_overview(summary);
         if let Some(import) = summary.import {
             note!("import {import}; `chatkeep import undo {import}` removes what it added");
         }
@@ -337,7 +341,7 @@ impl Args {
 }
 
 /// Prints a short overview of the file, so that a wrong zone or a cut name is noticed.
-fn tell_found(summary: &Summary) {
+fn print_overview(summary: &Summary) {
     if let Some(chat) = &summary.chat_name {
         note!("chat: {chat}");
     }

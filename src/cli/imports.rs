@@ -5,7 +5,7 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::store::{ImportId, ImportRecord, Store};
 use chatkeep_core::time::Timestamp;
 
-use super::progress::Progress;
+use super::progress::ProgressReporter;
 use super::{Context, on_signal, table};
 use crate::out::note;
 
@@ -102,7 +102,7 @@ async fn remove(
     };
     let mut undone = Undone::default();
     let total = u64::try_from(import.messages).unwrap_or_default();
-    let mut bar = Progress::new(Some(total), BAR);
+    let mut bar = ProgressReporter::new(Some(total), BAR);
     let stop = on_signal()?;
     let removing = async {
         loop {

@@ -9,7 +9,7 @@ use chrono_tz::Tz;
 
 use super::{Context, table};
 use crate::api;
-use crate::app::Unfit;
+use crate::app::PreflightError;
 use crate::out::{note, say};
 use crate::when::When;
 
@@ -17,9 +17,9 @@ use crate::when::When;
 const PAGE: u32 = 500;
 
 #[derive(Debug, clap::Subcommand)]
-pub(super) enum Command {
+pub(super) enum KeyCommand {
     /// Creates a key and prints it, once; a user may have 50 active keys.
-    Create(Create),
+    Create(CreateKeyArgs),
     /// Lists a user's keys.
     List {
         /// User who owns the keys.
@@ -37,7 +37,7 @@ pub(super) enum Command {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Create {
+pub(super) struct CreateKeyArgs {
     /// User who owns the key.
     #[arg(long)]
     user: String,
@@ -58,37 +58,37 @@ pub(super) struct Create {
     expires: Option<String>,
 }
 
-pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
+pub(super) async fn run(context: &Context, command: KeyCommand) -> anyhow::Result<()> {
     match command {
-        Command::Create(key) => create(context, &key).await,
-        Command::List { user, json } => list(context, &user.into(), json).await,
-        Command::Revoke { id } => revoke(context, &id.into()).await,
+        KeyCommand::Create(key) => create(context, &key).await,
+        KeyCommand::List { user, json } => list(context, &user.into(), json).await,
+        KeyCommand::Revoke { id } => revoke(context, &id.into()).await,
     }
 }
 
-fn scopes_of(names: &[String]) -> Result<Vec<Scope>, Unfit> {
+fn scopes_of(names: &[String]) -> Result<Vec<Scope>, PreflightError> {
     if names.is_empty() {
         return Ok(Scope::ALL.to_vec());
     }
     let unknown = |name: &String| {
         let allowed = Scope::ALL.map(Scope::name).join(", ");
-        Unfit(format!("there is no scope {name:?}; allowed: {allowed}"))
+        PreflightError(format!("there is no scope {name:?}; allowed: {allowed}"))
     };
     names.iter().map(|name| Scope::parse(name).ok_or_else(|| unknown(name))).collect()
 }
 
-fn time(flag: &str, given: Option<&str>) -> Result<Option<Timestamp>, Unfit> {
-    let wrong = |text: &str| Unfit(format!("{flag} {text:?}: {}", When::refusal()));
+fn time(flag: &str, given: Option<&str>) -> Result<Option<Timestamp>, PreflightError> {
+    let wrong = |text: &str| PreflightError(format!("{flag} {text:?}: {}", When::refusal()));
     // A key belongs to no channel, so no zone but UTC.
     let read = |text| When::parse(text).and_then(|when| when.within(Tz::UTC));
     given.map(|text| read(text).ok_or_else(|| wrong(text))).transpose()
 }
 
-async fn create(context: &Context, wanted: &Create) -> anyhow::Result<()> {
+async fn create(context: &Context, wanted: &CreateKeyArgs) -> anyhow::Result<()> {
     let scopes = scopes_of(&wanted.scopes)?;
     let expires_at = time("--expires", wanted.expires.as_deref())?;
     if expires_at.is_some_and(|at| at <= context.clock.now()) {
-        bail!(Unfit("--expires must be in the future".to_owned()));
+        bail!(PreflightError("--expires must be in the future".to_owned()));
     }
     let not_before = time("--not-before", wanted.not_before.as_deref())?;
     let channels: Vec<ChannelId> =
@@ -102,7 +102,7 @@ async fn create(context: &Context, wanted: &Create) -> anyhow::Result<()> {
     for channel in &channels {
         if store.channel(channel).await?.is_none() {
             store.close().await;
-            bail!(Unfit(format!("--channel: there is no channel {channel}")));
+            bail!(PreflightError(format!("--channel: there is no channel {channel}")));
         }
     }
     let (id, secret) = (KeyId::new(api::key_id()), api::api_key());

@@ -31,10 +31,10 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use serve::on_signal;
 
-use crate::app::Unfit;
+use crate::app::PreflightError;
 use crate::out::{READER_GONE, is_reader_gone, note, say};
-use crate::private::keep_to_oneself;
-use context::{Context, Creator};
+use crate::private::restrict_umask;
+use context::{Context, CreatingContext};
 
 /// Exit code of a wrong setting or argument.
 const USAGE: u8 = 2;
@@ -80,47 +80,47 @@ struct Settings {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Runs the service.
-    Serve(serve::Args),
+    Serve(serve::ServeArgs),
     /// Runs everything in one process with an emulated LINE and a sample group, to try it out.
-    Demo(crate::demo::Args),
+    Demo(crate::demo::DemoArgs),
     /// Migrates the database's schema to this version and exits.
     Migrate,
     /// Prints the API's OpenAPI document.
     Openapi,
     /// Manages users and their plans.
     #[command(subcommand)]
-    User(user::Command),
+    User(user::UserCommand),
     /// Manages channels and their bots.
     #[command(subcommand)]
-    Channel(channel::Command),
+    Channel(channel::ChannelCommand),
     /// Manages API keys.
     #[command(subcommand)]
-    Key(key::Command),
+    Key(key::KeyCommand),
     /// Exports a channel's messages, with media.
-    Export(export::Args),
+    Export(export::ExportArgs),
     /// Imports messages from an export or from the LINE app's own; lists and undoes imports.
-    Import(import::Args),
+    Import(import::ImportArgs),
     /// Shows running processes, their search replicas, and the bus backlog.
-    Status(status::Args),
+    Status(status::StatusArgs),
     /// Searches messages.
-    Search(search::Args),
+    Search(search::SearchArgs),
     /// Rebuilds the search index from the store, in every process that has a replica of it.
-    Reindex(reindex::Args),
+    Reindex(reindex::ReindexArgs),
     /// Verifies counters, files and the search index against the store, with or without the service
     /// running.
-    Doctor(doctor::Args),
+    Doctor(doctor::DoctorArgs),
     /// Tests question-and-answer rules.
     #[command(subcommand)]
-    Qa(qa::Command),
+    Qa(qa::QaCommand),
     /// Manages the model for semantic replies.
     #[command(subcommand)]
-    Model(model::Command),
+    Model(model::ModelCommand),
     /// Manages the durable consumers of the bus.
     #[command(subcommand)]
-    Bus(bus::Command),
+    Bus(bus::BusCommand),
     /// Manages dead letters: events that no stage could handle.
     #[command(subcommand)]
-    Dead(dead::Command),
+    Dead(dead::DeadCommand),
 }
 
 impl Settings {
@@ -155,9 +155,9 @@ pub fn main() -> ExitCode {
             note!("chatkeep: {}", with_causes(error.as_ref()));
             let usage = error.downcast_ref::<ConfigError>().is_some()
                 || error.downcast_ref::<doctor::NotChecked>().is_some()
-                || error.downcast_ref::<Unfit>().is_some();
-            if error.downcast_ref::<import::NotUnderstood>().is_some() {
-                return ExitCode::from(import::NotUnderstood::CODE);
+                || error.downcast_ref::<PreflightError>().is_some();
+            if error.downcast_ref::<import::UnrecognisedLines>().is_some() {
+                return ExitCode::from(import::UnrecognisedLines::CODE);
             }
             if usage { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
         }
@@ -167,7 +167,7 @@ pub fn main() -> ExitCode {
 fn run(cli: Cli) -> anyhow::Result<()> {
     // An export is the caller's own file, everything else is the service's.
     if !matches!(cli.command, Command::Export(_)) {
-        keep_to_oneself();
+        restrict_umask();
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let serves = matches!(cli.command, Command::Serve(_) | Command::Demo(_));
@@ -193,7 +193,7 @@ fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
         }
     }
     let clock: SharedClock = Arc::new(SystemClock);
-    let creator = Creator(Context { config, clock });
+    let creator = CreatingContext(Context { config, clock });
     runtime.block_on(async move {
         let command = match cli.command {
             Command::Serve(args) => return Box::pin(serve::run(creator, &args)).await,
@@ -203,7 +203,7 @@ fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
             command => command,
         };
         // From here on, existing data only.
-        let Creator(context) = creator;
+        let CreatingContext(context) = creator;
         match command {
             Command::Channel(command) => channel::run(&context, command).await,
             Command::Key(command) => key::run(&context, command).await,
@@ -227,7 +227,7 @@ fn run_on(runtime: &tokio::runtime::Runtime, cli: Cli) -> anyhow::Result<()> {
     })
 }
 
-async fn migrate(creator: &Creator) -> anyhow::Result<()> {
+async fn migrate(creator: &CreatingContext) -> anyhow::Result<()> {
     creator.store().await?.close().await;
     note!("the database's schema is up to date");
     Ok(())

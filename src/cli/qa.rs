@@ -10,17 +10,17 @@ use chatkeep_index::answer::{Mode, Rating, RuleMatcher, RuleText};
 use serde::{Deserialize, Serialize};
 
 use super::Context;
-use crate::app::{self, Unfit};
+use crate::app::{self, PreflightError};
 use crate::out::{note, stdout};
 
 #[derive(Debug, clap::Subcommand)]
-pub(super) enum Command {
+pub(super) enum QaCommand {
     /// Prints the matching rule for each message, as one line of JSON.
-    Try(Args),
+    Try(QaArgs),
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct QaArgs {
     /// Rules file, as returned by `GET …/assistant/qa`.
     #[arg(long, value_name = "FILE")]
     rules: PathBuf,
@@ -72,8 +72,8 @@ struct Near<'a> {
     score: f32,
 }
 
-pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
-    let Command::Try(args) = command;
+pub(super) async fn run(context: &Context, command: QaCommand) -> anyhow::Result<()> {
+    let QaCommand::Try(args) = command;
     let (mode, contains) = (parsed::<QaMode>("--mode", &args.mode)?, args.contains()?);
     let rules = read_rules(&args.rules)?;
     let mode = match mode {
@@ -89,15 +89,15 @@ pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<(
     tokio::task::spawn_blocking(work).await?
 }
 
-impl Args {
-    fn contains(&self) -> Result<bool, Unfit> {
+impl QaArgs {
+    fn contains(&self) -> Result<bool, PreflightError> {
         let how = parsed::<KeywordMatch>("--keyword-match", &self.keyword_match)?;
         Ok(how == KeywordMatch::Contains)
     }
 }
 
-fn parsed<T: for<'de> Deserialize<'de>>(flag: &str, word: &str) -> Result<T, Unfit> {
-    serde_json::from_value(word.into()).map_err(|error| Unfit(format!("{flag}: {error}")))
+fn parsed<T: for<'de> Deserialize<'de>>(flag: &str, word: &str) -> Result<T, PreflightError> {
+    serde_json::from_value(word.into()).map_err(|error| PreflightError(format!("{flag}: {error}")))
 }
 
 fn read_rules(path: &Path) -> anyhow::Result<Vec<RuleItem>> {

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use anyhow::bail;
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::{IndexRequest, Place, ProcessRecord, Store};
+use chatkeep_core::store::{IndexRequest, OutboxPosition, ProcessRecord, Store};
 use chatkeep_workers::replica::{Replica, ReplicaState, ReplicaWork};
 
-use super::progress::Progress;
+use super::progress::ProgressReporter;
 use super::{Context, on_signal};
 use crate::app;
 use crate::out::note;
@@ -20,7 +20,7 @@ const BAR: &str = "{bar:30} {percent}% {msg}";
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct ReindexArgs {
     /// Reindex only this channel.
     #[arg(long, value_name = "ID")]
     channel: Option<String>,
@@ -30,14 +30,14 @@ pub(super) struct Args {
     no_wait: bool,
 }
 
-pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
+pub(super) async fn run(context: &Context, args: &ReindexArgs) -> anyhow::Result<()> {
     let store = context.store().await?;
     let done = reindex(context, args, &store).await;
     store.close().await;
     done
 }
 
-async fn reindex(context: &Context, args: &Args, store: &Store) -> anyhow::Result<()> {
+async fn reindex(context: &Context, args: &ReindexArgs, store: &Store) -> anyhow::Result<()> {
     let channel = args.channel.as_deref().map(ChannelId::from);
     if let Some(channel) = &channel
         && store.channel(channel).await?.is_none()
@@ -89,9 +89,9 @@ async fn searching(store: &Store) -> anyhow::Result<Vec<(ProcessRecord, ReplicaS
 
 /// Shows the replicas' progress until all running ones have completed the request at that position
 /// of the log. Returns the number of replicas, and of messages in one of them.
-async fn watch(store: &Store, asked: Place, whole: bool) -> anyhow::Result<(usize, u64)> {
+async fn watch(store: &Store, asked: OutboxPosition, whole: bool) -> anyhow::Result<(usize, u64)> {
     let total = u64::try_from(store.count_messages().await?).unwrap_or_default();
-    let mut progress = Progress::new(Some(total), BAR);
+    let mut progress = ProgressReporter::new(Some(total), BAR);
     let (mut waiting, mut told) = (0, usize::MAX);
     loop {
         // Printed once for each number, so that the command is not silent.
@@ -133,7 +133,7 @@ async fn here(context: &Context, store: &Store, what: &str) -> anyhow::Result<()
     let (folder, clock) = (app::index_folder(&context.config), Arc::clone(&context.clock));
     let replica = Replica::open(store.clone(), folder, clock).await?;
     let total = u64::try_from(store.count_messages().await?).unwrap_or_default();
-    let mut progress = Progress::new(Some(total), BAR);
+    let mut progress = ProgressReporter::new(Some(total), BAR);
     let mut states = replica.watch();
     let stop = on_signal()?;
     let mut work = Box::pin(replica.catch_up());

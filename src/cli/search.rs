@@ -7,9 +7,12 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::store::{Channel, Store};
 
 use super::{Context, table};
-use crate::app::{self, Unfit};
-use crate::finder::{Asked, Elsewhere, Find, FindError, Finder, FoundMessage, People};
+use crate::app::{self, PreflightError};
 use crate::out::note;
+use crate::search::{
+    ParsedQuery, QueryPeople, SearchError, SearchFallback, SearchRequest, SearchResult,
+    SearchService,
+};
 use crate::view::MessageView;
 use crate::when::utc_offset;
 
@@ -17,7 +20,7 @@ use crate::when::utc_offset;
 const SNIPPET: usize = 100;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct SearchArgs {
     /// Query: words, `"a phrase"`, `-without`, `from:name`, `type:image`, `has:link`,
     /// `before:2026-01-31`, `after:2026-01-01`.
     query: String,
@@ -32,18 +35,18 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
+pub(super) async fn run(context: &Context, args: &SearchArgs) -> anyhow::Result<()> {
     let store = context.store().await?;
     let bus = match context.config.bus {
         BusKind::Embedded => None,
         BusKind::Nats(_) => Some(context.bus().await?),
     };
     let elsewhere = match &bus {
-        Some(bus) => Elsewhere::Bus(bus.clone()),
-        None => Elsewhere::Folder(app::index_folder(&context.config)),
+        Some(bus) => SearchFallback::Bus(bus.clone()),
+        None => SearchFallback::Folder(app::index_folder(&context.config)),
     };
-    let finder = Finder::new(None, elsewhere);
-    let done = find(context, &store, &finder, args).await;
+    let search = SearchService::new(None, elsewhere);
+    let done = find(context, &store, &search, args).await;
     store.close().await;
     if let Some(bus) = &bus {
         Bus::close(bus).await;
@@ -54,8 +57,8 @@ pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
 async fn find(
     context: &Context,
     store: &Store,
-    finder: &Finder,
-    args: &Args,
+    search: &SearchService,
+    args: &SearchArgs,
 ) -> anyhow::Result<()> {
     let mut zone = context.config.time_zone;
     let channels = match &args.channel {
@@ -67,16 +70,18 @@ async fn find(
         None => store.channel_ids().await?,
     };
     let utc_offset = utc_offset(zone, context.clock.now());
-    let asked = Asked::parse(&args.query, utc_offset).map_err(|error| Unfit(error.to_string()))?;
-    let People { people, unknown } = asked.people(store, &channels).await?;
+    let asked = ParsedQuery::parse(&args.query, utc_offset)
+        .map_err(|error| PreflightError(error.to_string()))?;
+    let QueryPeople { people, unknown } = asked.people(store, &channels).await?;
     for name in unknown {
         note!("chatkeep: nobody is called {name}");
     }
     let limit = usize::from(args.limit);
     let query = args.query.clone();
-    let find = Find { query, utc_offset, channels, people, limit, ..Find::default() };
-    let found = finder.find(find).await.map_err(|error| match error {
-        FindError::Query(why) => anyhow::Error::from(Unfit(why)),
+    let find =
+        SearchRequest { query, utc_offset, channels, people, limit, ..SearchRequest::default() };
+    let found = search.find(find).await.map_err(|error| match error {
+        SearchError::Query(why) => anyhow::Error::from(PreflightError(why)),
         other => other.into(),
     })?;
     let hits = asked.look_up(store, found.hits, SNIPPET).await?;
@@ -92,7 +97,7 @@ async fn known(store: &Store, id: ChannelId) -> anyhow::Result<Channel> {
     Ok(channel)
 }
 
-fn show(hits: Vec<FoundMessage>, json: bool) -> anyhow::Result<()> {
+fn show(hits: Vec<SearchResult>, json: bool) -> anyhow::Result<()> {
     if json {
         for hit in hits {
             let score = hit.score;
@@ -104,7 +109,7 @@ fn show(hits: Vec<FoundMessage>, json: bool) -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    let row = |hit: &FoundMessage| {
+    let row = |hit: &SearchResult| {
         let message = &hit.message;
         let sender = message.sender.as_ref();
         let name = sender.map(|sender| {

@@ -11,11 +11,11 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::{Context, Creator};
-use crate::app::{App, Duties, Role, Unfit};
+use super::{Context, CreatingContext};
+use crate::app::{App, PreflightError, ProcessRoles, Role};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct ServeArgs {
     /// Roles of this process: ingress, api, worker, search [default: all].
     #[arg(long, value_delimiter = ',', value_name = "ROLES")]
     roles: Vec<String>,
@@ -25,16 +25,16 @@ pub(super) struct Args {
     stages: Vec<String>,
 }
 
-pub(super) async fn run(creator: Creator, args: &Args) -> anyhow::Result<()> {
-    let Creator(Context { config, clock }) = creator;
+pub(super) async fn run(creator: CreatingContext, args: &ServeArgs) -> anyhow::Result<()> {
+    let CreatingContext(Context { config, clock }) = creator;
     telemetry::init(&config.log)?;
-    tell_settings(&config);
+    log_settings(&config);
     for warning in &config.warnings {
         warn!("{warning}");
     }
-    let duties = args.duties()?;
+    let process_roles = args.process_roles()?;
     let address = config.listen;
-    let app = Box::pin(App::open(config, duties, clock)).await?;
+    let app = Box::pin(App::open(config, process_roles, clock)).await?;
     let listener = TcpListener::bind(address)
         .await
         .with_context(|| format!("cannot listen on {address} (CHATKEEP_LISTEN)"))?;
@@ -42,7 +42,7 @@ pub(super) async fn run(creator: Creator, args: &Args) -> anyhow::Result<()> {
 }
 
 /// Logs the settings that decide which data is served, and on which address.
-fn tell_settings(config: &Config) {
+fn log_settings(config: &Config) {
     let metrics = config.metrics.listen.map(|address| address.to_string());
     info!(
         version = env!("CARGO_PKG_VERSION"),
@@ -59,10 +59,10 @@ fn tell_settings(config: &Config) {
     );
 }
 
-impl Args {
-    fn duties(&self) -> Result<Duties, Unfit> {
-        let all = Duties::default();
-        Ok(Duties {
+impl ServeArgs {
+    fn process_roles(&self) -> Result<ProcessRoles, PreflightError> {
+        let all = ProcessRoles::default();
+        Ok(ProcessRoles {
             roles: chosen(
                 "--roles",
                 &self.roles,
@@ -88,14 +88,15 @@ fn chosen<T: Ord>(
     all: BTreeSet<T>,
     parse: fn(&str) -> Option<T>,
     allowed: &str,
-) -> Result<BTreeSet<T>, Unfit> {
+) -> Result<BTreeSet<T>, PreflightError> {
     if given.is_empty() {
         return Ok(all);
     }
     given
         .iter()
         .map(|name| {
-            let unknown = || Unfit(format!("{flag}: there is no {name:?}; allowed: {allowed}"));
+            let unknown =
+                || PreflightError(format!("{flag}: there is no {name:?}; allowed: {allowed}"));
             parse(name.trim()).ok_or_else(unknown)
         })
         .collect()
@@ -158,7 +159,7 @@ mod tests {
     #[derive(clap::Parser)]
     struct Serve {
         #[command(flatten)]
-        args: Args,
+        args: ServeArgs,
     }
 
     #[test]
@@ -170,7 +171,10 @@ mod tests {
         };
         let args = |roles: &[&str], stages: &[&str]| {
             let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-            Args { roles: owned(roles), stages: owned(stages) }.duties().unwrap_err().to_string()
+            ServeArgs { roles: owned(roles), stages: owned(stages) }
+                .process_roles()
+                .unwrap_err()
+                .to_string()
         };
         for role in Role::ALL {
             assert!(help("roles").contains(role.name()), "{role:?}");

@@ -11,7 +11,7 @@ use crate::app;
 use crate::out::say;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct StatusArgs {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -38,7 +38,7 @@ struct ProcessStatus {
     search: Option<ReplicaState>,
 }
 
-pub(super) async fn run(context: &Context, args: &Args) -> anyhow::Result<()> {
+pub(super) async fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<()> {
     let store = context.store().await?;
     let status = status(context, &store).await;
     store.close().await;

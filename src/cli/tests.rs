@@ -71,7 +71,7 @@ fn every_other_command_says_that_there_is_no_data_and_makes_none() {
     for args in ON_DATA {
         let folder = TempDir::new().unwrap();
         let error = run_in(folder.path(), args).unwrap_err();
-        assert!(error.downcast_ref::<Unfit>().is_some(), "{args:?}: {error:#}");
+        assert!(error.downcast_ref::<PreflightError>().is_some(), "{args:?}: {error:#}");
         let told = error.to_string();
         assert!(told.contains("give --data"), "{args:?}: {told}");
         assert_eq!(folder.path().read_dir().unwrap().count(), 0, "{args:?}");

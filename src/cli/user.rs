@@ -4,12 +4,12 @@ use anyhow::bail;
 use chatkeep_core::id::UserId;
 use chatkeep_core::plan::Plan;
 
-use super::{Context, Creator, table};
-use crate::app::Unfit;
+use super::{Context, CreatingContext, table};
+use crate::app::PreflightError;
 use crate::out::note;
 
 #[derive(Debug, clap::Subcommand)]
-pub(super) enum Command {
+pub(super) enum UserCommand {
     /// Adds a user (on LINE: the person's own `U…` id).
     Add {
         /// Id of the user.
@@ -39,31 +39,32 @@ pub(super) enum Command {
 /// Page size when reading users.
 const PAGE: u32 = 500;
 
-pub(super) async fn run(creator: &Creator, command: Command) -> anyhow::Result<()> {
+pub(super) async fn run(creator: &CreatingContext, command: UserCommand) -> anyhow::Result<()> {
     let context = &creator.0;
     match command {
-        Command::Add { id, name, plan } => {
+        UserCommand::Add { id, name, plan } => {
             add(creator, &id.into(), name.as_deref(), plan.as_deref()).await
         }
-        Command::List { json } => list(context, json).await,
-        Command::SetPlan { id, plan } => set_plan(context, &id.into(), &plan).await,
+        UserCommand::List { json } => list(context, json).await,
+        UserCommand::SetPlan { id, plan } => set_plan(context, &id.into(), &plan).await,
     }
 }
 
-fn plan_of(name: &str) -> Result<Plan, Unfit> {
-    let unknown = || Unfit(format!("there is no plan {name:?}; allowed: free, standard, pro"));
+fn plan_of(name: &str) -> Result<Plan, PreflightError> {
+    let unknown =
+        || PreflightError(format!("there is no plan {name:?}; allowed: free, standard, pro"));
     Plan::parse(name).ok_or_else(unknown)
 }
 
 async fn add(
-    creator: &Creator,
+    creator: &CreatingContext,
     id: &UserId,
     name: Option<&str>,
     plan: Option<&str>,
 ) -> anyhow::Result<()> {
     let plan = plan.map(plan_of).transpose()?;
     if id.as_str().trim().is_empty() {
-        bail!(Unfit("the user id must not be empty".to_owned()));
+        bail!(PreflightError("the user id must not be empty".to_owned()));
     }
     let (store, clock) = (creator.store().await?, &creator.0.clock);
     store.add_user(id, name, clock.now()).await?;

@@ -38,7 +38,7 @@ pub(super) struct Outcome {
     detail: String,
 }
 
-/// Why an action did not take place.
+/// RetentionReason an action did not take place.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
     /// It is not possible in this group now.

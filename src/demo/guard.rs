@@ -27,7 +27,7 @@ const FOREIGN: ApiError = ApiError::Refused {
     error: "The demo answers to its own page only",
 };
 
-/// Has `router` answer only what this machine's own pages and programs ask.
+/// HasFilter `router` answer only what this machine's own pages and programs ask.
 pub(super) fn only_local(router: Router) -> Router {
     router.layer(from_fn(check))
 }

@@ -20,7 +20,7 @@ use chatkeep_core::time::{Clock as _, SharedClock, SystemClock};
 use tokio::net::TcpListener;
 
 use crate::api;
-use crate::app::{App, Duties};
+use crate::app::{App, ProcessRoles};
 use crate::cli::on_signal;
 use crate::out::say;
 use emulator::{Emulator, Options};
@@ -28,13 +28,13 @@ use sample::Sample;
 
 /// Arguments of `chatkeep demo`; everything else comes from the settings.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct DemoArgs {}
 
 /// Runs the demonstration until it is told to stop.
 ///
 /// # Errors
 /// When a part cannot be started.
-pub async fn run(_: Args, sources: Sources) -> anyhow::Result<()> {
+pub async fn run(_: DemoArgs, sources: Sources) -> anyhow::Result<()> {
     let mut config = Config::load(sources)?;
     telemetry::init(&config.log)?;
     let mut options = Options::new(Arc::new(|| SystemClock.now().millis()));
@@ -54,7 +54,7 @@ pub async fn run(_: Args, sources: Sources) -> anyhow::Result<()> {
     line.set_webhook_url(Some(format!("http://{address}/webhook/line")));
 
     let clock: SharedClock = Arc::new(SystemClock);
-    let app = Box::pin(App::open(config, Duties::default(), Arc::clone(&clock))).await?;
+    let app = Box::pin(App::open(config, ProcessRoles::default(), Arc::clone(&clock))).await?;
     let sample = Arc::new(Sample::new(line.clone(), &app, clock, &folder).await?);
     let page = page::router(Arc::clone(&sample), app.tap().clone());
     let finish = |router: axum::Router| guard::only_local(router.merge(page));

@@ -129,7 +129,7 @@ async fn act(State(page): State<Page>, Json(act): Json<Act>) -> Result<Json<Outc
     Ok(Json(act.perform(&page.sample).await?))
 }
 
-/// Notices of the pipeline, and of everything that changes at the emulated LINE.
+/// UsageNotifier of the pipeline, and of everything that changes at the emulated LINE.
 async fn events(State(page): State<Page>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let pipeline = BroadcastStream::new(page.tap.watch());
     // A watcher that fell behind misses some; the page reads the state anyway.

@@ -13,7 +13,7 @@ const GROUP_NAME: &str = "週末讀書會 Weekend Readers";
 /// More people than the demo has.
 const MANY: u32 = 1_000;
 
-/// Why something cannot be done in the sample group.
+/// RetentionReason something cannot be done in the sample group.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PeopleError {
     /// The page and the key are the owner's.

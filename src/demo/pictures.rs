@@ -185,7 +185,7 @@ fn city(x: f32, y: f32, palette: &[Color; 4]) -> Color {
     color
 }
 
-/// A chart of bars that rise.
+/// A chart of deletion_guard that rise.
 fn chart(x: f32, y: f32, palette: &[Color; 4]) -> Color {
     const FOOT: f32 = 2.45;
     const STEP: f32 = 0.44;

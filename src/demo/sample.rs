@@ -99,7 +99,7 @@ impl Sample {
         Ok(())
     }
 
-    /// Has the assistant use its settings as they are now with the next message.
+    /// HasFilter the assistant use its settings as they are now with the next message.
     pub(super) async fn assistant_changed(&self) {
         self.assistants.changed(self.people.group(), &self.bus).await;
     }
@@ -118,7 +118,7 @@ impl Sample {
         Ok(member.is_some_and(|member| member.status == MemberStatus::Active))
     }
 
-    /// Has the owner subscribe the group.
+    /// HasFilter the owner subscribe the group.
     pub(super) async fn subscribe(&self) -> anyhow::Result<()> {
         self.store.subscribe(self.people.group(), &self.people.owner_id(), self.now()).await?;
         Ok(())

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 
 use chatkeep_core::blobs::{BlobError, BlobId};
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_core::store::{Check, Difference, MediaAudit, MediaMend};
+use chatkeep_core::store::{Check, Difference, MediaAudit, MediaRepair};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use sha2::{Digest as _, Sha256};
 
-use super::report::Writer;
+use super::report::ReportWriter;
 use super::{Doctor, DoctorError, one};
 
 /// Page size when reading records.
@@ -20,14 +20,14 @@ const AT_ONCE: usize = 16;
 const NAMES: usize = 1_000;
 
 /// Difference of a record, and its repair.
-type Wrong = (Difference, MediaMend);
+type Wrong = (Difference, MediaRepair);
 
 impl Doctor<'_> {
     /// Checks a channel's media records.
     pub(super) async fn media(
         &self,
         channel: &ChannelId,
-        report: &mut Writer<'_>,
+        report: &mut ReportWriter<'_>,
     ) -> Result<(), DoctorError> {
         let mut after: Option<MessageId> = None;
         loop {
@@ -75,7 +75,7 @@ impl Doctor<'_> {
             && self.blobs.size(preview).await?.is_none()
         {
             let difference = Difference::new(Check::MediaPreview, place, preview, "no such file");
-            let wrong = (difference, MediaMend::DropPreview);
+            let wrong = (difference, MediaRepair::DropPreview);
             return Ok(self.still(channel, found).await?.then_some(wrong));
         }
         Ok(None)
@@ -93,8 +93,8 @@ impl Doctor<'_> {
         &self,
         bytes: i64,
         blob: &BlobId,
-    ) -> Result<Option<(String, MediaMend)>, DoctorError> {
-        let lost = || Some(("no such file".to_owned(), MediaMend::Lose("file_lost")));
+    ) -> Result<Option<(String, MediaRepair)>, DoctorError> {
+        let lost = || Some(("no such file".to_owned(), MediaRepair::Lose("file_lost")));
         let Some(size) = self.blobs.size(blob).await? else {
             return Ok(lost());
         };
@@ -105,10 +105,10 @@ impl Doctor<'_> {
         Ok(match self.sound(blob).await {
             Ok(false) => {
                 let truth = format!("{size} bytes of something else");
-                Some((truth, MediaMend::Lose("file_damaged")))
+                Some((truth, MediaRepair::Lose("file_damaged")))
             }
             Ok(true) if size == bytes => None,
-            Ok(true) => Some((format!("{size} bytes"), MediaMend::Resize(size))),
+            Ok(true) => Some((format!("{size} bytes"), MediaRepair::Resize(size))),
             Err(BlobError::NotFound(_)) => lost(),
             Err(error) => return Err(error.into()),
         })
@@ -130,11 +130,11 @@ impl Doctor<'_> {
     }
 
     /// Reports unreferenced files that the orphan sweep does not know of.
-    pub(super) async fn unheld(&self, report: &mut Writer<'_>) -> Result<(), DoctorError> {
+    pub(super) async fn orphans(&self, report: &mut ReportWriter<'_>) -> Result<(), DoctorError> {
         let mut names = self.blobs.list().try_chunks(NAMES);
         while let Some(chunk) = names.try_next().await.map_err(|error| error.1)? {
             report.looked.files += i64::try_from(chunk.len()).unwrap_or(i64::MAX);
-            let unheld = self.store.unheld_blobs(&chunk.into_iter().collect()).await?;
+            let unheld = self.store.unreferenced_blobs(&chunk.into_iter().collect()).await?;
             let unheld = self.still_there(unheld).await?;
             if unheld.is_empty() {
                 continue;
@@ -159,6 +159,6 @@ impl Doctor<'_> {
                 there.insert(blob);
             }
         }
-        Ok(if there.is_empty() { there } else { self.store.unheld_blobs(&there).await? })
+        Ok(if there.is_empty() { there } else { self.store.unreferenced_blobs(&there).await? })
     }
 }

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_core::store::{Check, Difference, IndexRequest, LoggedChanges, Place, Store};
+use chatkeep_core::store::{Check, Difference, IndexRequest, LoggedChanges, OutboxPosition, Store};
 use chatkeep_index::search::MessageIndex;
 use chatkeep_workers::replica::{Drift, IndexAudit, LogPosition};
 
-use super::report::Writer;
+use super::report::ReportWriter;
 use super::{Doctor, DoctorError};
 
 /// Maximum number of messages named in one line.
@@ -75,7 +75,10 @@ impl LocalIndex {
 
 impl Doctor<'_> {
     /// Compares the indexes in local folders.
-    pub(super) async fn local_indexes(&self, report: &mut Writer<'_>) -> Result<(), DoctorError> {
+    pub(super) async fn local_indexes(
+        &self,
+        report: &mut ReportWriter<'_>,
+    ) -> Result<(), DoctorError> {
         for local in self.indexes {
             let Some(behind) = local.behind(self.store).await? else {
                 let name = if local.name.is_empty() { "the index" } else { &local.name };
@@ -102,9 +105,9 @@ impl Doctor<'_> {
         local: &LocalIndex,
         behind: &BTreeSet<Key>,
         only: Option<&ChannelId>,
-        report: &mut Writer<'_>,
+        report: &mut ReportWriter<'_>,
     ) -> Result<(), DoctorError> {
-        let mut audit = IndexAudit::new(self.store, &local.index, only, self.options.patience);
+        let mut audit = IndexAudit::new(self.store, &local.index, only, self.options.timeout);
         let mut compared = 0;
         while let Some((mut drifts, read)) = audit.next().await? {
             compared += i64::try_from(read).unwrap_or(i64::MAX);
@@ -118,12 +121,12 @@ impl Doctor<'_> {
         Ok(())
     }
 
-    /// Has every replica reindex these messages. Returns the position in the log at which that is
+    /// HasFilter every replica reindex these messages. Returns the position in the log at which that is
     /// done; `None` if there is nothing to repair.
     pub(super) async fn reindex(
         &self,
         messages: BTreeSet<Key>,
-    ) -> Result<Option<Place>, DoctorError> {
+    ) -> Result<Option<OutboxPosition>, DoctorError> {
         let Some(repair) = &self.options.repair else {
             return Ok(None);
         };

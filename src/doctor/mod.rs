@@ -22,12 +22,12 @@ use chatkeep_workers::replica::ReplicaError;
 pub use index::LocalIndex;
 pub use replicas::Replicas;
 pub(crate) use replicas::answer_checks;
-pub use report::{Finding, Looked, Report};
+pub use report::{CheckedCounts, Finding, Report};
 
 /// Page size when reading users.
 const USERS: u32 = 500;
 /// Timeout in [`check`] for a running indexer to catch up.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Error of a check.
 #[derive(Debug, thiserror::Error)]
@@ -52,13 +52,13 @@ pub struct Repair {
 
 /// Options of a check.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct DoctorOptions {
     /// Read every media file and compare its SHA-256 with its name.
     pub deep: bool,
     /// Restriction to these channels and their subscribers.
     pub channels: Option<Vec<ChannelId>>,
     /// Time that the index may be behind before it counts as a difference.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// Repair differences.
     pub repair: Option<Repair>,
 }
@@ -71,7 +71,7 @@ pub struct Doctor<'a> {
     pub indexes: &'a [LocalIndex],
     /// Search indexes of running processes.
     pub replicas: Option<Replicas<'a>>,
-    pub options: Options,
+    pub options: DoctorOptions,
 }
 
 impl std::fmt::Debug for Doctor<'_> {
@@ -81,7 +81,7 @@ impl std::fmt::Debug for Doctor<'_> {
 }
 
 /// Callback for each finding as soon as there is one.
-pub type Listener<'a> = &'a mut (dyn FnMut(&Finding) + Send);
+pub type FindingListener<'a> = &'a mut (dyn FnMut(&Finding) + Send);
 
 /// Checks everything without changing anything.
 ///
@@ -92,7 +92,7 @@ pub async fn check(
     blobs: &Blobs,
     indexes: &[LocalIndex],
 ) -> Result<Report, DoctorError> {
-    let options = Options { patience: PATIENCE, ..Options::default() };
+    let options = DoctorOptions { timeout: TIMEOUT, ..DoctorOptions::default() };
     Doctor { store, blobs, indexes, replicas: None, options }.run(&mut |_| {}).await
 }
 
@@ -101,8 +101,8 @@ impl Doctor<'_> {
     ///
     /// # Errors
     /// Returns an error if something cannot be read or written. Repairs made by then are kept.
-    pub async fn run(&self, listener: Listener<'_>) -> Result<Report, DoctorError> {
-        let mut report = report::Writer::new(listener);
+    pub async fn run(&self, listener: FindingListener<'_>) -> Result<Report, DoctorError> {
+        let mut report = report::ReportWriter::new(listener);
         let mut parts = BTreeMap::new();
         for channel in self.channels().await? {
             Box::pin(self.channel(&channel, &mut parts, &mut report)).await?;
@@ -111,7 +111,7 @@ impl Doctor<'_> {
         Box::pin(self.users(&parts, &mut report)).await?;
         if self.options.channels.is_none() {
             self.loose_rows(&mut report).await?;
-            Box::pin(self.unheld(&mut report)).await?;
+            Box::pin(self.orphans(&mut report)).await?;
         }
         Box::pin(self.local_indexes(&mut report)).await?;
         Box::pin(self.running_replicas(&mut report)).await?;
@@ -134,7 +134,7 @@ impl Doctor<'_> {
         &self,
         channel: &ChannelId,
         parts: &mut BTreeMap<UserId, i64>,
-        report: &mut report::Writer<'_>,
+        report: &mut report::ReportWriter<'_>,
     ) -> Result<(), DoctorError> {
         let Some(audit) = self.store.audit_channel(channel).await? else {
             return Ok(());
@@ -144,7 +144,7 @@ impl Doctor<'_> {
         report.looked.messages += messages;
         let mended = match self.repairing() {
             Some(now) if !differences.is_empty() => {
-                self.store.mend_channel(channel, now).await?;
+                self.store.repair_channel(channel, now).await?;
                 true
             }
             _ => false,
@@ -161,7 +161,7 @@ impl Doctor<'_> {
     async fn users(
         &self,
         parts: &BTreeMap<UserId, i64>,
-        report: &mut report::Writer<'_>,
+        report: &mut report::ReportWriter<'_>,
     ) -> Result<(), DoctorError> {
         let only = self.options.channels.as_deref();
         let mut after = None;
@@ -175,7 +175,7 @@ impl Doctor<'_> {
                 report.looked.users += 1;
                 let mended = match self.repairing() {
                     Some(now) if !audit.differences.is_empty() => {
-                        self.store.mend_user(&audit.user, now).await?;
+                        self.store.repair_user(&audit.user, now).await?;
                         true
                     }
                     _ => false,
@@ -185,11 +185,11 @@ impl Doctor<'_> {
         }
     }
 
-    async fn loose_rows(&self, report: &mut report::Writer<'_>) -> Result<(), DoctorError> {
-        let (spare, precious) = self.store.loose_rows().await?;
+    async fn loose_rows(&self, report: &mut report::ReportWriter<'_>) -> Result<(), DoctorError> {
+        let (spare, precious) = self.store.orphaned_rows().await?;
         let mended = self.repairing().is_some() && !spare.is_empty();
         if mended {
-            self.store.drop_loose_rows().await?;
+            self.store.delete_orphaned_rows().await?;
         }
         report.add(spare, mended);
         report.add(precious, false);

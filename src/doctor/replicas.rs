@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
 use super::index::lines;
-use super::report::Writer;
+use super::report::ReportWriter;
 use super::{Doctor, DoctorError};
 use crate::app::running;
 
@@ -40,7 +40,7 @@ pub struct Replicas<'a> {
 struct Question {
     id: String,
     channels: Option<Vec<ChannelId>>,
-    patience_ms: u64,
+    timeout_ms: u64,
 }
 
 /// Messages that differ.
@@ -59,16 +59,16 @@ struct Findings {
 }
 
 impl Doctor<'_> {
-    /// Has every running replica compare itself with the store.
+    /// HasFilter every running replica compare itself with the store.
     pub(super) async fn running_replicas(
         &self,
-        report: &mut Writer<'_>,
+        report: &mut ReportWriter<'_>,
     ) -> Result<(), DoctorError> {
         let Some(replicas) = &self.replicas else { return Ok(()) };
         let question = Question {
             id: crate::api::random::text(16),
             channels: self.options.channels.clone(),
-            patience_ms: u64::try_from(self.options.patience.as_millis()).unwrap_or(u64::MAX),
+            timeout_ms: u64::try_from(self.options.timeout.as_millis()).unwrap_or(u64::MAX),
         };
         let text = Bytes::from(serde_json::to_vec(&question)?);
         let several = replicas.processes.len() > 1;
@@ -79,7 +79,7 @@ impl Doctor<'_> {
         let mut again = BTreeMap::new();
         for look in 0_u32.. {
             if look % REPEAT == 0 {
-                replicas.bus.tell(TOPIC, text.clone()).await?;
+                replicas.bus.broadcast(TOPIC, text.clone()).await?;
             }
             for ReplicaCheck { process_id, result } in
                 self.store.replica_checks(&question.id).await?
@@ -100,7 +100,7 @@ impl Doctor<'_> {
     async fn drop_ended(
         &self,
         open: &mut BTreeMap<String, String>,
-        report: &mut Writer<'_>,
+        report: &mut ReportWriter<'_>,
     ) -> Result<bool, DoctorError> {
         if open.is_empty() {
             return Ok(false);
@@ -116,11 +116,11 @@ impl Doctor<'_> {
         Ok(!open.is_empty())
     }
 
-    /// Has all replicas reindex the messages that differed in one of them.
+    /// HasFilter all replicas reindex the messages that differed in one of them.
     async fn set_right(
         &self,
         again: BTreeMap<String, Drifts>,
-        report: &mut Writer<'_>,
+        report: &mut ReportWriter<'_>,
     ) -> Result<(), DoctorError> {
         let keys: BTreeSet<_> = again.values().flat_map(|drifts| drifts.keys().cloned()).collect();
         let mended = if keys.is_empty() { None } else { self.reindex(keys).await? };
@@ -132,7 +132,7 @@ impl Doctor<'_> {
 }
 
 /// Adds a result to the report; returns the drifts by the name of the replica.
-fn take(name: &str, findings: Findings, report: &mut Writer<'_>) -> Option<(String, Drifts)> {
+fn take(name: &str, findings: Findings, report: &mut ReportWriter<'_>) -> Option<(String, Drifts)> {
     if let Some(error) = findings.error {
         report.skip(format!("{} is not compared: {error}", known(name)));
         return None;
@@ -169,7 +169,7 @@ pub(crate) async fn answer_checks(
     process: String,
     stop: CancellationToken,
 ) -> Result<impl Future<Output = ()> + Send + use<>, BusError> {
-    let mut questions = bus.listen(TOPIC).await?;
+    let mut questions = bus.subscribe(TOPIC).await?;
     Ok(async move {
         let mut answered = String::new();
         while let Some(Some(question)) = stop.run_until_cancelled(questions.next()).await {
@@ -215,9 +215,9 @@ async fn find(
         None => vec![None],
         Some(channels) => channels.iter().map(Some).collect(),
     };
-    let (index, patience) = (replica.index(), Duration::from_millis(question.patience_ms));
+    let (index, timeout) = (replica.index(), Duration::from_millis(question.timeout_ms));
     for only in only {
-        let mut audit = IndexAudit::new(store, &index, only, patience);
+        let mut audit = IndexAudit::new(store, &index, only, timeout);
         while let Some((drifts, read)) = audit.next().await? {
             findings.compared += read as u64;
             for ((channel, message), drift) in drifts {

@@ -5,7 +5,7 @@ use std::fmt;
 use chatkeep_core::store::Difference;
 use serde::Serialize;
 
-use super::Listener;
+use super::FindingListener;
 
 /// Maximum number of findings in a report; further ones are only counted.
 const MOST: usize = 1_000;
@@ -22,7 +22,7 @@ pub struct Finding {
 /// Numbers of checked items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Looked {
+pub struct CheckedCounts {
     pub channels: i64,
     pub messages: i64,
     pub media: i64,
@@ -38,7 +38,7 @@ pub struct Looked {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    pub looked: Looked,
+    pub looked: CheckedCounts,
     /// Number of differences.
     pub differences: u64,
     /// Number of repaired ones.
@@ -81,15 +81,15 @@ impl fmt::Display for Report {
 }
 
 /// Writer of a report.
-pub(super) struct Writer<'a> {
-    pub(super) looked: Looked,
+pub(super) struct ReportWriter<'a> {
+    pub(super) looked: CheckedCounts,
     report: Report,
-    listener: Listener<'a>,
+    listener: FindingListener<'a>,
 }
 
-impl<'a> Writer<'a> {
-    pub(super) fn new(listener: Listener<'a>) -> Self {
-        Self { looked: Looked::default(), report: Report::default(), listener }
+impl<'a> ReportWriter<'a> {
+    pub(super) fn new(listener: FindingListener<'a>) -> Self {
+        Self { looked: CheckedCounts::default(), report: Report::default(), listener }
     }
 
     pub(super) fn add(&mut self, differences: impl IntoIterator<Item = Difference>, mended: bool) {

@@ -33,7 +33,7 @@ pub(super) struct Provider {
 }
 
 /// Authorization request: the address for the browser, and the state to store until the callback.
-pub(super) struct SetOut {
+pub(super) struct AuthorizationRequest {
     pub(super) url: String,
     pub(super) nonce: Nonce,
     pub(super) verifier: PkceCodeVerifier,
@@ -55,7 +55,7 @@ impl Provider {
     }
 
     /// Starts a login whose callback will carry `state`.
-    pub(super) async fn set_out(&self, state: &str) -> Result<SetOut, LoginError> {
+    pub(super) async fn begin(&self, state: &str) -> Result<AuthorizationRequest, LoginError> {
         let (client, _) = self.discovery.client(None).await?;
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let state = state.to_owned();
@@ -68,7 +68,7 @@ impl Provider {
             .add_scopes(self.scopes.iter().filter(|s| *s != "openid").cloned().map(Scope::new))
             .set_pkce_challenge(challenge)
             .url();
-        Ok(SetOut { url: url.into(), nonce, verifier })
+        Ok(AuthorizationRequest { url: url.into(), nonce, verifier })
     }
 
     /// Returns true if `issuer`, as the callback may declare it (RFC 9207), is this provider.

@@ -86,7 +86,7 @@ async fn start(
     let known = login.cookies.login(&headers).filter(|known| known.len() == SECRET);
     let browser = known.map_or_else(secret, str::to_owned);
     let state = secret();
-    let set_out = provider.set_out(&state).await?;
+    let set_out = provider.begin(&state).await?;
     let pending = NewLogin {
         state: &bound(&state, &browser),
         nonce: set_out.nonce.secret(),
@@ -165,7 +165,7 @@ impl Inner {
             return Err(LoginError::Malformed);
         }
         if let Some(error) = query.error {
-            return Err(said_no(&error));
+            return Err(provider_error(&error));
         }
         let code = query.code.ok_or(LoginError::Malformed)?;
         let person = provider.person(code, pending.verifier, pending.nonce).await?;
@@ -196,7 +196,7 @@ fn bound(state: &str, browser: &str) -> String {
 }
 
 /// Maps the provider's error in the callback.
-fn said_no(error: &str) -> LoginError {
+fn provider_error(error: &str) -> LoginError {
     match error {
         "server_error" | "temporarily_unavailable" => LoginError::Unavailable,
         _ => LoginError::Denied,

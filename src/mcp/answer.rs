@@ -22,9 +22,9 @@ const NAME: usize = 60;
 /// `list_channels`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Channels {
+pub(super) struct ChannelsOutput {
     pub(super) note: &'static str,
-    pub(super) channels: Vec<Channel>,
+    pub(super) channels: Vec<ChannelRow>,
     /// Cursor of the next page.
     pub(super) next_cursor: Option<String>,
     /// Rows were left out: too long.
@@ -34,7 +34,7 @@ pub(super) struct Channels {
 /// A channel.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Channel {
+pub(super) struct ChannelRow {
     pub(super) channel_id: String,
     /// Null where it is not known.
     pub(super) name: Option<String>,
@@ -49,12 +49,12 @@ pub(super) struct Channel {
 /// `get_messages`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Messages {
+pub(super) struct MessagesOutput {
     pub(super) note: &'static str,
     /// The people p1, p2 …
-    pub(super) people: BTreeMap<String, Person>,
+    pub(super) people: BTreeMap<String, PersonRow>,
     /// Newest first.
-    pub(super) messages: Vec<Message>,
+    pub(super) messages: Vec<MessageRow>,
     /// Periods without backup of the channel: silence there means nothing.
     pub(super) gaps: Vec<MissingTime>,
     /// Older gaps that are not listed.
@@ -69,19 +69,19 @@ pub(super) struct Messages {
 /// `search_messages`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Hits {
+pub(super) struct HitsOutput {
     pub(super) note: &'static str,
     /// Messages on all pages together.
     pub(super) total: usize,
     /// Ids of the channels c1, c2 …
     pub(super) channels: BTreeMap<String, String>,
     /// The people p1, p2 …
-    pub(super) people: BTreeMap<String, Person>,
+    pub(super) people: BTreeMap<String, PersonRow>,
     /// Names in from: that nobody has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) unknown_names: Vec<String>,
     /// Best match first.
-    pub(super) hits: Vec<Message>,
+    pub(super) hits: Vec<MessageRow>,
     /// Periods without backup of the channel. Only with channelId.
     pub(super) gaps: Vec<MissingTime>,
     /// Older gaps that are not listed.
@@ -96,9 +96,9 @@ pub(super) struct Hits {
 /// `get_members`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Members {
+pub(super) struct MembersOutput {
     pub(super) note: &'static str,
-    pub(super) members: Vec<Member>,
+    pub(super) members: Vec<MemberRow>,
     /// Cursor of the next page.
     pub(super) next_cursor: Option<String>,
     /// Rows were left out: too long.
@@ -108,7 +108,7 @@ pub(super) struct Members {
 /// A person in a table.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Person {
+pub(super) struct PersonRow {
     pub(super) user_id: String,
     /// Null where it is not known.
     pub(super) name: Option<String>,
@@ -117,7 +117,7 @@ pub(super) struct Person {
 /// A message.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Message {
+pub(super) struct MessageRow {
     pub(super) id: String,
     /// Time of sending, UTC.
     pub(super) time: String,
@@ -180,7 +180,7 @@ pub(super) struct MissingTime {
 /// A person in a channel.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Member {
+pub(super) struct MemberRow {
     pub(super) user_id: String,
     /// Null where it is not known.
     pub(super) name: Option<String>,

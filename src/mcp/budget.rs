@@ -6,19 +6,19 @@ const TOKENS: usize = 9_600;
 
 /// Remaining budget for rows, in estimated tokens.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct TokenBudget {
     left: usize,
     /// False until the first row, which always fits.
     begun: bool,
 }
 
-impl Default for Budget {
+impl Default for TokenBudget {
     fn default() -> Self {
         Self { left: TOKENS, begun: false }
     }
 }
 
-impl Budget {
+impl TokenBudget {
     /// Takes the cost of `texts`; returns `false`, and takes nothing, if it exceeds the budget.
     pub(super) fn take(&mut self, texts: &[&str]) -> bool {
         let cost = texts.iter().map(|text| tokens(text)).sum::<usize>();
@@ -45,9 +45,9 @@ mod tests {
 
     #[test]
     fn the_first_row_is_given_whatever_it_costs() {
-        let mut budget = Budget::default();
+        let mut budget = TokenBudget::default();
         assert!(budget.take(&[&"x".repeat(100_000)]) && !budget.take(&["y"]));
-        let mut budget = Budget::default();
+        let mut budget = TokenBudget::default();
         let row = "日".repeat(1_000);
         assert_eq!((0..20).filter(|_| budget.take(&[&row])).count(), 9);
     }

@@ -21,12 +21,12 @@ pub(super) enum Name {
 
 /// Result of a tool, in both forms.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ToolResult {
     pub(super) structured: Value,
     pub(super) text: String,
 }
 
-impl Answer {
+impl ToolResult {
     pub(super) fn new<T: Serialize>((answer, text): (T, String)) -> Result<Self, ApiError> {
         let structured = serde_json::to_value(answer).map_err(|_| ApiError::Internal)?;
         Ok(Self { structured, text })
@@ -65,13 +65,18 @@ impl Name {
         api: &Api,
         caller: Caller,
         arguments: Value,
-    ) -> Result<Answer, ToolError> {
+    ) -> Result<ToolResult, ToolError> {
         let given = arguments.clone();
         let answer = Box::pin(self.run(api, caller, arguments)).await;
         answer.map_err(|error| ToolError::new(&error, &given, self.scope()))
     }
 
-    async fn run(self, api: &Api, caller: Caller, arguments: Value) -> Result<Answer, ApiError> {
+    async fn run(
+        self,
+        api: &Api,
+        caller: Caller,
+        arguments: Value,
+    ) -> Result<ToolResult, ApiError> {
         match self {
             Self::ListChannels => lists::channels(api, caller, read(arguments)?).await,
             Self::GetMessages => reading::messages(api, caller, read(arguments)?).await,

@@ -2,10 +2,10 @@
 
 use chatkeep_core::store::{Channel as StoredChannel, ChannelStatus, Member as StoredMember};
 
-use super::answer::{self, Channel, Channels, Member, Members, NOTE};
-use super::call::Answer;
+use super::answer::{self, ChannelRow, ChannelsOutput, MemberRow, MembersOutput, NOTE};
+use super::call::ToolResult;
 use super::input::{self, GetMembers, ListChannels};
-use super::line;
+use super::text_row;
 use crate::api::auth::{self, Caller, ChannelAccess, ReadMembers};
 use crate::api::extract::{WholeLimit, WholePaging};
 use crate::api::members::{self, MemberQuery};
@@ -19,7 +19,7 @@ pub(super) async fn channels(
     api: &Api,
     caller: Caller,
     asked: ListChannels,
-) -> Result<Answer, ApiError> {
+) -> Result<ToolResult, ApiError> {
     let paging = WholePaging { limit: WholeLimit(CHANNELS), cursor: asked.cursor };
     let (channels, next) = channels::page(api, &caller, &paging).await?;
     let rows: Vec<_> = channels.iter().map(channel).collect();
@@ -32,18 +32,18 @@ pub(super) async fn channels(
         format!(
             "{} {} {}, {}",
             row.channel_id,
-            line::name(row.name.as_deref()),
+            text_row::name(row.name.as_deref()),
             row.kind,
             row.status
         )
     }));
-    let text = lines.join("\n") + &line::tail(&[], 0, next.as_deref());
-    let answer = Channels { note: NOTE, channels: rows, next_cursor: next, truncated: false };
-    Answer::new((answer, text))
+    let text = lines.join("\n") + &text_row::tail(&[], 0, next.as_deref());
+    let answer = ChannelsOutput { note: NOTE, channels: rows, next_cursor: next, truncated: false };
+    ToolResult::new((answer, text))
 }
 
-fn channel(channel: &StoredChannel) -> Channel {
-    Channel {
+fn channel(channel: &StoredChannel) -> ChannelRow {
+    ChannelRow {
         channel_id: channel.id.to_string(),
         name: answer::name(channel.name.as_deref()),
         kind: channel.kind.name().to_owned(),
@@ -61,7 +61,7 @@ pub(super) async fn members(
     api: &Api,
     caller: Caller,
     asked: GetMembers,
-) -> Result<Answer, ApiError> {
+) -> Result<ToolResult, ApiError> {
     let channel = input::channel(&asked.channel_id)?;
     let access = ChannelAccess::<auth::Member, ReadMembers>::of(api, caller, channel).await?;
     let query = MemberQuery {
@@ -76,14 +76,14 @@ pub(super) async fn members(
         1 => format!("1 person. Times are UTC. {NOTE}"),
         count => format!("{count} people. Times are UTC. {NOTE}"),
     }];
-    lines.extend(rows.iter().map(line::member));
-    let text = lines.join("\n") + &line::tail(&[], 0, next.as_deref());
-    let answer = Members { note: NOTE, members: rows, next_cursor: next, truncated: false };
-    Answer::new((answer, text))
+    lines.extend(rows.iter().map(text_row::member));
+    let text = lines.join("\n") + &text_row::tail(&[], 0, next.as_deref());
+    let answer = MembersOutput { note: NOTE, members: rows, next_cursor: next, truncated: false };
+    ToolResult::new((answer, text))
 }
 
-fn member(member: &StoredMember) -> Member {
-    Member {
+fn member(member: &StoredMember) -> MemberRow {
+    MemberRow {
         user_id: member.user.to_string(),
         name: answer::name(member.display_name.as_deref()),
         role: member.role.name().to_owned(),

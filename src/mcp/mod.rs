@@ -11,15 +11,15 @@ mod budget;
 mod call;
 mod clean;
 mod error;
-mod guard;
 mod input;
-mod line;
 mod lists;
 mod metadata;
+mod origin_guard;
 mod person;
 mod read;
+mod result_builder;
 mod server;
-mod sheet;
+mod text_row;
 mod tools;
 mod wire;
 
@@ -35,9 +35,9 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 
 use crate::api::auth::{Caller, Credential};
 use crate::api::{Api, ApiError};
-use guard::Doors;
 use metadata::Resource;
-use server::Server;
+use origin_guard::OriginGuard;
+use server::McpServer;
 
 /// Path of the endpoint.
 pub(crate) const PATH: &str = "/mcp";
@@ -52,24 +52,24 @@ struct Admitted(Caller);
 /// Returns `/mcp` and its resource metadata. Pages of `origins` may call it from a browser.
 pub(crate) fn router(api: &Api, origins: &[String]) -> Router {
     let resource = Arc::new(Resource::new(api.login.base_url(), api.oauth.issuer()));
-    let doors = Arc::new(Doors::new(api.login.base_url(), origins));
+    let origin_guard = Arc::new(OriginGuard::new(api.login.base_url(), origins));
     Router::new()
         .route_service(PATH, service(api.clone()))
         .layer(from_fn(wire::layer))
         .layer(from_fn_with_state(Arc::clone(&resource), admit))
         .merge(metadata::router(resource))
-        .layer(from_fn_with_state(doors, guard::layer))
+        .layer(from_fn_with_state(origin_guard, origin_guard::layer))
 }
 
 /// Creates the service. Hosts and origins are checked by [`guard`], before authentication.
-fn service(api: Api) -> StreamableHttpService<Server, NeverSessionManager> {
+fn service(api: Api) -> StreamableHttpService<McpServer, NeverSessionManager> {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(MAX_BODY)
         .disable_allowed_hosts()
         .disable_allowed_origins();
-    let server = move || Ok(Server::new(api.clone()));
+    let server = move || Ok(McpServer::new(api.clone()));
     StreamableHttpService::new(server, Arc::default(), config)
 }
 

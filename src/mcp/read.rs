@@ -2,17 +2,17 @@
 
 use chatkeep_core::store::Gap;
 
-use super::answer::{Hits, Messages, NOTE};
-use super::call::Answer;
+use super::answer::{HitsOutput, MessagesOutput, NOTE};
+use super::call::ToolResult;
 use super::clean::quoted;
 use super::input::{self, GetMessages, SearchMessages};
-use super::line;
 use super::person;
-use super::sheet::{self, Said, Sheet};
+use super::result_builder::{self, ResultBuilder, RowText};
+use super::text_row;
 use crate::api::auth::{Caller, ChannelAccess, Member, ReadMessages, Scoped};
 use crate::api::extract::Limit;
 use crate::api::messages::{self, ListQuery, MessagePage};
-use crate::api::search::{self, EverywhereQuery, FoundPage};
+use crate::api::search::{self, EverywhereQuery, SearchPage};
 use crate::api::{Api, ApiError, FieldPath};
 
 /// Maximum length of a snippet in characters.
@@ -23,7 +23,7 @@ pub(super) async fn messages(
     api: &Api,
     caller: Caller,
     asked: GetMessages,
-) -> Result<Answer, ApiError> {
+) -> Result<ToolResult, ApiError> {
     let channel = input::channel(&asked.channel_id)?;
     let access = ChannelAccess::<Member, ReadMessages>::of(api, caller, channel).await?;
     let query = ListQuery {
@@ -41,35 +41,41 @@ pub(super) async fn messages(
         ..ListQuery::default()
     };
     let MessagePage { messages, gaps, next } = messages::page(api, &access, &query).await?;
-    let mut sheet = Sheet::new(asked.limit);
-    let shown =
-        messages.iter().take_while(|message| sheet.add(&Said { message, snippet: None })).count();
+    let mut builder = ResultBuilder::new(asked.limit);
+    let shown = messages
+        .iter()
+        .take_while(|message| builder.add(&RowText { message, snippet: None }))
+        .count();
     let next = if shown < messages.len() {
         messages[..shown].last().and_then(|last| query.cursor_after(last))
     } else {
         next
     };
-    Answer::new(sheet_of_messages(sheet, &gaps, next))
+    ToolResult::new(messages_result(builder, &gaps, next))
 }
 
-fn sheet_of_messages(sheet: Sheet, gaps: &[Gap], next: Option<String>) -> (Messages, String) {
-    let (gaps, gaps_omitted) = sheet::gaps(gaps);
-    let first = match sheet.rows.len() {
+fn messages_result(
+    builder: ResultBuilder,
+    gaps: &[Gap],
+    next: Option<String>,
+) -> (MessagesOutput, String) {
+    let (gaps, gaps_omitted) = result_builder::gaps(gaps);
+    let first = match builder.rows.len() {
         0 => "No messages.".to_owned(),
         1 => "1 message.".to_owned(),
         count => format!("{count} messages, newest first."),
     };
-    let head = line::head(&first, &sheet.people);
-    let tail = line::tail(&gaps, gaps_omitted, next.as_deref());
-    let text = format!("{head}\n{}{tail}", sheet.lines.join("\n"));
-    let answer = Messages {
+    let head = text_row::head(&first, &builder.people);
+    let tail = text_row::tail(&gaps, gaps_omitted, next.as_deref());
+    let text = format!("{head}\n{}{tail}", builder.lines.join("\n"));
+    let answer = MessagesOutput {
         note: NOTE,
-        people: sheet.people,
-        messages: sheet.rows,
+        people: builder.people,
+        messages: builder.rows,
         gaps,
         gaps_omitted,
         next_cursor: next,
-        truncated: sheet.truncated,
+        truncated: builder.truncated,
     };
     (answer, text)
 }
@@ -79,7 +85,7 @@ pub(super) async fn hits(
     api: &Api,
     caller: Caller,
     asked: SearchMessages,
-) -> Result<Answer, ApiError> {
+) -> Result<ToolResult, ApiError> {
     let access = Scoped::<ReadMessages>::of(api, caller)?;
     if asked.query.contains('\0') {
         return Err(ApiError::invalid_value(FieldPath::body("/query"), "holds U+0000"));
@@ -103,10 +109,10 @@ pub(super) async fn hits(
         ..EverywhereQuery::default()
     };
     let page = search::find(api, access.clone(), query.clone(), SNIPPET).await?;
-    let sheet = found(&page);
+    let builder = found(&page);
     // A cursor of the index points behind a whole page, so a shorter page is requested.
-    let page = if sheet.rows.len() < page.hits.len() {
-        let limit = Limit(u32::try_from(sheet.rows.len()).unwrap_or(asked.limit));
+    let page = if builder.rows.len() < page.hits.len() {
+        let limit = Limit(u32::try_from(builder.rows.len()).unwrap_or(asked.limit));
         search::find(api, access.clone(), EverywhereQuery { limit, ..query.clone() }, SNIPPET)
             .await?
     } else {
@@ -120,47 +126,47 @@ pub(super) async fn hits(
         }
         None => Vec::new(),
     };
-    Answer::new(sheet_of_hits(sheet, page, &gaps))
+    ToolResult::new(hits_result(builder, page, &gaps))
 }
 
-fn found(page: &FoundPage) -> Sheet {
-    let mut sheet = Sheet::new(0);
+fn found(page: &SearchPage) -> ResultBuilder {
+    let mut builder = ResultBuilder::new(0);
     for hit in &page.hits {
-        if !sheet.add(&Said { message: &hit.message, snippet: Some(&hit.snippet.text) }) {
+        if !builder.add(&RowText { message: &hit.message, snippet: Some(&hit.snippet.text) }) {
             break;
         }
     }
-    sheet
+    builder
 }
 
-fn sheet_of_hits(sheet: Sheet, page: FoundPage, gaps: &[Gap]) -> (Hits, String) {
-    let (gaps, gaps_omitted) = sheet::gaps(gaps);
+fn hits_result(builder: ResultBuilder, page: SearchPage, gaps: &[Gap]) -> (HitsOutput, String) {
+    let (gaps, gaps_omitted) = result_builder::gaps(gaps);
     let first = match page.total {
         0 => "Nothing found.".to_owned(),
-        total => format!("{} of {total} found, best first.", sheet.rows.len()),
+        total => format!("{} of {total} found, best first.", builder.rows.len()),
     };
     let nobody =
         page.unknown_names.iter().map(|name| format!(" Nobody is called {}.", quoted(name)));
     let first = format!("{first}{}", nobody.collect::<String>());
-    let mut head = line::head(&first, &sheet.people);
-    if !sheet.channels.is_empty() {
-        let channels = sheet.channels.iter().map(|(key, id)| format!("{key} = {id}"));
+    let mut head = text_row::head(&first, &builder.people);
+    if !builder.channels.is_empty() {
+        let channels = builder.channels.iter().map(|(key, id)| format!("{key} = {id}"));
         head.push_str("\nChannels: ");
         head.push_str(&channels.collect::<Vec<_>>().join(", "));
     }
-    let tail = line::tail(&gaps, gaps_omitted, page.next.as_deref());
-    let text = format!("{head}\n{}{tail}", sheet.lines.join("\n"));
-    let answer = Hits {
+    let tail = text_row::tail(&gaps, gaps_omitted, page.next.as_deref());
+    let text = format!("{head}\n{}{tail}", builder.lines.join("\n"));
+    let answer = HitsOutput {
         note: NOTE,
         total: page.total,
         unknown_names: page.unknown_names,
-        channels: sheet.channels,
-        people: sheet.people,
-        hits: sheet.rows,
+        channels: builder.channels,
+        people: builder.people,
+        hits: builder.rows,
         gaps,
         gaps_omitted,
         next_cursor: page.next,
-        truncated: sheet.truncated,
+        truncated: builder.truncated,
     };
     (answer, text)
 }

@@ -17,7 +17,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 
 use super::Admitted;
-use super::call::{Answer, Name};
+use super::call::{Name, ToolResult};
 use super::clean;
 use super::tools::{INSTRUCTIONS, TOOLS};
 use crate::api::Api;
@@ -33,17 +33,17 @@ const KEEP: u64 = 10 * 60 * 1000;
 
 /// Handler of one request.
 #[derive(Clone, Debug)]
-pub(super) struct Server {
+pub(super) struct McpServer {
     api: Api,
 }
 
-impl Server {
+impl McpServer {
     pub(super) const fn new(api: Api) -> Self {
         Self { api }
     }
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(chatkeep())
@@ -93,7 +93,7 @@ impl ServerHandler for Server {
         metric::MCP_CALL_SECONDS.record([name.text().into()], started.elapsed());
         count(name.text(), answer.as_ref().map_or_else(|error| error.result, |_| "ok"));
         let mut result = match answer {
-            Ok(Answer { structured, text }) => {
+            Ok(ToolResult { structured, text }) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
                 result.structured_content = Some(structured);
                 result

@@ -24,10 +24,10 @@ pub(super) static TOOLS: LazyLock<Vec<Tool>> =
 fn tool(name: Name) -> Tool {
     let (title, words) = words(name);
     let (takes, gives) = match name {
-        Name::ListChannels => (takes::<input::ListChannels>(), gives::<answer::Channels>()),
-        Name::GetMessages => (takes::<input::GetMessages>(), gives::<answer::Messages>()),
-        Name::SearchMessages => (takes::<input::SearchMessages>(), gives::<answer::Hits>()),
-        Name::GetMembers => (takes::<input::GetMembers>(), gives::<answer::Members>()),
+        Name::ListChannels => (takes::<input::ListChannels>(), gives::<answer::ChannelsOutput>()),
+        Name::GetMessages => (takes::<input::GetMessages>(), gives::<answer::MessagesOutput>()),
+        Name::SearchMessages => (takes::<input::SearchMessages>(), gives::<answer::HitsOutput>()),
+        Name::GetMembers => (takes::<input::GetMembers>(), gives::<answer::MembersOutput>()),
     };
     // A read-only tool needs no idempotency hint.
     let annotations = ToolAnnotations::new().read_only(true).destructive(false).open_world(false);

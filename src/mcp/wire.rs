@@ -26,7 +26,7 @@ const MAX_REFUSAL: usize = 4 * 1024;
 const MAX_WHY: usize = 200;
 
 /// Reason for rejecting a request.
-struct Refusal {
+struct RpcRefusal {
     status: StatusCode,
     code: ErrorCode,
     why: String,
@@ -34,7 +34,7 @@ struct Refusal {
     id: Value,
 }
 
-impl Refusal {
+impl RpcRefusal {
     fn new(status: StatusCode, code: ErrorCode, why: impl Into<String>) -> Self {
         Self { status, code, why: why.into(), id: Value::Null }
     }
@@ -75,26 +75,26 @@ pub(super) async fn layer(request: Request, next: Next) -> Response {
     }
 }
 
-async fn pass(request: Request, next: Next) -> Result<Response, Refusal> {
+async fn pass(request: Request, next: Next) -> Result<Response, RpcRefusal> {
     let (mut parts, body) = request.into_parts();
     if parts.method != Method::POST {
         let why = "Send requests with POST: there is no stream to open and no session to end";
-        return Err(Refusal::of_request(StatusCode::METHOD_NOT_ALLOWED, why));
+        return Err(RpcRefusal::of_request(StatusCode::METHOD_NOT_ALLOWED, why));
     }
     if !takes_json(&parts.headers) {
         let why = "Answers are application/json: Accept must take it";
-        return Err(Refusal::of_request(StatusCode::NOT_ACCEPTABLE, why));
+        return Err(RpcRefusal::of_request(StatusCode::NOT_ACCEPTABLE, why));
     }
     parts.headers.insert(header::ACCEPT, BOTH);
     let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {
         let why = "Content-Type must be application/json";
-        return Err(Refusal::of_request(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
+        return Err(RpcRefusal::of_request(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
     }
     let bytes = to_bytes(body, MAX_BODY).await.map_err(|_| {
         let why = format!("The request is longer than {MAX_BODY} bytes");
-        Refusal::of_request(StatusCode::PAYLOAD_TOO_LARGE, why)
+        RpcRefusal::of_request(StatusCode::PAYLOAD_TOO_LARGE, why)
     })?;
     let id = check(&bytes)?;
     let response = next.run(Request::from_parts(parts, Body::from(bytes))).await;
@@ -105,20 +105,20 @@ async fn pass(request: Request, next: Next) -> Result<Response, Refusal> {
 }
 
 /// Checks that the body is one JSON-RPC message; returns its id.
-fn check(bytes: &Bytes) -> Result<Value, Refusal> {
+fn check(bytes: &Bytes) -> Result<Value, RpcRefusal> {
     let bad = StatusCode::BAD_REQUEST;
     let message: Value = serde_json::from_slice(bytes).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         let why = format!("Parse error: not JSON at line {line}, column {column}");
-        Refusal::new(bad, ErrorCode::PARSE_ERROR, why)
+        RpcRefusal::new(bad, ErrorCode::PARSE_ERROR, why)
     })?;
     let Value::Object(members) = &message else {
         let why = "The body must be one JSON-RPC message, an object; batches are not taken";
-        return Err(Refusal::of_request(bad, why));
+        return Err(RpcRefusal::of_request(bad, why));
     };
     let id = members.get("id").cloned().unwrap_or_default();
     let id = if id.is_string() || id.is_number() { id } else { Value::Null };
-    let wrong = |why: &str| Err(Refusal::of_request(bad, why).about(id.clone()));
+    let wrong = |why: &str| Err(RpcRefusal::of_request(bad, why).about(id.clone()));
     if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return wrong("jsonrpc must be \"2.0\"");
     }
@@ -137,7 +137,7 @@ fn check(bytes: &Bytes) -> Result<Value, Refusal> {
         _ => {
             let why = "The params are not what the method takes; tools/call takes the tool's name \
                        and its arguments, an object";
-            Err(Refusal::new(StatusCode::OK, ErrorCode::INVALID_PARAMS, why).about(id))
+            Err(RpcRefusal::new(StatusCode::OK, ErrorCode::INVALID_PARAMS, why).about(id))
         }
     }
 }
@@ -158,7 +158,7 @@ fn is_understood(message: &ClientJsonRpcMessage) -> bool {
 }
 
 /// Reads a plain text refusal of the library.
-async fn plain_refusal(response: Response) -> Result<Response, Refusal> {
+async fn plain_refusal(response: Response) -> Result<Response, RpcRefusal> {
     let status = response.status();
     let kind = response.headers().get(header::CONTENT_TYPE);
     let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
@@ -167,12 +167,12 @@ async fn plain_refusal(response: Response) -> Result<Response, Refusal> {
     }
     if status.is_server_error() {
         let why = "The service failed on its side";
-        return Err(Refusal::new(status, ErrorCode::INTERNAL_ERROR, why));
+        return Err(RpcRefusal::new(status, ErrorCode::INTERNAL_ERROR, why));
     }
     let text = to_bytes(response.into_body(), MAX_REFUSAL).await.unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let why = clean::cut(text.trim_start_matches("Bad Request: "), MAX_WHY).0;
-    Err(Refusal::of_request(status, why))
+    Err(RpcRefusal::of_request(status, why))
 }
 
 #[cfg(test)]

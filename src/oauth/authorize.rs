@@ -14,7 +14,7 @@ use tracing::info;
 use url::form_urlencoded;
 
 use super::error::OAuthError;
-use super::reach::Reach;
+use super::reach::ChannelGrant;
 use super::{CODE_TIME, Inner, OAuth, SCOPES, consent, redirect, secret};
 use crate::api::{ApiError, random};
 use crate::login::form_allows;
@@ -26,7 +26,7 @@ const ID: usize = 16;
 
 /// Authorization request; further parameters are ignored.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Asked {
+pub(super) struct AuthorizeRequest {
     client_id: String,
     redirect_uri: String,
     response_type: Option<String>,
@@ -41,14 +41,14 @@ pub(super) struct Asked {
 #[derive(Deserialize)]
 pub(super) struct Decision {
     #[serde(flatten)]
-    asked: Asked,
+    asked: AuthorizeRequest,
     csrf: String,
     #[serde(rename = "decision")]
     said: String,
 }
 
 /// Valid authorization request.
-pub(super) struct Question {
+pub(super) struct ConsentQuestion {
     pub(super) client: OAuthClient,
     pub(super) redirect_uri: String,
     pub(super) scopes: Vec<Scope>,
@@ -69,7 +69,7 @@ pub(super) async fn ask(
     State(OAuth(oauth)): State<OAuth>,
     uri: Uri,
     headers: HeaderMap,
-    query: Result<Query<Asked>, QueryRejection>,
+    query: Result<Query<AuthorizeRequest>, QueryRejection>,
 ) -> Result<Response, ApiError> {
     let asked = query.map_err(|_| malformed())?.0;
     let question = match oauth.question(&asked).await {
@@ -100,7 +100,7 @@ pub(super) async fn decide(
         let (to, state) = (question.redirect_uri, question.state);
         return Ok(oauth.refuse(Refusal::Program { to, state, error }));
     }
-    let reach = Reach::of_form(&form).ok_or_else(malformed)?;
+    let reach = ChannelGrant::of_form(&form).ok_or_else(malformed)?;
     let channels = oauth.reached(&session.user, reach).await?;
     if channels.as_ref().is_some_and(Vec::is_empty) {
         let hint = Some("Choose at least one channel, or every one.");
@@ -132,7 +132,7 @@ pub(super) async fn list(
 }
 
 /// `POST /oauth/consents`: withdraws one.
-pub(super) async fn take_back(
+pub(super) async fn withdraw(
     State(OAuth(oauth)): State<OAuth>,
     headers: HeaderMap,
     form: Bytes,
@@ -140,7 +140,7 @@ pub(super) async fn take_back(
     let form: Result<Withdrawal, _> = serde_urlencoded::from_bytes(&form);
     let form = form.map_err(|_| malformed())?;
     let session = oauth.session_of_form(&headers, &form.csrf).await?;
-    if oauth.store.take_back(&session.user, &form.id).await? {
+    if oauth.store.revoke_consent(&session.user, &form.id).await? {
         info!(user = %session.user, grant = form.id, "consent withdrawn");
     }
     Ok(Redirect::to("/oauth/consents").into_response())
@@ -164,7 +164,7 @@ fn malformed() -> ApiError {
     ApiError::Invalid { field: None, why }
 }
 
-impl Asked {
+impl AuthorizeRequest {
     /// Returns the form's hidden fields, which repeat the request.
     fn fields(&self) -> Vec<(&'static str, &str)> {
         let optional = [
@@ -216,12 +216,12 @@ impl Inner {
     /// Returns the consent page.
     async fn page(
         &self,
-        question: &Question,
-        asked: &Asked,
+        question: &ConsentQuestion,
+        asked: &AuthorizeRequest,
         session: &Session,
         hint: Option<&str>,
     ) -> Result<Response, ApiError> {
-        let page = consent::Page {
+        let page = consent::ConsentPage {
             question,
             fields: &asked.fields(),
             csrf: &session.csrf,
@@ -240,7 +240,7 @@ impl Inner {
     }
 
     /// Validates a request, first the client and its redirect, then the rest.
-    async fn question(&self, asked: &Asked) -> Result<Question, Refusal> {
+    async fn question(&self, asked: &AuthorizeRequest) -> Result<ConsentQuestion, Refusal> {
         let client = self.client(&asked.client_id).await.map_err(Refusal::Page)?;
         if !redirect::is_named(&client.redirect_uris, &asked.redirect_uri) {
             let why = "The program did not say before that it is at this redirect_uri";
@@ -267,13 +267,13 @@ impl Inner {
             return Err(refuse(OAuthError::new("invalid_scope", why)));
         }
         let redirect_uri = asked.redirect_uri.clone();
-        Ok(Question { client, redirect_uri, scopes, challenge, state })
+        Ok(ConsentQuestion { client, redirect_uri, scopes, challenge, state })
     }
 
     /// Stores the consent and returns its code.
     async fn consent(
         &self,
-        question: &Question,
+        question: &ConsentQuestion,
         session: &Session,
         channels: Option<&[ChannelId]>,
     ) -> Result<String, ApiError> {

@@ -18,7 +18,7 @@ use super::redirect::acceptable;
 /// Maximum size of a client's document in bytes.
 const MAX_DOCUMENT: usize = 16 * 1024;
 /// Timeout for fetching a client's document.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of a client's redirect addresses.
 pub(super) const MAX_ADDRESSES: usize = 20;
 /// Maximum length of a client's name in characters.
@@ -45,7 +45,7 @@ impl Inner {
         if !id.contains("://") {
             return self.store.oauth_client(id).await?.ok_or(UNKNOWN);
         }
-        match tokio::time::timeout(PATIENCE, describe(&self.http, id)).await {
+        match tokio::time::timeout(TIMEOUT, describe(&self.http, id)).await {
             Ok(client) => client,
             Err(_) => Err(UNREADABLE),
         }

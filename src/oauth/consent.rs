@@ -8,7 +8,7 @@ use chatkeep_core::role::Scope;
 use chatkeep_core::store::{Channel, Consent};
 use sha2::{Digest as _, Sha256};
 
-use super::authorize::Question;
+use super::authorize::ConsentQuestion;
 use super::redirect;
 
 const STYLE: &str = "\
@@ -24,8 +24,8 @@ button[value=allow]{background:#0a6b3d;border-color:#0a6b3d;color:#fff}\
 [role=alert]{color:#f2b8b5}}";
 
 /// Consent page.
-pub(super) struct Page<'a> {
-    pub(super) question: &'a Question,
+pub(super) struct ConsentPage<'a> {
+    pub(super) question: &'a ConsentQuestion,
     /// Hidden fields that repeat the request.
     pub(super) fields: &'a [(&'static str, &'a str)],
     pub(super) csrf: &'a str,
@@ -37,7 +37,7 @@ pub(super) struct Page<'a> {
     pub(super) hint: Option<&'a str>,
 }
 
-impl Page<'_> {
+impl ConsentPage<'_> {
     /// Returns the page, with a form that cannot be submitted from elsewhere.
     pub(super) fn response(&self) -> Response {
         let question = self.question;

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::log_failure;
-use chatkeep_core::store::{Fault, StoreError};
+use chatkeep_core::store::{DatabaseFault, StoreError};
 use serde_json::json;
 
 /// Error response for a client.
@@ -34,7 +34,7 @@ impl OAuthError {
 
 impl From<StoreError> for OAuthError {
     fn from(cause: StoreError) -> Self {
-        let refused = cause.fault() == Fault::Refused;
+        let refused = cause.fault() == DatabaseFault::Refused;
         log_failure!(error, &cause, "store failed");
         if refused {
             return Self::request("A value of the request cannot be stored");

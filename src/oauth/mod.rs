@@ -94,7 +94,7 @@ pub(crate) fn router(oauth: OAuth) -> Router {
     }
     Router::new()
         .route("/oauth/authorize", get(authorize::ask).post(authorize::decide))
-        .route("/oauth/consents", get(authorize::list).post(authorize::take_back))
+        .route("/oauth/consents", get(authorize::list).post(authorize::withdraw))
         .route("/oauth/register", post(register::register))
         .route("/oauth/token", post(token::token))
         .route("/oauth/revoke", post(token::revoke))

@@ -12,12 +12,12 @@ const OFFERED: u32 = 200;
 
 /// Choice in the form: `reach` is `all` or `chosen`, with a `channel` for each chosen one.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum ChannelGrant {
     All,
     Chosen(Vec<ChannelId>),
 }
 
-impl Reach {
+impl ChannelGrant {
     /// Parses the form; `None` without a choice.
     pub(super) fn of_form(form: &[u8]) -> Option<Self> {
         let mut reach = None;
@@ -47,9 +47,9 @@ impl Inner {
     pub(super) async fn reached(
         &self,
         user: &UserId,
-        reach: Reach,
+        reach: ChannelGrant,
     ) -> Result<Option<Vec<ChannelId>>, ApiError> {
-        let Reach::Chosen(chosen) = reach else {
+        let ChannelGrant::Chosen(chosen) = reach else {
             return Ok(None);
         };
         let own = self.store.channels_of(user, Some(&chosen), None, OFFERED).await?;
@@ -63,15 +63,16 @@ mod tests {
 
     #[test]
     fn the_form_says_all_or_which() {
-        let chosen =
-            |ids: &[&str]| Some(Reach::Chosen(ids.iter().map(|&id| ChannelId::from(id)).collect()));
-        assert_eq!(Reach::of_form(b"a=b&reach=all&channel=C1"), Some(Reach::All));
+        let chosen = |ids: &[&str]| {
+            Some(ChannelGrant::Chosen(ids.iter().map(|&id| ChannelId::from(id)).collect()))
+        };
+        assert_eq!(ChannelGrant::of_form(b"a=b&reach=all&channel=C1"), Some(ChannelGrant::All));
         assert_eq!(
-            Reach::of_form(b"channel=C1&reach=chosen&channel=C%202"),
+            ChannelGrant::of_form(b"channel=C1&reach=chosen&channel=C%202"),
             chosen(&["C1", "C 2"])
         );
-        assert_eq!(Reach::of_form(b"reach=chosen"), chosen(&[]));
-        assert_eq!(Reach::of_form(b"channel=C1"), None);
-        assert_eq!(Reach::of_form(b"reach=some"), None);
+        assert_eq!(ChannelGrant::of_form(b"reach=chosen"), chosen(&[]));
+        assert_eq!(ChannelGrant::of_form(b"channel=C1"), None);
+        assert_eq!(ChannelGrant::of_form(b"reach=some"), None);
     }
 }

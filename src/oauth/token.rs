@@ -28,7 +28,7 @@ const SEED: usize = 40;
 
 /// Token request; further parameters are ignored.
 #[derive(Deserialize)]
-pub(super) struct Request {
+pub(super) struct TokenRequest {
     grant_type: Option<String>,
     client_id: Option<String>,
     code: Option<String>,
@@ -48,7 +48,7 @@ pub(super) async fn token(
     State(OAuth(oauth)): State<OAuth>,
     form: Bytes,
 ) -> Result<Response, OAuthError> {
-    let asked: Result<Request, _> = serde_urlencoded::from_bytes(&form);
+    let asked: Result<TokenRequest, _> = serde_urlencoded::from_bytes(&form);
     let asked = asked.map_err(|_| OAuthError::request("It must be a form, each field once"))?;
     let (grant, tokens) = match asked.grant_type.as_deref() {
         Some("authorization_code") => oauth.by_code(&asked).await?,
@@ -72,7 +72,7 @@ pub(super) async fn revoke(
     Ok(StatusCode::OK)
 }
 
-impl Request {
+impl TokenRequest {
     /// Checks that the consent is this client's, and for the requested resource.
     fn fits(&self, grant: &Grant) -> Result<(), OAuthError> {
         if self.client_id.as_ref() != Some(&grant.client_id) {
@@ -98,7 +98,7 @@ impl Request {
 }
 
 impl Inner {
-    async fn by_code(&self, asked: &Request) -> Result<(Grant, Tokens), OAuthError> {
+    async fn by_code(&self, asked: &TokenRequest) -> Result<(Grant, Tokens), OAuthError> {
         let (Some(code), Some(verifier)) = (&asked.code, &asked.code_verifier) else {
             return Err(OAuthError::request("code and code_verifier are needed"));
         };
@@ -110,7 +110,7 @@ impl Inner {
         grant.map(|grant| (grant, tokens)).ok_or(refusal)
     }
 
-    async fn by_refresh(&self, asked: &Request) -> Result<(Grant, Tokens), OAuthError> {
+    async fn by_refresh(&self, asked: &TokenRequest) -> Result<(Grant, Tokens), OAuthError> {
         let Some(token) = &asked.refresh_token else {
             return Err(OAuthError::request("refresh_token is needed"));
         };

@@ -8,25 +8,25 @@ use std::time::{Duration, Instant};
 
 use axum::BoxError;
 use axum::body::{Body, Bytes, HttpBody};
-use chatkeep_core::http::pace::{Pace, TooSlow};
+use chatkeep_core::http::minimum_rate::{ThroughputMeter, TooSlow};
 use hyper::body::{Frame, Incoming, SizeHint};
 use tokio::time::{Sleep, sleep};
 
-use super::connections::UnderWay;
-use super::entry::Entry;
+use super::connections::ActiveRequest;
+use super::entry::ConnectionEntry;
 
 /// Request body; ends with [`TooSlow`] below the minimum speed.
 #[derive(Debug)]
 pub(super) struct RequestBody {
     body: Incoming,
-    pace: Pace,
+    pace: ThroughputMeter,
     timer: Option<Pin<Box<Sleep>>>,
-    entry: Arc<Entry>,
+    entry: Arc<ConnectionEntry>,
 }
 
 impl RequestBody {
-    pub(super) fn new(body: Incoming, entry: Arc<Entry>) -> Self {
-        Self { body, pace: Pace::new(entry.config.body), timer: None, entry }
+    pub(super) fn new(body: Incoming, entry: Arc<ConnectionEntry>) -> Self {
+        Self { body, pace: ThroughputMeter::new(entry.config.body), timer: None, entry }
     }
 }
 
@@ -79,19 +79,19 @@ impl Drop for RequestBody {
 
 /// Response body.
 #[derive(Debug)]
-pub(super) struct AnswerBody {
+pub(super) struct ResponseBody {
     body: Body,
     /// Dropped with the body, once all of it was passed to the connection.
-    _under_way: Option<UnderWay>,
+    _under_way: Option<ActiveRequest>,
 }
 
-impl AnswerBody {
-    pub(super) fn new(body: Body, under_way: Option<UnderWay>) -> Self {
+impl ResponseBody {
+    pub(super) fn new(body: Body, under_way: Option<ActiveRequest>) -> Self {
         Self { body, _under_way: under_way }
     }
 }
 
-impl HttpBody for AnswerBody {
+impl HttpBody for ResponseBody {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tower::Service as _;
 use tracing::debug;
 
-use super::body::{AnswerBody, RequestBody};
+use super::body::{RequestBody, ResponseBody};
 use super::connections::Admitted;
 use super::entry::End;
 use super::refusal::{NO_ROOM, SLOW_BODY, SLOW_HEAD};
@@ -69,14 +69,14 @@ impl Connection {
         };
         debug!(?end, "connection ended");
         if end == End::SlowHead && entry.is_heard() {
-            serving.into_parts().io.inner().say(&SLOW_HEAD.bytes());
+            serving.into_parts().io.inner().send_final(&SLOW_HEAD.bytes());
         }
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Response<AnswerBody> {
+    async fn answer(&self, request: Request<Incoming>) -> Response<ResponseBody> {
         let reserved = is_reserved(request.uri().path());
         let Some(under_way) = self.admitted.begin(reserved) else {
-            return NO_ROOM.answer(&HeaderMap::new()).map(|body| AnswerBody::new(body, None));
+            return NO_ROOM.answer(&HeaderMap::new()).map(|body| ResponseBody::new(body, None));
         };
         let entry = &self.admitted.entry;
         let mut request = request.map(|body| {
@@ -90,7 +90,7 @@ impl Connection {
         let Ok(answer) = self.router.clone().call(request).await;
         let answer =
             if entry.has_slow_body() { SLOW_BODY.answer(answer.headers()) } else { answer };
-        answer.map(|body| AnswerBody::new(body, Some(under_way)))
+        answer.map(|body| ResponseBody::new(body, Some(under_way)))
     }
 }
 

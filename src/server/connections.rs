@@ -10,8 +10,8 @@ use axum::http::HeaderMap;
 use chatkeep_core::config::HttpConfig;
 use chatkeep_core::http::guard::is_public;
 
-use super::entry::{End, Entry};
-use crate::limit::Address;
+use super::entry::{ConnectionEntry, End};
+use crate::rate_limit::Address;
 
 /// Divisor of all connections for the part reserved to webhooks and health checks.
 const RESERVED: usize = 4;
@@ -31,7 +31,7 @@ pub(super) struct Connections {
 #[derive(Debug, Default)]
 struct All {
     next: u64,
-    by_id: HashMap<u64, Arc<Entry>>,
+    by_id: HashMap<u64, Arc<ConnectionEntry>>,
     by_address: HashMap<Address, usize>,
     stopped: Option<Instant>,
 }
@@ -39,14 +39,14 @@ struct All {
 /// Slot of a connection; released on drop.
 #[derive(Debug)]
 pub(super) struct Admitted {
-    pub(super) entry: Arc<Entry>,
+    pub(super) entry: Arc<ConnectionEntry>,
     connections: Arc<Connections>,
 }
 
 /// Request under way; on drop its connection waits for the next one.
 #[derive(Debug)]
-pub(super) struct UnderWay {
-    entry: Arc<Entry>,
+pub(super) struct ActiveRequest {
+    entry: Arc<ConnectionEntry>,
     /// Set in which it is counted, unless it may use the reserve.
     ordinary: Option<Arc<Connections>>,
 }
@@ -86,30 +86,30 @@ impl Connections {
             *all.by_address.entry(address).or_default() += 1;
         }
         all.next += 1;
-        let entry = Arc::new(Entry::new(all.next, address, self.config, now));
+        let entry = Arc::new(ConnectionEntry::new(all.next, address, self.config, now));
         all.by_id.insert(entry.id, Arc::clone(&entry));
         drop(all);
         Some(Admitted { entry, connections: Arc::clone(self) })
     }
 
     /// Evicts some connections for want of room, where any can be closed.
-    pub(super) fn make_room(&self) {
+    pub(super) fn evict(&self) {
         self.all().make_room(Instant::now());
     }
 
     /// Ends overdue connections.
-    pub(super) fn look_after(&self) {
+    pub(super) fn maintain(&self) {
         let now = Instant::now();
         let all = self.all();
         for entry in all.by_id.values() {
-            entry.look_after(now, all.stopped);
+            entry.maintain(now, all.stopped);
         }
     }
 
     /// Ends idle connections at once from now on, and others after their request.
     pub(super) fn stop(&self) {
         self.all().stopped = Some(Instant::now());
-        self.look_after();
+        self.maintain();
     }
 
     /// Ends every connection, whatever its state.
@@ -144,7 +144,7 @@ impl All {
         !found.is_empty()
     }
 
-    fn remove(&mut self, id: u64) -> Option<Arc<Entry>> {
+    fn remove(&mut self, id: u64) -> Option<Arc<ConnectionEntry>> {
         let entry = self.by_id.remove(&id)?;
         if let Some(address) = entry.address
             && let Some(count) = self.by_address.get_mut(&address)
@@ -161,7 +161,7 @@ impl All {
 impl Admitted {
     /// Begins a request; `reserved`: one that may use the reserve. `None` when the maximum of
     /// others is under way.
-    pub(super) fn begin(&self, reserved: bool) -> Option<UnderWay> {
+    pub(super) fn begin(&self, reserved: bool) -> Option<ActiveRequest> {
         let (entry, connections) = (Arc::clone(&self.entry), Arc::clone(&self.connections));
         let ordinary = if reserved {
             None
@@ -176,7 +176,7 @@ impl Admitted {
             Some(connections)
         };
         entry.begin();
-        Some(UnderWay { entry, ordinary })
+        Some(ActiveRequest { entry, ordinary })
     }
 }
 
@@ -186,7 +186,7 @@ impl Drop for Admitted {
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         if let Some(connections) = &self.ordinary {
             connections.ordinary.fetch_sub(1, Ordering::Relaxed);

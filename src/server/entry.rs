@@ -4,11 +4,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use chatkeep_core::config::HttpConfig;
-use chatkeep_core::http::pace::Pace;
+use chatkeep_core::http::minimum_rate::ThroughputMeter;
 use chatkeep_core::metric;
 use tokio::sync::Notify;
 
-use crate::limit::Address;
+use crate::rate_limit::Address;
 
 /// Minimum time before a connection may be evicted for want of room.
 const CHANCE: Duration = Duration::from_secs(1);
@@ -43,7 +43,7 @@ enum Phase {
 
 /// One connection.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct ConnectionEntry {
     pub(super) id: u64,
     /// Address that it is counted for.
     pub(super) address: Option<Address>,
@@ -57,7 +57,7 @@ struct State {
     phase: Phase,
     /// Start of the phase; of a body, the time of the request.
     since: Instant,
-    writing: Pace,
+    writing: ThroughputMeter,
     end: Option<End>,
     /// True if bytes came since the last request.
     heard: bool,
@@ -65,12 +65,12 @@ struct State {
     slow_body: bool,
 }
 
-impl Entry {
+impl ConnectionEntry {
     pub(super) fn new(id: u64, address: Option<Address>, config: HttpConfig, now: Instant) -> Self {
         let state = State {
             phase: Phase::Head,
             since: now,
-            writing: Pace::new(config.answer),
+            writing: ThroughputMeter::new(config.answer),
             end: None,
             heard: false,
             slow_body: false,
@@ -78,7 +78,7 @@ impl Entry {
         Self { id, address, state: Mutex::new(state), ended: Notify::new(), config }
     }
 
-    /// Waits until the connection is to end.
+    /// DependencyWaits until the connection is to end.
     pub(super) async fn ended(&self) -> End {
         loop {
             if let Some(end) = self.state().end {
@@ -107,7 +107,7 @@ impl Entry {
     }
 
     /// Records received bytes.
-    pub(super) fn hear(&self) {
+    pub(super) fn record_received(&self) {
         let mut state = self.state();
         state.heard = true;
         if state.phase == Phase::Idle {
@@ -157,7 +157,7 @@ impl Entry {
         }
     }
 
-    pub(super) fn look_after(&self, now: Instant, stopped: Option<Instant>) {
+    pub(super) fn maintain(&self, now: Instant, stopped: Option<Instant>) {
         let overdue = self.state().overdue(&self.config, now, stopped);
         if let Some(end) = overdue {
             self.end(end);

@@ -36,7 +36,7 @@ use connections::Connections;
 pub(crate) use open_files::room_for;
 
 /// Interval between checks of connections.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Pause after a connection could not be accepted, as when there are too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Time for ended connections to close.
@@ -66,12 +66,12 @@ impl Server {
         tasks.close();
         let ends = Instant::now() + drain;
         self.connections.stop();
-        let mut looks = tokio::time::interval(LOOK);
+        let mut ticks = tokio::time::interval(POLL_INTERVAL);
         loop {
             tokio::select! {
                 () = tasks.wait() => return,
                 () = tokio::time::sleep_until(ends) => break,
-                _ = looks.tick() => self.connections.look_after(),
+                _ = ticks.tick() => self.connections.maintain(),
             }
         }
         warn!(connections = tasks.len(), "requests were not finished in time and are aborted");
@@ -81,14 +81,14 @@ impl Server {
     }
 
     async fn accept(&self, listener: TcpListener, tasks: &TaskTracker, stop: &CancellationToken) {
-        let mut looks = tokio::time::interval(LOOK);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut ticks = tokio::time::interval(POLL_INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                _ = looks.tick() => {
-                    self.connections.look_after();
+                _ = ticks.tick() => {
+                    self.connections.maintain();
                     metric::HTTP_CONNECTIONS.count([], self.connections.count() as u64);
                 }
                 accepted = listener.accept() => match accepted {
@@ -125,7 +125,7 @@ impl Server {
             return;
         }
         warn!(%error, "cannot accept a connection");
-        self.connections.make_room();
+        self.connections.evict();
         tokio::time::sleep(PAUSE).await;
     }
 }

@@ -14,53 +14,53 @@ const ID: usize = 20;
 
 /// Error response of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct RefusedRequest {
     status: StatusCode,
     code: &'static str,
     error: &'static str,
 }
 
 /// The server is at its bound.
-pub(super) const NO_ROOM: Refusal = Refusal {
+pub(super) const NO_ROOM: RefusedRequest = RefusedRequest {
     status: StatusCode::SERVICE_UNAVAILABLE,
     code: "unavailable",
     error: "Service unavailable",
 };
 
 /// The request body was below the minimum speed.
-pub(super) const SLOW_BODY: Refusal = Refusal {
+pub(super) const SLOW_BODY: RefusedRequest = RefusedRequest {
     status: StatusCode::REQUEST_TIMEOUT,
     code: "request_timeout",
     error: "The request body came too slowly",
 };
 
 /// The request head timed out.
-pub(super) const SLOW_HEAD: Refusal = Refusal {
+pub(super) const SLOW_HEAD: RefusedRequest = RefusedRequest {
     status: StatusCode::REQUEST_TIMEOUT,
     code: "request_timeout",
     error: "The request did not come in time",
 };
 
 /// Responses that hyper sends by itself.
-const OF_HYPER: [Refusal; 3] = [
-    Refusal {
+const OF_HYPER: [RefusedRequest; 3] = [
+    RefusedRequest {
         status: StatusCode::BAD_REQUEST,
         code: "invalid_request",
         error: "The request is not one of HTTP/1.1",
     },
-    Refusal {
+    RefusedRequest {
         status: StatusCode::URI_TOO_LONG,
         code: "uri_too_long",
         error: "The address of the request is too long",
     },
-    Refusal {
+    RefusedRequest {
         status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
         code: "headers_too_large",
         error: "The address and headers of the request are too large",
     },
 ];
 
-impl Refusal {
+impl RefusedRequest {
     /// Returns the replacement for hyper's response of these bytes: a head without a body, and
     /// without the request id of every router's response.
     pub(super) fn of_hyper(bytes: &[u8]) -> Option<Self> {
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn only_bare_refusals_are_hypers() {
-        let found = |text: &str| Refusal::of_hyper(text.as_bytes()).map(|found| found.code);
+        let found = |text: &str| RefusedRequest::of_hyper(text.as_bytes()).map(|found| found.code);
         let bare = "HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\n\r\n";
         assert_eq!(found(bare), Some("headers_too_large"));
         assert_eq!(found("HTTP/1.1 400 Bad Request\r\n\r\n"), Some("invalid_request"));

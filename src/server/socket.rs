@@ -10,14 +10,14 @@ use bytes::Buf as _;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use super::entry::Entry;
-use super::refusal::Refusal;
+use super::entry::ConnectionEntry;
+use super::refusal::RefusedRequest;
 
 /// Socket with the entry of its connection.
 #[derive(Debug)]
 pub(super) struct Socket {
     stream: TcpStream,
-    entry: Arc<Entry>,
+    entry: Arc<ConnectionEntry>,
     /// True while sending is blocked until the client reads.
     blocked: bool,
     /// Bytes sent in place of hyper's bare response.
@@ -25,12 +25,12 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    pub(super) fn new(stream: TcpStream, entry: Arc<Entry>) -> Self {
+    pub(super) fn new(stream: TcpStream, entry: Arc<ConnectionEntry>) -> Self {
         Self { stream, entry, blocked: false, refusal: Bytes::new() }
     }
 
     /// Sends a final response as far as that is possible without waiting.
-    pub(super) fn say(&self, text: &[u8]) {
+    pub(super) fn send_final(&self, text: &[u8]) {
         // A client that does not read it has no use for it.
         let _ = self.stream.try_write(text);
     }
@@ -48,7 +48,7 @@ impl Socket {
     /// Replaces hyper's own response, which has no body, with one in the common form of errors.
     /// Returns true if it was one.
     fn takes_refusal(&mut self, bytes: &[u8]) -> bool {
-        let refusal = Refusal::of_hyper(bytes);
+        let refusal = RefusedRequest::of_hyper(bytes);
         if let Some(refusal) = refusal {
             self.refusal = refusal.bytes().into();
         }
@@ -79,7 +79,7 @@ impl AsyncRead for Socket {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
         if buffer.filled().len() > before {
-            self.entry.hear();
+            self.entry.record_received();
         }
         read
     }

@@ -6,7 +6,7 @@ use std::time::Instant as Time;
 use axum::body::{Body, Bytes};
 use axum::extract::ConnectInfo;
 use axum::routing::{get, post};
-use chatkeep_core::http::pace::LeastSpeed;
+use chatkeep_core::http::minimum_rate::MinimumRate;
 use futures_util::{StreamExt as _, stream};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::task::JoinHandle;
@@ -20,7 +20,7 @@ const SHORT: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_mins(10);
 
 fn config() -> HttpConfig {
-    let least = LeastSpeed { window: LONG, bytes_per_second: 1_000 };
+    let least = MinimumRate { window: LONG, bytes_per_second: 1_000 };
     HttpConfig {
         max_connections: 1_000,
         max_per_address: 3,
@@ -78,7 +78,7 @@ impl Running {
         stream
     }
 
-    /// Waits until the server has that many connections.
+    /// DependencyWaits until the server has that many connections.
     async fn knows(&self, count: usize) {
         let known = async {
             while self.connections.count() != count {
@@ -142,7 +142,7 @@ async fn a_head_has_a_time_limit_and_an_idle_connection_another() {
 
 #[tokio::test]
 async fn a_dripping_body_is_answered_408_and_a_steady_one_taken() {
-    let body = LeastSpeed { window: Duration::from_secs(1), bytes_per_second: 100 };
+    let body = MinimumRate { window: Duration::from_secs(1), bytes_per_second: 100 };
     let server = start(HttpConfig { body, ..config() }, LONG).await;
     let head = "POST /body HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n";
     let mut slow = server.send(head).await;
@@ -174,7 +174,7 @@ async fn a_dripping_body_is_answered_408_and_a_steady_one_taken() {
 
 #[tokio::test]
 async fn who_does_not_take_the_answer_is_cut_off_and_a_quiet_stream_is_not() {
-    let answer = LeastSpeed { window: SHORT, bytes_per_second: 100_000 };
+    let answer = MinimumRate { window: SHORT, bytes_per_second: 100_000 };
     let server = start(HttpConfig { answer, ..config() }, LONG).await;
     let mut quiet = server.send("GET /rare HTTP/1.1\r\nhost: x\r\n\r\n").await;
     let greedy = server.send("GET /zeros HTTP/1.1\r\nhost: x\r\n\r\n").await;

@@ -11,7 +11,7 @@ use chatkeep_core::time::Timestamp;
 use chrono_tz::Tz;
 use futures_util::stream::{self, Stream, StreamExt as _};
 
-use super::format::{Head, Page, Writer};
+use super::format::{ExportPage, ExportWriter, Head};
 use super::{Format, MediaLinks, TransferError, jsonl};
 
 /// Page size when reading messages.
@@ -81,7 +81,7 @@ struct Work {
     filter: MessageFilter,
     export: Export,
     /// Set once the beginning is written.
-    writer: Option<Writer>,
+    writer: Option<ExportWriter>,
 }
 
 impl Work {
@@ -118,7 +118,7 @@ impl Work {
             gaps: gaps.into_iter().filter_map(|gap| gap.since(not_before)).collect(),
             zone,
         };
-        let writer = Writer::new(format, head, self.export.media.clone());
+        let writer = ExportWriter::new(format, head, self.export.media.clone());
         let bytes = writer.begin()?;
         self.writer = Some(writer);
         Ok(bytes)
@@ -130,7 +130,7 @@ async fn verbatim(
     store: &Store,
     channel: &ChannelId,
     messages: Vec<StoredMessage>,
-) -> Result<Page, TransferError> {
+) -> Result<ExportPage, TransferError> {
     let wanted: BTreeSet<(ChannelId, MessageId)> = messages
         .iter()
         .filter(|message| needs_stored(message))

@@ -48,7 +48,7 @@ impl Format {
 }
 
 /// Page of messages to export, each with the content that only a verbatim copy restores.
-pub(super) type Page = Vec<(StoredMessage, Option<String>)>;
+pub(super) type ExportPage = Vec<(StoredMessage, Option<String>)>;
 
 /// Head of an export.
 pub(super) struct Head {
@@ -59,13 +59,13 @@ pub(super) struct Head {
 }
 
 /// Writer that turns pages of messages into bytes.
-pub(super) enum Writer {
+pub(super) enum ExportWriter {
     Jsonl,
     Csv,
     Html(Box<html::Page>),
 }
 
-impl Writer {
+impl ExportWriter {
     pub(super) fn new(format: Format, head: Head, media: MediaLinks) -> Self {
         match format {
             Format::Jsonl => Self::Jsonl,
@@ -84,7 +84,7 @@ impl Writer {
     }
 
     /// Returns a page of messages.
-    pub(super) fn page(&mut self, page: Page) -> Result<Bytes, TransferError> {
+    pub(super) fn page(&mut self, page: ExportPage) -> Result<Bytes, TransferError> {
         match self {
             Self::Jsonl => {
                 let mut out = Vec::with_capacity(page.len() * 512);

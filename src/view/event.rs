@@ -1,7 +1,7 @@
 //! DTO of an event, shared by all surfaces: the pull feed and outgoing webhooks.
 
 use chatkeep_core::id::{ChannelId, UserId, WebhookId};
-use chatkeep_core::store::{HappeningKind, UnkeptReason};
+use chatkeep_core::store::{OutboxEventKind, UnstoredReason};
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -16,7 +16,7 @@ pub(crate) struct EventView {
     pub(crate) id: String,
     /// The name of the event.
     #[serde(rename = "type")]
-    pub(crate) kind: HappeningKind,
+    pub(crate) kind: OutboxEventKind,
     /// When it happened.
     pub(crate) timestamp: Timestamp,
     /// What it happened to, as it is now.
@@ -71,7 +71,7 @@ pub(crate) struct EventMessage {
     /// null.
     pub(crate) kept: bool,
     /// Reason for not storing it; null when it is stored.
-    pub(crate) reason: Option<UnkeptReason>,
+    pub(crate) reason: Option<UnstoredReason>,
 }
 
 impl From<MessageView> for EventMessage {

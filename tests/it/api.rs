@@ -7,7 +7,7 @@ use crate::pipeline::conversation::{emulator, group};
 use crate::stack::{Parts, Stack};
 
 /// A group with an owner (who subscribed), a plain member and a stranger, each with a key.
-struct Cast {
+struct ApiFixture {
     stack: Stack,
     channel: String,
     owner: String,
@@ -15,7 +15,7 @@ struct Cast {
     stranger: String,
 }
 
-async fn cast() -> Cast {
+async fn cast() -> ApiFixture {
     let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
     let (group, people) = group(&mut stack).await;
     let owner = stack.key().to_owned();
@@ -25,7 +25,7 @@ async fn cast() -> Cast {
     let member = stack.key().to_owned();
     stack.act_as("U00000000000000000000000000stranger").await;
     let stranger = stack.key().to_owned();
-    Cast { stack, channel: group.chat_id, owner, member, stranger }
+    ApiFixture { stack, channel: group.chat_id, owner, member, stranger }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

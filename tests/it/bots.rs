@@ -8,13 +8,13 @@ use crate::harness::wait::until;
 use crate::harness::{http, ports};
 use crate::pipeline::conversation::{emulator, group};
 use crate::pipeline::on_both;
-use crate::stack::{DEADLINE, Ground, Parts, SECRET, Stack, TOKEN};
+use crate::stack::{DEADLINE, Parts, SECRET, Stack, TOKEN, TestEnv};
 
 on_both!(each_bot_serves_its_own_groups);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_access_token_is_told_at_the_start_and_stops_nothing() {
-    let mut ground = Ground::new(Parts::Embedded).await;
+    let mut ground = TestEnv::new(Parts::Embedded).await;
     let (shop, help) = (emulator().await, Help::start().await);
     // Nobody answers there: the network may be down for a while.
     let away = format!("http://{}", ports::free());
@@ -93,7 +93,7 @@ pub(crate) struct Two {
 impl Two {
     pub(crate) async fn start(parts: Parts) -> Self {
         let (mut ground, shop, help) =
-            (Ground::new(parts).await, emulator().await, Help::start().await);
+            (TestEnv::new(parts).await, emulator().await, Help::start().await);
         let file = |name: &str, text: &str| {
             let path = ground.folder.path().join(name);
             std::fs::write(&path, text).unwrap();
@@ -127,7 +127,7 @@ impl Two {
     }
 }
 
-/// Waits until the bot has replied in a chat.
+/// DependencyWaits until the bot has replied in a chat.
 async fn answered(line: &Emulator, chat: &str, count: usize) -> Vec<String> {
     let mut said = Vec::new();
     until("the bot has answered", DEADLINE, async || {

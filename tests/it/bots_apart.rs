@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::bots::{Help, Two};
 use crate::harness::wait::until;
 use crate::pipeline::on_both;
-use crate::pipeline::picture::Picture;
+use crate::pipeline::state_snapshot::StateSnapshot;
 use crate::stack::{DEADLINE, Parts, SECRET, Stack};
 
 on_both!(
@@ -26,7 +26,7 @@ impl Two {
         assert_eq!(status, StatusCode::OK);
     }
 
-    /// Waits for that many ignored events of the bot; one that is delivered again counts again.
+    /// DependencyWaits for that many ignored events of the bot; one that is delivered again counts again.
     async fn ignored(&self, bot: &str, count: usize) {
         let name = format!("chatkeep_foreign_events_total{{bot=\"{bot}\"}} ");
         until(&format!("{name}{count}"), DEADLINE, async || {
@@ -78,7 +78,7 @@ async fn what_another_bot_signs_changes_nothing(parts: Parts) {
     let kept = kept.message_id().unwrap().to_owned();
     two.stack.kept(chat, 1).await;
     two.stack.drained().await;
-    let before = Picture::of(&two.stack, chat).await;
+    let before = StateSnapshot::of(&two.stack, chat).await;
 
     let attacker = "Uattacker";
     let forged = [
@@ -103,7 +103,7 @@ async fn what_another_bot_signs_changes_nothing(parts: Parts) {
     two.signed(HELP, again).await;
     two.stack.drained().await;
 
-    assert_eq!(Picture::of(&two.stack, chat).await, before);
+    assert_eq!(StateSnapshot::of(&two.stack, chat).await, before);
     let detail = two.stack.get(&format!("/channels/{chat}")).await;
     assert_eq!((&detail["meta"]["bot"], &detail["role"]), (&json!("shop"), &json!("owner")));
     let listed = two.stack.get("/channels").await;
@@ -139,7 +139,7 @@ async fn an_event_id_is_no_claim_on_another_bots_events(parts: Parts) {
     assert!(line.deliver_all(vec![webhook], 1).await[0].accepted);
     two.stack.use_key(&two.keys[0].clone());
     two.stack.kept(&chat, 2).await;
-    assert_eq!(Picture::of(&two.stack, &chat).await.bot_messages(), ["9-18"]);
+    assert_eq!(StateSnapshot::of(&two.stack, &chat).await.bot_messages(), ["9-18"]);
 }
 
 async fn a_channel_is_taken_over_once_its_bot_left(parts: Parts) {

@@ -38,7 +38,7 @@ async fn talking(parts: Parts) -> (Stack, String) {
     let mut stack = Stack::start(parts, emulator().await).await;
     let (chat, people) = group(&mut stack).await;
     for n in 0..12 {
-        let text = format!("number {n} of a long talk");
+        let text = format!("number {n} of a long pubsub");
         stack.line.say(&chat.chat_id, &people[n % 3].user_id, &text).await.unwrap();
     }
     stack.kept(&chat.chat_id, 12).await;

@@ -10,7 +10,7 @@ use chatkeep_core::bus::{Bus, BusLimits};
 use chatkeep_core::event::{Envelope, PlatformKind};
 use chatkeep_core::time::SystemClock;
 use chatkeep_workers::StageName;
-use chatkeep_workers::graves::Graves;
+use chatkeep_workers::dead_letters::DeadLetterCare;
 use serde_json::json;
 use serde_json::value::to_raw_value;
 
@@ -64,13 +64,13 @@ async fn no_file_holds_what_was_taken_back() {
 }
 
 /// Publishes a message's event, which a stage then moves to the dead letters.
-async fn bury(bus: &Bus, message: &str) {
+async fn dead_letter(bus: &Bus, message: &str) {
     let text = json!({"type": "text", "id": message, "text": "a secret"});
-    bury_event(bus, message, "U1", text).await;
+    dead_letter_event(bus, message, "U1", text).await;
 }
 
 /// Publishes the same of any message of that person.
-async fn bury_event(bus: &Bus, event: &str, user: &str, message: serde_json::Value) {
+async fn dead_letter_event(bus: &Bus, event: &str, user: &str, message: serde_json::Value) {
     let raw = json!({
         "type": "message", "mode": "active", "timestamp": 10, "webhookEventId": event,
         "source": {"type": "group", "groupId": "C1", "userId": user},
@@ -89,7 +89,7 @@ async fn bury_event(bus: &Bus, event: &str, user: &str, message: serde_json::Val
     let mut consumer = bus.consume(&spec).await.unwrap();
     bus.publish(vec![envelope.to_outgoing().unwrap()]).await.unwrap();
     let delivery = consumer.fetch(1, Duration::from_secs(30)).await.unwrap().remove(0);
-    delivery.bury("it failed").await.unwrap();
+    delivery.dead_letter("it failed").await.unwrap();
 }
 
 async fn dead_letters_are_dropped(bus: Bus) {
@@ -97,35 +97,35 @@ async fn dead_letters_are_dropped(bus: Bus) {
     fixture.group("C1", &["U1"]).await;
     fixture.subscribe("C1", "U1", 5).await;
     for message in ["stays", "regretted"] {
-        bury(&bus, message).await;
+        dead_letter(&bus, message).await;
         fixture.keep(&[said("C1", message, 10, "a secret")], 11).await;
     }
     let clock = Arc::new(SystemClock);
-    let mut graves = Graves::new(fixture.store.clone(), bus.clone(), clock.clone());
-    assert_eq!(graves.clear().await, Ok(0));
+    let mut dead_letters = DeadLetterCare::new(fixture.store.clone(), bus.clone(), clock.clone());
+    assert_eq!(dead_letters.clear().await, Ok(0));
     fixture.keep(&[unsent("C1", "regretted", 12)], 13).await;
-    assert_eq!(graves.clear().await, Ok(1));
-    assert_eq!(graves.clear().await, Ok(0));
+    assert_eq!(dead_letters.clear().await, Ok(1));
+    assert_eq!(dead_letters.clear().await, Ok(0));
     assert_eq!(left(&bus).await, ["stays"]);
 
     // A sender without a stored message; one letter cannot even be decoded.
     let text = json!({"type": "text", "id": "never kept", "text": "a secret"});
-    bury_event(&bus, "of the erased", "U2", text).await;
-    bury_event(&bus, "broken", "U2", json!({"id": 7, "text": ["a secret"]})).await;
-    assert_eq!(graves.clear().await, Ok(0));
+    dead_letter_event(&bus, "of the erased", "U2", text).await;
+    dead_letter_event(&bus, "broken", "U2", json!({"id": 7, "text": ["a secret"]})).await;
+    assert_eq!(dead_letters.clear().await, Ok(0));
     let (channel, erased) = ("C1".into(), "U2".into());
     erase_person(&fixture.store, &channel, &erased, at(20), at(21)).await;
-    assert_eq!(graves.clear().await, Ok(2));
+    assert_eq!(dead_letters.clear().await, Ok(2));
     assert_eq!(left(&bus).await, ["stays"]);
     // A late one, read by another process.
     let text = json!({"type": "text", "id": "late", "text": "a secret"});
-    bury_event(&bus, "late", "U2", text).await;
-    let mut other = Graves::new(fixture.store.clone(), bus.clone(), clock);
+    dead_letter_event(&bus, "late", "U2", text).await;
+    let mut other = DeadLetterCare::new(fixture.store.clone(), bus.clone(), clock);
     assert_eq!(other.clear().await, Ok(1));
-    assert_eq!(graves.clear().await, Ok(0));
+    assert_eq!(dead_letters.clear().await, Ok(0));
 
     delete_before(&fixture.store, &channel, at(30), at(31)).await;
-    assert_eq!(graves.clear().await, Ok(1));
+    assert_eq!(dead_letters.clear().await, Ok(1));
     assert!(left(&bus).await.is_empty());
 }
 

@@ -18,12 +18,12 @@ use crate::store::{Fixture, at, delete_before, on_both, said};
 const MANY: usize = 4_500;
 
 /// A store of two subscribed groups, and a folder for replicas.
-struct Ground {
+struct IndexingEnv {
     fixture: Fixture,
     folder: TempDir,
 }
 
-impl Ground {
+impl IndexingEnv {
     async fn new(fixture: Fixture) -> Self {
         for channel in ["C1", "C2"] {
             fixture.group(channel, &["U1"]).await;
@@ -37,7 +37,7 @@ impl Ground {
         Replica::open(store, folder, Arc::new(SystemClock)).await.unwrap()
     }
 
-    /// Has a replica read the log to its end.
+    /// HasFilter a replica read the log to its end.
     async fn catch_up(&self, replica: &Replica) {
         self.fixture.log_settled().await;
         replica.catch_up().await.unwrap();
@@ -70,7 +70,7 @@ on_both!(
 );
 
 async fn a_new_replica_has_everything_and_follows(fixture: Fixture) {
-    let ground = Ground::new(fixture).await;
+    let ground = IndexingEnv::new(fixture).await;
     ground.keep("C1", 0, MANY).await;
     let replica = ground.replica().await;
     assert_eq!(replica.state().phase, ReplicaPhase::CatchingUp);
@@ -97,7 +97,7 @@ async fn a_new_replica_has_everything_and_follows(fixture: Fixture) {
 }
 
 async fn a_replica_that_missed_something_fills_itself_anew(fixture: Fixture) {
-    let ground = Ground::new(fixture).await;
+    let ground = IndexingEnv::new(fixture).await;
     ground.keep("C1", 0, 10).await;
     let replica = ground.replica().await;
     ground.catch_up(&replica).await;
@@ -105,16 +105,16 @@ async fn a_replica_that_missed_something_fills_itself_anew(fixture: Fixture) {
 
     // Behind the retention of the log.
     ground.keep("C1", 10, 20).await;
-    ground.fixture.store.purge_happenings(at(100)).await.unwrap();
+    ground.fixture.store.purge_outbox_events(at(100)).await.unwrap();
     ground.catch_up(&replica).await;
     assert_eq!(found(&replica), only(20));
     assert!(replica.state().filled > filled);
 
     // Of a later state of the database: yesterday's backup was restored.
-    ground.fixture.run("DELETE FROM happenings").await;
+    ground.fixture.run("DELETE FROM outbox_events").await;
     ground.fixture.run("DELETE FROM messages WHERE message_id > '15'").await;
     if ground.fixture.is_sqlite() {
-        ground.fixture.run("UPDATE sqlite_sequence SET seq = 0 WHERE name = 'happenings'").await;
+        ground.fixture.run("UPDATE sqlite_sequence SET seq = 0 WHERE name = 'outbox_events'").await;
         ground.fixture.run("UPDATE deployment SET purged_seq = 0").await;
     } else {
         // Positions of another server.
@@ -131,7 +131,7 @@ async fn a_replica_that_missed_something_fills_itself_anew(fixture: Fixture) {
 }
 
 async fn half_of_a_channel_is_never_committed(fixture: Fixture) {
-    let ground = Ground::new(fixture).await;
+    let ground = IndexingEnv::new(fixture).await;
     ground.keep("C1", 0, MANY).await;
     let replica = ground.replica().await;
     ground.catch_up(&replica).await;
@@ -165,7 +165,7 @@ async fn half_of_a_channel_is_never_committed(fixture: Fixture) {
 }
 
 async fn a_rebuild_loses_nothing_that_happens_meanwhile(fixture: Fixture) {
-    let ground = Ground::new(fixture).await;
+    let ground = IndexingEnv::new(fixture).await;
     ground.keep("C1", 0, MANY).await;
     let replica = ground.replica().await;
     let stop = CancellationToken::new();

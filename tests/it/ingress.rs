@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::Request;
 use chatkeep::demo::emulator::{Signed, signature};
 use chatkeep::ingress::{Ingress, IngressBot, IngressBots, router};
-use chatkeep::limit::Limiter;
+use chatkeep::rate_limit::Limiter;
 use chatkeep_core::bus::embedded::EmbeddedBus;
 use chatkeep_core::bus::{Bus, BusLimits};
 use chatkeep_core::config::RateLimitConfig;
@@ -22,7 +22,7 @@ use tower::ServiceExt as _;
 use crate::harness::http;
 use crate::harness::wait::until;
 use crate::pipeline::conversation::emulator;
-use crate::stack::{DEADLINE, Ground, Parts, SECRET, Stack};
+use crate::stack::{DEADLINE, Parts, SECRET, Stack, TestEnv};
 
 /// Bodies of old and of future senders: no event id, no context, odd ids, unknown types, fields of
 /// unexpected types.
@@ -73,7 +73,7 @@ async fn bodies_have_a_limit_and_the_route_a_method() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn garbage_is_limited_by_address_and_real_webhooks_never() {
-    let mut ground = Ground::new(Parts::Embedded).await;
+    let mut ground = TestEnv::new(Parts::Embedded).await;
     // One, and another one after a minute.
     ground.settings.push(("CHATKEEP_INGRESS_REJECTED_PER_MINUTE", "1".to_owned()));
     ground.settings.push(("CHATKEEP_API_PROXIES", "1".to_owned()));

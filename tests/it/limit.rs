@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chatkeep::limit::Limiter;
+use chatkeep::rate_limit::Limiter;
 use chatkeep_core::bus::nats::NatsBus;
 use chatkeep_core::bus::{Bus, BusLimits};
 use chatkeep_core::config::RateLimitConfig;
@@ -41,7 +41,7 @@ impl Process {
     }
 }
 
-/// Waits until grants of `one` cost tokens at `other`. Each poll costs one there too.
+/// DependencyWaits until grants of `one` cost tokens at `other`. Each poll costs one there too.
 async fn hears(one: &Process, other: &Process, caller: &str) {
     let mut before = other.limiter.take(caller).remaining;
     until("grants are heard of", DEADLINE, async || {

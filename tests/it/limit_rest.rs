@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::harness::http;
 use crate::harness::wait::until;
 use crate::pipeline::conversation::emulator;
-use crate::stack::{DEADLINE, Ground, Parts, Stack};
+use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 
 const BURST: usize = 20;
 
@@ -14,8 +14,8 @@ fn header(answer: &Response, name: &str) -> i64 {
     answer.headers()[name].to_str().unwrap().parse().unwrap()
 }
 
-async fn limited(parts: Parts) -> Ground {
-    let mut ground = Ground::new(parts).await;
+async fn limited(parts: Parts) -> TestEnv {
+    let mut ground = TestEnv::new(parts).await;
     // So slow a refill that no token comes back while a test runs.
     ground.settings.push(("CHATKEEP_RATE_LIMIT_PER_MINUTE", "1".to_owned()));
     ground.settings.push(("CHATKEEP_RATE_LIMIT_BURST", BURST.to_string()));

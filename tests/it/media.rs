@@ -7,7 +7,7 @@ use chatkeep::demo::emulator::{Media, MediaState, Post};
 use chatkeep_core::blobs::{BlobError, Blobs};
 use chatkeep_core::config::{BlobsKind, Database, S3Config};
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_core::store::{BlobClaim, MediaKept, NewMedia, Store};
+use chatkeep_core::store::{BlobClaim, MediaOutcome, NewMedia, Store};
 use chatkeep_core::time::{Clock as _, SystemClock, Timestamp};
 use futures_util::stream;
 use reqwest::{Method, Response, StatusCode, header};
@@ -17,7 +17,7 @@ use crate::harness::http;
 use crate::harness::s3::S3;
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
-use crate::stack::{DEADLINE, Ground, Parts, Stack};
+use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 
 /// A running program with a group, and its store and blobs opened beside it.
 pub(crate) struct Scene {
@@ -31,7 +31,7 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) async fn embedded() -> Self {
-        let ground = Ground::new(Parts::Embedded).await;
+        let ground = TestEnv::new(Parts::Embedded).await;
         let kind = BlobsKind::Folder(ground.folder.path().join("blobs"));
         let s3 = S3Config {
             endpoint: None,
@@ -44,14 +44,14 @@ impl Scene {
     }
 
     async fn servers() -> Self {
-        let (s3, mut ground) = (S3::start(), Ground::new(Parts::Servers).await);
+        let (s3, mut ground) = (S3::start(), TestEnv::new(Parts::Servers).await);
         ground.settings = s3.environment();
         let url = ground.database.as_ref().unwrap().url();
         let blobs = s3.blobs();
         Self::on(ground, Database::Postgres(url.into()), blobs, Some(s3)).await
     }
 
-    async fn on(ground: Ground, database: Database, blobs: Blobs, s3: Option<S3>) -> Self {
+    async fn on(ground: TestEnv, database: Database, blobs: Blobs, s3: Option<S3>) -> Self {
         let mut stack = Stack::on(ground, emulator().await).await;
         let (group, people) = group(&mut stack).await;
         let store = Store::open(&database, stack.ground.folder.path(), 2).await.unwrap();
@@ -95,7 +95,7 @@ impl Scene {
         let media = NewMedia { claim, bytes, content_type: content_type.to_owned(), preview };
         let (channel, id) = self.ids(message);
         let kept = self.store.store_media(&channel, &id, &media, SystemClock.now()).await.unwrap();
-        assert_eq!(kept, MediaKept::Stored);
+        assert_eq!(kept, MediaOutcome::Stored);
     }
 
     async fn ask(&self, method: Method, message: &str, headers: &[(&str, &str)]) -> Response {

@@ -12,8 +12,8 @@ use chatkeep_core::id::{ChannelId, KeyId, RuleId, UserId, WebhookId};
 use chatkeep_core::role::{Role, Scope};
 use chatkeep_core::signing;
 use chatkeep_core::store::{
-    HappeningKind, JobKind, NewChannelJob, NewKey, NewWebhook, RuleChange, SightingKind, Store,
-    WebhookChange, WebhookMade, WebhookMaker,
+    JobKind, NewChannelJob, NewKey, NewWebhook, OutboxEventKind, PresenceEvidenceKind, RuleChange,
+    Store, WebhookChange, WebhookMade, WebhookMaker,
 };
 use chatkeep_core::time::Timestamp;
 use reqwest::{Client, StatusCode};
@@ -21,8 +21,8 @@ use serde_json::{Value, json};
 
 use crate::harness::http;
 use crate::pipeline::conversation::emulator;
-use crate::stack::{DEADLINE, Ground, Parts, Stack};
-use crate::store::{at, said, sighting};
+use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
+use crate::store::{at, item, said};
 
 const CHANNEL: &str = "C00000000000000000000000000permitted";
 /// Channel that keys may be bound to, without any of the callers in it.
@@ -177,7 +177,7 @@ fn expected(route: &RouteInfo, caller: &Caller, own: bool) -> Refusal {
 }
 
 /// The stack, its store, and the callers.
-struct Cast {
+struct PermissionFixture {
     stack: Stack,
     store: Store,
     http: Client,
@@ -190,9 +190,9 @@ fn now() -> Timestamp {
     at(i64::try_from(now.as_millis()).unwrap())
 }
 
-impl Cast {
+impl PermissionFixture {
     async fn new() -> Self {
-        let mut ground = Ground::new(Parts::Embedded).await;
+        let mut ground = TestEnv::new(Parts::Embedded).await;
         ground.settings.push(("CHATKEEP_RATE_LIMIT_PER_MINUTE", "0".to_owned()));
         let stack = Stack::on(ground, emulator().await).await;
         let folder = stack.ground.folder.path();
@@ -208,13 +208,13 @@ impl Cast {
 
     /// Creates a channel with one of each role, a message and a rule.
     async fn channel(&self) {
-        let mut sightings = vec![sighting(CHANNEL, 1, SightingKind::BotJoined)];
+        let mut evidence = vec![item(CHANNEL, 1, PresenceEvidenceKind::BotJoined)];
         for user in ["Uowner", "Uadmin", "Umember", "Uguest", "Uauthor", TARGET] {
-            sightings.push(sighting(CHANNEL, 1, SightingKind::Present(user.into())));
+            evidence.push(item(CHANNEL, 1, PresenceEvidenceKind::Present(user.into())));
         }
-        sightings.push(sighting(CHANNEL, 1, SightingKind::Joined("Uleft".into())));
-        sightings.push(sighting(CHANNEL, 3, SightingKind::Left("Uleft".into())));
-        self.store.sight(&sightings, at(3)).await.unwrap();
+        evidence.push(item(CHANNEL, 1, PresenceEvidenceKind::Joined("Uleft".into())));
+        evidence.push(item(CHANNEL, 3, PresenceEvidenceKind::Left("Uleft".into())));
+        self.store.record_presence(&evidence, at(3)).await.unwrap();
         let (channel, owner) = (ChannelId::from(CHANNEL), UserId::from("Uowner"));
         for user in ["Uowner", "Uleft"] {
             self.store.subscribe(&channel, &user.into(), at(4)).await.unwrap();
@@ -223,7 +223,7 @@ impl Cast {
             let set = self.store.set_role(&channel, &owner, &user.into(), role, at(4)).await;
             set.unwrap();
         }
-        self.store.keep(&[said(CHANNEL, "m1", 10, "kept")], at(11)).await.unwrap();
+        self.store.ingest(&[said(CHANNEL, "m1", 10, "kept")], at(11)).await.unwrap();
         self.rule("qa_kept", true).await;
         let kind = JobKind::Erasure(TARGET.into());
         let (kind, sent_before) = (&kind, at(5));
@@ -397,7 +397,7 @@ impl Cast {
             // Nobody is called in this test.
             url: "https://hooks.invalid/",
             description: "",
-            events: &[HappeningKind::BackupPaused],
+            events: &[OutboxEventKind::BackupPaused],
             channels: Some(if caller.sees { &channels } else { &elsewhere }),
             enabled: true,
         };
@@ -464,7 +464,7 @@ impl Cast {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_route_serves_whom_it_says_and_nobody_else() {
-    let mut cast = Cast::new().await;
+    let mut cast = PermissionFixture::new().await;
     let callers = std::mem::take(&mut cast.callers);
     let routes = catalogue();
     let ids: BTreeSet<_> = routes.iter().map(|route| route.id).collect();

@@ -10,13 +10,13 @@ use chatkeep_core::event::{ChannelKind, ChannelRef, ReplyToken};
 use chatkeep_core::http;
 use chatkeep_core::id::UserId;
 use chatkeep_core::platform::line::{LineApi, LineClient};
-use chatkeep_core::platform::{Bots, Part, Platform as _, PlatformError, SharedPlatform};
+use chatkeep_core::platform::{Bots, MediaPart, Platform as _, PlatformError, SharedPlatform};
 use chatkeep_core::store::{ReplyRecord, Store};
 use chatkeep_core::time::{ManualClock, SharedClock, Timestamp};
 
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
-use crate::stack::{DEADLINE, Ground, Parts, Stack, TOKEN};
+use crate::stack::{DEADLINE, Parts, Stack, TOKEN, TestEnv};
 
 const KEY: &str = "123e4567-e89b-12d3-a456-426614174000";
 const DOWN: Fault = Fault::Status { status: 500, retry_after: None };
@@ -132,7 +132,7 @@ async fn a_host_that_is_down_is_left_alone_until_one_call_succeeds() {
     let error = scene.client.summary(&scene.group).await.unwrap_err();
     assert_eq!(error.code(), "unavailable", "the host counts, not the endpoint");
     let message = "1".into();
-    let error = scene.client.content(&message, Part::Original).await.unwrap_err();
+    let error = scene.client.content(&message, MediaPart::Original).await.unwrap_err();
     assert_eq!(error.code(), "not_found", "files come from another host");
 
     scene.clock.advance(Duration::from_secs(1));
@@ -222,7 +222,7 @@ async fn a_reply_is_one_call_without_a_key() {
 /// Starts a program that replies within a second or pushes, with a group, and its store opened
 /// beside it.
 async fn pushing() -> (Stack, String, String, Store) {
-    let mut ground = Ground::new(Parts::Embedded).await;
+    let mut ground = TestEnv::new(Parts::Embedded).await;
     ground.settings = vec![
         ("CHATKEEP_REPLY_DEADLINE_SECONDS", "1".to_owned()),
         ("CHATKEEP_REPLY_PUSH_FALLBACK", "true".to_owned()),

@@ -17,7 +17,7 @@ use crate::harness::process::Process;
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
 use crate::pipeline::on_both;
-use crate::stack::{DEADLINE, Ground, Parts, Stack};
+use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 
 /// Returns a further process, on an address of its own.
 fn program(
@@ -57,7 +57,7 @@ async fn every_message_is_found_through_every_process_whoever_dies() {
     const ROUNDS: usize = 24;
     const EACH: usize = 8;
     let mut postgres = Postgres::start(Durability::Process).await;
-    let mut ground = Ground::new(Parts::Servers).await;
+    let mut ground = TestEnv::new(Parts::Servers).await;
     ground.database = Some(postgres.create_database().await);
     let mut stack = Stack::on(ground, emulator().await).await;
     let (group, people) = group(&mut stack).await;

@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
-use crate::stack::{DEADLINE, Ground, Parts, Stack};
+use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 
 const IDLE: usize = 1_000;
 const DRIPPING: usize = 200;
@@ -110,7 +110,7 @@ async fn connections(stack: &Stack) -> f64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn webhooks_keep_flowing_beside_a_slow_crowd_and_stopping_does_not_wait_for_it() {
-    let mut ground = Ground::new(Parts::Embedded).await;
+    let mut ground = TestEnv::new(Parts::Embedded).await;
     ground.settings.push(("CHATKEEP_HTTP_MAX_CONNECTIONS", "800".to_owned()));
     ground.settings.push(("CHATKEEP_SHUTDOWN_DRAIN_SECONDS", "4".to_owned()));
     for limit in ["CHATKEEP_HTTP_HEADER_SECONDS", "CHATKEEP_HTTP_IDLE_SECONDS"] {
@@ -177,7 +177,7 @@ fn open_to_others(folder: &std::path::Path) -> Vec<String> {
 async fn what_is_kept_is_readable_by_nobody_else() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let ground = Ground::new(Parts::Embedded).await;
+    let ground = TestEnv::new(Parts::Embedded).await;
     // As left by an earlier version, under the umask of most systems.
     fs::set_permissions(ground.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let line = emulator().await;

@@ -34,7 +34,7 @@ pub(crate) enum Parts {
 }
 
 /// Servers and folders that outlive the program.
-pub(crate) struct Ground {
+pub(crate) struct TestEnv {
     pub(crate) folder: TempDir,
     pub(crate) nats: Option<Nats>,
     pub(crate) database: Option<TestDb>,
@@ -46,14 +46,14 @@ pub(crate) struct Ground {
 
 /// The program on its ground, with LINE.
 pub(crate) struct Stack {
-    pub(crate) ground: Ground,
+    pub(crate) ground: TestEnv,
     pub(crate) line: Emulator,
     pub(crate) process: Process,
     http: reqwest::Client,
     key: String,
 }
 
-impl Ground {
+impl TestEnv {
     pub(crate) async fn new(parts: Parts) -> Self {
         let (nats, database) = match parts {
             Parts::Embedded => (None, None),
@@ -135,10 +135,10 @@ impl Ground {
 
 impl Stack {
     pub(crate) async fn start(parts: Parts, line: Emulator) -> Self {
-        Self::on(Ground::new(parts).await, line).await
+        Self::on(TestEnv::new(parts).await, line).await
     }
 
-    pub(crate) async fn on(ground: Ground, line: Emulator) -> Self {
+    pub(crate) async fn on(ground: TestEnv, line: Emulator) -> Self {
         line.set_webhook_url(Some(format!("http://{}/webhook/line", ground.address)));
         let process = ground.serve(&line).await;
         Self { ground, line, process, http: http::client(DEADLINE), key: String::new() }
@@ -215,7 +215,7 @@ impl Stack {
         }
     }
 
-    /// Waits until that many messages of a channel are stored.
+    /// DependencyWaits until that many messages of a channel are stored.
     pub(crate) async fn kept(&self, channel: &str, count: usize) {
         let path = "/usage";
         until(&format!("{count} messages kept"), DEADLINE, async || {
@@ -244,7 +244,7 @@ impl Stack {
         self.http.get(url).send().await.is_ok_and(|answer| answer.status() == StatusCode::OK)
     }
 
-    /// Waits until no event waits for any stage, nor for the index.
+    /// DependencyWaits until no event waits for any stage, nor for the index.
     pub(crate) async fn drained(&self) {
         self.drained_within(DEADLINE).await;
     }
@@ -272,7 +272,7 @@ impl Stack {
         self.http.get(url).send().await.unwrap().text().await.unwrap()
     }
 
-    /// Waits until the channel and the person in it are known, which subscribing needs.
+    /// DependencyWaits until the channel and the person in it are known, which subscribing needs.
     pub(crate) async fn known(&self, channel: &str) {
         until("the channel is known", DEADLINE, async || {
             let (status, _) = self.call(Method::GET, &format!("/channels/{channel}"), None).await;

@@ -6,7 +6,7 @@ use chatkeep_core::event::{Event, EventKind, IncomingMessage};
 use chatkeep_core::message::{MessageChange, Received};
 use chatkeep_core::metric;
 use chatkeep_core::platform::{self, DecodeError};
-use chatkeep_core::store::{ChannelChange, Kept, Store};
+use chatkeep_core::store::{ChannelChange, IngestOutcome, Store};
 use chatkeep_core::time::SharedClock;
 use tracing::debug;
 
@@ -35,11 +35,11 @@ impl Stage for Backup {
         StageName::Backup
     }
 
-    fn chunk(&self) -> usize {
+    fn batch_size(&self) -> usize {
         self.batch
     }
 
-    fn parallel(&self) -> usize {
+    fn concurrency(&self) -> usize {
         // One writes while the next reads the bus; more would wait for each other's channels.
         2
     }
@@ -49,7 +49,7 @@ impl Stage for Backup {
     }
 
     async fn handle(&self, events: &[Event]) -> Vec<Outcome> {
-        let outcome = match self.keep(events).await {
+        let outcome = match self.ingest(events).await {
             Ok(()) => Outcome::Done,
             Err(outcome) => outcome,
         };
@@ -71,14 +71,14 @@ pub(crate) fn decode_event(payload: &[u8]) -> Result<Event, String> {
 }
 
 impl Backup {
-    async fn keep(&self, events: &[Event]) -> Result<(), Outcome> {
+    async fn ingest(&self, events: &[Event]) -> Result<(), Outcome> {
         let (sources, changes): (Vec<_>, Vec<_>) =
             events.iter().filter_map(|event| Some((event, change_of(event)?))).unzip();
         let others: Vec<_> = events.iter().filter_map(other_of).collect();
-        self.store.keep_other(&others).await?;
-        let kept = self.store.keep(&changes, self.clock.now()).await?;
+        self.store.store_unknown(&others).await?;
+        let kept = self.store.ingest(&changes, self.clock.now()).await?;
         count(&kept);
-        // Known messages are published again: the process may have died right after storing them.
+        // CachedState messages are published again: the process may have died right after storing them.
         let stored = sources.iter().zip(&changes).zip(&kept).filter(|(_, kept)| told(**kept));
         let stored: Vec<(&Event, &ChannelChange)> =
             stored.map(|((event, change), _)| (*event, change)).collect();
@@ -104,17 +104,17 @@ fn has_file(change: &ChannelChange) -> bool {
     matches!(&change.change, MessageChange::Received(received) if received.kind.is_media())
 }
 
-fn told(kept: Kept) -> bool {
-    matches!(kept, Kept::Changed | Kept::Known)
+fn told(kept: IngestOutcome) -> bool {
+    matches!(kept, IngestOutcome::Changed | IngestOutcome::Known)
 }
 
 /// Counts the results of messages, whichever stage stored them.
-pub(crate) fn count(kept: &[Kept]) {
+pub(crate) fn count(kept: &[IngestOutcome]) {
     for (name, kind) in [
-        ("stored", Kept::Changed),
-        ("known", Kept::Known),
-        ("skipped", Kept::Skipped),
-        ("not_subscribed", Kept::NotBackedUp),
+        ("stored", IngestOutcome::Changed),
+        ("known", IngestOutcome::Known),
+        ("skipped", IngestOutcome::Skipped),
+        ("not_subscribed", IngestOutcome::NotBackedUp),
     ] {
         let number = kept.iter().filter(|kept| **kept == kind).count();
         if number > 0 {

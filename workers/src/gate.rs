@@ -30,9 +30,9 @@ const PENDING: Duration = Duration::from_mins(1);
 /// Period in which a bot may have [`HOLDS`] events held; the others are ignored at once.
 const PERIOD: Duration = Duration::from_mins(1);
 /// Maximum number of held events of one bot: holding costs every bot's events a little.
-const HOLDS: u32 = 60;
+const MAX_HELD: u32 = 60;
 /// Interval between two log lines about a channel.
-const QUIET: Duration = Duration::from_hours(1);
+const LOG_INTERVAL: Duration = Duration::from_hours(1);
 
 /// Decides which events pass.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ pub struct Gate {
     problems: Mutex<HashMap<String, ChannelId>>,
 }
 
-/// Verdict on an event.
+/// RateDecision on an event.
 enum Verdict {
     /// The stage handles it unchanged.
     Pass,
@@ -76,7 +76,7 @@ impl Gate {
             owned: short(OWNED, FRESH).build(),
             held: Cache::builder().max_capacity(10_000).time_to_live(PENDING * 10).build(),
             holds: Cache::builder().max_capacity(1_000).time_to_live(PERIOD).build(),
-            told: Cache::builder().max_capacity(10_000).time_to_live(QUIET).build(),
+            told: Cache::builder().max_capacity(10_000).time_to_live(LOG_INTERVAL).build(),
             problems: Mutex::default(),
         }
     }
@@ -137,7 +137,7 @@ impl Gate {
     }
 
     /// Returns whether it may pass soon: the evidence that its bot took the channel over may be
-    /// under way. Once for every event, and for a while if the bot joined the channel and only the
+    /// under way. SingleUse for every event, and for a while if the bot joined the channel and only the
     /// leave of its owner is missing.
     fn waits(&self, event: &Event, pending: bool) -> bool {
         let key = event.key();
@@ -148,7 +148,7 @@ impl Gate {
         }
         if first {
             let holds = self.holds.entry(event.bot.clone()).or_insert(0).into_value();
-            if holds >= HOLDS {
+            if holds >= MAX_HELD {
                 return false;
             }
             self.holds.insert(event.bot.clone(), holds + 1);
@@ -240,16 +240,16 @@ impl<S: Stage<Item = Event>> Stage for Gated<S> {
         self.stage.name()
     }
 
-    fn chunk(&self) -> usize {
-        self.stage.chunk()
+    fn batch_size(&self) -> usize {
+        self.stage.batch_size()
     }
 
-    fn parallel(&self) -> usize {
-        self.stage.parallel()
+    fn concurrency(&self) -> usize {
+        self.stage.concurrency()
     }
 
-    fn patience(&self) -> Duration {
-        self.stage.patience()
+    fn timeout(&self) -> Duration {
+        self.stage.timeout()
     }
 
     async fn prepare(&self) -> Result<(), String> {
@@ -290,7 +290,7 @@ impl<S: Stage<Item = Event>> Stage for Gated<S> {
         verdicts.into_iter().map(outcome).collect()
     }
 
-    async fn gave_up(&self, event: &Event, reason: &str) {
-        self.stage.gave_up(event, reason).await;
+    async fn on_dead_letter(&self, event: &Event, reason: &str) {
+        self.stage.on_dead_letter(event, reason).await;
     }
 }

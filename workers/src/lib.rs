@@ -6,15 +6,15 @@
 
 pub mod assistant;
 pub mod backup;
+pub mod dead_letters;
+mod direct_message;
 pub mod gate;
-pub mod graves;
 pub mod jobs;
 pub mod media;
 pub mod members;
 pub mod notices;
 pub mod notifier;
 mod outcome;
-mod own_chat;
 pub mod replica;
 mod runner;
 mod stages;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use chatkeep_core::event::{ChannelRef, Event, EventKind};
 use chatkeep_core::id::UserId;
 use chatkeep_core::platform::{Bots, Directory, PlatformError, Profile};
-use chatkeep_core::store::{Sighting, SightingKind, Store, StoreError};
+use chatkeep_core::store::{PresenceEvidence, PresenceEvidenceKind, Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use futures_util::StreamExt as _;
 use moka::future::Cache;
@@ -20,7 +20,7 @@ use crate::stages::StageName;
 /// Maximum age of a stored name or picture before the platform is called again.
 const STALE: Duration = Duration::from_hours(24);
 /// Pause after a failed call before the platform is called again about the same one.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// Concurrent calls to the platform for one batch.
 const CALLS: usize = 8;
 
@@ -38,7 +38,7 @@ pub struct Members {
 impl Members {
     /// Creates a members stage that handles up to `batch` events at once.
     pub fn new(store: Store, bots: Bots, clock: SharedClock, batch: usize) -> Self {
-        let failed = Cache::builder().max_capacity(10_000).time_to_live(PATIENCE).build();
+        let failed = Cache::builder().max_capacity(10_000).time_to_live(TIMEOUT).build();
         Self { store, bots, clock, batch, failed }
     }
 
@@ -50,7 +50,7 @@ impl Members {
 
     /// Fetches names from the platform that are missing or old. Best effort: a failed call is
     /// repeated with a later event.
-    async fn learn(&self, events: &[Event]) -> Result<(), StoreError> {
+    async fn refresh_names(&self, events: &[Event]) -> Result<(), StoreError> {
         let people = people_of(events);
         let users: Vec<_> = people.keys().cloned().collect();
         if !users.is_empty() {
@@ -91,7 +91,7 @@ impl Members {
     /// Returns the bot to call about a person or chat; `None` if it failed recently, or is not
     /// configured any more: its evidence counts all the same.
     fn asked(&self, bot: &str, key: &str) -> Option<&Directory> {
-        if self.failed.contains_key(&told_apart(bot, key)) {
+        if self.failed.contains_key(&failure_key(bot, key)) {
             return None;
         }
         self.bots.get(bot).inspect_err(|error| debug!(code = error.code(), bot, "not called")).ok()
@@ -123,7 +123,7 @@ impl Members {
 
     async fn gave_up(&self, bot: &str, key: &str, error: &PlatformError) {
         debug!(code = error.code(), bot, "the platform returned no name");
-        self.failed.insert(told_apart(bot, key), ()).await;
+        self.failed.insert(failure_key(bot, key), ()).await;
     }
 }
 
@@ -134,11 +134,11 @@ impl Stage for Members {
         StageName::Members
     }
 
-    fn chunk(&self) -> usize {
+    fn batch_size(&self) -> usize {
         self.batch
     }
 
-    fn parallel(&self) -> usize {
+    fn concurrency(&self) -> usize {
         2
     }
 
@@ -147,10 +147,10 @@ impl Stage for Members {
     }
 
     async fn handle(&self, events: &[Event]) -> Vec<Outcome> {
-        let sightings: Vec<_> = events.iter().flat_map(sightings_of).collect();
-        let stored = self.store.sight(&sightings, self.clock.now()).await;
+        let evidence: Vec<_> = events.iter().flat_map(evidence_of).collect();
+        let stored = self.store.record_presence(&evidence, self.clock.now()).await;
         let learnt = match stored {
-            Ok(()) => self.learn(events).await,
+            Ok(()) => self.refresh_names(events).await,
             Err(error) => Err(error),
         };
         let outcome = learnt.map_or_else(Outcome::from, |()| Outcome::Done);
@@ -159,34 +159,36 @@ impl Stage for Members {
 }
 
 /// Returns the cache key of a failure by bot: another bot may know what one does not.
-fn told_apart(bot: &str, key: &str) -> String {
+fn failure_key(bot: &str, key: &str) -> String {
     format!("{bot}:{key}")
 }
 
 /// Returns the presence evidence of an event.
-pub(crate) fn sightings_of(event: &Event) -> Vec<Sighting> {
+pub(crate) fn evidence_of(event: &Event) -> Vec<PresenceEvidence> {
     let Some(channel) = &event.channel else {
         return Vec::new();
     };
-    let kinds: Vec<SightingKind> = match &event.kind {
-        EventKind::BotJoined => vec![SightingKind::BotJoined],
-        EventKind::BotLeft => vec![SightingKind::BotLeft],
+    let kinds: Vec<PresenceEvidenceKind> = match &event.kind {
+        EventKind::BotJoined => vec![PresenceEvidenceKind::BotJoined],
+        EventKind::BotLeft => vec![PresenceEvidenceKind::BotLeft],
         EventKind::MembersJoined(users) => {
-            users.iter().cloned().map(SightingKind::Joined).collect()
+            users.iter().cloned().map(PresenceEvidenceKind::Joined).collect()
         }
-        EventKind::MembersLeft(users) => users.iter().cloned().map(SightingKind::Left).collect(),
+        EventKind::MembersLeft(users) => {
+            users.iter().cloned().map(PresenceEvidenceKind::Left).collect()
+        }
         _ => Vec::new(),
     };
     // Whoever acts is present; following and blocking is about the bot itself.
     let present = match event.kind {
         EventKind::MembersLeft(_) | EventKind::BotLeft => None,
-        _ => event.sender.clone().map(SightingKind::Present),
+        _ => event.sender.clone().map(PresenceEvidenceKind::Present),
     };
     kinds
         .into_iter()
         .chain(present)
-        .chain([SightingKind::Channel])
-        .map(|kind| Sighting {
+        .chain([PresenceEvidenceKind::Channel])
+        .map(|kind| PresenceEvidence {
             channel: channel.clone(),
             platform: event.platform,
             bot: event.bot.clone(),

@@ -2,7 +2,7 @@
 
 use chatkeep_core::bus::BusError;
 use chatkeep_core::outage::Failure;
-use chatkeep_core::store::{Fault, StoreError};
+use chatkeep_core::store::{DatabaseFault, StoreError};
 
 /// Outcome of an event. Of a call with several events, those to be retried or dropped are handed
 /// over once more in ever smaller groups (see the runner), so a stage may give every event the
@@ -13,7 +13,7 @@ pub enum Outcome {
     Done,
     /// A dependency is unavailable (store, bus). The runner holds the event and tries again until
     /// that is back, however long it takes; this never uses up an event's attempts.
-    Wait(Failure),
+    Unavailable(Failure),
     /// It failed for a transient reason. Deliver it again later, a bounded number of times.
     Retry(Failure),
     /// It can never be handled. Move it to the dead letters with this reason.
@@ -25,7 +25,7 @@ impl Outcome {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Done => "done",
-            Self::Wait(_) => "wait",
+            Self::Unavailable(_) => "wait",
             Self::Retry(_) => "retry",
             Self::Drop(_) => "drop",
         }
@@ -41,15 +41,15 @@ impl From<StoreError> for Outcome {
 impl From<&StoreError> for Outcome {
     fn from(error: &StoreError) -> Self {
         match error.fault() {
-            Fault::Unavailable => Self::Wait(Failure::of(error)),
-            Fault::Refused => Self::Drop(error.refusal()),
-            Fault::Unknown => Self::Retry(Failure::of(error)),
+            DatabaseFault::Unavailable => Self::Unavailable(Failure::of(error)),
+            DatabaseFault::Refused => Self::Drop(error.refusal()),
+            DatabaseFault::Unknown => Self::Retry(Failure::of(error)),
         }
     }
 }
 
 impl From<BusError> for Outcome {
     fn from(error: BusError) -> Self {
-        Self::Wait(Failure::of(&error))
+        Self::Unavailable(Failure::of(&error))
     }
 }

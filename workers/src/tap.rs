@@ -29,7 +29,7 @@ impl Default for Tap {
 
 impl Tap {
     /// Sends a notice to every observer.
-    pub fn tell(&self, stage: &'static str, event: &str, outcome: &'static str) {
+    pub fn notify(&self, stage: &'static str, event: &str, outcome: &'static str) {
         if self.0.receiver_count() > 0 {
             // Only fails if the last observer left just now.
             let _ = self.0.send(Notice { stage, event: event.to_owned(), outcome });

@@ -142,13 +142,13 @@ fn note_failure(availability: &Availability, error: &BlobError) {
 #[derive(Clone, Debug)]
 pub struct Blobs {
     store: Arc<dyn ObjectStore>,
-    place: Place,
+    place: BlobBackend,
     availability: Availability,
 }
 
 /// Location of the blobs; the differences between the two beside the adapter.
 #[derive(Clone, Debug)]
-enum Place {
+enum BlobBackend {
     /// A folder, by its absolute path.
     Folder(Arc<PathBuf>),
     /// A bucket, and the prefix of every key in it.
@@ -192,7 +192,7 @@ impl Blobs {
     /// Fails when the media store fails; the blob may or may not exist then.
     pub async fn delete(&self, id: &BlobId) -> Result<(), BlobError> {
         let key = self.key(id);
-        if let Place::Folder(root) = &self.place {
+        if let BlobBackend::Folder(root) = &self.place {
             let removed = open::remove_file(root.join(key.as_ref())).await;
             return self.noted(Work::Reading, removed);
         }
@@ -224,7 +224,7 @@ impl Blobs {
     }
 
     async fn remove_temporaries(&self, before: Timestamp) -> Result<usize, BlobError> {
-        if let Place::Folder(root) = &self.place {
+        if let BlobBackend::Folder(root) = &self.place {
             return open::remove_old_files(root.join(TEMPORARIES), before).await;
         }
         let folder = self.prefix().join(TEMPORARIES);
@@ -249,10 +249,10 @@ impl Blobs {
 
     async fn ask(&self) -> Result<(), BlobError> {
         match &self.place {
-            Place::Folder(root) => {
+            BlobBackend::Folder(root) => {
                 drop(tokio::fs::read_dir(root.as_ref()).await?);
             }
-            Place::Bucket(prefix) => {
+            BlobBackend::Bucket(prefix) => {
                 let folder = prefix.clone().join(TEMPORARIES);
                 let listed = self.store.list_with_delimiter(Some(&folder)).await;
                 listed.map_err(BlobError::Backend)?;
@@ -263,8 +263,8 @@ impl Blobs {
 
     fn prefix(&self) -> Path {
         match &self.place {
-            Place::Folder(_) => Path::default(),
-            Place::Bucket(prefix) => prefix.clone(),
+            BlobBackend::Folder(_) => Path::default(),
+            BlobBackend::Bucket(prefix) => prefix.clone(),
         }
     }
 

@@ -13,7 +13,7 @@ use object_store::{BackoffConfig, ClientOptions, RetryConfig};
 use reqwest::Url;
 use secrecy::ExposeSecret as _;
 
-use super::{BlobError, Blobs, Place};
+use super::{BlobBackend, BlobError, Blobs};
 use crate::config::{BlobsKind, S3Config};
 use crate::http::install_tls;
 use crate::outage::Availability;
@@ -43,13 +43,17 @@ impl Blobs {
                 // must outlive a power cut: contents and folders are flushed before `put` returns.
                 let store = Arc::new(store.with_fsync(true));
                 let availability = watched(root.display().to_string());
-                Ok(Self { store, place: Place::Folder(Arc::new(root)), availability })
+                Ok(Self { store, place: BlobBackend::Folder(Arc::new(root)), availability })
             }
             BlobsKind::S3 { bucket, prefix } => {
                 let store = Arc::new(bucket_store(bucket, s3)?);
                 let at = s3.endpoint.as_deref().unwrap_or("Amazon S3");
                 let availability = watched(format!("{kind} at {at}"));
-                Ok(Self { store, place: Place::Bucket(Path::from(prefix.as_str())), availability })
+                Ok(Self {
+                    store,
+                    place: BlobBackend::Bucket(Path::from(prefix.as_str())),
+                    availability,
+                })
             }
         }
     }

@@ -14,7 +14,7 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _, WriteMultipart};
 use sha2::{Digest as _, Sha256};
 
-use super::{BlobError, BlobId, Blobs, BoxError, Place, TEMPORARIES};
+use super::{BlobBackend, BlobError, BlobId, Blobs, BoxError, TEMPORARIES};
 use crate::outage::Work;
 
 /// Maximum length of [`Stored::head`] in bytes, for detecting the file type.
@@ -106,8 +106,8 @@ impl Blobs {
 
     fn upload(&self) -> Upload {
         let (part, state) = match &self.place {
-            Place::Folder(_) => (FILE_PART, State::New),
-            Place::Bucket(_) => (BUCKET_PART, State::Buffer(Vec::new())),
+            BlobBackend::Folder(_) => (FILE_PART, State::New),
+            BlobBackend::Bucket(_) => (BUCKET_PART, State::Buffer(Vec::new())),
         };
         let temporary = self.prefix().join(TEMPORARIES).join(random_name());
         Upload { store: Arc::clone(&self.store), temporary, part, state }
@@ -117,7 +117,7 @@ impl Blobs {
     async fn publish(&self, upload: &mut Upload, id: &BlobId, bytes: u64) -> Result<(), BlobError> {
         // In a folder the same content replaces itself: what another upload has just written may
         // not be flushed yet, what this one writes is.
-        let bucket = matches!(self.place, Place::Bucket(_));
+        let bucket = matches!(self.place, BlobBackend::Bucket(_));
         if bucket && self.size(id).await? == Some(bytes) {
             upload.discard().await;
             return Ok(());

@@ -36,7 +36,7 @@ impl Consumer {
 }
 
 /// A leased message. Exactly one of [`Delivery::ack`], [`Delivery::retry`] and
-/// [`Delivery::bury`] ends the lease; dropped without any, it is delivered again when the lease
+/// [`Delivery::dead_letter`] ends the lease; dropped without any, it is delivered again when the lease
 /// runs out.
 #[derive(Debug)]
 pub struct Delivery {
@@ -88,12 +88,13 @@ impl Delivery {
     ///
     /// # Errors
     /// Returns an error when the bus cannot be reached; the message is then delivered again.
-    pub async fn bury(self, reason: &str) -> Result<(), BusError> {
+    pub async fn dead_letter(self, reason: &str) -> Result<(), BusError> {
         let Self { subject, id, payload, attempt, lease, .. } = self;
-        let letter = Burial { subject, message_id: id, payload, attempts: attempt, reason };
+        let letter =
+            DeadLetterRequest { subject, message_id: id, payload, attempts: attempt, reason };
         match lease {
-            Lease::Embedded(lease) => lease.bury(letter).await,
-            Lease::Nats(lease) => Box::pin(lease.bury(letter)).await,
+            Lease::Embedded(lease) => lease.dead_letter(letter).await,
+            Lease::Nats(lease) => Box::pin(lease.dead_letter(letter)).await,
         }
     }
 
@@ -109,9 +110,9 @@ impl Delivery {
     }
 }
 
-/// Dead letter that [`Delivery::bury`] passes to the adapter.
+/// Dead letter that [`Delivery::dead_letter`] passes to the adapter.
 #[derive(Debug)]
-pub(crate) struct Burial<'a> {
+pub(crate) struct DeadLetterRequest<'a> {
     pub(crate) subject: String,
     pub(crate) message_id: String,
     pub(crate) payload: Bytes,

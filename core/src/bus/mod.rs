@@ -8,8 +8,8 @@
 mod delivery;
 pub mod embedded;
 pub mod nats;
+pub mod pubsub;
 mod subject;
-pub mod talk;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +17,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::Serialize;
 
-pub(crate) use self::delivery::{Burial, Lease};
 pub use self::delivery::{Consumer, Delivery};
-pub use self::talk::{Answering, Listener};
+pub(crate) use self::delivery::{DeadLetterRequest, Lease};
+pub use self::pubsub::{Responder, TopicSubscriber};
 
 use crate::causes::with_causes;
 use crate::outage::{Availability, Work};
@@ -155,10 +155,10 @@ pub enum BusError {
     Missing(String),
     /// No server of that topic of [`talk`] is there right now.
     #[error("nobody answers {0}")]
-    Unanswered(&'static str),
+    NoResponder(&'static str),
     /// No reply about that topic of [`talk`] came in time.
     #[error("no answer about {0} came in time")]
-    Late(&'static str),
+    RequestTimeout(&'static str),
     /// A message of [`talk`] about that topic has more than [`talk::MAX_TALK`] bytes.
     #[error("a message about {0} is too large")]
     TooLarge(&'static str),

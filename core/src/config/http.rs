@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::ConfigError;
 use super::reader::Reader;
-use crate::http::pace::LeastSpeed;
+use crate::http::minimum_rate::MinimumRate;
 
 /// Limits of client connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,15 +18,15 @@ pub struct HttpConfig {
     /// Idle timeout between two requests of a connection.
     pub idle: Duration,
     /// Least speed of a request body.
-    pub body: LeastSpeed,
+    pub body: MinimumRate,
     /// Least speed at which a client reads a response.
-    pub answer: LeastSpeed,
+    pub answer: MinimumRate,
 }
 
 impl HttpConfig {
     pub(super) fn read(read: &Reader<'_>) -> Result<Self, ConfigError> {
         let bytes_per_second = read.number("http.min_bytes_per_second", 1, 1_000_000)?;
-        let speed = |window| LeastSpeed { window, bytes_per_second };
+        let speed = |window| MinimumRate { window, bytes_per_second };
         Ok(Self {
             max_connections: read.number("http.max_connections", 16, 1_000_000)?,
             max_per_address: read.number("http.max_per_address", 1, 1_000_000)?,

@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::Value;
 
 use super::file::{Entry, entries};
-use super::redact::{is_secret, shown};
+use super::redact::{is_secret, redacted};
 use super::sources::FILE_VARIABLE;
 use super::{ConfigError, DEFAULTS, Sources};
 
@@ -209,11 +209,11 @@ fn wrong_type(key: &str, found: &Value, default: &Value, origin: String) -> Conf
         _ => "a text in quotes",
     };
     let found = match found {
-        Value::String(text) => shown(key, text),
+        Value::String(text) => redacted(key, text),
         Value::Integer(_) | Value::Float(_) | Value::Boolean(_) if !is_secret(key) => {
             found.to_string()
         }
-        _ if is_secret(key) => shown(key, ""),
+        _ if is_secret(key) => redacted(key, ""),
         _ => format!("of type {}", found.type_str()),
     };
     ConfigError::Invalid { origin, key: key.to_owned(), found, allowed: allowed.to_owned() }

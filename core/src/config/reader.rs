@@ -8,7 +8,7 @@ use secrecy::SecretString;
 
 use super::ConfigError;
 use super::layers::Layers;
-use super::redact::shown;
+use super::redact::redacted;
 use crate::time::zone_hint;
 
 pub(super) struct Reader<'a>(pub(super) &'a Layers);
@@ -36,7 +36,7 @@ impl Reader<'_> {
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Result<T, ConfigError> {
         let (text, origin) = self.text(key)?;
-        parse(text).ok_or_else(|| invalid(origin, key, shown(key, text), allowed))
+        parse(text).ok_or_else(|| invalid(origin, key, redacted(key, text), allowed))
     }
 
     /// Does the same as [`Reader::parsed`], with `None` for an empty text.

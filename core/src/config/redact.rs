@@ -20,7 +20,7 @@ pub(super) fn is_secret(key: &str) -> bool {
 }
 
 /// Formats an invalid value for an error.
-pub(super) fn shown(key: &str, text: &str) -> String {
+pub(super) fn redacted(key: &str, text: &str) -> String {
     if is_secret(key) {
         return "not acceptable".to_owned();
     }

@@ -2,7 +2,7 @@
 //! for the whole process.
 
 pub mod guard;
-pub mod pace;
+pub mod minimum_rate;
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const CALL: Duration = Duration::from_secs(10);
 /// Read timeout of a download.
 const IDLE: Duration = Duration::from_secs(30);
 /// Maximum number of bytes that are read of a response.
-pub const MAX_ANSWER: usize = 256 * 1024;
+pub const MAX_RESPONSE: usize = 256 * 1024;
 
 /// Installs the one TLS library; called before any client is created.
 pub(crate) fn install_tls() {
@@ -56,9 +56,9 @@ pub fn download_client() -> Result<reqwest::Client, reqwest::Error> {
 pub async fn bounded_body(mut answer: reqwest::Response) -> Result<Vec<u8>, reqwest::Error> {
     let mut body = Vec::new();
     while let Some(chunk) = answer.chunk().await? {
-        let room = MAX_ANSWER.saturating_sub(body.len());
+        let room = MAX_RESPONSE.saturating_sub(body.len());
         body.extend_from_slice(&chunk[..chunk.len().min(room)]);
-        if body.len() >= MAX_ANSWER {
+        if body.len() >= MAX_RESPONSE {
             break;
         }
     }

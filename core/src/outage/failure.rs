@@ -107,7 +107,7 @@ mod tests {
         assert!(is_outage(&BlobError::Claim(Box::new(store(sqlx::Error::PoolTimedOut)))));
         assert!(!is_outage(&Wrapped(store(sqlx::Error::RowNotFound))));
         assert!(is_outage(&Wrapped(BusError::Unavailable("gone".into()))));
-        assert!(!is_outage(&Wrapped(BusError::Unanswered("topic"))));
+        assert!(!is_outage(&Wrapped(BusError::NoResponder("topic"))));
         let left = Duration::from_secs(1);
         assert!(is_outage(&Wrapped(PlatformError::Unavailable { retry_after: left })));
         assert!(!is_outage(&Wrapped(PlatformError::NotFound)));

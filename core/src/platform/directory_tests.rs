@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use super::*;
 use crate::event::{ChannelKind, ReplyToken};
 use crate::id::MessageId;
-use crate::platform::{BoxFuture, Download, Part, Platform, Preparation};
+use crate::platform::{BoxFuture, Download, MediaPart, Platform, Preparation};
 
 /// A platform that counts the requests, and responds when it is released.
 #[derive(Debug, Default)]
@@ -60,7 +60,7 @@ impl Platform for Counting {
         })
     }
 
-    fn content<'a>(&'a self, _: &'a MessageId, _: Part) -> Answer<'a, Download> {
+    fn content<'a>(&'a self, _: &'a MessageId, _: MediaPart) -> Answer<'a, Download> {
         unreachable!()
     }
 

@@ -5,7 +5,7 @@ mod circuit;
 mod directory;
 mod error;
 pub mod line;
-mod pace;
+mod throttle;
 
 use std::fmt;
 use std::future::Future;
@@ -18,7 +18,7 @@ pub use directory::Directory;
 pub use error::{DecodeError, PlatformError};
 use futures_util::stream::BoxStream;
 
-use crate::event::{ChannelRef, Envelope, Event, PlatformKind, ReplyToken, Trace};
+use crate::event::{ChannelRef, Envelope, Event, EventOrigin, PlatformKind, ReplyToken};
 use crate::id::{MessageId, UserId};
 
 /// A boxed future, so that platforms can be trait objects.
@@ -40,7 +40,7 @@ pub fn decode(envelope: Envelope) -> Result<Event, DecodeError> {
 
 /// Returns the origin of an event, whether or not it can be decoded; `None` if it holds no user
 /// content, or belongs to no chat.
-pub fn trace(envelope: &Envelope) -> Option<Trace> {
+pub fn trace(envelope: &Envelope) -> Option<EventOrigin> {
     match envelope.platform {
         PlatformKind::Line => line::trace(envelope),
     }
@@ -82,7 +82,7 @@ pub trait Platform: fmt::Debug + Send + Sync {
     fn content<'a>(
         &'a self,
         message: &'a MessageId,
-        part: Part,
+        part: MediaPart,
     ) -> BoxFuture<'a, Result<Download, PlatformError>>;
 
     /// Returns the state of a video or sound that the platform prepares for download.
@@ -103,7 +103,7 @@ pub trait Platform: fmt::Debug + Send + Sync {
 
 /// Part of a media message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum MediaPart {
     /// Original file.
     Original,
     /// Small preview picture.

@@ -9,7 +9,7 @@ use sqlx::ConnectOptions as _;
 use sqlx::postgres::PgConnectOptions;
 
 use super::StoreError;
-use super::db::ACQUIRE;
+use super::db::ACQUIRE_TIMEOUT;
 use super::fault::outage_of;
 use crate::causes::with_causes;
 use crate::outage::{Availability, Work};
@@ -116,5 +116,5 @@ impl Server {
 /// Returns why no connection can be made to a PostgreSQL server; `None` when one can, and when the
 /// server says nothing at all.
 pub(super) async fn why_not(options: &PgConnectOptions) -> Option<sqlx::Error> {
-    tokio::time::timeout(ACQUIRE, options.connect()).await.ok()?.err()
+    tokio::time::timeout(ACQUIRE_TIMEOUT, options.connect()).await.ok()?.err()
 }

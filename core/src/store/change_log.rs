@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use sqlx::{query, query_as};
 
 use super::db::{Sql, Tx, exec, read, run};
-use super::happening_kind::HappeningKind;
-use super::happenings::WINDOW_END;
-use super::{Place, Store, StoreError};
+use super::outbox::WINDOW_END;
+use super::outbox_kind::OutboxEventKind;
+use super::{OutboxPosition, Store, StoreError};
 use crate::id::{ChannelId, MessageId};
 use crate::time::Timestamp;
 
@@ -38,13 +38,13 @@ pub struct LogState {
     /// Identity of the log; positions of another epoch mean nothing in this one.
     pub epoch: String,
     /// Last purged row: a reader before this position has missed changes.
-    pub purged: Place,
+    pub purged: OutboxPosition,
     /// Start position of a reader that knows everything committed so far.
-    pub end: Place,
+    pub end: OutboxPosition,
     /// Upper bound of the assigned positions; those beyond it come from another database state.
-    pub limit: Place,
+    pub limit: OutboxPosition,
     /// Last request to rebuild all indexes.
-    pub rebuild: Option<Place>,
+    pub rebuild: Option<OutboxPosition>,
 }
 
 /// Page of the log.
@@ -55,7 +55,7 @@ pub struct LoggedChanges {
     /// Channels to index anew.
     pub channels: BTreeSet<ChannelId>,
     /// Start position of the next page.
-    pub next: Place,
+    pub next: OutboxPosition,
     /// `true` if there may be more already.
     pub more: bool,
 }
@@ -75,8 +75,8 @@ const STATE: Sql = Sql {
     sqlite: "SELECT log_epoch, purged_tx, purged_seq, CAST(0 AS BIGINT), COALESCE(s.seq, 0),
                     CAST(0 AS BIGINT), COALESCE(s.seq, 0), r.tx, r.seq
              FROM deployment
-             LEFT JOIN sqlite_sequence s ON s.name = 'happenings'
-             LEFT JOIN (SELECT 0 AS tx, MAX(seq) AS seq FROM happenings
+             LEFT JOIN sqlite_sequence s ON s.name = 'outbox_events'
+             LEFT JOIN (SELECT 0 AS tx, MAX(seq) AS seq FROM outbox_events
                         WHERE type = 'search.rebuild') r ON TRUE",
     // Transactions below xmin have ended; those from xmax on have not begun.
     postgres: "SELECT log_epoch, purged_tx, purged_seq,
@@ -84,36 +84,36 @@ const STATE: Sql = Sql {
                       pg_snapshot_xmax(pg_current_snapshot())::text::bigint, CAST(0 AS BIGINT),
                       r.tx, r.seq
                FROM deployment
-               LEFT JOIN LATERAL (SELECT tx, seq FROM happenings WHERE type = 'search.rebuild'
+               LEFT JOIN LATERAL (SELECT tx, seq FROM outbox_events WHERE type = 'search.rebuild'
                           ORDER BY tx DESC, seq DESC LIMIT 1) r ON TRUE",
 };
 
 const ROWS: Sql = Sql {
     sqlite: "SELECT CAST(0 AS BIGINT) AS tx, seq, type, channel_id, subject_id, message_ids,
-                    unkept
-             FROM happenings
+                    unstored
+             FROM outbox_events
              WHERE $1 = $1 AND seq > $2 AND $3 = $3 AND seq <= $4
              ORDER BY seq",
-    postgres: "SELECT tx, seq, type, channel_id, subject_id, message_ids, unkept
-               FROM happenings
+    postgres: "SELECT tx, seq, type, channel_id, subject_id, message_ids, unstored
+               FROM outbox_events
                WHERE (tx, seq) > ($1, $2) AND (tx, seq) <= ($3, $4)
                ORDER BY tx, seq",
 };
 
 const NEXT: Sql = Sql {
-    sqlite: "SELECT logged_at FROM happenings WHERE $1 = $1 AND seq > $2 ORDER BY seq LIMIT 1",
-    postgres: "SELECT logged_at FROM happenings WHERE (tx, seq) > ($1, $2)
+    sqlite: "SELECT logged_at FROM outbox_events WHERE $1 = $1 AND seq > $2 ORDER BY seq LIMIT 1",
+    postgres: "SELECT logged_at FROM outbox_events WHERE (tx, seq) > ($1, $2)
                ORDER BY tx, seq LIMIT 1",
 };
 
 const ADD: &str = "
-    INSERT INTO happenings (type, at, logged_at, channel_id, message_ids)
+    INSERT INTO outbox_events (type, at, logged_at, channel_id, message_ids)
     SELECT value ->> 'type', CAST($2 AS BIGINT), CAST($2 AS BIGINT), value ->> 'c', value ->> 'ids'
     FROM json_each($1)";
 
 const LAST: Sql = Sql {
-    sqlite: "SELECT CAST(0 AS BIGINT), seq FROM happenings ORDER BY seq DESC LIMIT 1",
-    postgres: "SELECT tx, seq FROM happenings
+    sqlite: "SELECT CAST(0 AS BIGINT), seq FROM outbox_events ORDER BY seq DESC LIMIT 1",
+    postgres: "SELECT tx, seq FROM outbox_events
                WHERE tx = pg_current_xact_id()::text::bigint ORDER BY seq DESC LIMIT 1",
 };
 
@@ -134,7 +134,7 @@ struct Row {
     channel_id: Option<String>,
     subject_id: Option<String>,
     message_ids: Option<String>,
-    unkept: Option<String>,
+    unstored: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -201,10 +201,10 @@ impl Store {
         let (epoch, purged_tx, purged_seq, end_tx, end_seq, limit_tx, limit_seq, tx, seq) = row;
         Ok(LogState {
             epoch,
-            purged: Place(purged_tx, purged_seq),
-            end: Place(end_tx, end_seq),
-            limit: Place(limit_tx, limit_seq),
-            rebuild: tx.zip(seq).map(|(tx, seq)| Place(tx, seq)),
+            purged: OutboxPosition(purged_tx, purged_seq),
+            end: OutboxPosition(end_tx, end_seq),
+            limit: OutboxPosition(limit_tx, limit_seq),
+            rebuild: tx.zip(seq).map(|(tx, seq)| OutboxPosition(tx, seq)),
         })
     }
 
@@ -214,7 +214,7 @@ impl Store {
     /// Returns an error when the database fails.
     pub async fn logged_changes(
         &self,
-        after: Place,
+        after: OutboxPosition,
         limit: u32,
     ) -> Result<LoggedChanges, StoreError> {
         let Some(end) = self.log_window(after, limit).await? else {
@@ -235,7 +235,10 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn next_logged(&self, after: Place) -> Result<Option<Timestamp>, StoreError> {
+    pub async fn next_logged(
+        &self,
+        after: OutboxPosition,
+    ) -> Result<Option<Timestamp>, StoreError> {
         let sql = self.pick(NEXT);
         let row: Option<(i64,)> =
             read!(self, c => query_as(sql).bind(after.0).bind(after.1).fetch_optional(c))?;
@@ -243,11 +246,15 @@ impl Store {
     }
 
     /// Returns the last of at most `limit` readable rows after `after`; `None` if there is none.
-    async fn log_window(&self, after: Place, limit: u32) -> Result<Option<Place>, StoreError> {
+    async fn log_window(
+        &self,
+        after: OutboxPosition,
+        limit: u32,
+    ) -> Result<Option<OutboxPosition>, StoreError> {
         let sql = self.pick(WINDOW_END);
         let end: Option<(Option<i64>, Option<i64>)> = read!(self, c => query_as(sql)
             .bind(after.0).bind(after.1).bind(i64::from(limit)).fetch_optional(c))?;
-        Ok(end.and_then(|(tx, seq)| Some(Place(tx?, seq?))))
+        Ok(end.and_then(|(tx, seq)| Some(OutboxPosition(tx?, seq?))))
     }
 
     /// Sends a request to every search replica. A replica has served it once it has read the log up
@@ -259,7 +266,7 @@ impl Store {
         &self,
         request: IndexRequest<'_>,
         now: Timestamp,
-    ) -> Result<Place, StoreError> {
+    ) -> Result<OutboxPosition, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
         let row = |r#type, c| NewRow { r#type, c, ids: None };
@@ -275,7 +282,7 @@ impl Store {
         let last: Option<(i64, i64)> =
             run!(tx_ref, LAST, |sql, c| query_as(sql).fetch_optional(c))?;
         tx.commit().await?;
-        Ok(last.map_or_else(Place::default, |(tx, seq)| Place(tx, seq)))
+        Ok(last.map_or_else(OutboxPosition::default, |(tx, seq)| OutboxPosition(tx, seq)))
     }
 
     /// Starts a new epoch where positions in the log lost their meaning, so that replicas refill.
@@ -289,7 +296,7 @@ impl Store {
 impl LoggedChanges {
     fn take(&mut self, row: Row) -> Result<(), StoreError> {
         let corrupt = |row: &Row| StoreError::Corrupt {
-            table: "happenings",
+            table: "outbox_events",
             column: "message_ids",
             row: format!("{}/{}", row.tx, row.seq),
         };
@@ -306,7 +313,7 @@ impl LoggedChanges {
             }
             CHANNEL => drop(self.channels.insert(channel)),
             // An unstored message has no searchable content.
-            other if changes_index(other) && row.unkept.is_none() => {
+            other if changes_index(other) && row.unstored.is_none() => {
                 let message = row.subject_id.map(MessageId::new);
                 self.messages.extend(message.map(|message| (channel, message)));
             }
@@ -320,10 +327,10 @@ impl LoggedChanges {
 /// logged by [`log_messages`].
 pub(super) fn changes_index(kind: &str) -> bool {
     let kinds = [
-        HappeningKind::MessageReceived,
-        HappeningKind::MessageSent,
-        HappeningKind::MessageEdited,
-        HappeningKind::MessageUnsent,
+        OutboxEventKind::MessageReceived,
+        OutboxEventKind::MessageSent,
+        OutboxEventKind::MessageEdited,
+        OutboxEventKind::MessageUnsent,
     ];
     kinds.iter().any(|known| known.name() == kind)
 }

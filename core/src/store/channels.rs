@@ -7,7 +7,7 @@ use serde::Serialize;
 use sqlx::{query, query_as};
 
 use super::db::{exec, read};
-use super::keep::Key;
+use super::ingest::Key;
 use super::{Store, StoreError, parsed};
 use crate::event::ChannelKind;
 use crate::id::{ChannelId, UserId};
@@ -41,7 +41,7 @@ pub struct Channel {
     pub member_count: i64,
     /// Time at which the channel became known; set once.
     pub created_at: Timestamp,
-    /// Creator of the record: `system`.
+    /// CreatingContext of the record: `system`.
     pub created_by: String,
     /// Time of the latest change to active.
     pub enabled_at: Timestamp,

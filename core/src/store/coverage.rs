@@ -26,7 +26,7 @@ pub struct Coverage {
     /// Gaps, oldest first.
     pub gaps: Vec<Gap>,
     /// Missing media files.
-    pub media: Vec<LostMedia>,
+    pub media: Vec<MissingMedia>,
     /// Days after which messages are removed; `None`: never.
     pub retention_days: Option<i64>,
     /// Messages sent before this time were removed because of their age.
@@ -35,7 +35,7 @@ pub struct Coverage {
 
 /// Number of media files without content, for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LostMedia {
+pub struct MissingMedia {
     /// `skipped`, `failed` or `expired`.
     pub status: String,
     /// Reason, if known.
@@ -46,7 +46,7 @@ pub struct LostMedia {
 
 /// Change that starts or ends the backup of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Presence {
+pub(super) enum CoverageChange {
     BotJoined,
     BotLeft,
     Subscribed,
@@ -54,10 +54,11 @@ pub(super) enum Presence {
 }
 
 const ADD: &str = "
-    INSERT INTO presence (channel_id, at, kind) VALUES ($1, $2, $3)
+    INSERT INTO coverage_changes (channel_id, at, kind) VALUES ($1, $2, $3)
     ON CONFLICT (channel_id, at, kind) DO NOTHING";
 /// In the same millisecond the leave counts, as everywhere: it sorts behind.
-const PRESENCE: &str = "SELECT at, kind FROM presence WHERE channel_id = $1 ORDER BY at, kind";
+const PRESENCE: &str =
+    "SELECT at, kind FROM coverage_changes WHERE channel_id = $1 ORDER BY at, kind";
 const BIRTH: &str = "SELECT created_at FROM channels WHERE channel_id = $1";
 const QUOTA: &str = "
     SELECT from_at, to_at, reason, skipped FROM gaps
@@ -82,7 +83,7 @@ const BEAT: &str = "
 const ADD_OUTAGE: &str =
     "INSERT INTO outages (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING";
 
-impl Presence {
+impl CoverageChange {
     const fn name(self) -> &'static str {
         match self {
             Self::BotJoined => "bot_joined",
@@ -98,7 +99,7 @@ pub(super) async fn note(
     tx: &mut Tx,
     channel: &ChannelId,
     at: Timestamp,
-    presence: Presence,
+    presence: CoverageChange,
 ) -> Result<bool, StoreError> {
     let (c, at) = (channel.as_str(), at.millis());
     Ok(exec!(tx, query(ADD).bind(c).bind(at).bind(presence.name()))? > 0)
@@ -121,7 +122,7 @@ impl Store {
         let lost: Vec<(String, Option<String>, i64)> =
             read!(self, conn => query_as(LOST).bind(c).bind(from).fetch_all(conn))?;
         let (retention_days, retained_from) = self.retention(channel).await?;
-        let media = |(status, reason, count)| LostMedia { status, reason, count };
+        let media = |(status, reason, count)| MissingMedia { status, reason, count };
         let gaps = self.gaps(channel, start, None).await?;
         Ok(Coverage {
             since: since(&self.presence(channel).await?).and_then(|since| Some(since).max(start)),
@@ -202,7 +203,7 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn beat(&self, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn record_alive(&self, now: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
         let alive: Option<(i64,)> = run!(tx_ref, ALIVE, |sql, c| query_as(sql).fetch_optional(c))?;
@@ -217,7 +218,7 @@ impl Store {
 }
 
 fn since(presence: &[(i64, String)]) -> Option<Timestamp> {
-    let first = presence.iter().find(|(_, kind)| kind == Presence::Subscribed.name())?;
+    let first = presence.iter().find(|(_, kind)| kind == CoverageChange::Subscribed.name())?;
     Some(Timestamp::from_millis(first.0))
 }
 
@@ -225,14 +226,14 @@ fn since(presence: &[(i64, String)]) -> Option<Timestamp> {
 /// the first subscription in which the bot was absent.
 fn absences(presence: &[(i64, String)], birth: Timestamp, since: Timestamp) -> Vec<Gap> {
     let unsubscribed = Track {
-        begins: Presence::Unsubscribed,
-        ends: Presence::Subscribed,
+        begins: CoverageChange::Unsubscribed,
+        ends: CoverageChange::Subscribed,
         reason: UNSUBSCRIBED,
         start: birth.millis(),
     };
     let removed = Track {
-        begins: Presence::BotLeft,
-        ends: Presence::BotJoined,
+        begins: CoverageChange::BotLeft,
+        ends: CoverageChange::BotJoined,
         reason: "bot_removed",
         start: since.millis(),
     };
@@ -243,8 +244,8 @@ fn absences(presence: &[(i64, String)], birth: Timestamp, since: Timestamp) -> V
 
 /// Condition under which nothing is stored, with the changes that begin and end it.
 struct Track {
-    begins: Presence,
-    ends: Presence,
+    begins: CoverageChange,
+    ends: CoverageChange,
     reason: &'static str,
     /// Nothing before this time is a gap.
     start: i64,
@@ -285,15 +286,15 @@ mod tests {
 
     #[test]
     fn absences_are_told_by_track() {
-        let row = |at, kind: Presence| (at, kind.name().to_owned());
+        let row = |at, kind: CoverageChange| (at, kind.name().to_owned());
         let rows = [
-            row(1, Presence::BotJoined),
-            row(2, Presence::BotLeft),
-            row(3, Presence::BotJoined),
-            row(5, Presence::Subscribed),
-            row(7, Presence::BotLeft),
-            row(8, Presence::Unsubscribed),
-            row(9, Presence::BotJoined),
+            row(1, CoverageChange::BotJoined),
+            row(2, CoverageChange::BotLeft),
+            row(3, CoverageChange::BotJoined),
+            row(5, CoverageChange::Subscribed),
+            row(7, CoverageChange::BotLeft),
+            row(8, CoverageChange::Unsubscribed),
+            row(9, CoverageChange::BotJoined),
         ];
         let gaps = absences(&rows, Timestamp::from_millis(1), since(&rows).unwrap());
         let told: Vec<_> = gaps

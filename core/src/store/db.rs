@@ -16,12 +16,12 @@ use tokio::sync::watch;
 
 use super::StoreError;
 use super::availability::{Watch, why_not};
-use super::hold::Held;
 use super::idempotency::mark_claim;
+use super::transaction::OwnedTransaction;
 use crate::outage::Work;
 
 /// Timeout for a free connection; beyond it the database counts as down or overloaded.
-pub(super) const ACQUIRE: Duration = Duration::from_secs(5);
+pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Name of the SQLite file in the data folder.
 const FILE: &str = "chatkeep.db";
@@ -75,7 +75,7 @@ pub(super) enum Pools {
 /// Transaction. Dropped without [`Tx::commit`], it is rolled back.
 #[derive(Debug)]
 pub(super) struct Tx {
-    pub(super) held: HeldTx,
+    pub(super) held: TxConnection,
     logged: watch::Sender<u64>,
     has_logged: bool,
     pub(super) watch: Watch,
@@ -85,9 +85,9 @@ pub(super) struct Tx {
 
 /// Connection of a transaction to either database.
 #[derive(Debug)]
-pub(super) enum HeldTx {
-    Sqlite(Held<Sqlite>),
-    Postgres(Held<Postgres>),
+pub(super) enum TxConnection {
+    Sqlite(OwnedTransaction<Sqlite>),
+    Postgres(OwnedTransaction<Postgres>),
 }
 
 /// Notes what became of a statement in a transaction.
@@ -118,12 +118,12 @@ macro_rules! read {
 macro_rules! run {
     ($tx:expr, $conn:ident => $query:expr) => {
         match &mut $tx.held {
-            $crate::store::db::HeldTx::Sqlite(tx) => {
+            $crate::store::db::TxConnection::Sqlite(tx) => {
                 let $conn = tx.conn();
                 let done = $query.await;
                 $crate::store::db::noted!($tx, tx, done)
             }
-            $crate::store::db::HeldTx::Postgres(tx) => {
+            $crate::store::db::TxConnection::Postgres(tx) => {
                 let $conn = tx.conn();
                 let done = $query.await;
                 $crate::store::db::noted!($tx, tx, done)
@@ -132,12 +132,12 @@ macro_rules! run {
     };
     ($tx:expr, $both:expr, |$sql:ident, $conn:ident| $query:expr) => {
         match &mut $tx.held {
-            $crate::store::db::HeldTx::Sqlite(tx) => {
+            $crate::store::db::TxConnection::Sqlite(tx) => {
                 let ($sql, $conn) = ($both.sqlite, tx.conn());
                 let done = $query.await;
                 $crate::store::db::noted!($tx, tx, done)
             }
-            $crate::store::db::HeldTx::Postgres(tx) => {
+            $crate::store::db::TxConnection::Postgres(tx) => {
                 let ($sql, $conn) = ($both.postgres, tx.conn());
                 let done = $query.await;
                 $crate::store::db::noted!($tx, tx, done)
@@ -151,14 +151,14 @@ macro_rules! run {
 macro_rules! exec {
     ($tx:expr, $query:expr) => {
         match &mut $tx.held {
-            $crate::store::db::HeldTx::Sqlite(tx) => {
+            $crate::store::db::TxConnection::Sqlite(tx) => {
                 let done = $query.execute(tx.conn()).await;
                 let done = $crate::store::db::noted!($tx, tx, done);
                 let rows = done.map(|done| done.rows_affected());
                 $tx.has_written |= rows.as_ref().is_ok_and(|&rows| rows > 0);
                 rows
             }
-            $crate::store::db::HeldTx::Postgres(tx) => {
+            $crate::store::db::TxConnection::Postgres(tx) => {
                 let done = $query.execute(tx.conn()).await;
                 let done = $crate::store::db::noted!($tx, tx, done);
                 let rows = done.map(|done| done.rows_affected());
@@ -215,7 +215,8 @@ impl Db {
             // Retracted content does not remain in free pages.
             .pragma("secure_delete", "on")
             .disable_statement_logging();
-        let pool = |size| SqlitePoolOptions::new().max_connections(size).acquire_timeout(ACQUIRE);
+        let pool =
+            |size| SqlitePoolOptions::new().max_connections(size).acquire_timeout(ACQUIRE_TIMEOUT);
         let write = pool(1).connect_with(options.clone()).await?;
         let read = pool(connections).connect_with(options.read_only(true)).await?;
         Ok(Self::new(Pools::Sqlite { read, write }, Watch::file(path)))
@@ -231,7 +232,8 @@ impl Db {
             .map_err(|_| StoreError::BadUrl)?
             .application_name("chatkeep")
             .disable_statement_logging();
-        let pool = PgPoolOptions::new().max_connections(connections).acquire_timeout(ACQUIRE);
+        let pool =
+            PgPoolOptions::new().max_connections(connections).acquire_timeout(ACQUIRE_TIMEOUT);
         let pool = match pool.connect_with(options.clone()).await {
             // The pool tries for as long as it may, and keeps to itself why it could not.
             Err(error @ sqlx::Error::PoolTimedOut) => {
@@ -246,7 +248,7 @@ impl Db {
         Self { pools, logged: watch::Sender::new(0), watch }
     }
 
-    fn tx(&self, held: HeldTx) -> Tx {
+    fn tx(&self, held: TxConnection) -> Tx {
         let (logged, watch) = (self.logged.clone(), self.watch.clone());
         Tx { held, logged, has_logged: false, watch, has_written: false }
     }
@@ -256,9 +258,11 @@ impl Db {
     pub(super) async fn begin(&self) -> Result<Tx, StoreError> {
         let begun = match &self.pools {
             Pools::Sqlite { write, .. } => {
-                Held::begin(write, "BEGIN IMMEDIATE").await.map(HeldTx::Sqlite)
+                OwnedTransaction::begin(write, "BEGIN IMMEDIATE").await.map(TxConnection::Sqlite)
             }
-            Pools::Postgres(pool) => Held::begin(pool, "BEGIN").await.map(HeldTx::Postgres),
+            Pools::Postgres(pool) => {
+                OwnedTransaction::begin(pool, "BEGIN").await.map(TxConnection::Postgres)
+            }
         };
         Ok(self.tx(self.watch.noted(Work::Reading, begun)?))
     }
@@ -268,9 +272,11 @@ impl Db {
         const POSTGRES: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
         let begun = match &self.pools {
             Pools::Sqlite { read, .. } => {
-                Held::begin(read, "BEGIN DEFERRED").await.map(HeldTx::Sqlite)
+                OwnedTransaction::begin(read, "BEGIN DEFERRED").await.map(TxConnection::Sqlite)
             }
-            Pools::Postgres(pool) => Held::begin(pool, POSTGRES).await.map(HeldTx::Postgres),
+            Pools::Postgres(pool) => {
+                OwnedTransaction::begin(pool, POSTGRES).await.map(TxConnection::Postgres)
+            }
         };
         Ok(self.tx(self.watch.noted(Work::Reading, begun)?))
     }
@@ -318,11 +324,11 @@ impl Db {
 
     /// Runs a WAL checkpoint of SQLite and truncates the log unless there are readers: retracted
     /// content stays in the log until then. PostgreSQL needs no such call.
-    pub(super) async fn scrub(&self) -> Result<(), StoreError> {
+    pub(super) async fn checkpoint_wal(&self) -> Result<(), StoreError> {
         let Pools::Sqlite { write, .. } = &self.pools else {
             return Ok(());
         };
-        let mut held = Held::plain(write).await?;
+        let mut held = OwnedTransaction::plain(write).await?;
         // A reader may take long, and all writers would wait for it.
         sqlx::query("PRAGMA busy_timeout = 0").execute(held.conn()).await?;
         sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(held.conn()).await?;
@@ -355,8 +361,8 @@ impl Tx {
     pub(super) async fn commit(mut self) -> Result<(), StoreError> {
         mark_claim(&mut self).await?;
         let done = match self.held {
-            HeldTx::Sqlite(tx) => tx.commit().await,
-            HeldTx::Postgres(tx) => tx.commit().await,
+            TxConnection::Sqlite(tx) => tx.commit().await,
+            TxConnection::Postgres(tx) => tx.commit().await,
         };
         self.watch.noted(if self.has_written { Work::Writing } else { Work::Reading }, done)?;
         if self.has_logged {

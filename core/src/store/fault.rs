@@ -8,7 +8,7 @@ use crate::outage::Work;
 
 /// Class of a database error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum DatabaseFault {
     /// The database is down, busy, full or in recovery. The same request works once it is not.
     Unavailable,
     /// The database will never take these values: they are malformed, too long, or break a
@@ -42,7 +42,7 @@ mod sqlite {
     pub(super) const NOT_A_DATABASE: i32 = 26;
 }
 
-impl Fault {
+impl DatabaseFault {
     /// Classifies an error.
     pub(super) fn of(error: &sqlx::Error) -> Self {
         match error {
@@ -149,7 +149,7 @@ fn primary_code(error: &(dyn sqlx::error::DatabaseError + 'static)) -> Option<i3
     Some(extended & 0xff)
 }
 
-fn of_result_code(code: i32) -> Fault {
+fn of_result_code(code: i32) -> DatabaseFault {
     match code {
         sqlite::PERM
         | sqlite::ABORT
@@ -166,26 +166,30 @@ fn of_result_code(code: i32) -> Fault {
         | sqlite::SCHEMA
         | sqlite::NO_LARGE_FILES
         | sqlite::AUTHORIZATION
-        | sqlite::NOT_A_DATABASE => Fault::Unavailable,
-        sqlite::TOO_BIG | sqlite::CONSTRAINT | sqlite::MISMATCH | sqlite::RANGE => Fault::Refused,
-        _ => Fault::Unknown,
+        | sqlite::NOT_A_DATABASE => DatabaseFault::Unavailable,
+        sqlite::TOO_BIG | sqlite::CONSTRAINT | sqlite::MISMATCH | sqlite::RANGE => {
+            DatabaseFault::Refused
+        }
+        _ => DatabaseFault::Unknown,
     }
 }
 
 /// Classifies an SQLSTATE (PostgreSQL, "PostgreSQL Error Codes").
-fn of_sqlstate(code: &str) -> Fault {
+fn of_sqlstate(code: &str) -> DatabaseFault {
     if matches!(code, "42501" | "55P03" | "55006" | "57P05" | "XX001" | "XX002") {
-        return Fault::Unavailable;
+        return DatabaseFault::Unavailable;
     }
     match code.get(..2).unwrap_or_default() {
         // Connection, prepared statement gone behind a pooler, transaction state (a standby),
         // authorization, no such database, conflict with another transaction, resources, operator,
         // the server's own system, its configuration file.
-        "08" | "26" | "25" | "28" | "3D" | "40" | "53" | "57" | "58" | "F0" => Fault::Unavailable,
+        "08" | "26" | "25" | "28" | "3D" | "40" | "53" | "57" | "58" | "F0" => {
+            DatabaseFault::Unavailable
+        }
         // Cardinality, data, integrity, check option, program limits (an index row that is too
         // long).
-        "21" | "22" | "23" | "44" | "54" => Fault::Refused,
-        _ => Fault::Unknown,
+        "21" | "22" | "23" | "44" | "54" => DatabaseFault::Refused,
+        _ => DatabaseFault::Unknown,
     }
 }
 
@@ -199,9 +203,9 @@ mod tests {
         let away =
             ["08006", "40P01", "53100", "53300", "57P01", "57014", "58030", "25006", "55P03"];
         let unknown = ["42P01", "XX000", "0A000", "P0001", ""];
-        assert!(refused.iter().all(|code| of_sqlstate(code) == Fault::Refused));
-        assert!(away.iter().all(|code| of_sqlstate(code) == Fault::Unavailable));
-        assert!(unknown.iter().all(|code| of_sqlstate(code) == Fault::Unknown));
+        assert!(refused.iter().all(|code| of_sqlstate(code) == DatabaseFault::Refused));
+        assert!(away.iter().all(|code| of_sqlstate(code) == DatabaseFault::Unavailable));
+        assert!(unknown.iter().all(|code| of_sqlstate(code) == DatabaseFault::Unknown));
     }
 
     #[test]
@@ -224,10 +228,10 @@ mod tests {
         conn.execute("CREATE TABLE t (id INTEGER PRIMARY KEY) STRICT").await.unwrap();
         conn.execute("INSERT INTO t VALUES (1)").await.unwrap();
         let twice = conn.execute("INSERT INTO t VALUES (1)").await.unwrap_err();
-        assert_eq!(Fault::of(&twice), Fault::Refused);
+        assert_eq!(DatabaseFault::of(&twice), DatabaseFault::Refused);
         assert!(!breaks_connection(&twice));
         let unknown = conn.execute("SELECT * FROM nothing").await.unwrap_err();
-        assert_eq!(Fault::of(&unknown), Fault::Unknown);
+        assert_eq!(DatabaseFault::of(&unknown), DatabaseFault::Unknown);
         // A page beyond the maximum size has the same effect as a full disk.
         conn.execute("PRAGMA max_page_count = 3").await.unwrap();
         let full = conn.execute("CREATE TABLE u (x TEXT)").await;
@@ -235,7 +239,7 @@ mod tests {
             Err(full) => full,
             Ok(_) => conn.execute("CREATE TABLE v (x TEXT)").await.unwrap_err(),
         };
-        assert_eq!(Fault::of(&full), Fault::Unavailable, "{full}");
+        assert_eq!(DatabaseFault::of(&full), DatabaseFault::Unavailable, "{full}");
         assert!(breaks_connection(&full));
     }
 }

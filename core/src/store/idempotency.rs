@@ -47,7 +47,7 @@ pub struct IdempotencyClaim {
 
 /// State of a request with a repeated key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Repeated {
+pub enum IdempotencyState {
     /// First request with the key, which is now claimed.
     First(IdempotencyClaim),
     /// The first request still runs.
@@ -148,7 +148,7 @@ impl Store {
         &self,
         key: &IdempotencyKey,
         now: Timestamp,
-    ) -> Result<Repeated, StoreError> {
+    ) -> Result<IdempotencyState, StoreError> {
         let (owner, route, hash) = (&key.owner, &key.route, &key.key_hash);
         let (now, lost) = (now.millis(), now.millis() - LOST_MS);
         let mut tx = self.db.begin().await?;
@@ -172,8 +172,8 @@ impl Store {
         Ok(match known {
             Some(row) => row.into_repeated(&key.request, lost),
             // Gone between the two statements: its holder has just released it.
-            None if taken == 0 => Repeated::Running,
-            None => Repeated::First(IdempotencyClaim { key: key.clone(), created_at: now }),
+            None if taken == 0 => IdempotencyState::Running,
+            None => IdempotencyState::First(IdempotencyClaim { key: key.clone(), created_at: now }),
         })
     }
 
@@ -235,17 +235,21 @@ impl Store {
 
 impl KnownRow {
     /// Converts to the state for a request with that hash; a run begun before `lost` is dead.
-    fn into_repeated(self, request: &str, lost: i64) -> Repeated {
+    fn into_repeated(self, request: &str, lost: i64) -> IdempotencyState {
         if self.request != request {
-            return Repeated::Other;
+            return IdempotencyState::Other;
         }
         if let (Some(status), Some(answer)) = (self.status, self.answer) {
-            return Repeated::Answered {
+            return IdempotencyState::Answered {
                 status: u16::try_from(status).unwrap_or_default(),
                 answer,
             };
         }
         let dead = self.progress == CHANGED && self.created_at < lost;
-        if dead || self.progress == ENDED { Repeated::Interrupted } else { Repeated::Running }
+        if dead || self.progress == ENDED {
+            IdempotencyState::Interrupted
+        } else {
+            IdempotencyState::Running
+        }
     }
 }

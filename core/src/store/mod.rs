@@ -16,11 +16,9 @@ mod coverage;
 mod db;
 mod doctor;
 mod fault;
-mod happening_kind;
-mod happenings;
-mod hold;
 mod idempotency;
-mod keep;
+mod ingest;
+mod key_usage;
 mod keys;
 mod ledger;
 mod logins;
@@ -30,48 +28,48 @@ mod messages;
 mod notices;
 mod oauth;
 mod oauth_clients;
-mod other;
+mod outbox;
+mod outbox_kind;
 mod ownership;
 mod presence;
+mod presence_evidence;
 mod processes;
 mod purge;
 mod replies;
+mod retractions;
 mod roles;
 mod sessions;
-mod sightings;
 mod subscriptions;
-mod takebacks;
-mod unkept;
+mod transaction;
+mod unknown_events;
+mod unstored;
 mod users;
-mod uses;
 mod webhooks;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use db::{Db, MAPPED, Pools, Sql, UNMAPPED, read};
+use key_usage::KeyUsage;
 use tokio::sync::watch;
-use uses::Uses;
 
 pub use assistant::{AssistantState, IfMatch, RuleChange, RuleChanged, Setting, SettingVersions};
 pub use change_log::{IndexRequest, LogState, LoggedChanges};
 pub use channel_jobs::{ChannelJob, JobBatch, JobKind, JobStatus, NewChannelJob, SMALL_JOB};
 pub use channels::{Channel, ChannelStatus};
-pub use coverage::{Coverage, LostMedia};
-pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaMend, UserAudit};
-pub use fault::Fault;
+pub use coverage::{Coverage, MissingMedia};
+pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaRepair, UserAudit};
+pub use fault::DatabaseFault;
 pub(crate) use fault::outage_of;
-pub use happening_kind::HappeningKind;
-pub use happenings::{Feed, FeedReader, Happening, Place};
-pub use idempotency::{IdempotencyClaim, IdempotencyKey, Repeated};
-pub use keep::{
+pub use idempotency::{IdempotencyClaim, IdempotencyKey, IdempotencyState};
+pub use ingest::{
     ChannelChange, ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
-    ImportedPerson, Kept, NewImport, Removed,
+    ImportedPerson, IngestOutcome, NewImport, Removed,
 };
 pub use keys::{KEYS_OF_USER, Key, NewKey, Rotated};
 pub use logins::{LOGIN_TIME, NewLogin, PendingLogin};
 pub use media::{
-    BlobClaim, CLAIM, MediaFilter, MediaItem, MediaKept, MediaPage, MediaRecord, MediaStatus,
+    BlobClaim, CLAIM, MediaFilter, MediaItem, MediaOutcome, MediaPage, MediaRecord, MediaStatus,
     NewMedia, OrphanSweep, Preview,
 };
 pub use members::{Member, MemberStatus};
@@ -79,20 +77,22 @@ pub use messages::{Gap, MessageFilter, MessagePage, Order, Sender, StoredMessage
 pub use notices::UsageNotice;
 pub use oauth::{Grant, NewGrant, Tokens};
 pub use oauth_clients::{Consent, OAuthClient};
+pub use outbox::{FeedReader, OutboxEvent, OutboxPage, OutboxPosition};
+pub use outbox_kind::OutboxEventKind;
 pub use ownership::{BotChannels, Standing};
+pub use presence_evidence::{PresenceEvidence, PresenceEvidenceKind};
 pub use processes::{NewProcess, ProcessRecord, ReplicaCheck};
 pub use replies::{Claim, Exchange, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus};
+pub use retractions::Retraction;
 pub use roles::RoleSet;
 pub use sessions::{NewSession, Session, SignedIn};
-pub use sightings::{Sighting, SightingKind};
 pub use subscriptions::{ChannelUsage, Subscribed, Subscription, UserUsage};
-pub use takebacks::Takeback;
-pub use unkept::{Unkept, UnkeptReason};
+pub use unstored::{UnstoredMessage, UnstoredReason};
 pub use users::User;
 pub use webhooks::{
-    Attempt, ClaimRoom, ClaimedDelivery, Delivery, DeliveryFilter, DeliveryStatus, DisabledReason,
-    NewWebhook, Next, TEST_EVENT, Told, UntoldWebhook, WEBHOOKS_OF_USER, Webhook, WebhookChange,
-    WebhookChanged, WebhookMade, WebhookMaker, WebhookQueue,
+    Attempt, ClaimRoom, ClaimedDelivery, DeliveryFilter, DeliveryStatus, DisabledReason, EventRef,
+    NewWebhook, Next, PendingNotice, TEST_EVENT, WEBHOOKS_OF_USER, Webhook, WebhookChange,
+    WebhookChanged, WebhookDelivery, WebhookMade, WebhookMaker, WebhookQueue,
 };
 
 use crate::config::Database;
@@ -148,16 +148,16 @@ pub enum StoreError {
 
 impl StoreError {
     /// Returns the class of the error.
-    pub fn fault(&self) -> Fault {
+    pub fn fault(&self) -> DatabaseFault {
         match self {
-            Self::Database(error) => Fault::of(error),
-            Self::Encode(_) => Fault::Refused,
+            Self::Database(error) => DatabaseFault::of(error),
+            Self::Encode(_) => DatabaseFault::Refused,
             Self::Migrate(_)
             | Self::NoData
             | Self::Newer { .. }
             | Self::BadUrl
             | Self::Corrupt { .. }
-            | Self::ClaimLost => Fault::Unknown,
+            | Self::ClaimLost => DatabaseFault::Unknown,
         }
     }
 
@@ -176,7 +176,7 @@ impl StoreError {
 
     /// Returns `true` if the same request works once the database is back.
     pub fn is_transient(&self) -> bool {
-        self.fault() == Fault::Unavailable
+        self.fault() == DatabaseFault::Unavailable
     }
 }
 
@@ -184,7 +184,7 @@ impl StoreError {
 #[derive(Clone, Debug)]
 pub struct Store {
     db: Db,
-    uses: Arc<Uses>,
+    uses: Arc<KeyUsage>,
 }
 
 impl Store {
@@ -206,7 +206,7 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database cannot be opened, reached or migrated.
-    pub async fn open_frugal(database: &Database, folder: &Path) -> Result<Self, StoreError> {
+    pub async fn open_for_scan(database: &Database, folder: &Path) -> Result<Self, StoreError> {
         Self::open_mapped(database, folder, FRUGAL, UNMAPPED).await
     }
 
@@ -244,7 +244,7 @@ impl Store {
     async fn ready_to_use(db: Db) -> Result<Self, StoreError> {
         db.migrate().await?;
         let store = Self { db, uses: Arc::default() };
-        store.adopt_happenings().await?;
+        store.adopt_outbox_events().await?;
         Ok(store)
     }
 
@@ -264,7 +264,7 @@ impl Store {
 
     /// Returns a receiver that changes whenever something was logged through this store or a clone
     /// of it.
-    pub fn logged(&self) -> watch::Receiver<u64> {
+    pub fn watch_log(&self) -> watch::Receiver<u64> {
         self.db.logged.subscribe()
     }
 
@@ -281,8 +281,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn scrub(&self) -> Result<(), StoreError> {
-        self.db.scrub().await
+    pub async fn checkpoint_wal(&self) -> Result<(), StoreError> {
+        self.db.checkpoint_wal().await
     }
 
     /// Closes every connection.

@@ -23,7 +23,7 @@ pub struct UsageNotice {
     /// Time of the crossing.
     pub at: Timestamp,
     /// Last notified status; [`UsageStatus::Ok`] when there was no notification yet.
-    pub last_told: UsageStatus,
+    pub last_notified: UsageStatus,
     /// Present usage.
     pub usage: Usage,
     /// `true` if the user wants notifications.
@@ -38,10 +38,10 @@ struct NoticeRow {
     user_id: String,
     status: String,
     created_at: i64,
-    last_told: Option<String>,
+    last_notified: Option<String>,
     plan: String,
     used_bytes: i64,
-    tell_usage: i64,
+    notify_usage: i64,
     bot: Option<String>,
     channel_id: Option<String>,
 }
@@ -50,10 +50,10 @@ struct NoticeRow {
 /// ([`ChannelId::chat_with`](crate::id::ChannelId::chat_with)).
 const UNTOLD: &str = "
     SELECT n.notice_id, n.user_id, n.status, n.created_at, u.plan, u.used_bytes,
-           u.tell_usage, c.bot, c.channel_id,
+           u.notify_usage, c.bot, c.channel_id,
            (SELECT t.status FROM usage_notices t
             WHERE t.user_id = n.user_id AND t.outcome = 'sent'
-            ORDER BY t.notice_id DESC LIMIT 1) AS last_told
+            ORDER BY t.notice_id DESC LIMIT 1) AS last_notified
     FROM usage_notices n
     JOIN users u ON u.user_id = n.user_id
     LEFT JOIN channels c ON c.channel_id =
@@ -61,25 +61,25 @@ const UNTOLD: &str = "
          WHERE o.type = 'user' AND o.enabled_at >= o.disabled_at
            AND (o.channel_id = n.user_id OR (o.channel_id > n.user_id || '~'
                                          AND o.channel_id < n.user_id || '~~')))
-    WHERE n.told_at IS NULL
+    WHERE n.notified_at IS NULL
       AND n.notice_id = (SELECT MAX(m.notice_id) FROM usage_notices m WHERE m.user_id = n.user_id)
     ORDER BY n.notice_id LIMIT $1";
 
 /// Those before it were overtaken.
 const SETTLE: &str = "
     UPDATE usage_notices
-    SET told_at = $3, outcome = CASE WHEN notice_id = $2 THEN $4 ELSE 'overtaken' END
-    WHERE user_id = $1 AND notice_id <= $2 AND told_at IS NULL";
+    SET notified_at = $3, outcome = CASE WHEN notice_id = $2 THEN $4 ELSE 'overtaken' END
+    WHERE user_id = $1 AND notice_id <= $2 AND notified_at IS NULL";
 
-const WANT: &str = "UPDATE users SET tell_usage = $2 WHERE user_id = $1";
-const WANTS: &str = "SELECT tell_usage FROM users WHERE user_id = $1";
+const WANT: &str = "UPDATE users SET notify_usage = $2 WHERE user_id = $1";
+const WANTS: &str = "SELECT notify_usage FROM users WHERE user_id = $1";
 
 impl Store {
     /// Returns the latest unnotified crossing of each user, oldest first, at most `limit`.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn untold_notices(&self, limit: u32) -> Result<Vec<UsageNotice>, StoreError> {
+    pub async fn pending_usage_notices(&self, limit: u32) -> Result<Vec<UsageNotice>, StoreError> {
         let rows: Vec<NoticeRow> =
             read!(self, c => query_as(UNTOLD).bind(i64::from(limit)).fetch_all(c))?;
         rows.into_iter().map(UsageNotice::try_from).collect()
@@ -124,7 +124,11 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn want_notices(&self, user: &UserId, wants: bool) -> Result<bool, StoreError> {
+    pub async fn set_notices_enabled(
+        &self,
+        user: &UserId,
+        wants: bool,
+    ) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
         let found = exec!(tx_ref, query(WANT).bind(user.as_str()).bind(i64::from(wants)))?;
@@ -147,9 +151,9 @@ impl TryFrom<NoticeRow> for UsageNotice {
             id: row.notice_id,
             status: status(&row.status)?,
             at: Timestamp::from_millis(row.created_at),
-            last_told: row.last_told.as_deref().map_or(Ok(UsageStatus::Ok), status)?,
+            last_notified: row.last_notified.as_deref().map_or(Ok(UsageStatus::Ok), status)?,
             usage: Usage::new(row.used_bytes, plan),
-            wanted: row.tell_usage != 0,
+            wanted: row.notify_usage != 0,
             chat,
             user: row.user_id.into(),
         })

@@ -76,7 +76,7 @@ pub struct Tokens {
 
 /// Kind of a single-use secret.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Once {
+enum SingleUse {
     Code,
     Refresh,
 }
@@ -158,7 +158,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<Grant>, StoreError> {
         let mut tx = self.db.begin().await?;
-        let Some((grant, used, _)) = once(&mut tx, Once::Code, code).await? else {
+        let Some((grant, used, _)) = once(&mut tx, SingleUse::Code, code).await? else {
             return Ok(None);
         };
         if used.is_some() {
@@ -191,7 +191,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<(Grant, Tokens)>, StoreError> {
         let mut tx = self.db.begin().await?;
-        let Some((grant, used, known)) = once(&mut tx, Once::Refresh, refresh).await? else {
+        let Some((grant, used, known)) = once(&mut tx, SingleUse::Refresh, refresh).await? else {
             return Ok(None);
         };
         if used.is_some_and(|at| now.since(at) > LOST) {
@@ -251,7 +251,7 @@ impl Store {
 /// secret is locked until the transaction ends.
 async fn once(
     tx: &mut Tx,
-    kind: Once,
+    kind: SingleUse,
     secret: &str,
 ) -> Result<Option<(Grant, Option<Timestamp>, Option<String>)>, StoreError> {
     let row: Option<GrantRow> = run!(tx, SECRET, |sql, c| query_as(sql)
@@ -308,7 +308,7 @@ pub(super) async fn drop_grant(tx: &mut Tx, grant: &str) -> Result<(), StoreErro
     Ok(())
 }
 
-impl Once {
+impl SingleUse {
     const fn name(self) -> &'static str {
         match self {
             Self::Code => "code",

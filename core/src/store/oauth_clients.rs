@@ -135,7 +135,7 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn take_back(&self, user: &UserId, id: &str) -> Result<bool, StoreError> {
+    pub async fn revoke_consent(&self, user: &UserId, id: &str) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
         let row: Option<(String,)> = run!(tx_ref, c => query_as(ONE_OF_USER)

@@ -18,9 +18,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::Serialize;
 use sqlx::{query, query_as};
 
-use super::coverage::{Presence, note};
+use super::coverage::{CoverageChange, note};
 use super::db::{Sql, Tx, exec, locking, read, run};
-use super::keep::Key;
+use super::ingest::Key;
 use super::{Store, StoreError};
 use crate::event::{ChannelKind, ChannelRef, Event, EventKind};
 use crate::id::ChannelId;
@@ -118,7 +118,7 @@ struct Move<'a> {
 /// Owners of channels by channel id; empty text for none.
 type Owners = HashMap<String, String>;
 
-/// Known tenures of bots, by channel id.
+/// CachedState tenures of bots, by channel id.
 type Tenures = HashMap<String, Vec<Tenure>>;
 
 impl Store {
@@ -243,7 +243,7 @@ fn standing(event: &Event, only_bot: bool, owners: &Owners, tenures: &Tenures) -
         return Standing::Own;
     }
     let since = of(owner).map_or(0, |tenure| tenure.joined_at);
-    let pending = own.is_some_and(|own| own.is_in() && own.joined_at > since);
+    let pending = own.is_some_and(|own| own.is_present() && own.joined_at > since);
     Standing::Foreign { owner: owner.to_owned(), pending }
 }
 
@@ -334,9 +334,9 @@ async fn succeed(
     }
     let (joined, left) = (owner.joined_at, owner.left_at);
     exec!(tx, query(SUCCEED).bind(c).bind(&owner.bot).bind(joined).bind(left))?;
-    note(tx, channel, Timestamp::from_millis(joined), Presence::BotJoined).await?;
-    if !owner.is_in() {
-        note(tx, channel, Timestamp::from_millis(left), Presence::BotLeft).await?;
+    note(tx, channel, Timestamp::from_millis(joined), CoverageChange::BotJoined).await?;
+    if !owner.is_present() {
+        note(tx, channel, Timestamp::from_millis(left), CoverageChange::BotLeft).await?;
     }
     tracing::info!(channel = c, bot = owner.bot, "a channel has another owning bot now");
     Ok(())

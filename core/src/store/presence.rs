@@ -6,9 +6,9 @@ use sqlx::{query, query_as};
 
 use super::StoreError;
 use super::channels::channel_keys;
-use super::coverage::{Presence, note};
+use super::coverage::{CoverageChange, note};
 use super::db::{Tx, exec, run};
-use super::sightings::{Sighting, SightingKind};
+use super::presence_evidence::{PresenceEvidence, PresenceEvidenceKind};
 use crate::id::ChannelId;
 use crate::time::Timestamp;
 
@@ -43,21 +43,24 @@ struct Left {
 
 /// Records joins and leaves of bots, and events from after they left: any event signed for the bot
 /// proves its presence. The channels' rows are saved, and so locked, before.
-pub(super) async fn note_bots(tx: &mut Tx, sightings: &[Sighting]) -> Result<(), StoreError> {
+pub(super) async fn note_bots(
+    tx: &mut Tx,
+    evidence: &[PresenceEvidence],
+) -> Result<(), StoreError> {
     let mut shown: BTreeMap<&ChannelId, Shown> = BTreeMap::new();
-    for sighting in sightings {
-        let (channel, at) = (&sighting.channel.id, sighting.at);
-        let presence = match sighting.kind {
-            SightingKind::BotJoined => Presence::BotJoined,
-            SightingKind::BotLeft => Presence::BotLeft,
-            SightingKind::Channel => {
+    for item in evidence {
+        let (channel, at) = (&item.channel.id, item.at);
+        let presence = match item.kind {
+            PresenceEvidenceKind::BotJoined => CoverageChange::BotJoined,
+            PresenceEvidenceKind::BotLeft => CoverageChange::BotLeft,
+            PresenceEvidenceKind::Channel => {
                 shown.entry(channel).or_default().events.insert(at.millis());
                 continue;
             }
             _ => continue,
         };
         let is_new = note(tx, channel, at, presence).await?;
-        if presence == Presence::BotLeft {
+        if presence == CoverageChange::BotLeft {
             shown.entry(channel).or_default().left |= is_new;
         }
     }
@@ -74,7 +77,7 @@ pub(super) async fn note_bots(tx: &mut Tx, sightings: &[Sighting]) -> Result<(),
         let back = shown.get(&channel).and_then(|shown| left.back(shown));
         if let Some(back) = back.filter(|back| *back != resumed) {
             exec!(tx, query(RESUME).bind(channel.as_str()).bind(back))?;
-            note(tx, &channel, Timestamp::from_millis(back), Presence::BotJoined).await?;
+            note(tx, &channel, Timestamp::from_millis(back), CoverageChange::BotJoined).await?;
         }
     }
     Ok(())

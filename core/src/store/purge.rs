@@ -19,7 +19,7 @@ const REPLIES: &str = "
 const NOTICES: &str = "
     DELETE FROM usage_notices WHERE notice_id IN (
         SELECT n.notice_id FROM usage_notices n
-        WHERE n.created_at < $1 AND n.told_at IS NOT NULL
+        WHERE n.created_at < $1 AND n.notified_at IS NOT NULL
           AND n.notice_id < (SELECT MAX(m.notice_id) FROM usage_notices m
                              WHERE m.user_id = n.user_id)
           AND (COALESCE(n.outcome, '') <> 'sent' OR EXISTS (

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use sqlx::{query, query_as};
 
 use super::channels::channel_keys;
-use super::coverage::{Presence, note};
+use super::coverage::{CoverageChange, note};
 use super::db::{Sql, Tx, exec, locking, read, run};
-use super::keep::{close_gaps, lock_ledger, save_ledger};
+use super::ingest::{close_gaps, lock_ledger, save_ledger};
 use super::ledger::{Ledger, SubscriberRow};
 use super::{Store, StoreError};
 use crate::id::{ChannelId, UserId};
@@ -264,7 +264,7 @@ async fn subscribe_in(
     exec!(tx, query(SAVE).bind(c).bind(u).bind(since).bind(bytes))?;
     claim_ownership(tx, channel, user, Timestamp::from_millis(since)).await?;
     if !others {
-        note(tx, channel, Timestamp::from_millis(since), Presence::Subscribed).await?;
+        note(tx, channel, Timestamp::from_millis(since), CoverageChange::Subscribed).await?;
     }
     resume(tx, &BTreeSet::from([channel.clone()]), now).await?;
     Ok(Subscribed::New)
@@ -307,7 +307,7 @@ async fn unsubscribe_in(
     exec!(tx, query(CANCEL).bind(c).bind(u).bind(now.millis()))?;
     save_ledger(tx, &ledger, now).await?;
     if !has_subscribers(tx, channel).await? {
-        note(tx, channel, now, Presence::Unsubscribed).await?;
+        note(tx, channel, now, CoverageChange::Unsubscribed).await?;
     }
     resume(tx, channels, now).await?;
     Ok(true)

@@ -3,7 +3,7 @@
 use sqlx::{query, query_as};
 
 use super::db::{Sql, exec, locking, read, run};
-use super::keep::{add_notice, lock_ledger};
+use super::ingest::{add_notice, lock_ledger};
 use super::subscriptions::resume;
 use super::{Store, StoreError, parsed};
 use crate::id::UserId;

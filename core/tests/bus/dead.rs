@@ -20,7 +20,7 @@ pub(crate) async fn keeps_what_was_buried(fixture: Fixture) {
     let payload = come[0].payload.clone();
     for delivery in come {
         let reason = format!("poison:\nnot {}", delivery.id);
-        delivery.bury(&reason).await.unwrap();
+        delivery.dead_letter(&reason).await.unwrap();
     }
     nothing(&mut consumer).await;
     until_backlog(&bus, &events("backup"), 0).await;
@@ -61,7 +61,7 @@ pub(crate) async fn retries_a_dead_letter_for_its_consumer_alone(fixture: Fixtur
     for consumer in [&mut backup, &mut assistant] {
         let mut come = gather(consumer, 2).await;
         come.remove(1).ack().await.unwrap();
-        come.remove(0).bury("poison").await.unwrap();
+        come.remove(0).dead_letter("poison").await.unwrap();
     }
     let letters = bus.dead_letters(10).await.unwrap();
     assert_eq!(letters.len(), 2, "each consumer buries for itself");
@@ -87,7 +87,7 @@ pub(crate) async fn retries_a_dead_job(fixture: Fixture) {
     let mut media = bus.consume(&jobs("media")).await.unwrap();
     let mut index = bus.consume(&jobs("index")).await.unwrap();
     bus.publish(vec![message("job.media.1", "m1")]).await.unwrap();
-    one(&mut media).await.bury("poison").await.unwrap();
+    one(&mut media).await.dead_letter("poison").await.unwrap();
     let id = only_letter(&bus).await.id;
     bus.close().await;
 
@@ -108,7 +108,7 @@ pub(crate) async fn drops_a_dead_letter(fixture: Fixture) {
     let bus = fixture.open().await;
     let mut consumer = bus.consume(&events("backup")).await.unwrap();
     publish(&bus, &["e1"]).await;
-    one(&mut consumer).await.bury("poison").await.unwrap();
+    one(&mut consumer).await.dead_letter("poison").await.unwrap();
     let id = only_letter(&bus).await.id;
     assert!(bus.drop_dead_letter(&id).await.unwrap());
     assert!(!bus.drop_dead_letter(&id).await.unwrap());
@@ -126,12 +126,12 @@ pub(crate) async fn buries_again_what_fails_again(fixture: Fixture) {
     let mut backup = bus.consume(&events("backup")).await.unwrap();
     bus.ensure(&events("assistant")).await.unwrap();
     publish(&bus, &["e1"]).await;
-    one(&mut backup).await.bury("poison").await.unwrap();
+    one(&mut backup).await.dead_letter("poison").await.unwrap();
     for _ in 0..3 {
         let letter = only_letter(&bus).await;
         assert_eq!(letter.message_id, "e1");
         assert!(bus.retry_dead_letter(&letter.id).await.unwrap());
-        one(&mut backup).await.bury("poison still").await.unwrap();
+        one(&mut backup).await.dead_letter("poison still").await.unwrap();
     }
     assert_eq!(only_letter(&bus).await.reason, "poison still");
     // The other consumer's own copy is untouched.

@@ -6,7 +6,7 @@ use chatkeep_core::bus::{BusError, ConsumerSpec};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::fixture::{
-    Fixture, PATIENCE, WATCH, ack_all, event, events, gather, ids, jobs, message, nothing, one,
+    Fixture, TIMEOUT, WATCH, ack_all, event, events, gather, ids, jobs, message, nothing, one,
     publish, set, until_backlog, with_lease,
 };
 
@@ -49,7 +49,7 @@ pub(crate) async fn waits_for_the_first_message(fixture: Fixture) {
     assert!(start.elapsed() >= WATCH);
 
     let waiting = tokio::spawn(async move {
-        let come = consumer.fetch(10, PATIENCE).await.unwrap();
+        let come = consumer.fetch(10, TIMEOUT).await.unwrap();
         (ids(&come).join(","), Instant::now())
     });
     tokio::time::sleep(WATCH).await;
@@ -157,7 +157,7 @@ pub(crate) async fn extends_the_lease_on_progress(fixture: Fixture) {
         }
     };
     tokio::select! {
-        come = rival.fetch(1, PATIENCE) => panic!("taken away: {:?}", ids(&come.unwrap())),
+        come = rival.fetch(1, TIMEOUT) => panic!("taken away: {:?}", ids(&come.unwrap())),
         () = work => {}
     }
     drop(delivery);
@@ -203,7 +203,7 @@ pub(crate) async fn leases_no_more_than_allowed(fixture: Fixture) {
     let names: Vec<String> = (0..10).map(|n| format!("e{n}")).collect();
     bus.publish(names.iter().map(event).collect()).await.unwrap();
 
-    let mut held = consumer.fetch(10, PATIENCE).await.unwrap();
+    let mut held = consumer.fetch(10, TIMEOUT).await.unwrap();
     assert_eq!(held.len(), 4);
     nothing(&mut consumer).await;
     nothing(&mut other).await;
@@ -230,7 +230,7 @@ pub(crate) async fn loses_nothing_when_a_fetch_is_given_up(fixture: Fixture) {
         tokio::select! {
             biased;
             () = tokio::time::sleep(Duration::from_micros(150 * round)) => {}
-            come = consumer.fetch(1, PATIENCE) => panic!("too early: {:?}", ids(&come.unwrap())),
+            come = consumer.fetch(1, TIMEOUT) => panic!("too early: {:?}", ids(&come.unwrap())),
         }
         let publishing = tokio::spawn({
             let bus = bus.clone();
@@ -239,7 +239,7 @@ pub(crate) async fn loses_nothing_when_a_fetch_is_given_up(fixture: Fixture) {
         let early = tokio::select! {
             biased;
             () = tokio::time::sleep(Duration::from_micros(100 * round)) => Vec::new(),
-            come = consumer.fetch(1, PATIENCE) => come.unwrap(),
+            come = consumer.fetch(1, TIMEOUT) => come.unwrap(),
         };
         publishing.await.unwrap();
         let delivery = match early.into_iter().next() {
@@ -273,7 +273,7 @@ pub(crate) async fn counts_what_is_not_finished(fixture: Fixture) {
     until_backlog(&bus, &spec, 5).await;
     held.remove(0).ack().await.unwrap();
     until_backlog(&bus, &spec, 4).await;
-    held.remove(0).retry(PATIENCE * 10).await.unwrap();
+    held.remove(0).retry(TIMEOUT * 10).await.unwrap();
     until_backlog(&bus, &spec, 4).await;
     ack_all(held).await;
     until_backlog(&bus, &spec, 3).await;

@@ -6,7 +6,7 @@ use chatkeep_core::bus::BusError;
 use tokio::time::Instant;
 
 use crate::fixture::{
-    Fixture, PATIENCE, ack_all, event, events, gather, ids, jobs, message, nothing, one, publish,
+    Fixture, TIMEOUT, ack_all, event, events, gather, ids, jobs, message, nothing, one, publish,
     until_backlog,
 };
 
@@ -64,7 +64,7 @@ pub(crate) async fn forgets_ids_after_the_window(fixture: Fixture) {
         if !again.is_empty() {
             break;
         }
-        assert!(start.elapsed() < PATIENCE, "the id is never forgotten");
+        assert!(start.elapsed() < TIMEOUT, "the id is never forgotten");
     }
     assert!(start.elapsed() > window / 2, "forgotten after {:?}", start.elapsed());
     bus.close().await;
@@ -152,7 +152,7 @@ pub(crate) async fn refuses_when_full_and_recovers(fixture: Fixture) {
     assert!(matches!(refused, Err(BusError::Full { .. })), "{refused:?}");
 
     ack_all(gather(&mut assistant, 4).await).await;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while let Err(error) = bus.publish(vec![event("e10")]).await {
         assert!(matches!(error, BusError::Full { .. }), "{error}");
         assert!(Instant::now() < deadline, "stays full");
@@ -183,7 +183,7 @@ pub(crate) async fn makes_room_when_a_consumer_is_removed(fixture: Fixture) {
 
     assert!(bus.remove_consumer("forgotten").await.unwrap());
     assert!(!bus.remove_consumer("forgotten").await.unwrap(), "it is gone");
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while let Err(error) = bus.publish(vec![event("e10")]).await {
         assert!(matches!(error, BusError::Full { .. }), "{error}");
         assert!(Instant::now() < deadline, "stays full");

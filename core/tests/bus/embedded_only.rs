@@ -150,7 +150,7 @@ async fn frees_the_folder_without_being_closed() {
     bus.ensure(&events("backup")).await.unwrap();
     publish(&bus, &["e1"]).await;
     drop(bus);
-    let deadline = tokio::time::Instant::now() + crate::fixture::PATIENCE;
+    let deadline = tokio::time::Instant::now() + crate::fixture::TIMEOUT;
     let bus = loop {
         let (limits, clock) = (BusLimits::default(), Arc::new(SystemClock));
         match EmbeddedBus::open(fixture.folder(), limits, clock).await {
@@ -171,7 +171,7 @@ async fn hears_of_an_attached_process() {
     let bus = fixture.open().await;
     let mut consumer = bus.consume(&events("backup")).await.unwrap();
     publish(&bus, &["e1"]).await;
-    one(&mut consumer).await.bury("poison").await.unwrap();
+    one(&mut consumer).await.dead_letter("poison").await.unwrap();
 
     let beside = fixture.attach().await;
     let refused = beside.consume(&events("backup")).await;
@@ -215,7 +215,7 @@ async fn uses_the_room_of_finished_messages_again() {
     assert!(!log.exists(), "closing moves the log into the file");
 }
 
-/// Waits until maintenance has removed the ids of all messages.
+/// DependencyWaits until maintenance has removed the ids of all messages.
 async fn until_forgotten(folder: &Path) {
     let file = sqlx::sqlite::SqliteConnectOptions::new().filename(folder.join("bus.db"));
     let mut conn = file.read_only(true).connect().await.unwrap();
@@ -260,7 +260,7 @@ async fn goes_on_after_failed_writes() {
     assert!(matches!(refused, Err(BusError::Storage(_))), "{refused:?}");
     held.remove(0).ack().await.unwrap();
     assert!(held.remove(0).retry(Duration::ZERO).await.is_err());
-    assert!(held.remove(0).bury("poison").await.is_err());
+    assert!(held.remove(0).dead_letter("poison").await.is_err());
     assert!(held.remove(0).retry(Duration::from_hours(1)).await.is_err());
     assert!(bus.dead_letters(10).await.unwrap().is_empty());
     for table in ["message", "consumer"] {

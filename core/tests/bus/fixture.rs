@@ -16,29 +16,29 @@ use tokio::time::Instant;
 use crate::nats_server::NatsServer;
 
 /// Timeout of anything that must happen, on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Time to watch for something that must not happen.
 pub(crate) const WATCH: Duration = Duration::from_millis(150);
 
 pub(crate) struct Fixture {
-    place: Place,
+    place: BusBackend,
     limits: BusLimits,
 }
 
-enum Place {
+enum BusBackend {
     Folder(TempDir),
     Server(NatsServer),
 }
 
 impl Fixture {
     pub(crate) fn embedded() -> Self {
-        Self { place: Place::Folder(TempDir::new().unwrap()), limits: BusLimits::default() }
+        Self { place: BusBackend::Folder(TempDir::new().unwrap()), limits: BusLimits::default() }
     }
 
     pub(crate) async fn nats() -> Self {
         let server = NatsServer::start(&[]).await;
-        Self { place: Place::Server(server), limits: BusLimits::default() }
+        Self { place: BusBackend::Server(server), limits: BusLimits::default() }
     }
 
     pub(crate) fn max_backlog(mut self, max_backlog: u64) -> Self {
@@ -53,15 +53,15 @@ impl Fixture {
 
     pub(crate) fn folder(&self) -> &Path {
         match &self.place {
-            Place::Folder(folder) => folder.path(),
-            Place::Server(_) => panic!("only the embedded bus has a folder"),
+            BusBackend::Folder(folder) => folder.path(),
+            BusBackend::Server(_) => panic!("only the embedded bus has a folder"),
         }
     }
 
     pub(crate) fn server(&mut self) -> &mut NatsServer {
         match &mut self.place {
-            Place::Folder(_) => panic!("the embedded bus has no server"),
-            Place::Server(server) => server,
+            BusBackend::Folder(_) => panic!("the embedded bus has no server"),
+            BusBackend::Server(server) => server,
         }
     }
 
@@ -69,10 +69,10 @@ impl Fixture {
         let clock = Arc::new(SystemClock);
         let limits = self.limits.clone();
         match &self.place {
-            Place::Folder(folder) => {
+            BusBackend::Folder(folder) => {
                 Bus::Embedded(EmbeddedBus::open(folder.path(), limits, clock).await.unwrap())
             }
-            Place::Server(server) => {
+            BusBackend::Server(server) => {
                 let servers = format!("nats://{}", server.address());
                 Bus::Nats(NatsBus::connect(&servers, limits, clock).await.unwrap())
             }
@@ -82,11 +82,11 @@ impl Fixture {
     /// Attaches beside the serving process, as the command line does.
     pub(crate) async fn attach(&self) -> Bus {
         match &self.place {
-            Place::Folder(folder) => {
+            BusBackend::Folder(folder) => {
                 let (limits, clock) = (self.limits.clone(), Arc::new(SystemClock));
                 Bus::Embedded(EmbeddedBus::attach(folder.path(), limits, clock).await.unwrap())
             }
-            Place::Server(_) => self.open().await,
+            BusBackend::Server(_) => self.open().await,
         }
     }
 }
@@ -127,7 +127,7 @@ pub(crate) async fn publish(bus: &Bus, ids: &[&str]) {
 
 /// Fetches until there are `count` messages.
 pub(crate) async fn gather(consumer: &mut Consumer, count: usize) -> Vec<Delivery> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     let mut all = Vec::new();
     while all.len() < count {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -162,9 +162,9 @@ pub(crate) fn set(deliveries: &[Delivery]) -> BTreeSet<String> {
     deliveries.iter().map(|delivery| delivery.id.clone()).collect()
 }
 
-/// Waits until the consumer has that many pending messages.
+/// DependencyWaits until the consumer has that many pending messages.
 pub(crate) async fn until_backlog(bus: &Bus, spec: &ConsumerSpec, expected: u64) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let backlog = bus.backlog(spec).await.unwrap();
         if backlog == expected {

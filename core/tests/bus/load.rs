@@ -5,7 +5,7 @@ use std::time::Duration;
 use chatkeep_core::bus::{Bus, ConsumerSpec};
 use tokio::time::Instant;
 
-use crate::fixture::{Fixture, PATIENCE, event, events, until_backlog};
+use crate::fixture::{Fixture, TIMEOUT, event, events, until_backlog};
 
 const PUBLISHERS: usize = 8;
 const CALLS: usize = 50;
@@ -19,7 +19,7 @@ async fn member(
 ) -> Vec<String> {
     let mut consumer = bus.consume(&spec).await.unwrap();
     let mut finished = Vec::new();
-    let deadline = Instant::now() + PATIENCE * 3;
+    let deadline = Instant::now() + TIMEOUT * 3;
     loop {
         let come = consumer.fetch(17, Duration::from_millis(50)).await.unwrap();
         if come.is_empty() && *done.borrow() && bus.backlog(&spec).await.unwrap() == 0 {

@@ -12,7 +12,7 @@ mod full;
 mod load;
 mod nats_only;
 mod nats_server;
-mod talk;
+mod pubsub;
 
 /// Runs each case on both adapters.
 macro_rules! contract {
@@ -65,9 +65,9 @@ contract! {
     dead::drops_a_dead_letter,
     dead::buries_again_what_fails_again,
     load::delivers_each_of_many_once,
-    talk::tells_everyone_who_listens,
-    talk::has_each_question_answered_once,
-    talk::says_when_nobody_answers_or_too_late,
-    talk::bounds_what_is_answered_at_once,
-    talk::refuses_what_is_too_large,
+    pubsub::tells_everyone_who_listens,
+    pubsub::has_each_question_answered_once,
+    pubsub::says_when_nobody_answers_or_too_late,
+    pubsub::bounds_what_is_answered_at_once,
+    pubsub::refuses_what_is_too_large,
 }

@@ -8,7 +8,7 @@ use chatkeep_core::bus::{Bus, BusError, BusLimits};
 use chatkeep_core::time::SystemClock;
 use tokio::time::Instant;
 
-use crate::fixture::{Fixture, PATIENCE, ack_all, event, events, gather, ids, jobs, publish, set};
+use crate::fixture::{Fixture, TIMEOUT, ack_all, event, events, gather, ids, jobs, publish, set};
 use crate::nats_server::{NatsServer, free_port};
 
 async fn connect(servers: &str) -> Result<Bus, BusError> {
@@ -18,7 +18,7 @@ async fn connect(servers: &str) -> Result<Bus, BusError> {
 
 /// Publishes until it succeeds again.
 async fn publish_again(bus: &Bus, id: &str) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while let Err(error) = bus.publish(vec![event(id)]).await {
         assert!(matches!(error, BusError::Unavailable(_)), "{error}");
         assert!(Instant::now() < deadline, "never works again: {error}");
@@ -59,7 +59,7 @@ async fn recovers_from_an_outage_without_loss() {
     let start = Instant::now();
     let refused = bus.publish(vec![event("e3")]).await;
     assert!(matches!(refused, Err(BusError::Unavailable(_))), "{refused:?}");
-    let refused = consumer.fetch(1, PATIENCE).await;
+    let refused = consumer.fetch(1, TIMEOUT).await;
     assert!(matches!(refused, Err(BusError::Unavailable(_))));
     assert!(bus.ready().await.is_err());
     assert!(start.elapsed() < Duration::from_secs(6), "took {:?}", start.elapsed());
@@ -106,7 +106,7 @@ async fn a_waiting_consumer_outlives_an_empty_restart() {
     fixture.server().restart_empty().await;
     // A process that knows no consumer cannot create any; the waiting one must.
     let other = fixture.open().await;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let published = other.publish(vec![event("e1")]).await;
         match consumer.fetch(1, Duration::from_millis(50)).await {

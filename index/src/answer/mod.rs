@@ -1,4 +1,4 @@
-//! Answering: input and output of the tolerant matchers.
+//! Responder: input and output of the tolerant matchers.
 //!
 //! [`crate::keyword`] matches rules word for word. The tolerant matchers rate rules instead: they
 //! return the best few with their scores, and decide by the thresholds of [`Acceptance`] whether

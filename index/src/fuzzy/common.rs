@@ -74,7 +74,7 @@ pub(super) fn mark(run: &[char], marks: &mut Vec<bool>) {
 }
 
 /// Returns whether a phrase consists of common words and strings alone.
-pub(super) fn says_little(phrase: &[char]) -> bool {
+pub(super) fn is_common_phrase(phrase: &[char]) -> bool {
     let mut marks = Vec::new();
     phrase.split(|c| c.is_whitespace()).filter(|word| !word.is_empty()).all(|word| {
         mark(word, &mut marks);

@@ -173,7 +173,7 @@ fn distance_inside(message: &str, phrase: &str) -> usize {
 pub(super) fn may_stand_inside(folded: &str, hit: KeywordHit) -> bool {
     let phrase: Vec<char> = folded.chars().skip(hit.start).take(hit.len).collect();
     let least = if phrase.iter().copied().all(is_han_or_hangul) { 2 } else { 3 };
-    phrase.len() >= least && !common::says_little(&phrase)
+    phrase.len() >= least && !common::is_common_phrase(&phrase)
 }
 
 fn is_han_or_hangul(c: char) -> bool {

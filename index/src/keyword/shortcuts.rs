@@ -12,12 +12,12 @@ const MANY: usize = 4;
 
 /// A state of the map, and the data collected on the way there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct MapPosition {
     address: u32,
     output: u32,
 }
 
-impl Place {
+impl MapPosition {
     pub(super) fn node(self, map: &Fst<Vec<u8>>) -> Node<'_> {
         map.node(self.address as usize)
     }
@@ -29,7 +29,7 @@ impl Place {
 
 /// States after two characters.
 #[derive(Clone, Debug)]
-pub(super) struct Shortcuts(HashMap<u64, Place, Hashed>);
+pub(super) struct Shortcuts(HashMap<u64, MapPosition, Hashed>);
 
 impl Shortcuts {
     /// Builds the shortcuts into the map of `keywords`, which are sorted. There is none past a
@@ -52,14 +52,14 @@ impl Shortcuts {
 
     /// Returns the state after these two characters, if there is a shortcut.
     #[inline]
-    pub(super) fn place(&self, first: char, second: char) -> Option<Place> {
+    pub(super) fn place(&self, first: char, second: char) -> Option<MapPosition> {
         self.0.get(&key(first, second)).copied()
     }
 
     /// Returns the memory in bytes.
     pub(super) fn size(&self) -> usize {
         // A byte of the hash besides each state.
-        self.0.capacity() * (size_of::<(u64, Place)>() + 1)
+        self.0.capacity() * (size_of::<(u64, MapPosition)>() + 1)
     }
 }
 
@@ -70,7 +70,7 @@ fn beginning(keyword: &str) -> Option<(char, char)> {
 }
 
 /// Returns the state after `text`.
-fn walk(map: &Fst<Vec<u8>>, text: &str) -> Option<Place> {
+fn walk(map: &Fst<Vec<u8>>, text: &str) -> Option<MapPosition> {
     let mut node = map.root();
     let mut output = Output::zero();
     for byte in text.bytes() {
@@ -79,7 +79,7 @@ fn walk(map: &Fst<Vec<u8>>, text: &str) -> Option<Place> {
         node = map.node(transition.addr);
     }
     let address = u32::try_from(node.addr()).ok()?;
-    Some(Place { address, output: u32::try_from(output.value()).ok()? })
+    Some(MapPosition { address, output: u32::try_from(output.value()).ok()? })
 }
 
 /// Returns two characters as a key whose high and low bits are well mixed. The factor is odd, so

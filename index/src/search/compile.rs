@@ -14,13 +14,13 @@ use tantivy::schema::{Field, IndexRecordOption};
 
 use super::join::Joined;
 use super::phrase::{OpenPhraseQuery, PREFIX_SCORE};
-use super::query::{Has, Needle, Query, Sides};
+use super::query::{HasFilter, IncludeExclude, Needle, Query};
 use super::related::{RelatedQuery, RelatedTerm};
 use super::schema::{Fields, HAS_LINK};
 use super::statistics::Statistics;
-use super::steady::SteadyQuery;
+use super::steady::SeekSafeQuery;
 use super::units::{Kind, Unit, is_single, units};
-use super::{IndexOptions, SearchRequest};
+use super::{IndexOptions, IndexSearch};
 use crate::script::is_ideograph;
 
 type Clause = (Occur, Box<dyn TantivyQuery>);
@@ -40,7 +40,7 @@ pub(super) struct Compiler {
 
 impl Compiler {
     /// Returns the query for messages that match completely.
-    pub(super) fn exact(&self, request: &SearchRequest<'_>) -> Box<dyn TantivyQuery> {
+    pub(super) fn exact(&self, request: &IndexSearch<'_>) -> Box<dyn TantivyQuery> {
         let mut clauses = self.strict(request, |_| true);
         if !clauses.iter().any(|(occur, _)| *occur == Occur::Must) {
             clauses.push(must(boxed(AllQuery)));
@@ -52,7 +52,7 @@ impl Compiler {
     /// all of the words (which need not be excluded unless there are `any_exact` ones).
     pub(super) fn related(
         &self,
-        request: &SearchRequest<'_>,
+        request: &IndexSearch<'_>,
         statistics: &Statistics,
         any_exact: bool,
     ) -> Box<dyn TantivyQuery> {
@@ -69,7 +69,7 @@ impl Compiler {
     ///
     /// An open prefix may stand for thousands of words: in few channels these are matched within
     /// the messages that the rest leaves, one word of the query after the other.
-    fn strict(&self, request: &SearchRequest<'_>, counts: impl Fn(&Needle) -> bool) -> Vec<Clause> {
+    fn strict(&self, request: &IndexSearch<'_>, counts: impl Fn(&Needle) -> bool) -> Vec<Clause> {
         let few = request.channels.filter(|channels| channels.len() <= FEW_CHANNELS);
         let text = &request.query.text;
         let wanted = text.wanted.iter().filter(|needle| counts(needle));
@@ -136,7 +136,7 @@ impl Compiler {
         needle.chars().map(|c| self.options.fold_char(c)).collect()
     }
 
-    fn filters(&self, request: &SearchRequest<'_>, clauses: &mut Vec<Clause>) {
+    fn filters(&self, request: &IndexSearch<'_>, clauses: &mut Vec<Clause>) {
         let fields = self.fields;
         let query = request.query;
         let asked = [
@@ -148,9 +148,9 @@ impl Compiler {
         clauses.extend(asked.into_iter().flatten().map(must));
         either_side(&query.from, fields.sender, clauses);
         either_side(&query.types, fields.kind, clauses);
-        let has = |property: &Has| match property {
-            Has::Link => any_of(fields.has, &[HAS_LINK]),
-            Has::Media => any_of(fields.kind, &MEDIA),
+        let has = |property: &HasFilter| match property {
+            HasFilter::Link => any_of(fields.has, &[HAS_LINK]),
+            HasFilter::Media => any_of(fields.kind, &MEDIA),
         };
         clauses.extend(query.has.wanted.iter().map(has).map(must));
         clauses.extend(query.has.unwanted.iter().map(|has_not| (Occur::MustNot, has(has_not))));
@@ -275,7 +275,7 @@ fn constant(condition: Box<dyn TantivyQuery>) -> Box<dyn TantivyQuery> {
 
 /// Returns a condition on a text that no result may contain.
 fn must_not(text: Box<dyn TantivyQuery>) -> Clause {
-    (Occur::MustNot, boxed(SteadyQuery(text)))
+    (Occur::MustNot, boxed(SeekSafeQuery(text)))
 }
 
 /// Returns a query for messages whose `field` is one of `values`; no messages if there are none.
@@ -289,7 +289,7 @@ fn any_of(field: Field, values: &[impl AsRef<str>]) -> Box<dyn TantivyQuery> {
 }
 
 /// Adds the conditions on one field: any of the wanted values, none of the unwanted.
-fn either_side(asked: &Sides<impl AsRef<str>>, field: Field, clauses: &mut Vec<Clause>) {
+fn either_side(asked: &IncludeExclude<impl AsRef<str>>, field: Field, clauses: &mut Vec<Clause>) {
     if !asked.wanted.is_empty() {
         clauses.push(must(any_of(field, &asked.wanted)));
     }
@@ -299,7 +299,7 @@ fn either_side(asked: &Sides<impl AsRef<str>>, field: Field, clauses: &mut Vec<C
 }
 
 /// Returns the time limits of request and query together.
-fn sent_between(sent_at: Field, request: &SearchRequest<'_>) -> Option<Box<dyn TantivyQuery>> {
+fn sent_between(sent_at: Field, request: &IndexSearch<'_>) -> Option<Box<dyn TantivyQuery>> {
     let from = request.from.max(request.query.after);
     let to = [request.to, request.query.before].into_iter().flatten().min();
     let term = |moment| Term::from_field_i64(sent_at, moment);

@@ -11,11 +11,11 @@ use super::cursor::{Cursor, Rank, Tier};
 use super::generation::View;
 use super::schema::{self, Fields};
 use super::statistics::Statistics;
-use super::{IndexError, MessageIndex, SearchHit, SearchPage, SearchRequest, Sort};
+use super::{IndexError, IndexSearch, MessageIndex, SearchHit, SearchPage, Sort};
 
 impl MessageIndex {
     /// Executes a search.
-    pub fn search(&self, request: &SearchRequest<'_>) -> Result<SearchPage, IndexError> {
+    pub fn search(&self, request: &IndexSearch<'_>) -> Result<SearchPage, IndexError> {
         let view = self.generation().view();
         let compiler = Compiler { fields: self.fields(), options: self.options() };
         let by_score = request.sort == Sort::Relevance && !request.query.text.wanted.is_empty();
@@ -27,7 +27,7 @@ impl MessageIndex {
 struct Search<'a> {
     view: Arc<View>,
     compiler: Compiler,
-    request: &'a SearchRequest<'a>,
+    request: &'a IndexSearch<'a>,
     by_score: bool,
     /// Statistics, taken when they are first needed.
     statistics: Option<Statistics>,

@@ -139,7 +139,7 @@ pub enum Sort {
 
 /// A search request. Every filter given here applies beside those of the query itself.
 #[derive(Clone, Copy, Debug)]
-pub struct SearchRequest<'a> {
+pub struct IndexSearch<'a> {
     /// Parsed query.
     pub query: &'a Query,
     /// Channels to search; all if `None`, no results at all if empty.
@@ -160,7 +160,7 @@ pub struct SearchRequest<'a> {
     pub cursor: Option<&'a Cursor>,
 }
 
-impl<'a> SearchRequest<'a> {
+impl<'a> IndexSearch<'a> {
     /// Creates a request in all channels without filters, best first, 50 hits a page.
     pub fn new(query: &'a Query) -> Self {
         Self {

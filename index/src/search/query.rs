@@ -56,20 +56,20 @@ pub enum QueryError {
 
 /// Required and excluded values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sides<T> {
+pub struct IncludeExclude<T> {
     /// Required values.
     pub wanted: Vec<T>,
     /// Excluded values.
     pub unwanted: Vec<T>,
 }
 
-impl<T> Default for Sides<T> {
+impl<T> Default for IncludeExclude<T> {
     fn default() -> Self {
         Self { wanted: Vec::new(), unwanted: Vec::new() }
     }
 }
 
-impl<T> Sides<T> {
+impl<T> IncludeExclude<T> {
     /// Returns whether both sides are empty.
     pub fn is_empty(&self) -> bool {
         self.wanted.is_empty() && self.unwanted.is_empty()
@@ -108,7 +108,7 @@ impl Needle {
 
 /// Value of `has:`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Has {
+pub enum HasFilter {
     /// A link in the text.
     Link,
     /// An image, a video, a sound or a file.
@@ -119,16 +119,16 @@ pub enum Has {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
     /// Words and phrases.
-    pub text: Sides<Needle>,
+    pub text: IncludeExclude<Needle>,
     /// `true` if an unquoted word ends in a question mark: replies are wanted then, not only
     /// messages with the same question.
     pub is_question: bool,
     /// Senders, as typed: ids or names (see [`Query::resolve_senders`]).
-    pub from: Sides<String>,
+    pub from: IncludeExclude<String>,
     /// Message types.
-    pub types: Sides<&'static str>,
+    pub types: IncludeExclude<&'static str>,
     /// Properties.
-    pub has: Sides<Has>,
+    pub has: IncludeExclude<HasFilter>,
     /// Minimum time of sending, in milliseconds since 1970.
     pub after: Option<i64>,
     /// Exclusive maximum time of sending, in milliseconds since 1970.
@@ -250,10 +250,10 @@ fn message_type(value: &str) -> Result<&'static str, QueryError> {
     })
 }
 
-fn property(value: &str) -> Result<Has, QueryError> {
+fn property(value: &str) -> Result<HasFilter, QueryError> {
     match value.to_ascii_lowercase().as_str() {
-        "link" => Ok(Has::Link),
-        "media" => Ok(Has::Media),
+        "link" => Ok(HasFilter::Link),
+        "media" => Ok(HasFilter::Media),
         _ => Err(QueryError::BadValue {
             field: "has",
             value: value.to_owned(),
@@ -299,7 +299,10 @@ mod tests {
         assert_eq!(query.from.wanted, ["Ann Lee", "U1"]);
         assert_eq!(query.from.unwanted, ["U2"]);
         assert_eq!((query.types.wanted, query.types.unwanted), (vec!["image"], vec!["sticker"]));
-        assert_eq!((query.has.wanted, query.has.unwanted), (vec![Has::Link], vec![Has::Media]));
+        assert_eq!(
+            (query.has.wanted, query.has.unwanted),
+            (vec![HasFilter::Link], vec![HasFilter::Media])
+        );
         assert!(query.text.is_empty());
     }
 

@@ -60,7 +60,7 @@ impl Rebuild {
         let number = generation::all(&dir)?.into_iter().max().unwrap_or_default() + 1;
         let new = directory::create(&generation::folder(&dir, number), index.options())?;
         let new = Arc::new(Generation::new(number, new)?);
-        let writer = MessageWriter::aside(index.clone(), new, options)?;
+        let writer = MessageWriter::for_rebuild(index.clone(), new, options)?;
         // No commit runs between the start of the rebuild and that of its journal.
         let _switch = generation::lock_exclusive(&dir)?;
         journal::begin(&dir)?;
@@ -82,7 +82,7 @@ impl Rebuild {
     /// Returns the messages that were committed to the current index since the rebuild began, or
     /// since the last call: they must be read from the store and applied before the swap can
     /// succeed.
-    pub fn missed(&mut self) -> Result<Vec<Touched>, IndexError> {
+    pub fn missed_changes(&mut self) -> Result<Vec<Touched>, IndexError> {
         let (touched, journal) = journal::read(&self.dir, self.journal)?;
         self.journal = journal;
         Ok(touched)
@@ -105,7 +105,7 @@ impl Rebuild {
             journal::end(&self.dir)?;
         }
         self.swapped = true;
-        let generation = self.writer()?.enter_use();
+        let generation = self.writer()?.activate();
         self.index.use_generation(generation);
         Ok(true)
     }

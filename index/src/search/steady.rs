@@ -9,15 +9,15 @@ use tantivy::{DocId, DocSet, Score, SegmentReader};
 
 /// A query that matches the same messages as the query inside, to be excluded.
 #[derive(Debug)]
-pub(super) struct SteadyQuery(pub(super) Box<dyn Query>);
+pub(super) struct SeekSafeQuery(pub(super) Box<dyn Query>);
 
-impl Clone for SteadyQuery {
+impl Clone for SeekSafeQuery {
     fn clone(&self) -> Self {
         Self(self.0.box_clone())
     }
 }
 
-impl Query for SteadyQuery {
+impl Query for SeekSafeQuery {
     fn weight(&self, scoring: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
         Ok(Box::new(SteadyWeight(self.0.weight(scoring)?)))
     }

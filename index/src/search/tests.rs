@@ -43,7 +43,7 @@ fn ids(page: &SearchPage) -> Vec<&str> {
 
 fn find(index: &MessageIndex, query: &str) -> Vec<String> {
     let query = Query::parse(query).unwrap();
-    let request = SearchRequest { sort: Sort::Newest, ..SearchRequest::new(&query) };
+    let request = IndexSearch { sort: Sort::Newest, ..IndexSearch::new(&query) };
     let page = index.search(&request).unwrap();
     assert_eq!(page.total, page.hits.len());
     page.hits.into_iter().map(|hit| hit.message_id).collect()
@@ -127,7 +127,7 @@ fn what_occurs_is_found() {
 fn a_word_in_full_ranks_above_words_that_begin_with_it() {
     let index = index_of(&["cars and more", "a car", "carpet", "the car of the cars is a car"]);
     let query = Query::parse("car").unwrap();
-    let page = index.search(&SearchRequest::new(&query)).unwrap();
+    let page = index.search(&IndexSearch::new(&query)).unwrap();
     assert_eq!(page.total, 4);
     assert_eq!(ids(&page)[..2], ["m1", "m3"]);
     assert!(page.hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
@@ -140,7 +140,7 @@ fn a_prefix_of_very_many_words_finds_them_all() {
     let index = index_of(&texts);
     let query = Query::parse("word").unwrap();
     for sort in [Sort::Relevance, Sort::Newest] {
-        let request = SearchRequest { sort, limit: 1_000, ..SearchRequest::new(&query) };
+        let request = IndexSearch { sort, limit: 1_000, ..IndexSearch::new(&query) };
         let page = index.search(&request).unwrap();
         assert_eq!((page.total, page.hits.len()), (300, 300));
     }
@@ -176,14 +176,14 @@ fn filters_hold_together() {
     }
 
     let query = Query::parse("tea after:1970-01-01T00:00:01Z").unwrap();
-    let all = SearchRequest { sort: Sort::Newest, ..SearchRequest::new(&query) };
-    let found = |request: SearchRequest<'_>| ids(&index.search(&request).unwrap()).join(" ");
-    assert_eq!(found(SearchRequest { channels: Some(&["a"]), ..all }), "m1");
-    assert_eq!(found(SearchRequest { channels: Some(&["a", "b", "x"]), ..all }), "m3 m2 m1");
-    assert_eq!(found(SearchRequest { channels: Some(&[]), ..all }), "");
-    assert_eq!(found(SearchRequest { senders: Some(&["U2", "U1"]), ..all }), "m2 m1");
-    assert_eq!(found(SearchRequest { kind: Some("image"), ..all }), "m1");
-    assert_eq!(found(SearchRequest { from: Some(0), to: Some(2_000), ..all }), "m1");
+    let all = IndexSearch { sort: Sort::Newest, ..IndexSearch::new(&query) };
+    let found = |request: IndexSearch<'_>| ids(&index.search(&request).unwrap()).join(" ");
+    assert_eq!(found(IndexSearch { channels: Some(&["a"]), ..all }), "m1");
+    assert_eq!(found(IndexSearch { channels: Some(&["a", "b", "x"]), ..all }), "m3 m2 m1");
+    assert_eq!(found(IndexSearch { channels: Some(&[]), ..all }), "");
+    assert_eq!(found(IndexSearch { senders: Some(&["U2", "U1"]), ..all }), "m2 m1");
+    assert_eq!(found(IndexSearch { kind: Some("image"), ..all }), "m1");
+    assert_eq!(found(IndexSearch { from: Some(0), to: Some(2_000), ..all }), "m1");
 }
 
 #[test]
@@ -272,16 +272,16 @@ fn pages_neither_repeat_nor_skip_while_messages_arrive() {
     let query = Query::parse("tea").unwrap();
     for sort in [Sort::Newest, Sort::Relevance] {
         let index = index_of(&texts);
-        let whole = SearchRequest { sort, limit: 100, ..SearchRequest::new(&query) };
+        let whole = IndexSearch { sort, limit: 100, ..IndexSearch::new(&query) };
         let whole = index.search(&whole).unwrap();
         let mut writer = index.writer(WriterOptions::default()).unwrap();
         let (mut seen, mut cursor) = (Vec::new(), None::<Cursor>);
         loop {
-            let request = SearchRequest {
+            let request = IndexSearch {
                 sort,
                 limit: 10,
                 cursor: cursor.as_ref(),
-                ..SearchRequest::new(&query)
+                ..IndexSearch::new(&query)
             };
             let page = index.search(&request).unwrap();
             seen.extend(page.hits.iter().map(|hit| hit.message_id.clone()));
@@ -316,7 +316,7 @@ fn messages_of_one_millisecond_have_one_order() {
     loop {
         let sort = Sort::Newest;
         let request =
-            SearchRequest { sort, limit: 3, cursor: cursor.as_ref(), ..SearchRequest::new(&query) };
+            IndexSearch { sort, limit: 3, cursor: cursor.as_ref(), ..IndexSearch::new(&query) };
         let page = index.search(&request).unwrap();
         assert_eq!(page.total, 40);
         seen.extend(page.hits.into_iter().map(|hit| hit.message_id));

@@ -95,7 +95,7 @@ impl MessageWriter {
     }
 
     /// Creates a writer of a generation that is built beside the current one.
-    pub(super) fn aside(
+    pub(super) fn for_rebuild(
         index: MessageIndex,
         generation: Arc<Generation>,
         options: WriterOptions,
@@ -104,7 +104,7 @@ impl MessageWriter {
     }
 
     /// Marks this writer's generation as the current one.
-    pub(super) fn enter_use(&mut self) -> Arc<Generation> {
+    pub(super) fn activate(&mut self) -> Arc<Generation> {
         self.in_use = true;
         Arc::clone(&self.generation)
     }
@@ -261,7 +261,7 @@ impl MessageWriter {
         Ok(())
     }
 
-    /// Waits for merges in the background and closes the writer.
+    /// DependencyWaits for merges in the background and closes the writer.
     pub fn close(self) -> Result<(), IndexError> {
         self.writer.wait_merging_threads()?;
         self.generation.reload()

@@ -65,7 +65,7 @@ impl Api {
         Ok(RevisionView { updated_at, updated_by })
     }
 
-    /// Has the channel's settings compiled anew, in every process.
+    /// HasFilter the channel's settings compiled anew, in every process.
     async fn assistant_changed(&self, channel: &ChannelId) {
         self.assistants.changed(channel, &self.bus).await;
     }
@@ -76,7 +76,7 @@ impl Api {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ApiError> {
-        let _turn = self.thoughts.acquire().await.map_err(|_| ApiError::Unavailable)?;
+        let _turn = self.backtest_permit.acquire().await.map_err(|_| ApiError::Unavailable)?;
         tokio::task::spawn_blocking(work).await.map_err(|error| {
             tracing::error!(%error, "rating messages failed");
             ApiError::Internal

@@ -6,7 +6,7 @@ use chatkeep_core::assistant::QaMode;
 use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::RuleId;
 use chatkeep_index::answer;
-use chatkeep_workers::assistant::{Answer, Compiled, Considered, Decision};
+use chatkeep_workers::assistant::{Compiled, Decision, DecisionTrace, Reply};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -93,12 +93,12 @@ pub(in crate::api) async fn attempt(
 
 impl TrialView {
     /// `alone`: in a chat with the bot alone, where everything is meant for it.
-    fn new(compiled: &Compiled, considered: Considered, alone: bool) -> Self {
+    fn new(compiled: &Compiled, considered: DecisionTrace, alone: bool) -> Self {
         let best = considered.rating.candidates.first();
         let (score, mode) = (best.map_or(0.0, |best| best.score), compiled.mode());
         let candidates = candidates(compiled, &considered.rating.candidates);
         let (source, rule_id, reply) = match considered.decision {
-            Decision::Answer(Answer { source, rule, text }) => {
+            Decision::Answer(Reply { source, rule, text }) => {
                 (SourceView::of(source), rule, Some(text))
             }
             Decision::NoMatch if alone || compiled.answers_everything() => {

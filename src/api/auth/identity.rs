@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use chatkeep_core::bounds::{Beyond, Bounds, Subject};
+use chatkeep_core::bounds::{BoundExceeded, Bounds, Subject};
 use chatkeep_core::id::{ChannelId, KeyId, SessionId, UserId};
 use chatkeep_core::store::{Grant, Key, Session};
 use chatkeep_core::time::Timestamp;
@@ -18,9 +18,9 @@ use crate::api::Api;
 use crate::api::error::ApiError;
 use crate::api::random::is_api_key;
 use crate::api::route::{Describe, Input, Need, admitted};
-use crate::limit::{Address, Lookup, Verdict};
 use crate::login::{LoginError, csrf_allows};
 use crate::oauth::is_access_token;
+use crate::rate_limit::{Address, Lookup, RateDecision};
 
 /// A caller with a valid key or session.
 #[derive(Clone, Debug)]
@@ -137,13 +137,13 @@ pub(crate) async fn identify(State(api): State<Api>, mut request: Request, next:
     limited(next.run(request).await, verdict)
 }
 
-fn refused(verdict: Verdict) -> Response {
+fn refused(verdict: RateDecision) -> Response {
     let retry_after = verdict.retry_after.into();
     limited(ApiError::RateLimited { retry_after }.into_response(), verdict)
 }
 
 /// Tells how much is left of the limit.
-fn limited(mut response: Response, verdict: Verdict) -> Response {
+fn limited(mut response: Response, verdict: RateDecision) -> Response {
     if verdict.limit > 0 {
         let headers = response.headers_mut();
         headers.insert("x-ratelimit-limit", verdict.limit.into());
@@ -223,13 +223,13 @@ impl From<Key> for Caller {
     }
 }
 
-impl From<Beyond> for ApiError {
-    fn from(beyond: Beyond) -> Self {
+impl From<BoundExceeded> for ApiError {
+    fn from(beyond: BoundExceeded) -> Self {
         match beyond {
-            Beyond::End => Self::InvalidKey,
-            Beyond::Scope => Self::InsufficientPermissions,
-            Beyond::Channel => Self::PermissionDenied,
-            Beyond::Time => Self::NotFound,
+            BoundExceeded::End => Self::InvalidKey,
+            BoundExceeded::Scope => Self::InsufficientPermissions,
+            BoundExceeded::Channel => Self::PermissionDenied,
+            BoundExceeded::Time => Self::NotFound,
         }
     }
 }

@@ -17,7 +17,7 @@ use url::form_urlencoded;
 use super::error::ApiError;
 use super::field_path::FieldPath;
 pub(super) use json::Json;
-use reader::{NULLABLE, Reader, Rules};
+use reader::{NULLABLE, Rules, ValueReader};
 
 /// Reads a JSON body.
 ///
@@ -25,7 +25,7 @@ use reader::{NULLABLE, Reader, Rules};
 /// [`ApiError::Invalid`] with the JSON Pointer of what is wrong.
 pub(super) fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     let json = parse(bytes)?;
-    T::deserialize(Reader::new(json, Rules::Body)).map_err(|error| error.in_body().into())
+    T::deserialize(ValueReader::new(json, Rules::Body)).map_err(|error| error.in_body().into())
 }
 
 /// Reads the text of a body as JSON of any form.
@@ -57,7 +57,7 @@ pub(super) fn query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
         }
         pairs.push((name.into_owned(), Json::Text(value.into_owned())));
     }
-    let reader = Reader::new(Json::Object(pairs), Rules::Query);
+    let reader = ValueReader::new(Json::Object(pairs), Rules::Query);
     T::deserialize(reader).map_err(|error| error.in_query().into())
 }
 
@@ -66,7 +66,7 @@ pub(super) fn query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
 /// # Errors
 /// [`ApiError::Invalid`] with the JSON Pointer of the argument.
 pub(crate) fn arguments<T: DeserializeOwned>(arguments: Value) -> Result<T, ApiError> {
-    let reader = Reader::new(arguments.into(), Rules::Arguments);
+    let reader = ValueReader::new(arguments.into(), Rules::Arguments);
     T::deserialize(reader).map_err(|error| error.in_body().into())
 }
 

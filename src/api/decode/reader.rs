@@ -24,13 +24,13 @@ pub(super) enum Rules {
 
 /// A value and the rules that it is read by.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct ValueReader {
     value: Json,
     rules: Rules,
     nullable: bool,
 }
 
-impl Reader {
+impl ValueReader {
     pub(super) const fn new(value: Json, rules: Rules) -> Self {
         Self { value, rules, nullable: false }
     }
@@ -94,7 +94,7 @@ macro_rules! whole_numbers {
     };
 }
 
-impl<'de> Deserializer<'de> for Reader {
+impl<'de> Deserializer<'de> for ValueReader {
     type Error = DecodeError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
@@ -290,7 +290,7 @@ impl<'de> SeqAccess<'de> for Items {
         let Some((index, item)) = self.rest.next() else {
             return Ok(None);
         };
-        let read = seed.deserialize(Reader::new(item, self.rules));
+        let read = seed.deserialize(ValueReader::new(item, self.rules));
         read.map(Some).map_err(|error| error.at(index))
     }
 
@@ -330,6 +330,6 @@ impl<'de> MapAccess<'de> for Members {
         let Some((name, value)) = self.value.take() else {
             return Err(DecodeError::new("is missing"));
         };
-        seed.deserialize(Reader::new(value, self.rules)).map_err(|error| error.inside(&name))
+        seed.deserialize(ValueReader::new(value, self.rules)).map_err(|error| error.inside(&name))
     }
 }

@@ -31,7 +31,7 @@ use super::extract::{Limit, Path, Query};
 use super::messages::MessagePath;
 use super::route::{Answer, Describe, Output};
 use super::{Api, cursor};
-use range::Wanted;
+use range::RequestedRange;
 use refused::Refused;
 
 /// `GET …/backup/media`.
@@ -70,7 +70,7 @@ struct MediaView {
     sha256: Option<String>,
     /// In milliseconds.
     duration: Option<i64>,
-    /// Why it is failed or expired.
+    /// RetentionReason it is failed or expired.
     reason: Option<String>,
 }
 
@@ -108,7 +108,7 @@ pub(super) struct FileQuery {
 }
 
 /// A file, or why there is none.
-pub(super) struct FileAnswer(Response);
+pub(super) struct FileResponse(Response);
 
 /// A blob to send, and what it is.
 struct File {
@@ -143,9 +143,9 @@ pub(super) async fn file(
     Path(path): Path<MessagePath>,
     Query(query): Query<FileQuery>,
     asked: HeaderMap,
-) -> Result<FileAnswer, ApiError> {
+) -> Result<FileResponse, ApiError> {
     let sent = send(&api, &access, &path.message, query.preview, &asked).await;
-    Ok(FileAnswer(sent.unwrap_or_else(Refused::into_response)))
+    Ok(FileResponse(sent.unwrap_or_else(Refused::into_response)))
 }
 
 async fn send(
@@ -162,10 +162,10 @@ async fn send(
     let size = api.blobs.size(&file.blob).await?.ok_or_else(|| missing(api, &file.blob))?;
     let (wanted, etag) = (range::wanted(asked, file.blob.as_str(), size), file.etag()?);
     let mut response = match &wanted {
-        Wanted::Unchanged => StatusCode::NOT_MODIFIED.into_response(),
-        Wanted::Unsatisfiable => return Err(Refused::Unsatisfiable(size)),
-        Wanted::Whole => Response::new(body(api, &file, None).await?),
-        Wanted::Part(part) => {
+        RequestedRange::Unchanged => StatusCode::NOT_MODIFIED.into_response(),
+        RequestedRange::Unsatisfiable => return Err(Refused::Unsatisfiable(size)),
+        RequestedRange::Whole => Response::new(body(api, &file, None).await?),
+        RequestedRange::Part(part) => {
             let body = body(api, &file, Some(part.clone())).await?;
             (StatusCode::PARTIAL_CONTENT, body).into_response()
         }
@@ -174,9 +174,9 @@ async fn send(
     headers.insert(header::ETAG, etag);
     headers::caching(headers);
     match wanted {
-        Wanted::Whole => headers::length(headers, size),
-        Wanted::Part(part) => headers::part(headers, &part, size),
-        Wanted::Unchanged | Wanted::Unsatisfiable => return Ok(response),
+        RequestedRange::Whole => headers::length(headers, size),
+        RequestedRange::Part(part) => headers::part(headers, &part, size),
+        RequestedRange::Unchanged | RequestedRange::Unsatisfiable => return Ok(response),
     }
     headers::content(headers, &file.content_type, &file.name);
     Ok(response)
@@ -245,13 +245,13 @@ fn info(content: Content) -> Option<MediaInfo> {
     }
 }
 
-impl IntoResponse for FileAnswer {
+impl IntoResponse for FileResponse {
     fn into_response(self) -> Response {
         self.0
     }
 }
 
-impl Output for FileAnswer {
+impl Output for FileResponse {
     fn describe(route: &mut Describe) {
         let answers = [
             (StatusCode::OK, "The file"),

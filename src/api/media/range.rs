@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderName, header};
 
 /// What is to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum RequestedRange {
     /// 200.
     Whole,
     /// 206; never empty.
@@ -19,16 +19,16 @@ pub(super) enum Wanted {
 }
 
 /// What of a file with this name (its entity tag without quotes) and size the headers ask for.
-pub(super) fn wanted(asked: &HeaderMap, name: &str, size: u64) -> Wanted {
+pub(super) fn wanted(asked: &HeaderMap, name: &str, size: u64) -> RequestedRange {
     if values(asked, &header::IF_NONE_MATCH).any(|tags| matches_any(tags, name)) {
-        return Wanted::Unchanged;
+        return RequestedRange::Unchanged;
     }
     // Half a file is no good to those who have the start of another.
     let same = values(asked, &header::IF_RANGE).all(|tag| tag.trim() == format!("\"{name}\""));
     let mut ranges = values(asked, &header::RANGE);
     match (ranges.next(), ranges.next()) {
         (Some(range), None) if same => part(range, size),
-        _ => Wanted::Whole,
+        _ => RequestedRange::Whole,
     }
 }
 
@@ -44,23 +44,23 @@ fn matches_any(tags: &str, name: &str) -> bool {
 }
 
 /// A header that makes no sense, or asks for several ranges, is as good as none.
-fn part(range: &str, size: u64) -> Wanted {
+fn part(range: &str, size: u64) -> RequestedRange {
     let Some((unit, range)) = range.split_once('=') else {
-        return Wanted::Whole;
+        return RequestedRange::Whole;
     };
     let Some((first, last)) = range.trim().split_once('-') else {
-        return Wanted::Whole;
+        return RequestedRange::Whole;
     };
     if !unit.trim().eq_ignore_ascii_case("bytes") {
-        return Wanted::Whole;
+        return RequestedRange::Whole;
     }
     let part = match (number(first), number(last)) {
         (Some(first), Some(last)) if first <= last => first..last.saturating_add(1).min(size),
         (Some(first), None) if last.is_empty() => first..size,
         (None, Some(count)) if first.is_empty() => size.saturating_sub(count)..size,
-        _ => return Wanted::Whole,
+        _ => return RequestedRange::Whole,
     };
-    if part.is_empty() { Wanted::Unsatisfiable } else { Wanted::Part(part) }
+    if part.is_empty() { RequestedRange::Unsatisfiable } else { RequestedRange::Part(part) }
 }
 
 /// Digits; what is beyond every file is beyond this one.
@@ -76,25 +76,25 @@ mod tests {
     #[test]
     fn ranges_are_read_as_the_standard_says() {
         let cases = [
-            ("bytes=0-0", 10, Wanted::Part(0..1)),
-            ("bytes=2-4", 10, Wanted::Part(2..5)),
-            ("BYTES= 2-4", 10, Wanted::Part(2..5)),
-            ("bytes=2-", 10, Wanted::Part(2..10)),
-            ("bytes=-3", 10, Wanted::Part(7..10)),
-            ("bytes=-30", 10, Wanted::Part(0..10)),
-            ("bytes=9-99999999999999999999999", 10, Wanted::Part(9..10)),
-            ("bytes=10-", 10, Wanted::Unsatisfiable),
-            ("bytes=99999999999999999999999-", 10, Wanted::Unsatisfiable),
-            ("bytes=-0", 10, Wanted::Unsatisfiable),
-            ("bytes=0-", 0, Wanted::Unsatisfiable),
-            ("bytes=-1", 0, Wanted::Unsatisfiable),
-            ("bytes=4-2", 10, Wanted::Whole),
-            ("bytes=0-1,3-4", 10, Wanted::Whole),
-            ("bytes=-", 10, Wanted::Whole),
-            ("bytes=a-b", 10, Wanted::Whole),
-            ("bytes=+1-2", 10, Wanted::Whole),
-            ("bytes", 10, Wanted::Whole),
-            ("lines=1-2", 10, Wanted::Whole),
+            ("bytes=0-0", 10, RequestedRange::Part(0..1)),
+            ("bytes=2-4", 10, RequestedRange::Part(2..5)),
+            ("BYTES= 2-4", 10, RequestedRange::Part(2..5)),
+            ("bytes=2-", 10, RequestedRange::Part(2..10)),
+            ("bytes=-3", 10, RequestedRange::Part(7..10)),
+            ("bytes=-30", 10, RequestedRange::Part(0..10)),
+            ("bytes=9-99999999999999999999999", 10, RequestedRange::Part(9..10)),
+            ("bytes=10-", 10, RequestedRange::Unsatisfiable),
+            ("bytes=99999999999999999999999-", 10, RequestedRange::Unsatisfiable),
+            ("bytes=-0", 10, RequestedRange::Unsatisfiable),
+            ("bytes=0-", 0, RequestedRange::Unsatisfiable),
+            ("bytes=-1", 0, RequestedRange::Unsatisfiable),
+            ("bytes=4-2", 10, RequestedRange::Whole),
+            ("bytes=0-1,3-4", 10, RequestedRange::Whole),
+            ("bytes=-", 10, RequestedRange::Whole),
+            ("bytes=a-b", 10, RequestedRange::Whole),
+            ("bytes=+1-2", 10, RequestedRange::Whole),
+            ("bytes", 10, RequestedRange::Whole),
+            ("lines=1-2", 10, RequestedRange::Whole),
         ];
         for (header, size, expected) in cases {
             assert_eq!(part(header, size), expected, "{header} of {size}");

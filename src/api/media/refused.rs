@@ -1,4 +1,4 @@
-//! Why there is no file to send.
+//! RetentionReason there is no file to send.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -10,7 +10,7 @@ use crate::api::error::ApiError;
 /// When a file that is being downloaded may be asked for again, in seconds.
 const SOON: HeaderValue = HeaderValue::from_static("5");
 
-/// Why there is no file to send.
+/// RetentionReason there is no file to send.
 pub(in crate::api) enum Refused {
     /// As everywhere.
     Error(ApiError),

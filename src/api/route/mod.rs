@@ -34,7 +34,7 @@ use super::error::ApiError;
 
 /// What a person reads about a route.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Text {
+pub(super) struct RouteText {
     pub(super) id: &'static str,
     pub(super) tag: Tag,
     pub(super) summary: &'static str,
@@ -73,7 +73,7 @@ pub struct RouteInfo {
 pub(super) struct Route {
     pub(super) method: Method,
     pub(super) path: &'static str,
-    pub(super) text: Text,
+    pub(super) text: RouteText,
     pub(super) describe: Describe,
 }
 
@@ -131,11 +131,11 @@ impl Tag {
 }
 
 /// What a person reads about a route: its operation name, part and one sentence.
-pub(super) const fn text(id: &'static str, tag: Tag, summary: &'static str) -> Text {
-    Text { id, tag, summary, description: "" }
+pub(super) const fn text(id: &'static str, tag: Tag, summary: &'static str) -> RouteText {
+    RouteText { id, tag, summary, description: "" }
 }
 
-impl Text {
+impl RouteText {
     /// With more to read.
     pub(super) const fn more(self, description: &'static str) -> Self {
         Self { description, ..self }
@@ -147,7 +147,7 @@ impl Routes {
         self,
         path: &'static str,
         handler: impl Endpoint<T>,
-        text: Text,
+        text: RouteText,
     ) -> Self {
         self.add(Method::GET, MethodFilter::GET, path, handler, text)
     }
@@ -156,7 +156,7 @@ impl Routes {
         self,
         path: &'static str,
         handler: impl Endpoint<T>,
-        text: Text,
+        text: RouteText,
     ) -> Self {
         self.add(Method::PUT, MethodFilter::PUT, path, handler, text)
     }
@@ -165,7 +165,7 @@ impl Routes {
         self,
         path: &'static str,
         handler: impl Endpoint<T>,
-        text: Text,
+        text: RouteText,
     ) -> Self {
         self.add(Method::POST, MethodFilter::POST, path, handler, text)
     }
@@ -174,7 +174,7 @@ impl Routes {
         self,
         path: &'static str,
         handler: impl Endpoint<T>,
-        text: Text,
+        text: RouteText,
     ) -> Self {
         self.add(Method::DELETE, MethodFilter::DELETE, path, handler, text)
     }
@@ -185,7 +185,7 @@ impl Routes {
         filter: MethodFilter,
         path: &'static str,
         handler: H,
-        text: Text,
+        text: RouteText,
     ) -> Self {
         let mut describe = Describe::default();
         H::describe(&mut describe);

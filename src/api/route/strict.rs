@@ -17,7 +17,7 @@ use crate::api::field_path::FieldPath;
 use crate::api::{Api, MAX_BODY};
 
 /// Bytes of a body that is not taken that are looked at, at most.
-const LOOK: usize = 4 * 1024;
+const MAX_BODY_PEEK: usize = 4 * 1024;
 
 /// What a route takes.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ async fn no_body(body: Body) -> Result<(), ApiError> {
         || ApiError::invalid_value(FieldPath::BODY, "must be empty: the route takes none");
     // A body that is left unread breaks the connection, and the caller may never read why.
     let bytes = to_bytes(body, MAX_BODY).await.map_err(|_| refusal())?;
-    if bytes.len() > LOOK {
+    if bytes.len() > MAX_BODY_PEEK {
         return Err(refusal());
     }
     if bytes.trim_ascii().is_empty() {

@@ -2,7 +2,7 @@
 
 use chatkeep_core::http::guard::{self, Forbidden};
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::{HappeningKind, Webhook, WebhookChange};
+use chatkeep_core::store::{OutboxEventKind, Webhook, WebhookChange};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -36,7 +36,7 @@ pub(in crate::api) struct WebhookBody {
     /// `read:messages`, `member.*` `read:members`, `file.*` and `media.*` `read:media`; `usage.*`
     /// and `endpoint.disabled` need a key that is not bound to channels.
     #[schema(min_items = 1, max_items = 14)]
-    events: Vec<HappeningKind>,
+    events: Vec<OutboxEventKind>,
     /// Only these channels; all that the caller may read when absent or null.
     #[serde(default, deserialize_with = "nullable")]
     #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
@@ -59,7 +59,7 @@ pub(in crate::api) struct WebhookPatch {
     url: Option<String>,
     /// At least one, and only events that the caller's scopes cover.
     #[schema(min_items = 1, max_items = 14, nullable = false)]
-    events: Option<Vec<HappeningKind>>,
+    events: Option<Vec<OutboxEventKind>>,
     /// Only these channels; null for all that the caller may read.
     #[serde(default)]
     #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
@@ -106,9 +106,9 @@ impl WebhookPatch {
 }
 
 /// A checked [`WebhookBody`].
-pub(super) struct Wanted {
+pub(super) struct CheckedWebhook {
     url: String,
-    events: Vec<HappeningKind>,
+    events: Vec<OutboxEventKind>,
     channels: Option<Vec<ChannelId>>,
     enabled: bool,
     description: String,
@@ -116,7 +116,11 @@ pub(super) struct Wanted {
 
 impl WebhookBody {
     /// A webhook never reaches further than the caller who makes it.
-    pub(super) fn checked(self, caller: &Caller, allow_private: bool) -> Result<Wanted, ApiError> {
+    pub(super) fn checked(
+        self,
+        caller: &Caller,
+        allow_private: bool,
+    ) -> Result<CheckedWebhook, ApiError> {
         let url = input::text(FieldPath::body("/url"), self.url, 1, URL)?;
         let url = guard::check(url.trim(), allow_private).map_err(refused)?.to_string();
         let mut events = Vec::new();
@@ -128,7 +132,7 @@ impl WebhookBody {
         if events.is_empty() {
             return Err(ApiError::invalid_value(EVENTS, "must hold at least one event"));
         }
-        let covered = |kind: &HappeningKind| {
+        let covered = |kind: &OutboxEventKind| {
             let account = !kind.is_about_account() || caller.channels().is_none();
             account && kind.scope().is_none_or(|scope| caller.bounds.has(scope))
         };
@@ -145,11 +149,17 @@ impl WebhookBody {
         };
         let description =
             input::text(FieldPath::body("/description"), self.description, 0, DESCRIPTION)?;
-        Ok(Wanted { url, events, channels, enabled: self.enabled.unwrap_or(true), description })
+        Ok(CheckedWebhook {
+            url,
+            events,
+            channels,
+            enabled: self.enabled.unwrap_or(true),
+            description,
+        })
     }
 }
 
-impl Wanted {
+impl CheckedWebhook {
     /// Whether it is what the webhook is already.
     pub(super) fn is(&self, known: &Webhook) -> bool {
         self.url == known.url

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, WebhookId};
 use chatkeep_core::store::{
-    Delivery, DeliveryFilter, DeliveryStatus, HappeningKind, TEST_EVENT, Webhook,
+    DeliveryFilter, DeliveryStatus, OutboxEventKind, TEST_EVENT, Webhook, WebhookDelivery,
 };
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -68,7 +68,7 @@ pub(in crate::api) struct DeliveryView {
     response_status: Option<i64>,
     /// The beginning of the answer. It goes with the message that it may repeat.
     response_excerpt: Option<String>,
-    /// Why it failed: `status`, `timeout`, `connect`, `broken`, `redirect`, `gone`,
+    /// RetentionReason it failed: `status`, `timeout`, `connect`, `broken`, `redirect`, `gone`,
     /// `forbidden_address`, `unusable_secret`, or, when dropped, `gone` or `not_permitted`.
     error: Option<String>,
 }
@@ -214,7 +214,7 @@ impl Api {
         caller: &Caller,
         webhook: &Webhook,
         id: &str,
-    ) -> Result<Delivery, ApiError> {
+    ) -> Result<WebhookDelivery, ApiError> {
         let number = id.strip_prefix("dlv_").and_then(|number| number.parse().ok());
         let number = number.ok_or(ApiError::NotFound)?;
         let bounds = caller.common(webhook);
@@ -228,9 +228,9 @@ impl Api {
         &self,
         caller: &Caller,
         webhook: &Webhook,
-        delivery: &Delivery,
+        delivery: &WebhookDelivery,
     ) -> Result<Option<serde_json::Value>, ApiError> {
-        if let Some(channel) = &delivery.told.channel {
+        if let Some(channel) = &delivery.event.channel {
             let only = std::slice::from_ref(channel);
             let wanted = webhook.channels.as_ref().is_none_or(|only| only.contains(channel));
             let readable = self.store.channels_of(&caller.user, Some(only), None, 1).await?;
@@ -239,23 +239,23 @@ impl Api {
             }
         }
         let bounds = caller.common(webhook);
-        let body = self.teller().webhook_body(&delivery.told, &bounds).await?;
+        let body = self.event_renderer().webhook_body(&delivery.event, &bounds).await?;
         body.map(|body| serde_json::to_value(body).map_err(|_| ApiError::Internal)).transpose()
     }
 }
 
-fn name(delivery: &Delivery) -> String {
+fn name(delivery: &WebhookDelivery) -> String {
     format!("dlv_{}", delivery.number)
 }
 
-impl From<Delivery> for DeliveryView {
-    fn from(delivery: Delivery) -> Self {
+impl From<WebhookDelivery> for DeliveryView {
+    fn from(delivery: WebhookDelivery) -> Self {
         Self {
             delivery_id: name(&delivery),
-            event_id: delivery.told.id,
-            kind: delivery.told.kind.map_or(TEST_EVENT, HappeningKind::name),
-            timestamp: delivery.told.at,
-            channel_id: delivery.told.channel,
+            event_id: delivery.event.id,
+            kind: delivery.event.kind.map_or(TEST_EVENT, OutboxEventKind::name),
+            timestamp: delivery.event.at,
+            channel_id: delivery.event.channel,
             status: delivery.status,
             attempts: delivery.attempts,
             created_at: delivery.created_at,

@@ -2,7 +2,7 @@
 //! the OpenAPI document that describes what is sent.
 
 use axum::Json;
-use chatkeep_core::store::{HappeningKind, TEST_EVENT};
+use chatkeep_core::store::{OutboxEventKind, TEST_EVENT};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::path::{
@@ -30,7 +30,7 @@ pub(in crate::api) struct EventTypes {
 struct EventType {
     /// The name of the event.
     #[serde(rename = "type")]
-    kind: HappeningKind,
+    kind: OutboxEventKind,
     /// A sentence about when it happens.
     description: &'static str,
     /// The JSON Schema of the body.
@@ -42,7 +42,7 @@ pub(in crate::api) async fn list(
     _access: Scoped<ManageWebhooks>,
 ) -> Result<Json<EventTypes>, ApiError> {
     let definitions = definitions();
-    let events = HappeningKind::ALL.into_iter().map(|kind| EventType {
+    let events = OutboxEventKind::ALL.into_iter().map(|kind| EventType {
         kind,
         description: description(kind),
         schema: standalone(kind, &definitions),
@@ -50,39 +50,41 @@ pub(in crate::api) async fn list(
     Ok(Json(EventTypes { events: events.collect() }))
 }
 
-const fn description(kind: HappeningKind) -> &'static str {
+const fn description(kind: OutboxEventKind) -> &'static str {
     match kind {
-        HappeningKind::MessageReceived => {
+        OutboxEventKind::MessageReceived => {
             "A person sent a message; also one that is not kept (`kept` is false and `reason` says \
              why)"
         }
-        HappeningKind::MessageSent => "The bot sent a message",
-        HappeningKind::MessageEdited => "A message was edited",
-        HappeningKind::MessageUnsent => "A message was taken back",
-        HappeningKind::MemberJoined => "A person joined a channel",
-        HappeningKind::MemberLeft => "A person left a channel",
-        HappeningKind::FileUploaded => "The file of a message is stored",
-        HappeningKind::MediaFailed => "The file of a message cannot be had",
-        HappeningKind::BackupPaused => {
+        OutboxEventKind::MessageSent => "The bot sent a message",
+        OutboxEventKind::MessageEdited => "A message was edited",
+        OutboxEventKind::MessageUnsent => "A message was taken back",
+        OutboxEventKind::MemberJoined => "A person joined a channel",
+        OutboxEventKind::MemberLeft => "A person left a channel",
+        OutboxEventKind::FileUploaded => "The file of a message is stored",
+        OutboxEventKind::MediaFailed => "The file of a message cannot be had",
+        OutboxEventKind::BackupPaused => {
             "A channel is no longer kept: its subscribers' quota is full"
         }
-        HappeningKind::BackupResumed => "A channel is kept again",
-        HappeningKind::UsageWarning => "The owner's usage came to 80 percent",
-        HappeningKind::UsageCritical => "The owner's usage came to 90 percent",
-        HappeningKind::UsageExceeded => "The owner's quota is full",
-        HappeningKind::EndpointDisabled => "Another webhook of the owner was disabled by itself",
+        OutboxEventKind::BackupResumed => "A channel is kept again",
+        OutboxEventKind::UsageWarning => "The owner's usage came to 80 percent",
+        OutboxEventKind::UsageCritical => "The owner's usage came to 90 percent",
+        OutboxEventKind::UsageExceeded => "The owner's quota is full",
+        OutboxEventKind::EndpointDisabled => "Another webhook of the owner was disabled by itself",
     }
 }
 
 /// The members of `data` that an event has, and which of them are always there.
-const fn members(kind: HappeningKind) -> (&'static [&'static str], usize) {
+const fn members(kind: OutboxEventKind) -> (&'static [&'static str], usize) {
     match kind {
-        HappeningKind::MemberJoined | HappeningKind::MemberLeft => (&["channelId", "member"], 1),
-        HappeningKind::BackupPaused | HappeningKind::BackupResumed => (&["channelId"], 1),
-        HappeningKind::UsageWarning
-        | HappeningKind::UsageCritical
-        | HappeningKind::UsageExceeded => (&["userId", "percentage"], 2),
-        HappeningKind::EndpointDisabled => (&["userId", "webhookId"], 2),
+        OutboxEventKind::MemberJoined | OutboxEventKind::MemberLeft => {
+            (&["channelId", "member"], 1)
+        }
+        OutboxEventKind::BackupPaused | OutboxEventKind::BackupResumed => (&["channelId"], 1),
+        OutboxEventKind::UsageWarning
+        | OutboxEventKind::UsageCritical
+        | OutboxEventKind::UsageExceeded => (&["userId", "percentage"], 2),
+        OutboxEventKind::EndpointDisabled => (&["userId", "webhookId"], 2),
         _ => (&["channelId", "message"], 2),
     }
 }
@@ -135,7 +137,7 @@ fn definitions() -> Value {
     moved(Value::Object(schemas))
 }
 
-fn standalone(kind: HappeningKind, definitions: &Value) -> Value {
+fn standalone(kind: OutboxEventKind, definitions: &Value) -> Value {
     let (members, always) = members(kind);
     let form = form(kind.name(), members, always);
     let mut schema = moved(serde_json::to_value(form).unwrap_or_default());
@@ -168,7 +170,7 @@ fn moved(value: Value) -> Value {
 /// What is sent, for the OpenAPI document.
 pub(in crate::api) fn document(examples: &Examples) -> Paths {
     let mut paths = PathsBuilder::new();
-    for kind in HappeningKind::ALL {
+    for kind in OutboxEventKind::ALL {
         let (members, always) = members(kind);
         let form = form(kind.name(), members, always);
         paths = paths.path(kind.name(), sent(kind.name(), description(kind), form, examples));

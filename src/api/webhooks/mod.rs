@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{ChannelId, WebhookId};
 use chatkeep_core::signing;
 use chatkeep_core::store::{
-    DisabledReason, HappeningKind, NewWebhook, Webhook, WebhookChanged, WebhookMade, WebhookMaker,
+    DisabledReason, NewWebhook, OutboxEventKind, Webhook, WebhookChanged, WebhookMade, WebhookMaker,
 };
 use chatkeep_core::time::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -63,7 +63,7 @@ pub(super) struct WebhookView {
     /// A description for people; may be empty.
     description: String,
     /// The events that are sent.
-    events: Vec<HappeningKind>,
+    events: Vec<OutboxEventKind>,
     /// The only channels that are told of; null for all that the caller may read.
     channel_ids: Option<Vec<ChannelId>>,
     /// The switch: while it is off, nothing is sent.
@@ -74,7 +74,7 @@ pub(super) struct WebhookView {
     previous_until: Option<Timestamp>,
     /// The first failure since the last success.
     failing_since: Option<Timestamp>,
-    /// Why it was disabled by itself: it answered 410, failed for days, or the key that made it
+    /// RetentionReason it was disabled by itself: it answered 410, failed for days, or the key that made it
     /// ended.
     disabled_reason: Option<DisabledReason>,
     /// When it was disabled by itself; null while it was not.
@@ -113,7 +113,7 @@ pub(super) struct WebhookPath {
 }
 
 /// 201 with the secret, shown once.
-pub(super) struct Made(MadeWebhook);
+pub(super) struct CreatedWebhook(MadeWebhook);
 
 pub(super) async fn list(
     State(api): State<Api>,
@@ -135,7 +135,7 @@ pub(super) async fn make(
     State(api): State<Api>,
     access: Scoped<ManageWebhooks>,
     Body(body): Body<WebhookBody>,
-) -> Result<Made, ApiError> {
+) -> Result<CreatedWebhook, ApiError> {
     let caller = &access.caller;
     let wanted = body.checked(caller, api.webhooks_private)?;
     let (id, secret) = (random::webhook_id(), signing::secret(random::bytes()));
@@ -151,7 +151,7 @@ pub(super) async fn make(
         WebhookMade::TooMany => return Err(TOO_MANY),
         WebhookMade::KeyEnded => return Err(ApiError::InvalidKey),
     }
-    Ok(Made::new(api.webhook_of(caller, &id).await?, &secret))
+    Ok(CreatedWebhook::new(api.webhook_of(caller, &id).await?, &secret))
 }
 
 pub(super) async fn one(
@@ -203,7 +203,7 @@ pub(super) async fn rotate(
     access: Scoped<ManageWebhooks>,
     Path(path): Path<WebhookPath>,
     Body(body): Body<RotateSecretBody>,
-) -> Result<Made, ApiError> {
+) -> Result<CreatedWebhook, ApiError> {
     let seconds = body.overlap_seconds.map_or(OVERLAP.as_secs(), u64::from);
     if seconds > MAX_OVERLAP {
         let why = format_args!("must be at most {MAX_OVERLAP}");
@@ -214,7 +214,7 @@ pub(super) async fn rotate(
     let (secret, until) =
         (signing::secret(random::bytes()), now.plus(Duration::from_secs(seconds)));
     api.store.rotate_webhook_secret(&caller.user, &known.id, &secret, until, now).await?;
-    Ok(Made::new(api.webhook_of(caller, &path.webhook).await?, &secret))
+    Ok(CreatedWebhook::new(api.webhook_of(caller, &path.webhook).await?, &secret))
 }
 
 impl Api {
@@ -259,20 +259,20 @@ impl From<Webhook> for WebhookView {
     }
 }
 
-impl Made {
+impl CreatedWebhook {
     fn new(webhook: Webhook, secret: &SecretString) -> Self {
         let secret = secret.expose_secret().to_owned();
         Self(MadeWebhook { secret, webhook: webhook.into() })
     }
 }
 
-impl IntoResponse for Made {
+impl IntoResponse for CreatedWebhook {
     fn into_response(self) -> Response {
         (StatusCode::CREATED, Json(self.0)).into_response()
     }
 }
 
-impl Output for Made {
+impl Output for CreatedWebhook {
     fn describe(route: &mut Describe) {
         route
             .answers::<MadeWebhook>(StatusCode::CREATED, "The webhook with its secret, shown once");

@@ -8,22 +8,22 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use chatkeep_core::blobs::{BlobError, Blobs};
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_core::store::{ImportId, MediaKept, MediaStatus, NewMedia, Store};
+use chatkeep_core::store::{ImportId, MediaOutcome, MediaStatus, NewMedia, Store};
 use chatkeep_core::time::SharedClock;
 use futures_util::stream;
 
 use super::super::TransferError;
 use super::super::media::FOLDER;
 use super::super::stored::name_of;
-use super::limits::Budget;
-use super::source::Archive;
+use super::limits::ExpansionBudget;
+use super::source::OpenArchive;
 use super::summary::Summary;
 
 /// Buffer size in bytes.
 const STEP: usize = 64 * 1024;
 
 /// Reference of an export to a media file.
-pub(super) struct Brought {
+pub(super) struct MediaEntry {
     pub(super) message: MessageId,
     pub(super) content_type: String,
 }
@@ -33,7 +33,7 @@ pub(super) enum Beside {
     /// In a folder.
     Folder(PathBuf),
     /// In an archive, of which no more than the budget is read.
-    Zip(Box<Archive>, Budget),
+    Zip(Box<OpenArchive>, ExpansionBudget),
 }
 
 /// Importer of files.
@@ -56,7 +56,7 @@ impl Beside {
     /// Opens the file of a message; `None` when the export lacks it.
     fn open(
         &mut self,
-        brought: &Brought,
+        brought: &MediaEntry,
     ) -> Result<Option<Box<dyn Read + Send + '_>>, TransferError> {
         let name = name_of(&brought.message, &brought.content_type);
         match self {
@@ -82,7 +82,7 @@ impl Files<'_> {
     /// Stores the files that are there and not stored yet, until every subscriber's quota is full.
     pub(super) async fn take(
         &self,
-        brought: &[Brought],
+        brought: &[MediaEntry],
         mut beside: Beside,
         summary: &mut Summary,
     ) -> Result<(), TransferError> {
@@ -98,7 +98,7 @@ impl Files<'_> {
             }
             while let Some(file) = beside.open(one)? {
                 match self.put(one, file).await? {
-                    Some(MediaKept::BlobGone) => continue,
+                    Some(MediaOutcome::BlobGone) => continue,
                     Some(_) => summary.files += 1,
                     None => summary.files_too_large += 1,
                 }
@@ -111,9 +111,9 @@ impl Files<'_> {
     /// Stores a file; `None` when it is too large.
     async fn put(
         &self,
-        brought: &Brought,
+        brought: &MediaEntry,
         file: Box<dyn Read + Send + '_>,
-    ) -> Result<Option<MediaKept>, TransferError> {
+    ) -> Result<Option<MediaOutcome>, TransferError> {
         let claim =
             async |blob| self.store.claim_blob(blob, self.clock.now()).await.map_err(Into::into);
         let put = self.blobs.put(stream::iter(Chunks(file)), self.max_file, claim).await;

@@ -23,7 +23,7 @@ pub(super) const LINE_TEXT: u64 = 512 * 1_024 * 1_024;
 
 /// Remaining expanded size of an archive; shared by all of its entries.
 #[derive(Clone, Debug)]
-pub(super) struct Budget {
+pub(super) struct ExpansionBudget {
     left: Arc<AtomicU64>,
     whole: u64,
 }
@@ -33,13 +33,13 @@ pub(super) struct Budget {
 #[error("it expands to more than {0} bytes, far more than any export does for its size")]
 struct Exhausted(u64);
 
-/// Reader within a [`Budget`].
+/// Reader within a [`ExpansionBudget`].
 pub(super) struct Bounded<R> {
     input: R,
-    budget: Budget,
+    budget: ExpansionBudget,
 }
 
-impl Budget {
+impl ExpansionBudget {
     /// Creates the budget for an archive of that many bytes.
     pub(super) fn of_archive(bytes: u64) -> Self {
         Self::new(bytes.saturating_mul(RATIO).clamp(FREE, EXPANDED))
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn entries_share_what_is_left() {
-        let budget = Budget::new(10);
+        let budget = ExpansionBudget::new(10);
         let read = |bytes: usize| {
             budget.bounded(io::repeat(b'x').take(bytes as u64)).read_to_end(&mut Vec::new())
         };
@@ -116,10 +116,10 @@ mod tests {
     #[test]
     fn what_an_archive_says_of_itself_is_looked_at_first() {
         let path = Path::new("a.zip");
-        let small = Budget::of_archive(1_000);
+        let small = ExpansionBudget::of_archive(1_000);
         assert_eq!(small.whole, FREE);
-        assert_eq!(Budget::of_archive(1 << 20).whole, 200 << 20);
-        assert_eq!(Budget::of_archive(1 << 50).whole, EXPANDED);
+        assert_eq!(ExpansionBudget::of_archive(1 << 20).whole, 200 << 20);
+        assert_eq!(ExpansionBudget::of_archive(1 << 50).whole, EXPANDED);
         assert!(small.check(path, ENTRIES, Some(FREE.into())).is_ok());
         assert!(small.check(path, 1, None).is_ok());
         for (entries, declared) in [(ENTRIES + 1, 0), (1, u128::from(FREE) + 1)] {

@@ -28,19 +28,19 @@ use chatkeep_core::time::SharedClock;
 use encoding_rs::{Encoding, UTF_8};
 
 use self::encoding::decoded;
-use self::files::{Beside, Brought, Files};
-use self::limits::Budget;
-use self::people::{Ids, People};
+use self::files::{Beside, Files, MediaEntry};
+use self::limits::ExpansionBudget;
+use self::people::{NameDirectory, SyntheticIds};
+pub(crate) use self::plan::ImportPlan;
 use self::plan::LinePlan;
-pub(crate) use self::plan::Plan;
 use self::sink::Sink;
 use self::source::{Metered, Source, open};
-pub(crate) use self::summary::{Progress, Summary};
+pub(crate) use self::summary::{ImportProgress, Summary};
 use self::text::{Lines, TextLine};
 pub(crate) use self::zone::Zone;
 use super::TransferError;
 use super::jsonl::Line;
-use super::line::{DateOrder, Found, Said};
+use super::line::{DateOrder, ParsedLine, ParsedMessage};
 
 /// Reason in the record of an imported media message without a file.
 pub(super) const NO_FILE: &str = "not in the export";
@@ -99,14 +99,14 @@ impl Import<'_> {
     /// removed by the import number in the summary.
     pub(crate) async fn run(
         &self,
-        plan: Plan,
-        watch: &mut impl FnMut(Progress),
+        plan: ImportPlan,
+        watch: &mut impl FnMut(ImportProgress),
     ) -> Result<Summary, TransferError> {
         let import = self.begin(&plan).await?;
         let done = match plan {
-            Plan::Line(plan) => Box::pin(self.line(import, &plan, watch)).await,
-            Plan::Jsonl(path) => self.file(import, &path, watch).await,
-            Plan::Zip(path) => self.archive(import, &path, watch).await,
+            ImportPlan::Line(plan) => Box::pin(self.line(import, &plan, watch)).await,
+            ImportPlan::Jsonl(path) => self.file(import, &path, watch).await,
+            ImportPlan::Zip(path) => self.archive(import, &path, watch).await,
         };
         // Also where it failed half-way: messages added by then stay.
         let added = match import {
@@ -118,7 +118,7 @@ impl Import<'_> {
         Ok(summary)
     }
 
-    async fn begin(&self, plan: &Plan) -> Result<Option<ImportId>, TransferError> {
+    async fn begin(&self, plan: &ImportPlan) -> Result<Option<ImportId>, TransferError> {
         if self.trial {
             return Ok(None);
         }
@@ -137,7 +137,7 @@ impl Import<'_> {
         &self,
         import: Option<ImportId>,
         path: &Path,
-        watch: &mut impl FnMut(Progress),
+        watch: &mut impl FnMut(ImportProgress),
     ) -> Result<Summary, TransferError> {
         let input = open(path)?;
         let size = input.metadata()?.len();
@@ -150,9 +150,9 @@ impl Import<'_> {
         &self,
         import: Option<ImportId>,
         path: &Path,
-        watch: &mut impl FnMut(Progress),
+        watch: &mut impl FnMut(ImportProgress),
     ) -> Result<Summary, TransferError> {
-        let budget = Budget::of_archive(open(path)?.metadata()?.len());
+        let budget = ExpansionBudget::of_archive(open(path)?.metadata()?.len());
         let mut archive = Source::archive(path)?;
         budget.check(path, archive.len(), archive.decompressed_size())?;
         let (entry, size) = Source::entry(&mut archive)?;
@@ -168,7 +168,7 @@ impl Import<'_> {
     async fn files(
         &self,
         import: Option<ImportId>,
-        brought: &[Brought],
+        brought: &[MediaEntry],
         beside: Beside,
         summary: &mut Summary,
     ) -> Result<(), TransferError> {
@@ -190,8 +190,8 @@ impl Import<'_> {
         import: Option<ImportId>,
         input: impl Read,
         total: u64,
-        watch: &mut impl FnMut(Progress),
-    ) -> Result<(Summary, Vec<Brought>), TransferError> {
+        watch: &mut impl FnMut(ImportProgress),
+    ) -> Result<(Summary, Vec<MediaEntry>), TransferError> {
         let (mut summary, mut sink) = (Summary::default(), self.sink(import));
         let mut files = Vec::new();
         let mut input = Numbered::json(input, total)?;
@@ -210,7 +210,7 @@ impl Import<'_> {
             });
             match read {
                 Ok((message, person, file)) => {
-                    let brought = |(message, content_type)| Brought { message, content_type };
+                    let brought = |(message, content_type)| MediaEntry { message, content_type };
                     files.extend(file.map(brought));
                     let name = person.as_ref().and_then(|person| person.display_name.clone());
                     summary.said(&message, name);
@@ -227,11 +227,11 @@ impl Import<'_> {
         &self,
         import: Option<ImportId>,
         plan: &LinePlan,
-        watch: &mut impl FnMut(Progress),
+        watch: &mut impl FnMut(ImportProgress),
     ) -> Result<Summary, TransferError> {
-        let people = People::of(self.store, self.channel).await?;
+        let people = NameDirectory::of(self.store, self.channel).await?;
         let mut reader = plan.reader(people.names().chain(self.names.iter().map(String::as_str)));
-        let mut text = TextImport { people, ids: Ids::new(self.channel), zone: plan.zone };
+        let mut text = TextImport { people, ids: SyntheticIds::new(self.channel), zone: plan.zone };
         let (mut summary, mut sink) = (plan.summary(), self.sink(import));
         let mut input = Numbered::new(open(&plan.path)?, plan.size, plan.encoding)?;
         let mut found = Vec::new();
@@ -247,13 +247,13 @@ impl Import<'_> {
             }
             for found in found.drain(..) {
                 match found {
-                    Found::Said(said) => {
+                    ParsedLine::Said(said) => {
                         let (message, person) = text.message(&said)?;
                         summary.said(&message, Some(said.name));
                         sink.take(message, person, &mut summary).await?;
                     }
-                    Found::Happened => summary.happened += 1,
-                    Found::Unknown { line, text, why } => summary.unknown(line, why, &text),
+                    ParsedLine::Happened => summary.happened += 1,
+                    ParsedLine::Unknown { line, text, why } => summary.unknown(line, why, &text),
                 }
             }
             if ended {
@@ -267,15 +267,15 @@ impl Import<'_> {
 
 /// Conversion of a text's messages into those of a channel.
 struct TextImport {
-    people: People,
-    ids: Ids,
+    people: NameDirectory,
+    ids: SyntheticIds,
     zone: Zone,
 }
 
 impl TextImport {
     fn message(
         &mut self,
-        said: &Said,
+        said: &ParsedMessage,
     ) -> Result<(ImportedMessage, Option<ImportedPerson>), TransferError> {
         let name = said.name.replace('\0', "");
         let (user, guessed) = self.people.find(&name);
@@ -336,12 +336,12 @@ impl<'a> Numbered<'a> {
     fn next(
         &mut self,
         summary: &Summary,
-        watch: &mut impl FnMut(Progress),
+        watch: &mut impl FnMut(ImportProgress),
     ) -> Result<Option<(u64, TextLine)>, TransferError> {
         self.number += 1;
         if self.number.is_multiple_of(STEP) {
             let messages = summary.stored + summary.known + summary.erased;
-            watch(Progress { read: self.read.get(), total: self.total, messages });
+            watch(ImportProgress { read: self.read.get(), total: self.total, messages });
         }
         Ok(self.lines.next()?.map(|line| (self.number, line)))
     }

@@ -17,9 +17,9 @@ const ID: usize = 16;
 
 /// People of a channel by name; `None` where several have it.
 #[derive(Debug, Default)]
-pub(super) struct People(HashMap<String, Option<UserId>>);
+pub(super) struct NameDirectory(HashMap<String, Option<UserId>>);
 
-impl People {
+impl NameDirectory {
     /// Reads all present and former members of the channel.
     pub(super) async fn of(store: &Store, channel: &ChannelId) -> Result<Self, StoreError> {
         let mut people = Self::default();
@@ -70,7 +70,7 @@ const MINUTE: i64 = 60_000;
 /// Generator of ids for the messages of a text, which have none. They are the same in every export
 /// of the same chat; times keep their order within a minute.
 #[derive(Debug)]
-pub(super) struct Ids {
+pub(super) struct SyntheticIds {
     channel: ChannelId,
     /// Day of the messages counted in `seen` and `minutes`, in days since the epoch.
     day: i64,
@@ -80,7 +80,7 @@ pub(super) struct Ids {
     minutes: HashMap<i64, i64>,
 }
 
-impl Ids {
+impl SyntheticIds {
     pub(super) fn new(channel: &ChannelId) -> Self {
         Self { channel: channel.clone(), day: 0, seen: HashMap::new(), minutes: HashMap::new() }
     }
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_name_that_two_have_is_nobodys() {
-        let mut people = People::default();
+        let mut people = NameDirectory::default();
         people.add("Ann", &"U1".into());
         people.add("Bob", &"U2".into());
         people.add("Bob", &"U3".into());
@@ -141,7 +141,7 @@ mod tests {
     fn ids_are_the_same_every_time_and_differ_for_every_message() {
         let at = |minute| Timestamp::from_millis(minute * 60_000);
         let read = |from: i64| {
-            let mut ids = Ids::new(&"C1".into());
+            let mut ids = SyntheticIds::new(&"C1".into());
             let said = [(1, "Ann", "ok"), (1, "Ann", "ok"), (1, "Bob", "ok"), (2, "Ann", "ok")];
             let said = said.into_iter().filter(move |(minute, ..)| *minute >= from);
             said.map(|(minute, name, text)| ids.next(at(minute), name, text).0).collect::<Vec<_>>()
@@ -150,12 +150,12 @@ mod tests {
         let different: std::collections::BTreeSet<_> = all.iter().collect();
         assert_eq!((different.len(), &all[3]), (4, &later[0]));
         assert_eq!(all, read(1));
-        assert_ne!(Ids::new(&"C2".into()).next(at(1), "Ann", "ok").0, all[0]);
+        assert_ne!(SyntheticIds::new(&"C2".into()).next(at(1), "Ann", "ok").0, all[0]);
     }
 
     #[test]
     fn messages_of_a_minute_keep_their_order() {
-        let mut ids = Ids::new(&"C1".into());
+        let mut ids = SyntheticIds::new(&"C1".into());
         let mut next =
             |minute: i64| ids.next(Timestamp::from_millis(minute * MINUTE), "Ann", "x").1.millis();
         assert_eq!([next(1), next(1), next(2), next(1)], [60_000, 60_001, 120_000, 60_002]);

@@ -9,10 +9,10 @@ use chatkeep_core::store::ImportId;
 use encoding_rs::{Encoding, UTF_8};
 
 use super::super::TransferError;
-use super::super::line::{DateOrder, Fit, Found, Reader, Survey};
+use super::super::line::{DateOrder, Fit, LineReader, ParsedLine, Survey};
 use super::encoding::{decoded, detect};
 use super::limits::check_line_text;
-use super::people::{Ids, People};
+use super::people::{NameDirectory, SyntheticIds};
 use super::source::{Source, open};
 use super::summary::Summary;
 use super::text::{Lines, TextLine};
@@ -22,7 +22,7 @@ use super::{Form, Import, Zone};
 const BATCH: usize = 1_000;
 
 /// A file that can be imported.
-pub(crate) enum Plan {
+pub(crate) enum ImportPlan {
     /// Messages as chatkeep exports them.
     Jsonl(PathBuf),
     /// Messages in an archive, with media.
@@ -41,7 +41,7 @@ pub(crate) struct LinePlan {
     order: DateOrder,
 }
 
-impl Plan {
+impl ImportPlan {
     /// Returns the file, or the messages of a folder.
     pub(super) fn path(&self) -> &Path {
         match self {
@@ -69,7 +69,7 @@ impl Plan {
 
 impl LinePlan {
     /// Returns a reader for the second pass over the file.
-    pub(super) fn reader<'a>(&self, known: impl Iterator<Item = &'a str>) -> Reader {
+    pub(super) fn reader<'a>(&self, known: impl Iterator<Item = &'a str>) -> LineReader {
         self.survey.reader(self.order, known)
     }
 
@@ -89,10 +89,10 @@ impl Import<'_> {
     ///
     /// # Errors
     /// Returns an error if it cannot be imported, or more information is needed.
-    pub(crate) async fn plan(&self, path: &Path) -> Result<Plan, TransferError> {
+    pub(crate) async fn plan(&self, path: &Path) -> Result<ImportPlan, TransferError> {
         let path = match Source::find(path)? {
             Source::File(path) => path,
-            Source::Zip(path) => return Ok(Plan::Zip(path)),
+            Source::Zip(path) => return Ok(ImportPlan::Zip(path)),
         };
         let line = match self.form {
             Form::Auto => !looks_like_json(&path)?,
@@ -100,11 +100,11 @@ impl Import<'_> {
         };
         if !line {
             open(&path)?;
-            return Ok(Plan::Jsonl(path));
+            return Ok(ImportPlan::Jsonl(path));
         }
         let plan = self.line_plan(path)?;
         self.check_zone(&plan).await?;
-        Ok(Plan::Line(Box::new(plan)))
+        Ok(ImportPlan::Line(Box::new(plan)))
     }
 
     fn line_plan(&self, path: PathBuf) -> Result<LinePlan, TransferError> {
@@ -177,13 +177,13 @@ impl Import<'_> {
     /// Counts the messages of the text that are stored already when its times are read in each
     /// zone.
     async fn known_in(&self, plan: &LinePlan, zones: &[Zone]) -> Result<Vec<u64>, TransferError> {
-        let people = People::of(self.store, self.channel).await?;
+        let people = NameDirectory::of(self.store, self.channel).await?;
         let mut reader = plan.reader(people.names().chain(self.names.iter().map(String::as_str)));
         let mut places: Vec<_> = zones
             .iter()
-            .map(|zone| Place {
+            .map(|zone| ZonedReading {
                 zone: *zone,
-                ids: Ids::new(self.channel),
+                ids: SyntheticIds::new(self.channel),
                 batch: Vec::new(),
                 known: 0,
             })
@@ -200,7 +200,7 @@ impl Import<'_> {
                 None => reader.end(&mut found),
             }
             for found in found.drain(..) {
-                let Found::Said(said) = found else { continue };
+                let ParsedLine::Said(said) = found else { continue };
                 let name = said.name.replace('\0', "");
                 for place in &mut places {
                     let at = place.zone.at(said.at);
@@ -221,9 +221,9 @@ impl Import<'_> {
 }
 
 /// A text read in one zone.
-struct Place {
+struct ZonedReading {
     zone: Zone,
-    ids: Ids,
+    ids: SyntheticIds,
     batch: Vec<MessageId>,
     known: u64,
 }

@@ -22,7 +22,7 @@ pub(super) enum Source {
 }
 
 /// Open archive.
-pub(super) type Archive = ZipArchive<BufReader<File>>;
+pub(super) type OpenArchive = ZipArchive<BufReader<File>>;
 
 impl Source {
     /// Returns the kind of source at `path`.
@@ -39,7 +39,7 @@ impl Source {
     }
 
     /// Opens an archive.
-    pub(super) fn archive(path: &Path) -> Result<Archive, TransferError> {
+    pub(super) fn archive(path: &Path) -> Result<OpenArchive, TransferError> {
         let archive = ZipArchive::new(BufReader::new(open(path)?))?;
         if archive.index_for_name(MESSAGES).is_none() {
             return Err(TransferError::NoMessages(path.to_owned()));
@@ -48,7 +48,7 @@ impl Source {
     }
 
     /// Returns the messages in an archive, and their size in bytes.
-    pub(super) fn entry(archive: &mut Archive) -> Result<(impl Read + '_, u64), TransferError> {
+    pub(super) fn entry(archive: &mut OpenArchive) -> Result<(impl Read + '_, u64), TransferError> {
         let entry = archive.by_name(MESSAGES)?;
         let size = entry.size();
         Ok((entry, size))

@@ -77,7 +77,7 @@ pub(crate) struct Unknown {
 
 /// Progress of an import.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
+pub(crate) struct ImportProgress {
     /// Bytes read.
     pub(crate) read: u64,
     /// Total bytes.

@@ -32,9 +32,9 @@ const TEXT: usize = 256 * 1_024;
 
 /// Item parsed from one or several lines.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum ParsedLine {
     /// A message.
-    Said(Said),
+    Said(ParsedMessage),
     /// Event in the chat other than a message.
     Happened,
     /// Unrecognised line.
@@ -50,7 +50,7 @@ pub(crate) enum Found {
 
 /// A message.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct ParsedMessage {
     /// Local time on the device that exported it.
     pub(crate) at: NaiveDateTime,
     /// Name of the sender.
@@ -63,7 +63,7 @@ pub(crate) struct Said {
 
 /// Parser of one file's lines.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct LineReader {
     /// True for spaces instead of tabs.
     spaced: bool,
     /// True for placeholders without brackets.
@@ -75,7 +75,7 @@ pub(crate) struct Reader {
     /// Time of the last message of this day.
     last: Option<NaiveTime>,
     draft: Option<Draft>,
-    held: Option<Held>,
+    held: Option<HeldLine>,
 }
 
 /// Day of a line.
@@ -90,7 +90,7 @@ enum Day {
 
 /// Line that is the next day, or belongs to the message before it: the next lines decide.
 #[derive(Debug)]
-struct Held {
+struct HeldLine {
     number: u64,
     line: String,
     date: DateLine,
@@ -114,9 +114,9 @@ struct Record<'a> {
     text: &'a str,
 }
 
-impl Reader {
+impl LineReader {
     /// Parses the next line, without its end. Complete items are appended to `found`.
-    pub(crate) fn line(&mut self, number: u64, line: &str, found: &mut Vec<Found>) {
+    pub(crate) fn line(&mut self, number: u64, line: &str, found: &mut Vec<ParsedLine>) {
         let line = line.trim_start_matches('\u{feff}');
         if let Some(held) = &mut self.held
             && line.trim().is_empty()
@@ -139,7 +139,7 @@ impl Reader {
             let (name, text) = (name.map(str::to_owned), text.to_owned());
             self.begin(number, time, name, text, line, found);
         } else if let Some(date) = date {
-            let held = Held { number, line: line.to_owned(), date, blank: Vec::new() };
+            let held = HeldLine { number, line: line.to_owned(), date, blank: Vec::new() };
             if self.draft.is_some() {
                 self.held = Some(held);
             } else {
@@ -151,7 +151,7 @@ impl Reader {
     }
 
     /// Ends the file.
-    pub(crate) fn end(&mut self, found: &mut Vec<Found>) {
+    pub(crate) fn end(&mut self, found: &mut Vec<ParsedLine>) {
         if let Some(held) = self.held.take() {
             self.settle(held, None, found);
         }
@@ -195,7 +195,7 @@ impl Reader {
 
     /// Treats a line that looks like a date as the next day, as a part of the message before it, or
     /// as unrecognised. `next` is the time in the line that follows.
-    fn settle(&mut self, held: Held, next: Option<NaiveTime>, found: &mut Vec<Found>) {
+    fn settle(&mut self, held: HeldLine, next: Option<NaiveTime>, found: &mut Vec<ParsedLine>) {
         let of_form = self.is_of_form(&held.date);
         match held.date.date(self.order).filter(|_| of_form) {
             Some(date) => {
@@ -210,7 +210,7 @@ impl Reader {
                 (self.day, self.last) = (Day::Lost(held.number), None);
                 let why = "it looks like a date that is not understood".to_owned();
                 let (line, text) = (held.number, held.line);
-                found.push(Found::Unknown { line, text, why: Some(why) });
+                found.push(ParsedLine::Unknown { line, text, why: Some(why) });
             }
         }
     }
@@ -236,10 +236,10 @@ impl Reader {
         name: Option<String>,
         text: String,
         line: &str,
-        found: &mut Vec<Found>,
+        found: &mut Vec<ParsedLine>,
     ) {
         self.close(found);
-        let unknown = |why| Found::Unknown { line: number, text: line.to_owned(), why };
+        let unknown = |why| ParsedLine::Unknown { line: number, text: line.to_owned(), why };
         match self.day {
             Day::Known(day) => {
                 self.last = Some(time);
@@ -253,7 +253,7 @@ impl Reader {
         }
     }
 
-    fn go_on_with(&mut self, held: Held, found: &mut Vec<Found>) {
+    fn go_on_with(&mut self, held: HeldLine, found: &mut Vec<ParsedLine>) {
         self.go_on(held.number, &held.line, found);
         for (number, line) in held.blank {
             self.go_on(number, &line, found);
@@ -261,7 +261,7 @@ impl Reader {
     }
 
     /// Appends a line that begins nothing to the message before it.
-    fn go_on(&mut self, number: u64, line: &str, found: &mut Vec<Found>) {
+    fn go_on(&mut self, number: u64, line: &str, found: &mut Vec<ParsedLine>) {
         match (&mut self.draft, self.day) {
             (Some(draft), _) if draft.text.len() + line.len() < TEXT => {
                 draft.text.push('\n');
@@ -269,14 +269,14 @@ impl Reader {
             }
             (None, Day::None) if title::is_heading(line) => {}
             (None, _) if line.trim().is_empty() => {}
-            _ => found.push(Found::Unknown { line: number, text: line.to_owned(), why: None }),
+            _ => found.push(ParsedLine::Unknown { line: number, text: line.to_owned(), why: None }),
         }
     }
 
-    fn close(&mut self, found: &mut Vec<Found>) {
+    fn close(&mut self, found: &mut Vec<ParsedLine>) {
         let Some(Draft { at, name, text }) = self.draft.take() else { return };
         let Some(name) = name else {
-            found.push(Found::Happened);
+            found.push(ParsedLine::Happened);
             return;
         };
         let text = unquoted(text.trim_end_matches(['\n', '\r']));
@@ -284,7 +284,7 @@ impl Reader {
             Meaning::Said(content) => Some(content),
             Meaning::TakenBack => None,
         };
-        found.push(Found::Said(Said { at, name, text, content }));
+        found.push(ParsedLine::Said(ParsedMessage { at, name, text, content }));
     }
 }
 
@@ -317,13 +317,13 @@ mod tests {
             reader.line(number, line, &mut found);
         }
         reader.end(&mut found);
-        let shown = |found: &Found| match found {
-            Found::Said(said) => {
+        let shown = |found: &ParsedLine| match found {
+            ParsedLine::Said(said) => {
                 let kind = said.content.as_ref().map_or("unsent", |content| content.kind().name());
                 format!("{} {}|{kind}|{}", said.at.format("%d %H:%M"), said.name, said.text)
             }
-            Found::Happened => "happened".to_owned(),
-            Found::Unknown { line, .. } => format!("unknown {line}"),
+            ParsedLine::Happened => "happened".to_owned(),
+            ParsedLine::Unknown { line, .. } => format!("unknown {line}"),
         };
         found.iter().map(shown).collect()
     }

@@ -2,7 +2,7 @@
 
 use super::calendar::{DateLine, DateOrder, Orders};
 use super::names::Counted;
-use super::{Day, Reader, clock, title, words};
+use super::{Day, LineReader, clock, title, words};
 
 /// Result of the first pass over a file.
 #[derive(Debug, Default)]
@@ -114,8 +114,8 @@ impl Survey {
         &self,
         order: DateOrder,
         known: impl Iterator<Item = &'a str>,
-    ) -> Reader {
-        Reader {
+    ) -> LineReader {
+        LineReader {
             spaced: self.spaced > self.tabbed,
             bare: self.bare > 2 * self.bracketed,
             form: self.form.clone(),

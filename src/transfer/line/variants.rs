@@ -1,7 +1,7 @@
 //! Test cases of all supported formats of exported texts, by platform, language and version. The
 //! texts are made up after public descriptions of the formats.
 
-use super::{DateOrder, Found, Survey};
+use super::{DateOrder, ParsedLine, Survey};
 
 /// Test case: its format, its text, and the expected items.
 type Variant = (&'static str, &'static str, &'static [&'static str]);
@@ -305,13 +305,13 @@ fn read(text: &str) -> Vec<String> {
         reader.line(number, line, &mut found);
     }
     reader.end(&mut found);
-    let shown = |found: &Found| match found {
-        Found::Said(said) => {
+    let shown = |found: &ParsedLine| match found {
+        ParsedLine::Said(said) => {
             let kind = said.content.as_ref().map_or("unsent", |content| content.kind().name());
             format!("{} {}|{kind}|{}", said.at.format("%m-%d %H:%M"), said.name, said.text)
         }
-        Found::Happened => "happened".to_owned(),
-        Found::Unknown { line, .. } => format!("unknown {line}"),
+        ParsedLine::Happened => "happened".to_owned(),
+        ParsedLine::Unknown { line, .. } => format!("unknown {line}"),
     };
     found.iter().map(shown).collect()
 }

@@ -4,7 +4,7 @@ use chatkeep_core::message::{Content, MediaInfo, Sticker};
 
 /// Kind of a placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stand {
+enum Placeholder {
     Image,
     Video,
     Audio,
@@ -13,9 +13,9 @@ enum Stand {
 }
 
 /// Words of each kind, lower case; in brackets on phones, bare on computers.
-const STANDS: [(Stand, &[&str]); 5] = [
+const STANDS: [(Placeholder, &[&str]); 5] = [
     (
-        Stand::Image,
+        Placeholder::Image,
         &[
             "photo",
             "photos",
@@ -32,11 +32,11 @@ const STANDS: [(Stand, &[&str]); 5] = [
         ],
     ),
     (
-        Stand::Video,
+        Placeholder::Video,
         &["video", "videos", "影片", "视频", "動画", "วิดีโอ", "วีดีโอ", "동영상", "비디오"],
     ),
     (
-        Stand::Audio,
+        Placeholder::Audio,
         &[
             "voice message",
             "audio",
@@ -53,9 +53,9 @@ const STANDS: [(Stand, &[&str]); 5] = [
             "음성메시지",
         ],
     ),
-    (Stand::File, &["file", "檔案", "文件", "ファイル", "ไฟล์", "파일"]),
+    (Placeholder::File, &["file", "檔案", "文件", "ファイル", "ไฟล์", "파일"]),
     (
-        Stand::Sticker,
+        Placeholder::Sticker,
         &["sticker", "stickers", "貼圖", "贴图", "スタンプ", "สติกเกอร์", "สติ๊กเกอร์", "스티커"],
     ),
 ];
@@ -240,28 +240,29 @@ pub(super) fn placeholder(words: &str) -> (bool, bool) {
     (bracketed(trimmed).is_some(), stand(&trimmed.to_lowercase()).is_some())
 }
 
-fn stand(lower: &str) -> Option<Stand> {
+fn stand(lower: &str) -> Option<Placeholder> {
     STANDS.iter().find(|(_, names)| names.contains(&lower)).map(|(stand, _)| *stand)
 }
 
 /// Parses `[Photo]`, or `[File] report.pdf`.
-fn bracketed(words: &str) -> Option<(Stand, &str)> {
+fn bracketed(words: &str) -> Option<(Placeholder, &str)> {
     let (inside, rest) = words.strip_prefix('[')?.split_once(']')?;
     let stand = stand(&inside.trim().to_lowercase())?;
     let rest = rest.trim();
     // Only files have a name; anything else continues because somebody typed it.
-    (rest.is_empty() || (stand == Stand::File && !rest.contains('\n'))).then_some((stand, rest))
+    (rest.is_empty() || (stand == Placeholder::File && !rest.contains('\n')))
+        .then_some((stand, rest))
 }
 
-fn content(stand: Stand, name: &str) -> Content {
+fn content(stand: Placeholder, name: &str) -> Content {
     let file_name = (!name.is_empty()).then(|| name.to_owned());
     let info = MediaInfo { file_name, ..MediaInfo::default() };
     match stand {
-        Stand::Image => Content::Image(info),
-        Stand::Video => Content::Video(info),
-        Stand::Audio => Content::Audio(info),
-        Stand::File => Content::File(info),
-        Stand::Sticker => Content::Sticker(Sticker::default()),
+        Placeholder::Image => Content::Image(info),
+        Placeholder::Video => Content::Video(info),
+        Placeholder::Audio => Content::Audio(info),
+        Placeholder::File => Content::File(info),
+        Placeholder::Sticker => Content::Sticker(Sticker::default()),
     }
 }
 

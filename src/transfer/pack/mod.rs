@@ -27,7 +27,7 @@ const OTHER_FILES: [&str; 12] =
 
 /// Target of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum ExportTarget {
     /// To standard output; messages only.
     Stdout,
     /// Into one file; messages only.
@@ -49,7 +49,7 @@ pub(crate) struct Done {
     pub(crate) bytes: u64,
 }
 
-impl Target {
+impl ExportTarget {
     /// Returns true if media files are written to it, too.
     pub(crate) const fn takes_media(&self) -> bool {
         matches!(self, Self::Folder(_) | Self::Zip(_))
@@ -94,7 +94,7 @@ pub(crate) async fn pack(
     channel: &ChannelId,
     mut export: Export,
     media: Option<Arc<dyn MediaSource>>,
-    target: &Target,
+    target: &ExportTarget,
     mut watch: impl FnMut(Done),
 ) -> Result<Done, TransferError> {
     let media = media.filter(|_| target.takes_media());
@@ -223,15 +223,15 @@ mod tests {
 
     #[test]
     fn the_name_says_what_it_becomes() {
-        let of = |out: &str| Target::of(Some(Path::new(out)), Format::Html);
-        assert_eq!(of("a/b.ZIP"), Ok(Target::Zip("a/b.ZIP".into())));
-        assert_eq!(of("chat.html"), Ok(Target::File("chat.html".into())));
-        assert_eq!(of("backup"), Ok(Target::Folder("backup".into())));
-        assert_eq!(of("backup.2026-01"), Ok(Target::Folder("backup.2026-01".into())));
+        let of = |out: &str| ExportTarget::of(Some(Path::new(out)), Format::Html);
+        assert_eq!(of("a/b.ZIP"), Ok(ExportTarget::Zip("a/b.ZIP".into())));
+        assert_eq!(of("chat.html"), Ok(ExportTarget::File("chat.html".into())));
+        assert_eq!(of("backup"), Ok(ExportTarget::Folder("backup".into())));
+        assert_eq!(of("backup.2026-01"), Ok(ExportTarget::Folder("backup.2026-01".into())));
         for other in ["chat.jsonl", "chat.CSV", "chat.txt", "a/chat.htm"] {
             assert!(of(other).unwrap_err().contains("the format is html"), "{other}");
         }
-        assert_eq!(Target::of(None, Format::Csv), Ok(Target::Stdout));
+        assert_eq!(ExportTarget::of(None, Format::Csv), Ok(ExportTarget::Stdout));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use super::super::TransferError;
-use super::{Target, failed};
+use super::{ExportTarget, failed};
 use crate::out::{Stdout, stdout};
 
 /// Capacity of the queue of parts to the archive.
@@ -23,21 +23,24 @@ pub(super) enum Out {
     Stdout(Stdout),
     File(tokio::fs::File),
     Folder { path: PathBuf, file: Option<tokio::fs::File> },
-    Zip(Archive),
+    Zip(ArchiveWriter),
 }
 
 impl Out {
     /// Opens a target, which is written at `partial` until it is complete.
-    pub(super) fn open(target: &Target, partial: Option<&Path>) -> Result<Self, TransferError> {
+    pub(super) fn open(
+        target: &ExportTarget,
+        partial: Option<&Path>,
+    ) -> Result<Self, TransferError> {
         let Some(path) = partial else {
             return Ok(Self::Stdout(stdout()));
         };
         let create = || File::create(path).map_err(failed("cannot write", path));
         Ok(match target {
-            Target::Stdout => Self::Stdout(stdout()),
-            Target::File(_) => Self::File(tokio::fs::File::from_std(create()?)),
-            Target::Zip(_) => Self::Zip(Archive::new(create()?)),
-            Target::Folder(_) => {
+            ExportTarget::Stdout => Self::Stdout(stdout()),
+            ExportTarget::File(_) => Self::File(tokio::fs::File::from_std(create()?)),
+            ExportTarget::Zip(_) => Self::Zip(ArchiveWriter::new(create()?)),
+            ExportTarget::Folder(_) => {
                 fs::create_dir_all(path).map_err(failed("cannot make", path))?;
                 Self::Folder { path: path.to_owned(), file: None }
             }
@@ -48,7 +51,9 @@ impl Out {
     pub(super) async fn start(&mut self, name: &str, packed: bool) -> Result<(), TransferError> {
         match self {
             Self::Stdout(_) | Self::File(_) => Ok(()),
-            Self::Zip(archive) => archive.send(Part::Start { name: name.to_owned(), packed }).await,
+            Self::Zip(archive) => {
+                archive.send(ArchivePart::Start { name: name.to_owned(), packed }).await
+            }
             Self::Folder { path, file } => {
                 if let Some(file) = file {
                     file.flush().await?;
@@ -69,7 +74,7 @@ impl Out {
         match self {
             Self::Stdout(out) => tokio::task::block_in_place(|| out.write_all(&bytes))?,
             Self::File(file) => file.write_all(&bytes).await?,
-            Self::Zip(archive) => archive.send(Part::Bytes(bytes)).await?,
+            Self::Zip(archive) => archive.send(ArchivePart::Bytes(bytes)).await?,
             Self::Folder { file, .. } => {
                 if let Some(file) = file {
                     file.write_all(&bytes).await?;
@@ -95,7 +100,7 @@ impl Out {
 }
 
 /// Part of an archive.
-enum Part {
+enum ArchivePart {
     /// Next file. Media is compressed already and only stored.
     Start {
         name: String,
@@ -106,18 +111,18 @@ enum Part {
 }
 
 /// Archive, written by a thread of its own: compression takes time.
-pub(super) struct Archive {
-    parts: mpsc::Sender<Part>,
+pub(super) struct ArchiveWriter {
+    parts: mpsc::Sender<ArchivePart>,
     thread: JoinHandle<Result<(), TransferError>>,
 }
 
-impl Archive {
+impl ArchiveWriter {
     fn new(file: File) -> Self {
         let (parts, queue) = mpsc::channel(QUEUE);
         Self { parts, thread: tokio::task::spawn_blocking(move || write_archive(file, queue)) }
     }
 
-    async fn send(&mut self, part: Part) -> Result<(), TransferError> {
+    async fn send(&mut self, part: ArchivePart) -> Result<(), TransferError> {
         if self.parts.send(part).await.is_ok() {
             return Ok(());
         }
@@ -127,17 +132,17 @@ impl Archive {
     }
 
     async fn finish(mut self) -> Result<(), TransferError> {
-        self.send(Part::End).await?;
+        self.send(ArchivePart::End).await?;
         drop(self.parts);
         self.thread.await.map_err(|_| TransferError::Died)?
     }
 }
 
-fn write_archive(file: File, mut queue: mpsc::Receiver<Part>) -> Result<(), TransferError> {
+fn write_archive(file: File, mut queue: mpsc::Receiver<ArchivePart>) -> Result<(), TransferError> {
     let mut archive = ZipWriter::new(io::BufWriter::new(file));
     while let Some(part) = queue.blocking_recv() {
         match part {
-            Part::Start { name, packed } => {
+            ArchivePart::Start { name, packed } => {
                 let method =
                     if packed { CompressionMethod::Stored } else { CompressionMethod::Deflated };
                 // The size is not known, and ZIP64 has no limit that matters.
@@ -145,8 +150,8 @@ fn write_archive(file: File, mut queue: mpsc::Receiver<Part>) -> Result<(), Tran
                     SimpleFileOptions::default().compression_method(method).large_file(true);
                 archive.start_file(name, options)?;
             }
-            Part::Bytes(bytes) => archive.write_all(&bytes)?,
-            Part::End => {
+            ArchivePart::Bytes(bytes) => archive.write_all(&bytes)?,
+            ArchivePart::End => {
                 let file =
                     archive.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
                 file.sync_all()?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use chatkeep_core::store::{DeliveryStatus, DisabledReason, SightingKind};
+use chatkeep_core::store::{DeliveryStatus, DisabledReason, PresenceEvidenceKind};
 use chatkeep_core::time::{Clock as _, Timestamp};
 use chatkeep_workers::notifier::NotifierSettings;
 use tokio_util::sync::CancellationToken;
@@ -12,7 +12,7 @@ use super::sink::Reply;
 use super::{Bench, secret, settings, verify};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
-use crate::store::{Fixture, on_both, sighting};
+use crate::store::{Fixture, item, on_both};
 
 on_both!(
     it_is_tried_as_planned_under_one_id_and_given_up,
@@ -52,16 +52,16 @@ async fn it_is_tried_as_planned_under_one_id_and_given_up(fixture: Fixture) {
     assert_eq!((delivery.status, delivery.due_at), (DeliveryStatus::Failed, None));
     let received = bench.sink.at("/down");
     assert_eq!(received.len(), 4);
-    assert!(received.iter().all(|one| one.id() == delivery.told.id));
+    assert!(received.iter().all(|one| one.id() == delivery.event.id));
     let times: BTreeSet<_> = received.iter().map(|one| &one.headers["webhook-timestamp"]).collect();
     assert_eq!(times.len(), 4, "each attempt says when it was made");
-    // Repeated on request: the same id.
+    // IdempotencyState on request: the same id.
     bench.sink.status("/down", 204);
     let now = bench.clock.now();
     bench.fixture.store.redeliver(&hook, delivery.number, now).await.unwrap();
     let delivery = bench.tried(&hook, 1).await;
     assert_eq!((delivery.status, delivery.error), (DeliveryStatus::Delivered, None));
-    assert_eq!(bench.sink.at("/down")[4].id(), delivery.told.id);
+    assert_eq!(bench.sink.at("/down")[4].id(), delivery.event.id);
     bench.end().await;
 }
 
@@ -186,8 +186,8 @@ async fn who_left_is_told_nothing_more(fixture: Fixture) {
     bench.say(1).await;
     bench.start(settings(), true);
     let first = bench.tried(&hook, 1).await;
-    let left = sighting("C1", bench.clock.now().millis(), SightingKind::Left("U1".into()));
-    bench.fixture.store.sight(&[left], bench.clock.now()).await.unwrap();
+    let left = item("C1", bench.clock.now().millis(), PresenceEvidenceKind::Left("U1".into()));
+    bench.fixture.store.record_presence(&[left], bench.clock.now()).await.unwrap();
     bench.clock.advance(first.due_at.unwrap().since(bench.clock.now()));
     until("it is dropped", DEADLINE, async || {
         let delivery = bench.log(&hook).await.pop().unwrap();

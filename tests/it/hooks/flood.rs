@@ -47,8 +47,8 @@ async fn everything_arrives_at_a_flaky_receiver_over_kills(parts: Parts) {
             scene.stack.crash().await;
         }
     }
-    let patience = DEADLINE + Duration::from_millis(20) * u32::try_from(messages).unwrap();
-    until("everything arrived", patience, async || {
+    let timeout = DEADLINE + Duration::from_millis(20) * u32::try_from(messages).unwrap();
+    until("everything arrived", timeout, async || {
         let taken = scene.sink.at("/flaky").into_iter().filter(|one| one.taken);
         let taken: BTreeSet<_> = taken
             .map(|one| one.json()["data"]["message"]["id"].as_str().unwrap().to_owned())

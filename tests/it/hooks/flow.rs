@@ -11,7 +11,7 @@ use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
 use crate::pipeline::notices::{fill, told};
 use crate::pipeline::on_both;
-use crate::stack::{DEADLINE, Ground, Parts, Stack};
+use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 
 on_both!(
     every_kind_is_told_as_the_api_shows_it,
@@ -31,7 +31,7 @@ pub(super) struct Scene {
 
 impl Scene {
     pub(super) async fn new(parts: Parts, settings: &[(&'static str, &str)]) -> Self {
-        let mut ground = Ground::new(parts).await;
+        let mut ground = TestEnv::new(parts).await;
         ground.settings.push(("CHATKEEP_WEBHOOKS_ALLOW_PRIVATE", "true".to_owned()));
         ground.settings.extend(settings.iter().map(|(name, value)| (*name, (*value).to_owned())));
         let mut stack = Stack::on(ground, emulator().await).await;
@@ -53,7 +53,7 @@ impl Scene {
         told.message_id().unwrap().to_owned()
     }
 
-    /// Waits for that kind about that message or person.
+    /// DependencyWaits for that kind about that message or person.
     async fn heard(&self, path: &str, kind: &str, subject: &str) -> Received {
         let mut found = None;
         until(&format!("{kind} of {subject}"), DEADLINE, async || {
@@ -85,7 +85,7 @@ impl Scene {
         }
     }
 
-    async fn talk(&self) -> String {
+    async fn pubsub(&self) -> String {
         let (line, channel) = (&self.stack.line, self.channel.as_str());
         let first = self.say("good morning").await;
         let heard = self.heard("/all", "message.received", &first).await;
@@ -151,7 +151,7 @@ async fn every_kind_is_told_as_the_api_shows_it(parts: Parts) {
     let kinds: Vec<_> = kinds.map(|kind| kind["type"].as_str().unwrap()).collect();
     let (id, secret) = scene.hook("/all", &kinds).await;
     scene.sink.answer("/all", Reply::Echo);
-    let unsent = scene.talk().await;
+    let unsent = scene.pubsub().await;
     scene.fill_up().await;
 
     // A receiver that responds 410: its owner is notified by the other webhook, and in their chat.

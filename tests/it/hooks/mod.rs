@@ -14,8 +14,8 @@ use chatkeep_core::bounds::Bounds;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::platform::Bots;
 use chatkeep_core::store::{
-    Delivery, DeliveryFilter, HappeningKind, NewWebhook, StoreError, Told, WebhookChange,
-    WebhookMade, WebhookMaker,
+    DeliveryFilter, EventRef, NewWebhook, OutboxEventKind, StoreError, WebhookChange,
+    WebhookDelivery, WebhookMade, WebhookMaker,
 };
 use chatkeep_core::time::{Clock as _, ManualClock, SharedClock, Timestamp};
 use chatkeep_core::{id::WebhookId, signing};
@@ -34,7 +34,7 @@ use crate::store::{Fixture, said};
 struct Plain;
 
 impl Bodies for Plain {
-    async fn body(&self, told: &Told, _: &Bounds) -> Result<Option<Vec<u8>>, StoreError> {
+    async fn body(&self, told: &EventRef, _: &Bounds) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(Some(serde_json::to_vec(&serde_json::json!({"subject": told.subject}))?))
     }
 }
@@ -90,7 +90,7 @@ impl Bench {
         let change = WebhookChange {
             url: &url,
             description: "",
-            events: &HappeningKind::ALL,
+            events: &OutboxEventKind::ALL,
             channels: None,
             enabled: true,
         };
@@ -109,16 +109,16 @@ impl Bench {
         self.said += count;
         let all: Vec<_> =
             (first..self.said).map(|n| said("C1", &format!("m{n}"), now.millis(), "x")).collect();
-        self.fixture.store.keep(&all, now).await.unwrap();
+        self.fixture.store.ingest(&all, now).await.unwrap();
     }
 
-    async fn log(&self, hook: &WebhookId) -> Vec<Delivery> {
+    async fn log(&self, hook: &WebhookId) -> Vec<WebhookDelivery> {
         let all = DeliveryFilter { bounds: &Bounds::full(), status: None, before: None };
         self.fixture.store.webhook_deliveries(hook, all, 1_000).await.unwrap()
     }
 
-    /// Waits until the only delivery of a webhook has that many attempts.
-    async fn tried(&self, hook: &WebhookId, times: i64) -> Delivery {
+    /// DependencyWaits until the only delivery of a webhook has that many attempts.
+    async fn tried(&self, hook: &WebhookId, times: i64) -> WebhookDelivery {
         let mut found = None;
         until(&format!("{times} attempts"), DEADLINE, async || {
             found = self.log(hook).await.pop().filter(|delivery| delivery.attempts == times);

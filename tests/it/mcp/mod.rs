@@ -3,8 +3,8 @@
 
 mod clients;
 mod conformance;
-mod doors;
 mod oauth;
+mod origin_guard;
 mod pages;
 mod permissions;
 mod protocol;
@@ -15,7 +15,7 @@ use chatkeep_core::config::Database;
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::message::MessageChange;
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::{ChannelChange, NewKey, SightingKind, Store};
+use chatkeep_core::store::{ChannelChange, NewKey, PresenceEvidenceKind, Store};
 use chatkeep_core::time::Timestamp;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, RequestBuilder, StatusCode};
@@ -23,8 +23,8 @@ use serde_json::{Value, json};
 
 use crate::harness::http;
 use crate::pipeline::conversation::emulator;
-use crate::stack::{DEADLINE, Ground, Parts, Stack};
-use crate::store::{at, said, sighting};
+use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
+use crate::store::{at, item, said};
 
 /// Channel that only the store knows, owned by [`ANN`], with [`BO`] in it.
 const CHANNEL: &str = "C0000000000000000000000000000models";
@@ -89,7 +89,7 @@ impl Answer {
 
 impl Models {
     async fn start(settings: &[(&'static str, &str)]) -> Self {
-        let mut ground = Ground::new(Parts::Embedded).await;
+        let mut ground = TestEnv::new(Parts::Embedded).await;
         ground.settings.extend(settings.iter().map(|(name, value)| (*name, (*value).to_owned())));
         let stack = Stack::on(ground, emulator().await).await;
         let folder = stack.ground.folder.path();
@@ -103,11 +103,11 @@ impl Models {
 
     /// Creates a channel with these people in it, subscribed by the first.
     async fn channel(&self, channel: &str, people: &[&str]) {
-        let mut sightings = vec![sighting(channel, 1, SightingKind::BotJoined)];
+        let mut evidence = vec![item(channel, 1, PresenceEvidenceKind::BotJoined)];
         for person in people {
-            sightings.push(sighting(channel, 1, SightingKind::Present((*person).into())));
+            evidence.push(item(channel, 1, PresenceEvidenceKind::Present((*person).into())));
         }
-        self.store.sight(&sightings, at(1)).await.unwrap();
+        self.store.record_presence(&evidence, at(1)).await.unwrap();
         self.store.subscribe(&channel.into(), &people[0].into(), at(2)).await.unwrap();
     }
 
@@ -145,7 +145,7 @@ impl Models {
     }
 
     async fn keep(&self, changes: &[ChannelChange]) {
-        self.store.keep(changes, now()).await.unwrap();
+        self.store.ingest(changes, now()).await.unwrap();
     }
 
     fn url(&self) -> String {

@@ -18,7 +18,7 @@ use super::{ANN, BO, CHANNEL, Models, message, send};
 use crate::harness::http;
 use crate::harness::oidc::{Browser, CLIENT, Page, Provider};
 use crate::pipeline::conversation::emulator;
-use crate::stack::{DEADLINE, Ground, Parts, Stack};
+use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 
 const VERIFIER: &str = "a-verifier-of-forty-three-characters-or-more-x";
 const BACK: &str = "http://127.0.0.1:33418/callback";
@@ -33,7 +33,7 @@ struct Scene {
 
 impl Scene {
     async fn new(settings: &[(&'static str, &str)]) -> Self {
-        let mut ground = Ground::new(Parts::Embedded).await;
+        let mut ground = TestEnv::new(Parts::Embedded).await;
         let base = format!("http://{}", ground.address);
         let provider = Provider::start(&format!("{base}/auth/callback"), "ES256").await;
         for (name, value) in [

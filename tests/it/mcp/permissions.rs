@@ -3,14 +3,14 @@
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::{Role, Scope};
-use chatkeep_core::store::SightingKind;
+use chatkeep_core::store::PresenceEvidenceKind;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use super::{ANN, CHANNEL, Models, message, send};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
-use crate::store::{at, sighting};
+use crate::store::{at, item};
 
 const OTHER: &str = "C0000000000000000000000000elsewhere";
 
@@ -27,14 +27,14 @@ enum Gets {
 
 async fn cast() -> Models {
     let models = Models::start(&[]).await;
-    let people =
-        ["Uadmin", "Uguest"].map(|user| sighting(CHANNEL, 1, SightingKind::Present(user.into())));
-    models.store.sight(&people, at(1)).await.unwrap();
+    let people = ["Uadmin", "Uguest"]
+        .map(|user| item(CHANNEL, 1, PresenceEvidenceKind::Present(user.into())));
+    models.store.record_presence(&people, at(1)).await.unwrap();
     let left = [
-        sighting(CHANNEL, 1, SightingKind::Joined("Uleft".into())),
-        sighting(CHANNEL, 3, SightingKind::Left("Uleft".into())),
+        item(CHANNEL, 1, PresenceEvidenceKind::Joined("Uleft".into())),
+        item(CHANNEL, 3, PresenceEvidenceKind::Left("Uleft".into())),
     ];
-    models.store.sight(&left, at(3)).await.unwrap();
+    models.store.record_presence(&left, at(3)).await.unwrap();
     let (channel, owner) = (ChannelId::from(CHANNEL), UserId::from(ANN));
     for (user, role) in [("Uadmin", Role::Admin), ("Uguest", Role::Guest)] {
         models.store.set_role(&channel, &owner, &user.into(), role, at(4)).await.unwrap();

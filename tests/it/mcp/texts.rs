@@ -2,11 +2,11 @@
 //! silence distinguished from gaps.
 
 use chatkeep_core::message::{Content, MessageChange, MessageType};
-use chatkeep_core::store::SightingKind;
+use chatkeep_core::store::PresenceEvidenceKind;
 use serde_json::json;
 
 use super::{ANN, BO, CHANNEL, Models, message};
-use crate::store::{at, sighting};
+use crate::store::{at, item};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hidden_characters_and_forged_lines_do_not_reach_the_model() {
@@ -73,11 +73,11 @@ async fn everything_that_is_no_text_says_what_it_is() {
 async fn what_was_not_kept_is_told() {
     let models = Models::start(&[]).await;
     let (left, back) = (1_767_400_000_000, 1_767_500_000_000);
-    let sightings = [
-        sighting(CHANNEL, left, SightingKind::BotLeft),
-        sighting(CHANNEL, back, SightingKind::BotJoined),
+    let evidence = [
+        item(CHANNEL, left, PresenceEvidenceKind::BotLeft),
+        item(CHANNEL, back, PresenceEvidenceKind::BotJoined),
     ];
-    models.store.sight(&sightings, at(back)).await.unwrap();
+    models.store.record_presence(&evidence, at(back)).await.unwrap();
     for (tool, more) in [("get_messages", json!({})), ("search_messages", json!({"query": "x"}))] {
         let ask = async |from: &str| {
             let mut arguments = more.clone();

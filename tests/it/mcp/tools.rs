@@ -8,7 +8,7 @@ use crate::stack::DEADLINE;
 use crate::store::{edited, unsent};
 
 /// Starts a program with four messages on two days, one of them edited and one retracted.
-async fn talk() -> Models {
+async fn pubsub() -> Models {
     let models = Models::start(&[]).await;
     models
         .keep(&[
@@ -50,7 +50,7 @@ async fn tools_are_described_for_models() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_are_short_and_complete() {
-    let models = talk().await;
+    let models = pubsub().await;
     let answer = models.call("get_messages", json!({"channelId": CHANNEL})).await;
     let given = answer.given();
     let rows = given["messages"].as_array().unwrap();
@@ -73,7 +73,7 @@ async fn messages_are_short_and_complete() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_are_chosen_by_time_and_person() {
-    let models = talk().await;
+    let models = pubsub().await;
     models.store.set_time_zone(&CHANNEL.into(), Some("Asia/Taipei")).await.unwrap();
     for (arguments, expected) in [
         (json!({"date": "2026-01-02"}), &["m2", "m1"][..]),
@@ -97,7 +97,7 @@ async fn messages_are_chosen_by_time_and_person() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn searches_go_through_one_channel_or_all() {
-    let models = talk().await;
+    let models = pubsub().await;
     models.channel("C2", &[ANN]).await;
     let other = message_in("C2", "n1", ANN, "2026-01-05T00:00:00Z", "the lunch was good");
     models.keep(&[other]).await;
@@ -172,7 +172,7 @@ async fn people_and_channels_are_listed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn errors_say_what_to_do_next() {
-    let models = talk().await;
+    let models = pubsub().await;
     let page = models.call("get_messages", json!({"channelId": CHANNEL, "limit": 1})).await;
     let cursor = page.given()["nextCursor"].as_str().unwrap();
     for (tool, arguments, expected) in [

@@ -7,7 +7,7 @@ use chatkeep::demo::emulator::{
 use serde_json::{Map, Value, json};
 
 use super::on_both;
-use super::picture::Picture;
+use super::state_snapshot::StateSnapshot;
 use crate::harness::wait::until;
 use crate::stack::{DEADLINE, Parts, Stack};
 
@@ -67,27 +67,27 @@ async fn a_group_talks_and_everything_is_kept_and_answered_once(parts: Parts) {
     let mut stack = Stack::start(parts, emulator().await).await;
     let (group, people) = group(&mut stack).await;
     let channel = group.chat_id.as_str();
-    let said = talk(&stack.line, channel, &people).await;
+    let said = pubsub(&stack.line, channel, &people).await;
 
     // 13 messages of people less the retracted one, and 3 replies.
     changed(&stack, channel, &said).await;
     stack.kept(channel, 15).await;
     settled(&stack, channel, |member| member["status"] == "left").await;
     stack.drained().await;
-    let picture = Picture::of(&stack, channel).await;
+    let picture = StateSnapshot::of(&stack, channel).await;
     check(&picture, &stack.messages(channel).await);
     check_messages(&picture, &said);
 
     again(&stack).await;
-    assert_eq!(Picture::of(&stack, channel).await, picture, "redelivery changed something");
+    assert_eq!(StateSnapshot::of(&stack, channel).await, picture, "redelivery changed something");
     stack.crash().await;
     again(&stack).await;
-    assert_eq!(Picture::of(&stack, channel).await, picture, "a restart changed something");
+    assert_eq!(StateSnapshot::of(&stack, channel).await, picture, "a restart changed something");
     assert!(stack.line.violations().is_empty(), "{:?}", stack.line.violations());
     assert!(stack.process.terminate().await.success());
 }
 
-async fn talk(line: &Emulator, channel: &str, people: &[User]) -> Said {
+async fn pubsub(line: &Emulator, channel: &str, people: &[User]) -> Said {
     let [ann, ming, somchai] = [0, 1, 2].map(|n| people[n].user_id.as_str());
     let id = |told: Told| told.message_id().unwrap().to_owned();
     let greeting = id(line.say(channel, ming, "大家好").await.unwrap());
@@ -137,7 +137,7 @@ fn posts() -> [Post; 4] {
     [file, Post::Location(place), Post::Sticker(sticker), odd]
 }
 
-fn check_messages(picture: &Picture, said: &Said) {
+fn check_messages(picture: &StateSnapshot, said: &Said) {
     assert_eq!(picture.message(&said.quoting)["quotedMessageId"], json!(said.greeting));
     assert_eq!(picture.message(&said.file)["fileName"], "規約.pdf");
     assert_eq!(picture.message(&said.file)["mediaStatus"], "stored");
@@ -149,7 +149,7 @@ fn check_messages(picture: &Picture, said: &Said) {
     assert!(edited["content"] == "the" && !edited["editedAt"].is_null(), "{edited}");
 }
 
-fn check(picture: &Picture, all: &[Value]) {
+fn check(picture: &StateSnapshot, all: &[Value]) {
     picture.assert_counted(all);
     let said = ["9-18", "be kind\n別吵", "歡迎 Kim, Lee to Test 測試"];
     assert_eq!(picture.bot_messages(), said);
@@ -160,7 +160,7 @@ fn check(picture: &Picture, all: &[Value]) {
     assert!(["Ann", "明華", "สมชาย", "Kim", "Lee"].iter().all(|n| names.contains(n)), "{names:?}");
 }
 
-/// Waits until some member is as wanted: the members stage is asynchronous.
+/// DependencyWaits until some member is as wanted: the members stage is asynchronous.
 async fn settled(stack: &Stack, channel: &str, wanted: impl Fn(&Value) -> bool) {
     until("the members have settled", DEADLINE, async || {
         let listed = stack.get(&format!("/channels/{channel}/members")).await;
@@ -169,7 +169,7 @@ async fn settled(stack: &Stack, channel: &str, wanted: impl Fn(&Value) -> bool) 
     .await;
 }
 
-/// Waits for the last changes of people to their messages: without it, the number of stored
+/// DependencyWaits for the last changes of people to their messages: without it, the number of stored
 /// messages is right for a moment when a reply is not stored yet either.
 async fn changed(stack: &Stack, channel: &str, said: &Said) {
     until("an unsend and an edit have been done", DEADLINE, async || {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::conversation::{emulator, group};
 use super::on_both;
-use super::picture::Picture;
+use super::state_snapshot::StateSnapshot;
 use crate::stack::{DEADLINE, Parts, Stack};
 
 on_both!(killed_again_and_again_while_messages_come);
@@ -51,7 +51,7 @@ async fn killed_again_and_again_while_messages_come(parts: Parts) {
     let all = stack.messages(channel).await;
     nothing_lost_or_doubled(&sent, &all);
     everything_happened(messages, &all);
-    let picture = Picture::of(&stack, channel).await;
+    let picture = StateSnapshot::of(&stack, channel).await;
     picture.assert_counted(&all);
     stack.is_well().await;
     let questions = i64::try_from(messages / QUESTIONS).unwrap();

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::conversation::{emulator, group};
 use crate::harness::small_disk::SmallDisk;
 use crate::harness::wait::until;
-use crate::stack::{DEADLINE, Ground, Parts, Stack};
+use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 
 /// Size of the disk in MiB for the logs of both databases and the index.
 const DISK: u32 = 160;
@@ -61,7 +61,7 @@ fn load(line: &Emulator, chat: &str, user: &str, stop: &Arc<AtomicBool>) -> Join
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_is_survived_without_a_restart() {
-    let ground = Ground::new(Parts::Embedded).await;
+    let ground = TestEnv::new(Parts::Embedded).await;
     let disk = SmallDisk::over(ground.folder.path(), DISK);
     let mut stack = Stack::on(ground, emulator().await).await;
     let (group, people) = group(&mut stack).await;

@@ -20,11 +20,11 @@ use tokio_stream::wrappers::IntervalStream;
 
 use super::conversation::{emulator, group};
 use super::on_both;
-use super::picture::Picture;
+use super::state_snapshot::StateSnapshot;
 use crate::harness::http;
 use crate::harness::s3::S3;
 use crate::harness::wait::until;
-use crate::stack::{DEADLINE, Ground, Parts, Stack};
+use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 
 on_both!(
     files_are_fetched_counted_and_served,
@@ -45,7 +45,7 @@ struct Scene {
 
 impl Scene {
     async fn new(parts: Parts, settings: &[(&'static str, &str)]) -> Self {
-        let mut ground = Ground::new(parts).await;
+        let mut ground = TestEnv::new(parts).await;
         let s3 = (parts == Parts::Servers).then(S3::start);
         ground.settings = s3.iter().flat_map(S3::environment).collect();
         ground.settings.extend(settings.iter().map(|(name, value)| (*name, (*value).to_owned())));
@@ -126,7 +126,7 @@ impl Scene {
     async fn counted(&self) {
         let channel = self.group.chat_id.as_str();
         let all = self.stack.messages(channel).await;
-        Picture::of(&self.stack, channel).await.assert_counted(&all);
+        StateSnapshot::of(&self.stack, channel).await.assert_counted(&all);
     }
 }
 

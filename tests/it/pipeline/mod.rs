@@ -11,10 +11,10 @@ mod nameless;
 pub(crate) mod notices;
 mod outage;
 mod outage_log;
-pub(crate) mod picture;
 mod poison;
 mod shuffle;
 mod silence;
+pub(crate) mod state_snapshot;
 
 /// Creates one test per way to run of each function named.
 macro_rules! on_both {

@@ -7,7 +7,7 @@ use chatkeep::demo::emulator::{Action, Emulator, Post, Signed};
 use super::conversation::{emulator, group};
 use crate::harness::postgres::{Durability, Postgres};
 use crate::harness::wait::until;
-use crate::stack::{DEADLINE, Ground, Parts, Stack};
+use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 
 fn message(line: &Emulator, chat: &str, user: &str, text: &str) -> Signed {
     let post = Post::Text(text.into());
@@ -50,7 +50,7 @@ async fn without_the_bus_the_ingress_answers_503_and_recovers() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_database_events_wait_on_the_bus() {
     let mut postgres = Postgres::start(Durability::Process).await;
-    let mut ground = Ground::new(Parts::Servers).await;
+    let mut ground = TestEnv::new(Parts::Servers).await;
     ground.database = Some(postgres.create_database().await);
     let mut stack = Stack::on(ground, emulator().await).await;
     let (group, people) = group(&mut stack).await;

@@ -8,7 +8,7 @@ use super::conversation::{emulator, group};
 use crate::harness::ports;
 use crate::harness::postgres::{Durability, Postgres};
 use crate::harness::wait::until;
-use crate::stack::{DEADLINE, Ground, Parts, Stack};
+use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 
 const AWAY: &str = "is unavailable";
 const BACK: &str = "is available again";
@@ -32,7 +32,7 @@ struct Bench {
 impl Bench {
     async fn start() -> Self {
         let postgres = Postgres::start(Durability::Process).await;
-        let mut ground = Ground::new(Parts::Servers).await;
+        let mut ground = TestEnv::new(Parts::Servers).await;
         ground.database = Some(postgres.create_database().await);
         let mut stack = Stack::on(ground, emulator().await).await;
         let (group, people) = group(&mut stack).await;
@@ -148,7 +148,7 @@ async fn an_outage_of_both_is_two_lines_each() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_start_without_a_server_names_address_setting_and_cause_once() {
-    let ground = Ground::new(Parts::Embedded).await;
+    let ground = TestEnv::new(Parts::Embedded).await;
     let line = emulator().await;
     let nobody = ports::free();
     let cases = [

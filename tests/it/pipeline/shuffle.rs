@@ -6,7 +6,7 @@ use proptest::test_runner::TestRunner;
 
 use super::conversation::{emulator, group};
 use super::on_both;
-use super::picture::Picture;
+use super::state_snapshot::StateSnapshot;
 use crate::stack::{Parts, Stack};
 
 on_both!(any_order_and_repetition_ends_the_same);
@@ -25,13 +25,13 @@ async fn any_order_and_repetition_ends_the_same(parts: Parts) {
     stack.drained().await;
     for round in 0..ORDERS {
         // Each order is run in the same group, with people who are new to it.
-        let before = Picture::of(&stack, &first.chat_id).await;
-        let events = happenings(&stack.line, &first.chat_id, &users, round);
+        let before = StateSnapshot::of(&stack, &first.chat_id).await;
+        let events = outbox_events(&stack.line, &first.chat_id, &users, round);
         let twice: Vec<_> = events.iter().chain(&events).cloned().collect();
         let shuffled = proptest::strategy::Just(twice).prop_shuffle();
         let order = shuffled.new_tree(&mut runner).unwrap().current();
         deliver(&stack, order).await;
-        let after = Picture::of(&stack, &first.chat_id).await;
+        let after = StateSnapshot::of(&stack, &first.chat_id).await;
         let all = stack.messages(&first.chat_id).await;
         after.assert_counted(&all);
         expect_round(&before, &after, &events);
@@ -42,7 +42,7 @@ async fn any_order_and_repetition_ends_the_same(parts: Parts) {
 
 /// Returns a message that stays, one edited twice, one unsent, a picture that stays and one unsent,
 /// two questions, a join and a leave.
-fn happenings(line: &Emulator, chat: &str, users: &[String], round: usize) -> Vec<Event> {
+fn outbox_events(line: &Emulator, chat: &str, users: &[String], round: usize) -> Vec<Event> {
     let chat = chat.to_owned();
     let build = |action: Action| line.build(action).unwrap();
     let say = |user: usize, text: String| {
@@ -95,11 +95,11 @@ async fn deliver(stack: &Stack, events: Vec<Event>) {
 
 /// Checks for five further messages that count, one that does not, three replies, one person who
 /// left.
-fn expect_round(before: &Picture, after: &Picture, events: &[Event]) {
+fn expect_round(before: &StateSnapshot, after: &StateSnapshot, events: &[Event]) {
     assert_eq!(after.bot_messages().len(), before.bot_messages().len() + 3);
     assert_eq!(after.hits("9-18"), before.hits("9-18") + 1);
     assert_eq!(after.members().len(), before.members().len() + 1);
-    let left = |picture: &Picture| {
+    let left = |picture: &StateSnapshot| {
         picture.members().iter().filter(|member| member["status"] == "left").count()
     };
     assert_eq!(left(after), left(before) + 1);

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::conversation::{emulator, group};
 use super::on_both;
 use crate::harness::wait::until;
-use crate::stack::{DEADLINE, Ground, Parts, Stack};
+use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 
 on_both!(
     no_match_replies_only_to_whoever_means_the_bot,
@@ -62,7 +62,7 @@ async fn no_match_replies_only_to_whoever_means_the_bot(parts: Parts) {
 
 async fn a_late_reply_is_pushed_only_where_that_is_on(parts: Parts) {
     for fallback in [false, true] {
-        let mut ground = Ground::new(parts).await;
+        let mut ground = TestEnv::new(parts).await;
         ground.settings = vec![
             ("CHATKEEP_REPLY_DEADLINE_SECONDS", "1".to_owned()),
             ("CHATKEEP_REPLY_PUSH_FALLBACK", fallback.to_string()),

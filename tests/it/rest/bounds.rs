@@ -6,7 +6,7 @@ use chatkeep::api::{RouteInfo, Tag, catalogue};
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::KeyId;
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::{HappeningKind, NewKey, SightingKind};
+use chatkeep_core::store::{NewKey, OutboxEventKind, PresenceEvidenceKind};
 use chatkeep_core::time::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use super::{CHANNEL, MEMBER, OWNER, Rest, channel_id, message, now, send, texts,
 use crate::harness::wait::until;
 use crate::hooks::sink::{Received, Sink};
 use crate::stack::DEADLINE;
-use crate::store::{at, said, sighting};
+use crate::store::{at, item, said};
 
 const ELSEWHERE: &str = "C00000000000000000000000000elsewhere";
 /// Person who is in the other channel alone.
@@ -78,13 +78,13 @@ fn keys() -> Vec<(String, Bounds)> {
 }
 
 /// The program with two channels of one owner, and a key for every bound.
-struct World {
+struct BoundsFixture {
     rest: Rest,
     sink: Sink,
     keys: Vec<(String, Bounds)>,
 }
 
-impl World {
+impl BoundsFixture {
     async fn new() -> Self {
         let rest = Rest::start(PRIVATE).await;
         rest.channel(ELSEWHERE, &[OWNER, STRANGER]).await;
@@ -128,7 +128,7 @@ impl World {
     }
 
     /// Creates a webhook of that key to a path of its name, with these events; returns its id.
-    async fn hook(&self, key: &str, events: &[HappeningKind]) -> String {
+    async fn hook(&self, key: &str, events: &[OutboxEventKind]) -> String {
         let body = json!({"url": self.sink.url(&format!("/{key}")), "events": events});
         let made = self.call(key, Method::POST, "/webhooks", Some(&body)).await.ok();
         made["webhookId"].as_str().unwrap().to_owned()
@@ -164,8 +164,8 @@ impl World {
         rest.keep(&[crate::store::edited(CHANNEL, "old", edited, "mark-old again")]).await;
         let time = now().millis();
         for (channel, user) in [(CHANNEL, MEMBER), (ELSEWHERE, STRANGER)] {
-            let left = sighting(channel, time, SightingKind::Left(user.into()));
-            rest.store.sight(&[left], at(time)).await.unwrap();
+            let left = item(channel, time, PresenceEvidenceKind::Left(user.into()));
+            rest.store.record_presence(&[left], at(time)).await.unwrap();
         }
     }
 
@@ -201,8 +201,8 @@ fn tells(bounds: &Bounds, [kind, channel, subject]: &[String; 3]) -> bool {
 }
 
 /// Returns the events that a key may subscribe to.
-fn events_of(bounds: &Bounds) -> Vec<HappeningKind> {
-    let may = |kind: &HappeningKind| {
+fn events_of(bounds: &Bounds) -> Vec<OutboxEventKind> {
+    let may = |kind: &OutboxEventKind| {
         let name = kind.name();
         let account = name.starts_with("usage.") || name.starts_with("endpoint.");
         (!account || bounds.channels.is_none())
@@ -211,7 +211,7 @@ fn events_of(bounds: &Bounds) -> Vec<HappeningKind> {
             && (!name.starts_with("file.") && !name.starts_with("media.")
                 || bounds.has(Scope::ReadMedia))
     };
-    HappeningKind::ALL.into_iter().filter(may).collect()
+    OutboxEventKind::ALL.into_iter().filter(may).collect()
 }
 
 /// Returns the paths of a route with all values of its parameters.
@@ -248,7 +248,7 @@ fn paths(route: &RouteInfo, webhooks: &[String]) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_that_is_read_shows_more_than_its_key_may() {
-    let world = World::new().await;
+    let world = BoundsFixture::new().await;
     let mut webhooks = Vec::new();
     for key in ["full", "here", "since", "ends"] {
         let bounds = &world.keys.iter().find(|(name, _)| name == key).unwrap().1;
@@ -309,11 +309,11 @@ async fn nothing_that_is_read_shows_more_than_its_key_may() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn webhooks_are_told_no_more_than_the_key_that_made_them() {
-    let world = World::new().await;
+    let world = BoundsFixture::new().await;
     let mut hooked = Vec::new();
     for (name, bounds) in &world.keys {
         let may = events_of(bounds);
-        for kind in HappeningKind::ALL.into_iter().filter(|kind| !may.contains(kind)) {
+        for kind in OutboxEventKind::ALL.into_iter().filter(|kind| !may.contains(kind)) {
             let body = json!({"url": world.sink.url("/never"), "events": ["backup.paused", kind]});
             let refused = world.call(name, Method::POST, "/webhooks", Some(&body)).await;
             let refused = refused.refused(403, "insufficient_permissions");
@@ -345,8 +345,8 @@ async fn webhooks_are_told_no_more_than_the_key_that_made_them() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_webhook_is_over_with_its_key() {
-    let world = World::new().await;
-    let id = world.hook("here", &[HappeningKind::MessageReceived]).await;
+    let world = BoundsFixture::new().await;
+    let id = world.hook("here", &[OutboxEventKind::MessageReceived]).await;
     let path = format!("/webhooks/{id}");
     let (full, get) = ("full", Method::GET);
     assert_eq!(world.call(full, get.clone(), &path, None).await.ok()["enabled"], true);
@@ -365,7 +365,7 @@ async fn a_webhook_is_over_with_its_key() {
     let since = format!("{path}/redeliver");
     let body = json!({"since": "2020-01-01T00:00:00Z"});
     world.call(full, Method::POST, &since, Some(&body)).await.refused(409, "conflict");
-    let witness = world.hook(full, &[HappeningKind::MessageReceived]).await;
+    let witness = world.hook(full, &[OutboxEventKind::MessageReceived]).await;
     assert_ne!(witness, id);
     world.happen().await;
     until("another webhook has heard", DEADLINE, async || world.heard(full).len() >= 3).await;
@@ -374,7 +374,7 @@ async fn a_webhook_is_over_with_its_key() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_usage_and_coverage_go_by_the_bounds() {
-    let world = World::new().await;
+    let world = BoundsFixture::new().await;
     world.happen().await;
     let usage = world.call("here", Method::GET, "/usage", None).await.ok();
     let channels: Vec<_> = usage["channels"].as_object().unwrap().keys().collect();

@@ -31,7 +31,7 @@ impl Reader {
         }
     }
 
-    /// Waits for an event of that type about that message or person.
+    /// DependencyWaits for an event of that type about that message or person.
     async fn wait(&mut self, stack: &Stack, kind: &str, subject: &str) -> Value {
         let mut found = Value::Null;
         until(&format!("{kind} of {subject}"), DEADLINE, async || {

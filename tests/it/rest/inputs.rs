@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chatkeep_core::config::Database;
-use chatkeep_core::store::{Fault, Store};
+use chatkeep_core::store::{DatabaseFault, Store};
 use serde_json::json;
 
 use super::{Rest, send, under};
@@ -64,9 +64,9 @@ async fn the_store_tells_what_it_never_takes() {
     let url = Database::Postgres(database.url().into());
     let store = Store::open(&url, folder.path(), 2).await.unwrap();
     let refused = store.oauth_client("a\0b").await.unwrap_err();
-    assert_eq!(refused.fault(), Fault::Refused, "{refused:?}");
+    assert_eq!(refused.fault(), DatabaseFault::Refused, "{refused:?}");
     assert!(!refused.refusal().contains("a\0b"));
     store.close().await;
     let away = store.ready().await.unwrap_err();
-    assert_eq!(away.fault(), Fault::Unavailable, "{away:?}");
+    assert_eq!(away.fault(), DatabaseFault::Unavailable, "{away:?}");
 }

@@ -20,7 +20,7 @@ const OTHER: &str = "C00000000000000000000000000000other";
 const DAY: &str = "2026-01-02T03:04:05Z";
 
 /// Stores many messages of a person.
-async fn talk(rest: &Rest, user: &str, prefix: &str, count: usize) {
+async fn pubsub(rest: &Rest, user: &str, prefix: &str, count: usize) {
     let all: Vec<_> =
         (0..count).map(|n| message(&format!("{prefix}{n}"), user, DAY, "a secret")).collect();
     for batch in all.chunks(2_000) {
@@ -61,7 +61,7 @@ async fn job(rest: &Rest, id: &str) -> Value {
     send(rest.get(&under(&format!("/jobs/{id}")))).await.ok()
 }
 
-/// Waits until a job is over, with progress that never goes back; returns its final state.
+/// DependencyWaits until a job is over, with progress that never goes back; returns its final state.
 async fn watched(rest: &Rest, id: &str) -> Value {
     let mut told = Value::Null;
     until("the job is done", DEADLINE, async || {
@@ -77,7 +77,7 @@ async fn watched(rest: &Rest, id: &str) -> Value {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_erasure_goes_on_without_its_caller_and_through_a_kill() {
     let mut rest = Rest::start(&[]).await;
-    talk(&rest, MEMBER, "m", MANY).await;
+    pubsub(&rest, MEMBER, "m", MANY).await;
     let path = under(&format!("/members/{MEMBER}/data"));
     begin_and_leave(&rest, &path).await;
     // Repeating the request returns the same job.
@@ -108,7 +108,7 @@ async fn an_erasure_goes_on_without_its_caller_and_through_a_kill() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deletion_of_many_is_a_job() {
     let rest = Rest::start(&[]).await;
-    talk(&rest, MEMBER, "m", MANY).await;
+    pubsub(&rest, MEMBER, "m", MANY).await;
     let before = "/backup/messages?before=2026-01-03T00:00:00Z";
     let trial = send(rest.delete(&under(&format!("{before}&dryRun=true")))).await.ok();
     assert_eq!(trial["deletedCount"], MANY);
@@ -119,7 +119,7 @@ async fn a_deletion_of_many_is_a_job() {
     assert_eq!((&done["kind"], &done["done"]), (&json!("deletion"), &json!(MANY)));
     assert_eq!(count(&rest.stack, "SELECT COUNT(*) FROM messages").await, 0);
     // A small removal is done at once.
-    talk(&rest, MEMBER, "late", 3).await;
+    pubsub(&rest, MEMBER, "late", 3).await;
     assert_eq!(count(&rest.stack, "SELECT COUNT(*) FROM messages").await, 0, "late deliveries");
     rest.keep(&[message("new", MEMBER, "2026-02-02T03:04:05Z", "x")]).await;
     let small = send(rest.delete(&under("/backup/messages?before=2026-03-03T00:00:00Z"))).await;
@@ -133,14 +133,14 @@ async fn a_job_is_told_to_the_owner_and_the_person() {
     rest.channel(OTHER, &[OWNER, MEMBER, "Uthird"]).await;
     rest.channel(CHANNEL, &[OWNER, MEMBER, "Uthird"]).await;
     rest.key("ck_third", "Uthird", |_| {}).await;
-    talk(&rest, MEMBER, "m", 2_001).await;
+    pubsub(&rest, MEMBER, "m", 2_001).await;
     let mut jobs = Vec::new();
     rest.stack.use_key("ck_member");
     let own = send(rest.delete(&under(&format!("/members/{MEMBER}/data")))).await;
     jobs.push(own.json()["id"].as_str().unwrap().to_owned());
     watched(&rest, &jobs[0]).await;
     rest.stack.use_key("ck_owner");
-    talk(&rest, OWNER, "o", 2_001).await;
+    pubsub(&rest, OWNER, "o", 2_001).await;
     let deletion = send(rest.delete(&under("/backup/messages?before=2026-01-03T00:00:00Z"))).await;
     jobs.push(deletion.json()["id"].as_str().unwrap().to_owned());
     watched(&rest, &jobs[1]).await;

@@ -1,11 +1,11 @@
 //! Reading messages, deleting old ones, erasing a person's messages, coverage.
 
-use chatkeep_core::store::SightingKind;
+use chatkeep_core::store::PresenceEvidenceKind;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{CHANNEL, MEMBER, OWNER, Rest, message, send, texts, under};
-use crate::store::{at, sighting, unsent};
+use crate::store::{at, item, unsent};
 
 /// Stores ten messages, a minute apart, from noon on.
 async fn ten() -> Rest {
@@ -191,8 +191,8 @@ async fn coverage_and_gaps_are_told() {
     assert_eq!(send(rest.get(&early)).await.ok()["gaps"], json!([before]));
     // Nobody ever subscribes to this one.
     let lonely = "C00000000000000000000000000000077";
-    let seen = sighting(lonely, 1, SightingKind::Present(OWNER.into()));
-    rest.store.sight(&[seen], at(1)).await.unwrap();
+    let seen = item(lonely, 1, PresenceEvidenceKind::Present(OWNER.into()));
+    rest.store.record_presence(&[seen], at(1)).await.unwrap();
     let list = send(rest.get(&format!("/channels/{lonely}/backup/messages"))).await.ok();
     let never = json!([{"from": "1970-01-01T00:00:00.001Z", "to": null,
                         "reason": "unsubscribed", "skipped": null}]);

@@ -28,7 +28,7 @@ use chatkeep_core::config::Database;
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::message::MessageChange;
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::{ChannelChange, NewKey, SightingKind, Store};
+use chatkeep_core::store::{ChannelChange, NewKey, PresenceEvidenceKind, Store};
 use chatkeep_core::time::Timestamp;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
@@ -36,8 +36,8 @@ use serde_json::Value;
 
 use crate::harness::http;
 use crate::pipeline::conversation::emulator;
-use crate::stack::{DEADLINE, Ground, Parts, Stack};
-use crate::store::{at, said, sighting};
+use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
+use crate::store::{at, item, said};
 
 /// Channel that only the store knows, owned by [`OWNER`], with [`MEMBER`] in it.
 const CHANNEL: &str = "C000000000000000000000000000000rest";
@@ -101,7 +101,7 @@ impl Rest {
 
     /// Starts the same with the store that `open` opens.
     async fn on(settings: &[(&'static str, &str)], open: impl AsyncFnOnce(&Path) -> Store) -> Self {
-        let mut ground = Ground::new(Parts::Embedded).await;
+        let mut ground = TestEnv::new(Parts::Embedded).await;
         ground.settings.push(("CHATKEEP_RATE_LIMIT_PER_MINUTE", "0".to_owned()));
         ground.settings.extend(settings.iter().map(|(name, value)| (*name, (*value).to_owned())));
         let stack = Stack::on(ground, emulator().await).await;
@@ -116,11 +116,11 @@ impl Rest {
 
     /// Creates a channel with these people in it, subscribed by the first.
     async fn channel(&self, channel: &str, people: &[&str]) {
-        let mut sightings = vec![sighting(channel, 1, SightingKind::BotJoined)];
+        let mut evidence = vec![item(channel, 1, PresenceEvidenceKind::BotJoined)];
         for person in people {
-            sightings.push(sighting(channel, 1, SightingKind::Present((*person).into())));
+            evidence.push(item(channel, 1, PresenceEvidenceKind::Present((*person).into())));
         }
-        self.store.sight(&sightings, at(1)).await.unwrap();
+        self.store.record_presence(&evidence, at(1)).await.unwrap();
         self.store.subscribe(&channel.into(), &people[0].into(), at(2)).await.unwrap();
     }
 
@@ -143,7 +143,7 @@ impl Rest {
     }
 
     async fn keep(&self, changes: &[ChannelChange]) {
-        self.store.keep(changes, now()).await.unwrap();
+        self.store.ingest(changes, now()).await.unwrap();
     }
 
     /// Builds a request under `/api` with the present key.

@@ -1,7 +1,7 @@
 //! Webhooks over REST: valid requests, secrets returned once, the log, and the permissions of a
 //! narrow key.
 
-use chatkeep_core::store::HappeningKind;
+use chatkeep_core::store::OutboxEventKind;
 use serde_json::{Value, json};
 
 use super::{CHANNEL, OWNER, Rest, send, texts};
@@ -178,7 +178,7 @@ async fn the_catalogue_describes_every_event_by_itself() {
     let rest = Rest::start(&[]).await;
     let list = send(rest.get("/webhooks/events")).await.ok();
     let events = list["events"].as_array().unwrap();
-    assert_eq!(events.len(), HappeningKind::ALL.len());
+    assert_eq!(events.len(), OutboxEventKind::ALL.len());
     for event in events {
         let schema = &event["schema"];
         assert_eq!(schema["properties"]["type"]["enum"], json!([event["type"]]));

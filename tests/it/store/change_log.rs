@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{Content, MessageChange, MessageType};
-use chatkeep_core::store::{FeedReader, ImportId, ImportedMessage, IndexRequest, Place};
+use chatkeep_core::store::{FeedReader, ImportId, ImportedMessage, IndexRequest, OutboxPosition};
 
 use super::{Fixture, at, change, delete_before, erase_person, on_both, said};
 
@@ -25,7 +25,7 @@ fn keys(channel: &str, messages: &[&str]) -> BTreeSet<Key> {
 }
 
 /// Returns the changes logged after `at`, and the position of their end.
-async fn logged(fixture: &Fixture, at: Place) -> (BTreeSet<Key>, Place) {
+async fn logged(fixture: &Fixture, at: OutboxPosition) -> (BTreeSet<Key>, OutboxPosition) {
     let (mut found, mut next) = (BTreeSet::new(), at);
     fixture.log_settled().await;
     loop {
@@ -39,7 +39,7 @@ async fn logged(fixture: &Fixture, at: Place) -> (BTreeSet<Key>, Place) {
     }
 }
 
-async fn prepared(fixture: &Fixture) -> Place {
+async fn prepared(fixture: &Fixture) -> OutboxPosition {
     fixture.group("C1", &["U1", "U2"]).await;
     fixture.subscribe("C1", "U1", 2).await;
     fixture.log_settled().await;
@@ -130,12 +130,12 @@ async fn purging_is_known_to_those_who_are_behind(fixture: Fixture) {
     fixture.keep(&[said("C1", "1", 5, "a")], 7).await;
     fixture.keep(&[said("C1", "2", 5, "a")], 9).await;
     let (_, end) = logged(&fixture, start).await;
-    fixture.store.purge_happenings(at(8)).await.unwrap();
+    fixture.store.purge_outbox_events(at(8)).await.unwrap();
     let purged = fixture.store.log_state().await.unwrap().purged;
     assert!(start < purged && purged < end, "{start:?} {purged:?} {end:?}");
-    fixture.store.purge_happenings(at(10)).await.unwrap();
+    fixture.store.purge_outbox_events(at(10)).await.unwrap();
     assert_eq!(fixture.store.log_state().await.unwrap().purged, end);
-    fixture.store.purge_happenings(at(10)).await.unwrap();
+    fixture.store.purge_outbox_events(at(10)).await.unwrap();
     assert_eq!(fixture.store.log_state().await.unwrap().purged, end, "never goes back");
 }
 
@@ -149,7 +149,7 @@ async fn what_only_replicas_read_is_not_shown(fixture: Fixture) {
     let user = "U1".into();
     let reader = FeedReader { user: &user, channels: &[channel], not_before: None };
     fixture.log_settled().await;
-    let feed = fixture.store.happenings(reader, start, 100).await.unwrap();
-    let subjects: Vec<_> = feed.happenings.into_iter().map(|h| h.subject.unwrap()).collect();
+    let feed = fixture.store.outbox_events(reader, start, 100).await.unwrap();
+    let subjects: Vec<_> = feed.outbox_events.into_iter().map(|h| h.subject.unwrap()).collect();
     assert_eq!(subjects, ["1"]);
 }

@@ -1,9 +1,9 @@
-//! Removals as jobs: begun once, worked on by one, counted exactly.
+//! RemovalWorker as jobs: begun once, worked on by one, counted exactly.
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageChange;
 use chatkeep_core::store::{
-    ChannelChange, ChannelJob, JobKind, JobStatus, Kept, NewChannelJob, SMALL_JOB,
+    ChannelChange, ChannelJob, IngestOutcome, JobKind, JobStatus, NewChannelJob, SMALL_JOB,
 };
 use futures_util::future::join_all;
 
@@ -90,7 +90,7 @@ async fn what_is_to_be_removed_is_barred_from_the_beginning(fixture: Fixture) {
     let late =
         [said_by("U2", "late", 45), said_by("U1", "of then", 39), said_by("U1", "of now", 41)];
     let kept = fixture.keep(&late, 101).await;
-    assert_eq!(kept, [Kept::Known, Kept::Known, Kept::Changed]);
+    assert_eq!(kept, [IngestOutcome::Known, IngestOutcome::Known, IngestOutcome::Changed]);
 }
 
 async fn a_large_job_is_for_one_worker_at_a_time(fixture: Fixture) {

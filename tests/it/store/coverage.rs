@@ -1,9 +1,9 @@
 //! Coverage of a channel, and its gaps.
 
-use chatkeep_core::store::{Gap, SightingKind};
+use chatkeep_core::store::{Gap, PresenceEvidenceKind};
 use chatkeep_core::time::Timestamp;
 
-use super::{Fixture, at, on_both, said, sighting};
+use super::{Fixture, at, item, on_both, said};
 
 on_both!(
     before_anybody_subscribes_nothing_is_kept,
@@ -37,14 +37,14 @@ async fn unsubscribe(fixture: &Fixture, user: &str, now: i64) {
 
 async fn before_anybody_subscribes_nothing_is_kept(fixture: Fixture) {
     let moves = [
-        sighting("C1", 1, SightingKind::BotJoined),
-        sighting("C1", 2, SightingKind::BotLeft),
-        sighting("C1", 3, SightingKind::BotJoined),
-        sighting("C1", 3, SightingKind::Present("U1".into())),
+        item("C1", 1, PresenceEvidenceKind::BotJoined),
+        item("C1", 2, PresenceEvidenceKind::BotLeft),
+        item("C1", 3, PresenceEvidenceKind::BotJoined),
+        item("C1", 3, PresenceEvidenceKind::Present("U1".into())),
     ];
-    fixture.store.sight(&moves, at(4)).await.unwrap();
-    fixture.store.beat(at(1)).await.unwrap();
-    fixture.store.beat(at(1_000_000)).await.unwrap();
+    fixture.store.record_presence(&moves, at(4)).await.unwrap();
+    fixture.store.record_alive(at(1)).await.unwrap();
+    fixture.store.record_alive(at(1_000_000)).await.unwrap();
     let coverage = fixture.store.coverage(&"C1".into(), None).await.unwrap();
     assert_eq!((coverage.since, coverage.messages), (None, None));
     assert_eq!(told(&coverage.gaps), [("unsubscribed", 1, None)], "silence is no news");
@@ -85,18 +85,18 @@ async fn subscribing_again_ends_the_gap(fixture: Fixture) {
 
 async fn the_bot_comes_and_goes_in_any_order(fixture: Fixture) {
     let moves = [
-        (1, SightingKind::BotJoined),
-        (5, SightingKind::BotLeft),
-        (20, SightingKind::BotJoined),
-        (30, SightingKind::BotLeft),
-        (40, SightingKind::BotJoined),
-        (50, SightingKind::BotLeft),
+        (1, PresenceEvidenceKind::BotJoined),
+        (5, PresenceEvidenceKind::BotLeft),
+        (20, PresenceEvidenceKind::BotJoined),
+        (30, PresenceEvidenceKind::BotLeft),
+        (40, PresenceEvidenceKind::BotJoined),
+        (50, PresenceEvidenceKind::BotLeft),
     ];
     for turn in 0..moves.len() {
         let channel = format!("C{turn}");
         fixture.group(&channel, &["U1"]).await;
         let mut order: Vec<_> =
-            moves.iter().map(|(time, kind)| sighting(&channel, *time, kind.clone())).collect();
+            moves.iter().map(|(time, kind)| item(&channel, *time, kind.clone())).collect();
         order.rotate_left(turn);
         if turn % 2 == 0 {
             order.reverse();
@@ -106,7 +106,7 @@ async fn the_bot_comes_and_goes_in_any_order(fixture: Fixture) {
                 fixture.subscribe(&channel, "U1", 10).await;
             }
             for _ in 0..2 {
-                fixture.store.sight(std::slice::from_ref(one), at(60)).await.unwrap();
+                fixture.store.record_presence(std::slice::from_ref(one), at(60)).await.unwrap();
             }
         }
         let expected = [
@@ -123,11 +123,11 @@ async fn gaps_are_asked_for_by_time(fixture: Fixture) {
     fixture.group("C1", &["U1"]).await;
     fixture.subscribe("C1", "U1", 10).await;
     let moves = [
-        sighting("C1", 100, SightingKind::BotLeft),
-        sighting("C1", 110, SightingKind::BotJoined),
-        sighting("C1", 300, SightingKind::BotLeft),
+        item("C1", 100, PresenceEvidenceKind::BotLeft),
+        item("C1", 110, PresenceEvidenceKind::BotJoined),
+        item("C1", 300, PresenceEvidenceKind::BotLeft),
     ];
-    fixture.store.sight(&moves, at(301)).await.unwrap();
+    fixture.store.record_presence(&moves, at(301)).await.unwrap();
     unsubscribe(&fixture, "U1", 200).await;
     fixture.subscribe("C1", "U1", 210).await;
     let between = async |from: Option<i64>, to: Option<i64>| {
@@ -149,11 +149,11 @@ async fn an_outage_is_what_passed_between_two_beats(fixture: Fixture) {
     }
     fixture.subscribe("C1", "U1", MINUTE).await;
     for minute in [10, 13, 20, 21, 40] {
-        fixture.store.beat(at(minute * MINUTE)).await.unwrap();
+        fixture.store.record_alive(at(minute * MINUTE)).await.unwrap();
     }
     // Of two processes the slower one: its record changes nothing.
-    fixture.store.beat(at(30 * MINUTE)).await.unwrap();
-    fixture.store.beat(at(41 * MINUTE)).await.unwrap();
+    fixture.store.record_alive(at(30 * MINUTE)).await.unwrap();
+    fixture.store.record_alive(at(41 * MINUTE)).await.unwrap();
     let outages =
         [("outage", 13 * MINUTE, Some(20 * MINUTE)), ("outage", 21 * MINUTE, Some(40 * MINUTE))];
     assert_eq!(told(&gaps(&fixture, "C1").await), outages);

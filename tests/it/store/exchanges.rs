@@ -6,12 +6,13 @@ use std::collections::HashMap;
 use chatkeep_core::id::EventId;
 use chatkeep_core::plan::Plan;
 use chatkeep_core::store::{
-    ChannelChange, Exchange, Happening, Kept, Place, SightingKind, Unkept, UnkeptReason,
+    ChannelChange, Exchange, IngestOutcome, OutboxEvent, OutboxPosition, PresenceEvidenceKind,
+    UnstoredMessage, UnstoredReason,
 };
 use futures_util::future::join_all;
 
-use super::happenings::{all, told};
-use super::{Fixture, answered, at, edited, on_both, said, sighting, unsent};
+use super::outbox_events::{all, told};
+use super::{Fixture, answered, at, edited, item, on_both, said, unsent};
 
 on_both!(
     what_the_bot_says_is_not_received,
@@ -27,12 +28,12 @@ async fn prepared(fixture: &Fixture) {
 }
 
 /// Records the reply to an event.
-async fn finish(fixture: &Fixture, event: &str, exchange: Exchange<'_>) -> Vec<Kept> {
+async fn finish(fixture: &Fixture, event: &str, exchange: Exchange<'_>) -> Vec<IngestOutcome> {
     fixture.store.finish_reply(&EventId::from(event), Ok(()), exchange, at(20)).await.unwrap()
 }
 
-fn unkept(happening: &Happening) -> Option<(UnkeptReason, &str)> {
-    let Unkept { reason, sender, .. } = happening.unkept.as_ref()?;
+fn unstored(outbox_event: &OutboxEvent) -> Option<(UnstoredReason, &str)> {
+    let UnstoredMessage { reason, sender, .. } = outbox_event.unstored.as_ref()?;
     Some((*reason, sender.as_ref()?.as_str()))
 }
 
@@ -50,7 +51,7 @@ async fn what_the_bot_says_is_not_received(fixture: Fixture) {
         ("message.received", 16, "d"),
     ];
     assert_eq!(told(&all), expected);
-    let changes = fixture.store.logged_changes(Place::default(), 100).await.unwrap();
+    let changes = fixture.store.logged_changes(OutboxPosition::default(), 100).await.unwrap();
     assert!(changes.messages.contains(&("C1".into(), "a".into())), "it is found by searches");
 }
 
@@ -60,7 +61,7 @@ async fn what_is_not_kept_is_told_once_without_content(fixture: Fixture) {
     for _ in 0..2 {
         let twice: Vec<_> = batch.iter().chain(&batch).cloned().collect();
         let kept = fixture.keep(&twice, 12).await;
-        assert!(kept.iter().all(|kept| *kept == Kept::NotBackedUp), "{kept:?}");
+        assert!(kept.iter().all(|kept| *kept == IngestOutcome::NotBackedUp), "{kept:?}");
     }
     // Only messages have events.
     fixture.keep(&[edited("C1", "a", 13, "secret"), unsent("C1", "a", 14)], 15).await;
@@ -79,16 +80,16 @@ async fn what_is_not_kept_is_told_once_without_content(fixture: Fixture) {
         ("message.received", 21, "c"),
     ];
     assert_eq!(seen, expected);
-    let reasons: Vec<_> = all.iter().filter_map(unkept).collect();
+    let reasons: Vec<_> = all.iter().filter_map(unstored).collect();
     let expected = [
-        (UnkeptReason::NotSubscribed, "U1"),
-        (UnkeptReason::NotSubscribed, "Ubot"),
-        (UnkeptReason::Quota, "U1"),
+        (UnstoredReason::NotSubscribed, "U1"),
+        (UnstoredReason::NotSubscribed, "Ubot"),
+        (UnstoredReason::Quota, "U1"),
     ];
     assert_eq!(reasons, expected);
-    let secret = "SELECT COUNT(*) FROM happenings WHERE unkept LIKE '%secret%'";
+    let secret = "SELECT COUNT(*) FROM outbox_events WHERE unstored LIKE '%secret%'";
     assert_eq!(fixture.value(secret).await, "0");
-    let changes = fixture.store.logged_changes(Place::default(), 100).await.unwrap();
+    let changes = fixture.store.logged_changes(OutboxPosition::default(), 100).await.unwrap();
     assert!(!changes.messages.contains(&("C1".into(), "a".into())), "there is nothing to find");
 }
 
@@ -101,11 +102,11 @@ async fn an_answer_is_told_after_its_question(fixture: Fixture) {
         finish(&fixture, "E1", exchange).await
     };
     // The reply is recorded first; then the question is stored.
-    assert_eq!(exchange(&question("q1"), &answer("a1")).await, [Kept::Changed]);
-    assert_eq!(fixture.keep(&question("q1"), 21).await, [Kept::Known]);
+    assert_eq!(exchange(&question("q1"), &answer("a1")).await, [IngestOutcome::Changed]);
+    assert_eq!(fixture.keep(&question("q1"), 21).await, [IngestOutcome::Known]);
     // The other way round.
     fixture.keep(&question("q2"), 22).await;
-    assert_eq!(exchange(&question("q2"), &answer("a2")).await, [Kept::Known]);
+    assert_eq!(exchange(&question("q2"), &answer("a2")).await, [IngestOutcome::Known]);
     // An edit of the question came before it.
     fixture.keep(&[edited("C1", "q3", 12, "hours??")], 23).await;
     exchange(&question("q3"), &answer("a3")).await;
@@ -121,10 +122,10 @@ async fn an_answer_is_told_after_its_question(fixture: Fixture) {
 
 async fn a_welcome_is_told_after_who_joined(fixture: Fixture) {
     prepared(&fixture).await;
-    let joined = [sighting("C1", 10, SightingKind::Joined("U3".into()))];
+    let joined = [item("C1", 10, PresenceEvidenceKind::Joined("U3".into()))];
     let own = [answered("C1", "w", 11, "welcome")];
     finish(&fixture, "E1", Exchange { question: &[], joined: &joined, own: &own }).await;
-    fixture.store.sight(&joined, at(21)).await.unwrap();
+    fixture.store.record_presence(&joined, at(21)).await.unwrap();
     let all = all(&fixture.store, &["C1"], 2).await;
     assert_eq!(told(&all), [("member.joined", 10, "U3"), ("message.sent", 11, "w")]);
 }
@@ -159,9 +160,9 @@ async fn answers_follow_their_questions_in_the_log_of_many_workers(fixture: Fixt
     let names: Vec<_> = channels.iter().map(String::as_str).collect();
     let count = CHANNELS * ROUNDS * 2;
     let mut places = HashMap::new();
-    for happening in all(&fixture.store, &names, count).await {
-        let key = (happening.channel.unwrap(), happening.subject.unwrap());
-        assert!(places.insert(key, happening.place).is_none(), "told twice");
+    for outbox_event in all(&fixture.store, &names, count).await {
+        let key = (outbox_event.channel.unwrap(), outbox_event.subject.unwrap());
+        assert!(places.insert(key, outbox_event.place).is_none(), "told twice");
     }
     assert_eq!(places.len(), count);
     for channel in &channels {

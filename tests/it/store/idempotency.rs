@@ -1,6 +1,6 @@
-//! Repeated requests are recognised.
+//! IdempotencyState requests are recognised.
 
-use chatkeep_core::store::{IdempotencyClaim, IdempotencyKey, Repeated, StoreError};
+use chatkeep_core::store::{IdempotencyClaim, IdempotencyKey, IdempotencyState, StoreError};
 use futures_util::future::join_all;
 
 use super::{Fixture, at, on_both};
@@ -31,30 +31,30 @@ fn one() -> IdempotencyKey {
     key("key:1", "/api/keys", "h", "r")
 }
 
-async fn claim(fixture: &Fixture, key: &IdempotencyKey, now: i64) -> Repeated {
+async fn claim(fixture: &Fixture, key: &IdempotencyKey, now: i64) -> IdempotencyState {
     fixture.store.claim_idempotency(key, at(now)).await.unwrap()
 }
 
 /// Claims a free key.
 async fn first(fixture: &Fixture, key: &IdempotencyKey, now: i64) -> IdempotencyClaim {
     match claim(fixture, key, now).await {
-        Repeated::First(claim) => claim,
+        IdempotencyState::First(claim) => claim,
         other => panic!("{key:?} is not free: {other:?}"),
     }
 }
 
-fn answered(status: u16, answer: &str) -> Repeated {
-    Repeated::Answered { status, answer: answer.to_owned() }
+fn answered(status: u16, answer: &str) -> IdempotencyState {
+    IdempotencyState::Answered { status, answer: answer.to_owned() }
 }
 
 async fn the_first_runs_and_the_others_are_told(fixture: Fixture) {
     let running = first(&fixture, &one(), 1_000).await;
-    assert_eq!(claim(&fixture, &one(), 1_001).await, Repeated::Running);
+    assert_eq!(claim(&fixture, &one(), 1_001).await, IdempotencyState::Running);
     let other = key("key:1", "/api/keys", "h", "another request");
-    assert_eq!(claim(&fixture, &other, 1_001).await, Repeated::Other);
+    assert_eq!(claim(&fixture, &other, 1_001).await, IdempotencyState::Other);
     fixture.store.finish_idempotency(&running, 201, "sealed").await.unwrap();
     assert_eq!(claim(&fixture, &one(), 1_002).await, answered(201, "sealed"));
-    assert_eq!(claim(&fixture, &other, 1_002).await, Repeated::Other);
+    assert_eq!(claim(&fixture, &other, 1_002).await, IdempotencyState::Other);
     // Another user's key, another route, another key: independent.
     for free in [
         key("key:2", "/api/keys", "h", "r"),
@@ -68,9 +68,13 @@ async fn the_first_runs_and_the_others_are_told(fixture: Fixture) {
 async fn of_many_at_once_one_runs(fixture: Fixture) {
     let one = one();
     let told = join_all((0..10).map(|_| claim(&fixture, &one, 1_000))).await;
-    let ran = told.iter().filter(|told| matches!(told, Repeated::First(_))).count();
+    let ran = told.iter().filter(|told| matches!(told, IdempotencyState::First(_))).count();
     assert_eq!(ran, 1, "{told:?}");
-    assert_eq!(told.iter().filter(|told| **told == Repeated::Running).count(), 9, "{told:?}");
+    assert_eq!(
+        told.iter().filter(|told| **told == IdempotencyState::Running).count(),
+        9,
+        "{told:?}"
+    );
 }
 
 async fn a_released_key_is_free_and_an_answered_one_is_not(fixture: Fixture) {
@@ -85,13 +89,13 @@ async fn a_released_key_is_free_and_an_answered_one_is_not(fixture: Fixture) {
 
 async fn a_lost_request_frees_its_key(fixture: Fixture) {
     let lost = first(&fixture, &one(), 1_000).await;
-    assert_eq!(claim(&fixture, &one(), 121_000).await, Repeated::Running);
+    assert_eq!(claim(&fixture, &one(), 121_000).await, IdempotencyState::Running);
     first(&fixture, &one(), 121_001).await;
-    assert_eq!(claim(&fixture, &one(), 121_002).await, Repeated::Running);
+    assert_eq!(claim(&fixture, &one(), 121_002).await, IdempotencyState::Running);
     // The outcome of the first one does not affect the second.
     fixture.store.release_idempotency(&lost).await.unwrap();
     fixture.store.finish_idempotency(&lost, 200, "late").await.unwrap();
-    assert_eq!(claim(&fixture, &one(), 121_003).await, Repeated::Running);
+    assert_eq!(claim(&fixture, &one(), 121_003).await, IdempotencyState::Running);
 }
 
 async fn old_answers_are_forgotten_and_deleted(fixture: Fixture) {
@@ -122,10 +126,10 @@ async fn what_changed_something_is_never_run_again(fixture: Fixture) {
     let running = first(&fixture, &one(), 1_000).await;
     change(&fixture, &running).await.unwrap();
     assert_eq!(users(&fixture).await, "1");
-    assert_eq!(claim(&fixture, &one(), 121_000).await, Repeated::Running);
+    assert_eq!(claim(&fixture, &one(), 121_000).await, IdempotencyState::Running);
     // Its process died, or it takes very long: either way another one must not run it.
-    assert_eq!(claim(&fixture, &one(), 121_001).await, Repeated::Interrupted);
-    assert_eq!(claim(&fixture, &one(), DAY).await, Repeated::Interrupted);
+    assert_eq!(claim(&fixture, &one(), 121_001).await, IdempotencyState::Interrupted);
+    assert_eq!(claim(&fixture, &one(), DAY).await, IdempotencyState::Interrupted);
     fixture.store.finish_idempotency(&running, 201, "late").await.unwrap();
     assert_eq!(claim(&fixture, &one(), DAY).await, answered(201, "late"));
 }
@@ -148,7 +152,7 @@ async fn a_failure_frees_its_key_unless_something_changed(fixture: Fixture) {
     let half_way = first(&fixture, &one(), 1_001).await;
     change(&fixture, &half_way).await.unwrap();
     assert!(!fixture.store.abandon_idempotency(&half_way).await.unwrap());
-    assert_eq!(claim(&fixture, &one(), 1_002).await, Repeated::Interrupted);
+    assert_eq!(claim(&fixture, &one(), 1_002).await, IdempotencyState::Interrupted);
     fixture.store.finish_idempotency(&half_way, 200, "note").await.unwrap();
     assert_eq!(claim(&fixture, &one(), 1_003).await, answered(200, "note"));
 }

@@ -6,7 +6,7 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::store::{
     ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
-    ImportedPerson, Kept, NewImport, NewMedia, Subscribed,
+    ImportedPerson, IngestOutcome, NewImport, NewMedia, Subscribed,
 };
 
 use super::{Fixture, at, erase_person, on_both, said, sized, unsent};
@@ -84,7 +84,7 @@ async fn counts_what_is_new_and_nothing_twice(fixture: Fixture) {
     let image = fixture.store.message(&channel, &"image".into()).await.unwrap().unwrap();
     assert_eq!(image.media_status(), Some("expired"));
     // Received live afterwards, it is known too.
-    assert_eq!(fixture.keep(&[said("C1", "a", 11, "live")], 40).await, [Kept::Known]);
+    assert_eq!(fixture.keep(&[said("C1", "a", 11, "live")], 40).await, [IngestOutcome::Known]);
 }
 
 async fn nobody_subscribed_means_nothing_imported(fixture: Fixture) {

@@ -1,7 +1,7 @@
 //! Ingest of messages: idempotent, commutative, counted exactly.
 
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
-use chatkeep_core::store::{Kept, MessageFilter, Order};
+use chatkeep_core::store::{IngestOutcome, MessageFilter, Order};
 
 use super::{Fixture, at, change, edited, on_both, said, sized, unsent};
 
@@ -25,10 +25,10 @@ async fn prepared(fixture: &Fixture) {
 async fn keeps_and_counts_once(fixture: Fixture) {
     prepared(&fixture).await;
     let batch = [sized("C1", "a", 10, 100), sized("C1", "b", 11, 200)];
-    assert_eq!(fixture.keep(&batch, 20).await, [Kept::Changed, Kept::Changed]);
-    assert_eq!(fixture.keep(&batch, 21).await, [Kept::Known, Kept::Known]);
+    assert_eq!(fixture.keep(&batch, 20).await, [IngestOutcome::Changed, IngestOutcome::Changed]);
+    assert_eq!(fixture.keep(&batch, 21).await, [IngestOutcome::Known, IngestOutcome::Known]);
     let twice = [sized("C1", "c", 12, 50), sized("C1", "c", 12, 50)];
-    assert_eq!(fixture.keep(&twice, 22).await, [Kept::Changed, Kept::Known]);
+    assert_eq!(fixture.keep(&twice, 22).await, [IngestOutcome::Changed, IngestOutcome::Known]);
     assert_eq!(fixture.counters("C1").await, (350, 3));
     assert_eq!(fixture.used("U1").await, 350);
 }
@@ -37,7 +37,7 @@ async fn nobody_subscribed_means_nothing_kept(fixture: Fixture) {
     fixture.group("C1", &["U1"]).await;
     let batch =
         [said("C1", "a", 10, "hi"), unsent("C1", "b", 11), said("C9", "z", 1, "no channel")];
-    assert_eq!(fixture.keep(&batch, 20).await, [Kept::NotBackedUp; 3]);
+    assert_eq!(fixture.keep(&batch, 20).await, [IngestOutcome::NotBackedUp; 3]);
     assert_eq!(fixture.counters("C1").await, (0, 0));
     assert!(fixture.store.message(&"C1".into(), &"a".into()).await.unwrap().is_none());
 }
@@ -49,7 +49,10 @@ async fn what_is_kept_is_taken_back_without_subscribers_too(fixture: Fixture) {
     assert!(store.unsubscribe(&"C1".into(), &"U1".into(), at(30)).await.unwrap());
     let changes = [unsent("C1", "a", 40), said("C1", "c", 41, "new"), edited("C1", "b", 42, "x")];
     let kept = fixture.keep(&changes, 50).await;
-    assert_eq!(kept, [Kept::Changed, Kept::NotBackedUp, Kept::NotBackedUp]);
+    assert_eq!(
+        kept,
+        [IngestOutcome::Changed, IngestOutcome::NotBackedUp, IngestOutcome::NotBackedUp]
+    );
     let message = store.message(&"C1".into(), &"a".into()).await.unwrap().unwrap();
     assert!(message.content.is_none() && message.unsent_at == Some(at(40)));
     assert_eq!(fixture.counters("C1").await, (70, 1));
@@ -197,7 +200,7 @@ async fn many_batches_at_once_lose_no_count(fixture: Fixture) {
                     .map(|c| sized(c, &format!("{}-{round}", writer / 2), round + 10, 40))
                     .collect();
                 batch.rotate_left(usize::try_from(writer).unwrap() % 3);
-                store.keep(&batch, at(100 + round)).await.unwrap();
+                store.ingest(&batch, at(100 + round)).await.unwrap();
             }
         })
     });

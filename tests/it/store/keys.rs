@@ -5,7 +5,7 @@ use chatkeep_core::role::Scope;
 use chatkeep_core::store::{KEYS_OF_USER, NewKey, Rotated};
 use chatkeep_core::time::Timestamp;
 
-use super::{Fixture, at, on_both, sighting};
+use super::{Fixture, at, item, on_both};
 
 on_both!(
     rotation_keeps_properties_and_ends_the_old_key,
@@ -119,8 +119,8 @@ async fn bound_keys_see_their_channels_only(fixture: Fixture) {
         fixture.group(channel, &["U1"]).await;
         fixture.subscribe(channel, "U1", 5).await;
     }
-    let foreign = sighting("C4", 1, chatkeep_core::store::SightingKind::BotJoined);
-    store.sight(&[foreign], at(1)).await.unwrap();
+    let foreign = item("C4", 1, chatkeep_core::store::PresenceEvidenceKind::BotJoined);
+    store.record_presence(&[foreign], at(1)).await.unwrap();
     let id = KeyId::from("key_bound");
     let only = ["C1", "C3", "C4", "C9"].map(ChannelId::from);
     store.add_key(&NewKey { channels: Some(&only), ..new(&id, &user) }, at(9)).await.unwrap();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_core::store::{FeedReader, Place};
+use chatkeep_core::store::{FeedReader, OutboxPosition};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
 
 use super::{Fixture, at, said};
@@ -32,8 +32,8 @@ async fn prepared(fixture: &Fixture) {
 async fn told(fixture: &Fixture) -> Vec<String> {
     let (user, channels) = (UserId::from("U1"), [ChannelId::from("C1")]);
     let reader = FeedReader { user: &user, channels: &channels, not_before: None };
-    let feed = fixture.store.happenings(reader, Place::default(), 100).await.unwrap();
-    feed.happenings.into_iter().filter_map(|happening| happening.subject).collect()
+    let feed = fixture.store.outbox_events(reader, OutboxPosition::default(), 100).await.unwrap();
+    feed.outbox_events.into_iter().filter_map(|outbox_event| outbox_event.subject).collect()
 }
 
 async fn tells(fixture: &Fixture, expected: &[&str]) {
@@ -42,7 +42,7 @@ async fn tells(fixture: &Fixture, expected: &[&str]) {
 
 fn row(subject: &str) -> String {
     format!(
-        "INSERT INTO happenings (type, at, logged_at, channel_id, subject_id)
+        "INSERT INTO outbox_events (type, at, logged_at, channel_id, subject_id)
          VALUES ('message.received', 1, 1, 'C1', '{subject}')"
     )
 }
@@ -60,7 +60,7 @@ async fn what_runs_in_another_database_holds_nothing_back() {
     }
     // Webhook deliveries are created up to the same bound.
     tells(&fixture, &["m0", "m1", "m2"]).await;
-    let feed = "SELECT COUNT(*) FROM happenings h, webhook_feed f
+    let feed = "SELECT COUNT(*) FROM outbox_events h, webhook_outbox_position f
                 WHERE h.subject_id = 'm2' AND (h.tx, h.seq) <= (f.tx, f.seq)";
     until("webhooks have it", DEADLINE, async || {
         fixture.store.fan_out_webhooks(at(30)).await.unwrap();
@@ -84,7 +84,7 @@ async fn what_runs_in_this_database_holds_back_what_is_newer() {
     fixture.keep(&[said("C1", "after", 11, "x")], 21).await;
     tells(&fixture, &["before"]).await;
     let bound = "SELECT chatkeep_log_bound(pg_current_snapshot()) <=
-                 (SELECT tx FROM happenings WHERE subject_id = 'after')";
+                 (SELECT tx FROM outbox_events WHERE subject_id = 'after')";
     assert_eq!(fixture.value(bound).await, "t");
     slow.execute("COMMIT").await.unwrap();
     tells(&fixture, &["before", "slow", "after"]).await;
@@ -101,14 +101,14 @@ async fn a_plain_role_reads_past_other_databases() {
     let name = database.url().rsplit('/').next().unwrap().to_owned();
     let role = format!("plain_{name}");
     database.query(&format!("CREATE ROLE {role} LOGIN")).await;
-    database.query(&format!("GRANT SELECT ON happenings TO {role}")).await;
+    database.query(&format!("GRANT SELECT ON outbox_events TO {role}")).await;
     let mut plain = PgConnection::connect(&database.url_as(&role)).await.unwrap();
     let beyond = "SELECT chatkeep_log_bound(pg_current_snapshot()) >
-                  (SELECT tx FROM happenings WHERE subject_id = 'm')";
+                  (SELECT tx FROM outbox_events WHERE subject_id = 'm')";
     let beyond: (bool,) = sqlx::query_as(beyond).fetch_one(&mut plain).await.unwrap();
     assert!(beyond.0);
     plain.close().await.unwrap();
-    database.query(&format!("REVOKE ALL ON happenings FROM {role}; DROP ROLE {role}")).await;
+    database.query(&format!("REVOKE ALL ON outbox_events FROM {role}; DROP ROLE {role}")).await;
 }
 
 /// Prepared transactions belong to no connection, and to one database.
@@ -177,13 +177,13 @@ async fn nothing_is_skipped_whatever_runs_beside() {
     let (user, channels) = (UserId::from("U1"), [ChannelId::from("C1")]);
     let reader = FeedReader { user: &user, channels: &channels, not_before: None };
     let expected = WRITERS * ROUNDS / 5 * 4;
-    let (mut seen, mut after, mut parts) = (Vec::new(), Place::default(), 0);
+    let (mut seen, mut after, mut parts) = (Vec::new(), OutboxPosition::default(), 0);
     until("everything is read", DEADLINE, async || {
-        let feed = fixture.store.happenings(reader, after, 10).await.unwrap();
-        assert!(feed.happenings.iter().all(|h| h.place > after), "nothing goes back");
+        let feed = fixture.store.outbox_events(reader, after, 10).await.unwrap();
+        assert!(feed.outbox_events.iter().all(|h| h.place > after), "nothing goes back");
         after = feed.next;
-        parts += usize::from(!feed.happenings.is_empty());
-        seen.extend(feed.happenings.into_iter().filter_map(|h| h.subject));
+        parts += usize::from(!feed.outbox_events.is_empty());
+        seen.extend(feed.outbox_events.into_iter().filter_map(|h| h.subject));
         seen.len() >= expected
     })
     .await;

@@ -10,8 +10,8 @@ use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{Content, MediaInfo, MessageChange, MessageType, Received};
 use chatkeep_core::plan::Plan;
 use chatkeep_core::store::{
-    BlobClaim, CLAIM, ChannelChange, Kept, MediaFilter, MediaItem, MediaKept, MediaStatus,
-    NewMedia, Store,
+    BlobClaim, CLAIM, ChannelChange, IngestOutcome, MediaFilter, MediaItem, MediaOutcome,
+    MediaStatus, NewMedia, Store,
 };
 use chatkeep_core::time::Timestamp;
 use futures_util::{FutureExt as _, TryStreamExt as _, stream};
@@ -72,7 +72,13 @@ fn file(claim: BlobClaim, bytes: i64) -> NewMedia {
 }
 
 /// Claims and stores, as a worker does after a download.
-async fn store(fixture: &Fixture, message: &str, letter: char, bytes: i64, now: i64) -> MediaKept {
+async fn store(
+    fixture: &Fixture,
+    message: &str,
+    letter: char,
+    bytes: i64,
+    now: i64,
+) -> MediaOutcome {
     let media = file(claim(fixture, letter, now).await, bytes);
     fixture.store.store_media(&"C1".into(), &message.into(), &media, at(now)).await.unwrap()
 }
@@ -83,7 +89,7 @@ async fn item(fixture: &Fixture, message: &str) -> Option<MediaItem> {
 
 /// Returns the blobs that a sweep would delete now, at a time when every claim is old.
 async fn orphans(fixture: &Fixture) -> Vec<BlobId> {
-    let sweep = fixture.store.orphans(at(1_000_000_000), 100).await.unwrap();
+    let sweep = fixture.store.begin_orphan_sweep(at(1_000_000_000), 100).await.unwrap();
     let mut blobs = sweep.blobs().to_vec();
     sweep.deleted(&blobs).await.unwrap();
     blobs.sort();
@@ -100,7 +106,7 @@ async fn a_file_is_stored_and_read_with_its_message(fixture: Fixture) {
     let new = NewMedia { preview, ..file(claim(&fixture, 'a', 30).await, 1_000) };
     let (channel, id) = ("C1".into(), "p".into());
     let kept = fixture.store.store_media(&channel, &id, &new, at(31)).await.unwrap();
-    assert_eq!(kept, MediaKept::Stored);
+    assert_eq!(kept, MediaOutcome::Stored);
     let record = item(&fixture, "p").await.unwrap().record;
     assert_eq!((record.status, record.bytes), (MediaStatus::Stored, 1_000));
     assert_eq!((record.stored_at, record.reason.clone()), (Some(at(31)), None));
@@ -122,10 +128,10 @@ async fn a_file_is_stored_and_read_with_its_message(fixture: Fixture) {
 async fn storing_twice_counts_once(fixture: Fixture) {
     prepared(&fixture).await;
     fixture.keep(&[picture("C1", "p", 10)], 20).await;
-    assert_eq!(store(&fixture, "p", 'a', 1_000, 30).await, MediaKept::Stored);
-    assert_eq!(store(&fixture, "p", 'a', 1_000, 31).await, MediaKept::Known);
+    assert_eq!(store(&fixture, "p", 'a', 1_000, 30).await, MediaOutcome::Stored);
+    assert_eq!(store(&fixture, "p", 'a', 1_000, 31).await, MediaOutcome::Known);
     // Another content of the same message, as after a crash between put and store: no message's.
-    assert_eq!(store(&fixture, "p", 'b', 5_000, 32).await, MediaKept::Known);
+    assert_eq!(store(&fixture, "p", 'b', 5_000, 32).await, MediaOutcome::Known);
     fixture.keep(&[picture("C1", "p", 10)], 33).await;
     assert_eq!(fixture.used("U1").await, 1_000 + bare());
     assert_eq!(fixture.counters("C1").await, (1_000 + bare(), 1));
@@ -136,7 +142,7 @@ async fn a_shared_blob_counts_for_each_message(fixture: Fixture) {
     prepared(&fixture).await;
     fixture.keep(&[picture("C1", "p", 10), picture("C1", "q", 11)], 20).await;
     for message in ["p", "q"] {
-        assert_eq!(store(&fixture, message, 'a', 1_000, 30).await, MediaKept::Stored);
+        assert_eq!(store(&fixture, message, 'a', 1_000, 30).await, MediaOutcome::Stored);
     }
     assert_eq!(fixture.used("U1").await, 2 * (1_000 + bare()));
     fixture.keep(&[unsent("C1", "p", 40)], 41).await;
@@ -171,7 +177,7 @@ async fn a_paused_channel_has_nothing_downloaded(fixture: Fixture) {
         fixture.store.skip_media(&"C1".into(), &id.into(), at(now)).await.unwrap()
     };
     assert!(!skip("late", 29).await);
-    assert_eq!(store(&fixture, "kept", 'a', 50, 30).await, MediaKept::Stored);
+    assert_eq!(store(&fixture, "kept", 'a', 50, 30).await, MediaOutcome::Stored);
     fixture.preload("C1", "U1", Plan::Free.quota()).await;
     fixture.subscribe("C1", "U2", 40).await;
     assert!(!skip("late", 41).await, "one subscriber with room is enough");
@@ -191,8 +197,8 @@ async fn a_full_quota_skips_and_records_the_gap(fixture: Fixture) {
     let all = ["crosses", "late", "later"];
     fixture.keep(&all.map(|id| picture("C1", id, 10)), 20).await;
     fixture.preload("C1", "U1", Plan::Free.quota() - 3 * bare() - 50).await;
-    assert_eq!(store(&fixture, "crosses", 'a', 1_000, 30).await, MediaKept::Stored);
-    assert_eq!(store(&fixture, "late", 'b', 1_000, 31).await, MediaKept::Skipped);
+    assert_eq!(store(&fixture, "crosses", 'a', 1_000, 30).await, MediaOutcome::Stored);
+    assert_eq!(store(&fixture, "late", 'b', 1_000, 31).await, MediaOutcome::Skipped);
     let gaps = async || fixture.store.gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
     let gap = gaps().await[0].clone();
     assert_eq!((gap.from, gap.to, gap.skipped), (at(10), None, Some(1)));
@@ -201,14 +207,14 @@ async fn a_full_quota_skips_and_records_the_gap(fixture: Fixture) {
     assert_eq!(fixture.used("U1").await, Plan::Free.quota() + 950);
     assert_eq!(orphans(&fixture).await, [blob('b')]);
     assert!(fixture.store.set_plan(&"U1".into(), Plan::Standard, at(40)).await.unwrap());
-    assert_eq!(store(&fixture, "late", 'b', 1_000, 41).await, MediaKept::Known, "for good");
-    assert_eq!(store(&fixture, "later", 'c', 1_000, 42).await, MediaKept::Stored);
+    assert_eq!(store(&fixture, "late", 'b', 1_000, 41).await, MediaOutcome::Known, "for good");
+    assert_eq!(store(&fixture, "later", 'c', 1_000, 42).await, MediaOutcome::Stored);
     assert_eq!((gaps().await.len(), gaps().await[0].skipped), (1, Some(1)));
     assert_eq!(fixture.used("U1").await, Plan::Free.quota() + 1_950);
     // Nobody is charged, but the stored message is completed.
     fixture.keep(&[picture("C1", "last", 50)], 51).await;
     fixture.store.unsubscribe(&"C1".into(), &"U1".into(), at(52)).await.unwrap();
-    assert_eq!(store(&fixture, "last", 'd', 7, 53).await, MediaKept::Stored);
+    assert_eq!(store(&fixture, "last", 'd', 7, 53).await, MediaOutcome::Stored);
     assert_eq!(fixture.used("U1").await, 0);
 }
 
@@ -220,14 +226,14 @@ async fn a_message_taken_back_meanwhile_holds_nothing(fixture: Fixture) {
     let (channel, id) = ("C1".into(), "p".into());
     for id in [&id, &"none".into()] {
         let kept = fixture.store.store_media(&channel, id, &media, at(30)).await.unwrap();
-        assert_eq!(kept, MediaKept::Unwanted);
+        assert_eq!(kept, MediaOutcome::Unwanted);
     }
     assert!(item(&fixture, "p").await.is_none());
     let message = fixture.store.message(&channel, &id).await.unwrap().unwrap();
     assert_eq!((message.bytes, message.media_status()), (0, Some("erased")));
     assert_eq!((fixture.used("U1").await, fixture.counters("C1").await), (0, (0, 0)));
     // At once: the claim has ended with the refusal.
-    let sweep = fixture.store.orphans(at(1), 9).await.unwrap();
+    let sweep = fixture.store.begin_orphan_sweep(at(1), 9).await.unwrap();
     assert_eq!(sweep.blobs(), [blob('a')]);
 }
 
@@ -252,7 +258,7 @@ async fn what_cannot_be_had_says_why(fixture: Fixture) {
     assert_eq!(item(&fixture, "p").await.unwrap().record.status, MediaStatus::Expired);
     assert!(!store.fail_media(&channel, &id, "late", at(9)).await.unwrap());
     // A later attempt succeeded after all.
-    assert_eq!(self::store(&fixture, "p", 'a', 10, 40).await, MediaKept::Stored);
+    assert_eq!(self::store(&fixture, "p", 'a', 10, 40).await, MediaOutcome::Stored);
     assert_eq!(item(&fixture, "p").await.unwrap().record.reason, None);
     assert!(!store.expire_media(&channel, &id, "late", at(9)).await.unwrap());
     assert!(!store.fail_media(&channel, &"none".into(), "x", at(9)).await.unwrap());
@@ -294,7 +300,7 @@ async fn claims_keep_the_sweep_away(fixture: Fixture) {
     claim(&fixture, 'b', 1).await;
     claim(&fixture, 'b', 9).await;
     let found = async |now: i64| {
-        let sweep = fixture.store.orphans(at(now - old), 9).await.unwrap();
+        let sweep = fixture.store.begin_orphan_sweep(at(now - old), 9).await.unwrap();
         let blobs = sweep.blobs().to_vec();
         // None of them could be deleted: they come again.
         sweep.deleted(&[]).await.unwrap();
@@ -304,7 +310,7 @@ async fn claims_keep_the_sweep_away(fixture: Fixture) {
     assert_eq!(found(2 + old).await, [blob('a')]);
     assert_eq!(found(2 + old).await, [blob('a')]);
     assert_eq!(found(10 + old).await, [blob('a'), blob('b')]);
-    let sweep = fixture.store.orphans(at(10), 1).await.unwrap();
+    let sweep = fixture.store.begin_orphan_sweep(at(10), 1).await.unwrap();
     assert_eq!((sweep.blobs(), sweep.seen()), (&[blob('a')][..], 1));
     sweep.deleted(&[blob('a')]).await.unwrap();
     assert_eq!(found(10 + old).await, [blob('b')]);
@@ -314,7 +320,7 @@ async fn a_swept_blob_is_put_again(fixture: Fixture) {
     prepared(&fixture).await;
     fixture.keep(&[picture("C1", "p", 10)], 20).await;
     let slow = file(claim(&fixture, 'a', 20).await, 10);
-    let sweep = fixture.store.orphans(at(30), 9).await.unwrap();
+    let sweep = fixture.store.begin_orphan_sweep(at(30), 9).await.unwrap();
     assert_eq!(sweep.blobs(), [blob('a')]);
     // A claim during the deletion of a file waits for it.
     let mut again = Box::pin(claim(&fixture, 'a', 31));
@@ -324,11 +330,11 @@ async fn a_swept_blob_is_put_again(fixture: Fixture) {
     let again = file(again.await, 10);
     let (channel, id) = ("C1".into(), "p".into());
     let kept = fixture.store.store_media(&channel, &id, &slow, at(32)).await.unwrap();
-    assert_eq!(kept, MediaKept::BlobGone);
+    assert_eq!(kept, MediaOutcome::BlobGone);
     assert_eq!(item(&fixture, "p").await.unwrap().record.status, MediaStatus::Pending);
     assert_eq!(fixture.used("U1").await, bare());
     let kept = fixture.store.store_media(&channel, &id, &again, at(33)).await.unwrap();
-    assert_eq!(kept, MediaKept::Stored);
+    assert_eq!(kept, MediaOutcome::Stored);
     assert!(orphans(&fixture).await.is_empty());
 }
 
@@ -342,14 +348,14 @@ async fn a_mark_of_somebody_else_is_no_claim(fixture: Fixture) {
     let dying = claim(&fixture, 'a', 30).await;
     let (channel, id) = ("C1".into(), "p".into());
     let kept = fixture.store.store_media(&channel, &id, &slow, at(31)).await.unwrap();
-    assert_eq!(kept, MediaKept::BlobGone);
+    assert_eq!(kept, MediaOutcome::BlobGone);
     // A blob held by another message exists.
     let kept =
         fixture.store.store_media(&channel, &"q".into(), &file(dying, 10), at(32)).await.unwrap();
-    assert_eq!(kept, MediaKept::Stored);
+    assert_eq!(kept, MediaOutcome::Stored);
     assert!(orphans(&fixture).await.is_empty());
     let kept = fixture.store.store_media(&channel, &id, &slow, at(33)).await.unwrap();
-    assert_eq!(kept, MediaKept::Stored);
+    assert_eq!(kept, MediaOutcome::Stored);
 }
 
 /// Workers put few contents again and again for messages that are retracted, beside two sweeps for
@@ -406,7 +412,7 @@ fn folder_of_blobs(folder: &TempDir) -> Blobs {
 }
 
 async fn sweep(store: &Store, blobs: &Blobs) -> usize {
-    let sweep = store.orphans(at(1_000_000_000), 3).await.unwrap();
+    let sweep = store.begin_orphan_sweep(at(1_000_000_000), 3).await.unwrap();
     let (seen, gone) = (sweep.seen(), sweep.blobs().to_vec());
     for blob in &gone {
         blobs.delete(blob).await.unwrap();
@@ -421,16 +427,16 @@ async fn work(store: &Store, blobs: &Blobs, worker: i64, stored: &watch::Sender<
     for round in 0..12 {
         let id = MessageId::from(format!("{worker}-{round}"));
         let now = at(100 + round);
-        let kept = store.keep(&[picture("C1", id.as_str(), 50 + round)], now).await.unwrap();
-        assert_eq!(kept, [Kept::Changed]);
+        let kept = store.ingest(&[picture("C1", id.as_str(), 50 + round)], now).await.unwrap();
+        assert_eq!(kept, [IngestOutcome::Changed]);
         let content = Bytes::from(format!("content {}", (worker + round) % 3));
-        while put(store, blobs, &id, &content, now).await == MediaKept::BlobGone {}
+        while put(store, blobs, &id, &content, now).await == MediaOutcome::BlobGone {}
         stored.send_modify(|count| *count += 1);
         let item = store.media(&channel, &id).await.unwrap().unwrap();
         let blob = item.record.blob.unwrap();
         assert!(blobs.size(&blob).await.unwrap().is_some(), "{id} has lost its file");
         if round % 2 == 0 {
-            store.keep(&[unsent("C1", id.as_str(), 200)], at(201)).await.unwrap();
+            store.ingest(&[unsent("C1", id.as_str(), 200)], at(201)).await.unwrap();
         }
     }
 }
@@ -441,7 +447,7 @@ async fn put(
     id: &MessageId,
     content: &Bytes,
     now: Timestamp,
-) -> MediaKept {
+) -> MediaOutcome {
     let stream = stream::iter([Ok::<_, Infallible>(content.clone())]);
     let claim = async |blob| store.claim_blob(blob, now).await.map_err(Into::into);
     let (stored, claim) = blobs.put(stream, 1_000, claim).await.unwrap();

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use chatkeep_core::platform::{ChannelSummary, Profile};
 use chatkeep_core::role::Role;
-use chatkeep_core::store::{Channel, ChannelStatus, MemberStatus, SightingKind};
+use chatkeep_core::store::{Channel, ChannelStatus, MemberStatus, PresenceEvidenceKind};
 use chatkeep_core::time::Timestamp;
 
-use super::{Fixture, at, on_both, sighting};
+use super::{Fixture, at, item, on_both};
 
 on_both!(
     late_events_change_nothing_newer,
@@ -25,8 +25,8 @@ async fn all_channels_and_how_many_subscribe(fixture: Fixture) {
     let store = &fixture.store;
     assert!(store.channels(None, 9).await.unwrap().is_empty());
     for channel in ["C1", "C2", "C3"] {
-        let present = |user: &str| sighting(channel, 10, SightingKind::Present(user.into()));
-        store.sight(&[present("U1"), present("U2")], at(100)).await.unwrap();
+        let present = |user: &str| item(channel, 10, PresenceEvidenceKind::Present(user.into()));
+        store.record_presence(&[present("U1"), present("U2")], at(100)).await.unwrap();
     }
     for (channel, user) in [("C1", "U1"), ("C1", "U2"), ("C3", "U1")] {
         store.subscribe(&channel.into(), &user.into(), at(200)).await.unwrap();
@@ -45,17 +45,20 @@ async fn all_channels_and_how_many_subscribe(fixture: Fixture) {
 async fn late_events_change_nothing_newer(fixture: Fixture) {
     let store = &fixture.store;
     let events = [
-        sighting("C1", 50, SightingKind::Left("U1".into())),
-        sighting("C1", 10, SightingKind::Joined("U1".into())),
-        sighting("C1", 40, SightingKind::Present("U1".into())),
+        item("C1", 50, PresenceEvidenceKind::Left("U1".into())),
+        item("C1", 10, PresenceEvidenceKind::Joined("U1".into())),
+        item("C1", 40, PresenceEvidenceKind::Present("U1".into())),
     ];
     for event in &events {
-        store.sight(std::slice::from_ref(event), at(100)).await.unwrap();
+        store.record_presence(std::slice::from_ref(event), at(100)).await.unwrap();
     }
     let member = store.member(&"C1".into(), &"U1".into()).await.unwrap().unwrap();
     assert_eq!((member.status, member.left_at), (MemberStatus::Left, Some(at(50))));
     assert_eq!(member.joined_at, at(10));
-    store.sight(&[sighting("C1", 60, SightingKind::Joined("U1".into()))], at(100)).await.unwrap();
+    store
+        .record_presence(&[item("C1", 60, PresenceEvidenceKind::Joined("U1".into()))], at(100))
+        .await
+        .unwrap();
     let member = store.member(&"C1".into(), &"U1".into()).await.unwrap().unwrap();
     assert_eq!((member.status, member.left_at), (MemberStatus::Active, None));
     assert_eq!((member.joined_at, member.role), (at(60), Role::Member));
@@ -63,25 +66,25 @@ async fn late_events_change_nothing_newer(fixture: Fixture) {
 
 async fn every_order_ends_the_same(fixture: Fixture) {
     let kinds = [
-        (10, SightingKind::Joined("U1".into())),
-        (20, SightingKind::Left("U1".into())),
-        (30, SightingKind::Present("U1".into())),
-        (5, SightingKind::BotJoined),
-        (25, SightingKind::BotLeft),
-        (26, SightingKind::Channel),
+        (10, PresenceEvidenceKind::Joined("U1".into())),
+        (20, PresenceEvidenceKind::Left("U1".into())),
+        (30, PresenceEvidenceKind::Present("U1".into())),
+        (5, PresenceEvidenceKind::BotJoined),
+        (25, PresenceEvidenceKind::BotLeft),
+        (26, PresenceEvidenceKind::Channel),
     ];
     let mut ends = Vec::new();
     for turn in 0..kinds.len() {
         let mut created = None;
         let channel = format!("C{turn}");
         let mut events: Vec<_> =
-            kinds.iter().map(|(time, kind)| sighting(&channel, *time, kind.clone())).collect();
+            kinds.iter().map(|(time, kind)| item(&channel, *time, kind.clone())).collect();
         events.rotate_left(turn);
         if turn % 2 == 0 {
-            fixture.store.sight(&events, at(100)).await.unwrap();
+            fixture.store.record_presence(&events, at(100)).await.unwrap();
         }
         for event in &events {
-            fixture.store.sight(std::slice::from_ref(event), at(101)).await.unwrap();
+            fixture.store.record_presence(std::slice::from_ref(event), at(101)).await.unwrap();
             let known = fixture.store.channel(&channel.as_str().into()).await.unwrap().unwrap();
             assert_eq!(known.created_at, *created.get_or_insert(known.created_at), "it moved");
         }
@@ -104,47 +107,50 @@ async fn leaving_and_rejoining_the_channel(fixture: Fixture) {
         let channel = store.channel(&"C1".into()).await.unwrap().unwrap();
         (channel.status, channel.enabled_at.millis(), channel.created_at.millis())
     };
-    let show = async |time: i64, kind: SightingKind| {
-        store.sight(&[sighting("C1", time, kind)], at(time + 1)).await.unwrap();
+    let show = async |time: i64, kind: PresenceEvidenceKind| {
+        store.record_presence(&[item("C1", time, kind)], at(time + 1)).await.unwrap();
     };
-    show(10, SightingKind::Channel).await;
+    show(10, PresenceEvidenceKind::Channel).await;
     assert_eq!(status().await, (Active, 10, 10));
     // An older event comes later.
-    show(5, SightingKind::Channel).await;
+    show(5, PresenceEvidenceKind::Channel).await;
     assert_eq!(status().await, (Active, 10, 10));
-    show(15, SightingKind::Present("U1".into())).await;
-    show(20, SightingKind::BotLeft).await;
+    show(15, PresenceEvidenceKind::Present("U1".into())).await;
+    show(20, PresenceEvidenceKind::BotLeft).await;
     assert_eq!(status().await, (Disabled, 10, 10));
     for late in [19, 20] {
-        show(late, SightingKind::Channel).await;
+        show(late, PresenceEvidenceKind::Channel).await;
         assert_eq!(status().await, (Disabled, 10, 10), "of before it left");
     }
     fixture.subscribe("C1", "U1", 25).await;
     assert_eq!(status().await, (Disabled, 10, 10), "a subscription shows nothing");
-    show(30, SightingKind::BotJoined).await;
+    show(30, PresenceEvidenceKind::BotJoined).await;
     assert_eq!(status().await, (Active, 30, 10));
-    show(40, SightingKind::BotLeft).await;
+    show(40, PresenceEvidenceKind::BotLeft).await;
     assert_eq!(status().await, (Disabled, 30, 10));
     for (time, back) in [(50, 50), (60, 50), (45, 45)] {
-        show(time, SightingKind::Channel).await;
+        show(time, PresenceEvidenceKind::Channel).await;
         assert_eq!(status().await, (Active, back, 10), "an event shows it, the first one when");
     }
-    show(70, SightingKind::BotLeft).await;
+    show(70, PresenceEvidenceKind::BotLeft).await;
     assert_eq!(status().await, (Disabled, 45, 10));
     let gaps = fixture.store.gaps(&"C1".into(), Some(at(30)), None).await.unwrap();
     let gaps: Vec<_> =
         gaps.iter().map(|gap| (gap.from.millis(), gap.to.map(Timestamp::millis))).collect();
     assert_eq!(gaps, [(25, Some(30)), (40, Some(45)), (70, None)]);
-    show(80, SightingKind::BotJoined).await;
+    show(80, PresenceEvidenceKind::BotJoined).await;
     assert_eq!(status().await, (Active, 80, 10));
 }
 
 /// A user subscribes before an earlier leave is known.
 async fn a_late_leave_counts_although_somebody_subscribed(fixture: Fixture) {
     let store = &fixture.store;
-    store.sight(&[sighting("C1", 10, SightingKind::Present("U1".into()))], at(11)).await.unwrap();
+    store
+        .record_presence(&[item("C1", 10, PresenceEvidenceKind::Present("U1".into()))], at(11))
+        .await
+        .unwrap();
     fixture.subscribe("C1", "U1", 30).await;
-    store.sight(&[sighting("C1", 20, SightingKind::BotLeft)], at(31)).await.unwrap();
+    store.record_presence(&[item("C1", 20, PresenceEvidenceKind::BotLeft)], at(31)).await.unwrap();
     let channel = store.channel(&"C1".into()).await.unwrap().unwrap();
     assert_eq!((channel.status, channel.enabled_at), (ChannelStatus::Disabled, at(10)));
 }
@@ -187,8 +193,8 @@ async fn names_and_summaries(fixture: Fixture) {
 
 async fn listing_pages_and_filters(fixture: Fixture) {
     fixture.group("C1", &["U1", "U2", "U3"]).await;
-    let left = sighting("C1", 9, SightingKind::Left("U3".into()));
-    fixture.store.sight(&[left], at(10)).await.unwrap();
+    let left = item("C1", 9, PresenceEvidenceKind::Left("U3".into()));
+    fixture.store.record_presence(&[left], at(10)).await.unwrap();
     let ids = async |status, after: Option<&str>, limit| -> Vec<String> {
         let after = after.map(chatkeep_core::id::UserId::from);
         let members =
@@ -208,8 +214,8 @@ async fn channels_of_a_person(fixture: Fixture) {
     for channel in ["C1", "C2", "C3"] {
         fixture.group(channel, &["U1"]).await;
     }
-    let left = sighting("C2", 9, SightingKind::Left("U1".into()));
-    fixture.store.sight(&[left], at(10)).await.unwrap();
+    let left = item("C2", 9, PresenceEvidenceKind::Left("U1".into()));
+    fixture.store.record_presence(&[left], at(10)).await.unwrap();
     let channels = fixture.store.channels_of(&"U1".into(), None, None, 10).await.unwrap();
     let ids: Vec<_> = channels.iter().map(|c| c.id.as_str()).collect();
     assert_eq!(ids, ["C1", "C3"]);

@@ -6,7 +6,6 @@ mod channel_jobs;
 mod coverage;
 mod doctor;
 mod exchanges;
-mod happenings;
 mod idempotency;
 mod import;
 mod keep;
@@ -17,6 +16,7 @@ mod members;
 mod messages;
 mod notices;
 mod oauth;
+mod outbox_events;
 mod ownership;
 mod processes;
 mod purge;
@@ -24,9 +24,9 @@ mod quota;
 mod removal;
 mod replies;
 mod retention;
+mod retractions;
 mod roles;
 mod sessions;
-mod takebacks;
 mod users;
 mod versions;
 mod webhooks;
@@ -38,7 +38,8 @@ use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
 use chatkeep_core::store::{
-    ChannelChange, JobKind, Kept, NewChannelJob, Removed, Sighting, SightingKind, Store,
+    ChannelChange, IngestOutcome, JobKind, NewChannelJob, PresenceEvidence, PresenceEvidenceKind,
+    Removed, Store,
 };
 use chatkeep_core::time::Timestamp;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqliteConnection};
@@ -94,19 +95,19 @@ impl Fixture {
 
     /// Creates a group with these people in it since time 1.
     pub(crate) async fn group(&self, channel: &str, people: &[&str]) {
-        let mut sightings = vec![sighting(channel, 1, SightingKind::BotJoined)];
+        let mut evidence = vec![item(channel, 1, PresenceEvidenceKind::BotJoined)];
         for person in people {
-            sightings.push(sighting(channel, 1, SightingKind::Present((*person).into())));
+            evidence.push(item(channel, 1, PresenceEvidenceKind::Present((*person).into())));
         }
-        self.store.sight(&sightings, at(1)).await.unwrap();
+        self.store.record_presence(&evidence, at(1)).await.unwrap();
     }
 
     pub(crate) async fn subscribe(&self, channel: &str, user: &str, now: i64) {
         self.store.subscribe(&channel.into(), &user.into(), at(now)).await.unwrap();
     }
 
-    pub(crate) async fn keep(&self, changes: &[ChannelChange], now: i64) -> Vec<Kept> {
-        self.store.keep(changes, at(now)).await.unwrap()
+    pub(crate) async fn keep(&self, changes: &[ChannelChange], now: i64) -> Vec<IngestOutcome> {
+        self.store.ingest(changes, at(now)).await.unwrap()
     }
 
     /// Charges bytes to a channel and its one subscriber as if messages of that size had been
@@ -133,14 +134,14 @@ impl Fixture {
         row.0.unwrap_or_default()
     }
 
-    /// Waits until every reader of the event log gets all committed rows: on PostgreSQL any
+    /// DependencyWaits until every reader of the event log gets all committed rows: on PostgreSQL any
     /// transaction of the server, a neighbouring test's as well, may hold back newer ones.
     pub(crate) async fn log_settled(&self) {
         if self.is_sqlite() {
             return;
         }
         let settled = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint >
-                       (SELECT COALESCE(MAX(tx), 0) FROM happenings)";
+                       (SELECT COALESCE(MAX(tx), 0) FROM outbox_events)";
         until("the log is readable to its end", DEADLINE, async || {
             self.value(settled).await == "t"
         })
@@ -217,8 +218,8 @@ pub(crate) const fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-pub(crate) fn sighting(channel: &str, time: i64, kind: SightingKind) -> Sighting {
-    Sighting {
+pub(crate) fn item(channel: &str, time: i64, kind: PresenceEvidenceKind) -> PresenceEvidence {
+    PresenceEvidence {
         channel: ChannelRef { id: ChannelId::from(channel), kind: ChannelKind::Group },
         platform: PlatformKind::Line,
         bot: "main".to_owned(),

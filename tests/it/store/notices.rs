@@ -1,9 +1,9 @@
 //! Usage notices: the last crossing of each user, sent once.
 
 use chatkeep_core::plan::{Plan, UsageStatus};
-use chatkeep_core::store::{SightingKind, UsageNotice};
+use chatkeep_core::store::{PresenceEvidenceKind, UsageNotice};
 
-use super::{Fixture, at, on_both, said, sighting, sized};
+use super::{Fixture, at, item, on_both, said, sized};
 
 on_both!(
     only_the_last_crossing_is_told,
@@ -16,14 +16,14 @@ async fn prepared(fixture: &Fixture) {
     fixture.subscribe("C1", "U1", 5).await;
 }
 
-async fn untold(fixture: &Fixture) -> Vec<UsageNotice> {
-    fixture.store.untold_notices(10).await.unwrap()
+async fn pending(fixture: &Fixture) -> Vec<UsageNotice> {
+    fixture.store.pending_usage_notices(10).await.unwrap()
 }
 
 async fn only_the_last_crossing_is_told(fixture: Fixture) {
     prepared(&fixture).await;
     fixture.subscribe("C1", "U2", 5).await;
-    assert!(untold(&fixture).await.is_empty());
+    assert!(pending(&fixture).await.is_empty());
     for (percent, time) in [(79, 10), (9, 11), (9, 12)] {
         for user in ["U1", "U2"] {
             let add = format!(
@@ -34,16 +34,16 @@ async fn only_the_last_crossing_is_told(fixture: Fixture) {
         }
         fixture.keep(&[sized("C1", &time.to_string(), time, 5_300_000)], time).await;
     }
-    let notices = untold(&fixture).await;
+    let notices = pending(&fixture).await;
     assert_eq!(notices.len(), 2);
     let [first, second] = &notices[..] else { unreachable!() };
     assert_eq!((first.user.as_str(), second.user.as_str()), ("U1", "U2"));
-    assert_eq!((first.status, first.last_told), (UsageStatus::Exceeded, UsageStatus::Ok));
+    assert_eq!((first.status, first.last_notified), (UsageStatus::Exceeded, UsageStatus::Ok));
     assert_eq!((first.at, first.usage.status()), (at(12), UsageStatus::Exceeded));
 
     assert!(fixture.store.settle_notice(first, "sent", at(13)).await.unwrap());
     assert!(!fixture.store.settle_notice(first, "sent", at(14)).await.unwrap(), "told once");
-    let left: Vec<_> = untold(&fixture).await.into_iter().map(|notice| notice.id).collect();
+    let left: Vec<_> = pending(&fixture).await.into_iter().map(|notice| notice.id).collect();
     assert_eq!(left, [second.id]);
     let outcomes = "SELECT COUNT(*) FROM usage_notices WHERE user_id = 'U1' AND outcome = ";
     assert_eq!(fixture.value(&format!("{outcomes}'sent'")).await, "1");
@@ -54,17 +54,17 @@ async fn what_was_heard_last_is_remembered(fixture: Fixture) {
     prepared(&fixture).await;
     fixture.preload("C1", "U1", Plan::Free.quota() - 10).await;
     fixture.keep(&[sized("C1", "a", 10, 60)], 10).await;
-    let [full] = &untold(&fixture).await[..] else { unreachable!() };
+    let [full] = &pending(&fixture).await[..] else { unreachable!() };
     assert!(fixture.store.settle_notice(full, "sent", at(11)).await.unwrap());
     fixture.store.set_plan(&"U1".into(), Plan::Standard, at(12)).await.unwrap();
-    let [free] = &untold(&fixture).await[..] else { unreachable!() };
-    assert_eq!((free.status, free.last_told), (UsageStatus::Ok, UsageStatus::Exceeded));
+    let [free] = &pending(&fixture).await[..] else { unreachable!() };
+    assert_eq!((free.status, free.last_notified), (UsageStatus::Ok, UsageStatus::Exceeded));
     assert_eq!(free.usage.quota, Plan::Standard.quota());
     // An unsent notice does not count as the last one.
     assert!(fixture.store.settle_notice(free, "no_chat", at(13)).await.unwrap());
     fixture.store.set_plan(&"U1".into(), Plan::Free, at(14)).await.unwrap();
-    let [again] = &untold(&fixture).await[..] else { unreachable!() };
-    assert_eq!((again.status, again.last_told), (UsageStatus::Exceeded, UsageStatus::Exceeded));
+    let [again] = &pending(&fixture).await[..] else { unreachable!() };
+    assert_eq!((again.status, again.last_notified), (UsageStatus::Exceeded, UsageStatus::Exceeded));
 }
 
 async fn who_has_a_chat_and_wants_to_hear(fixture: Fixture) {
@@ -72,24 +72,24 @@ async fn who_has_a_chat_and_wants_to_hear(fixture: Fixture) {
     let user = "U1".into();
     fixture.preload("C1", "U1", Plan::Free.quota()).await;
     fixture.store.set_plan(&user, Plan::Pro, at(9)).await.unwrap();
-    let notice = async || untold(&fixture).await.remove(0);
+    let notice = async || pending(&fixture).await.remove(0);
     assert!(notice().await.chat.is_none());
     fixture.keep(&[said("C1", "a", 10, "x")], 10).await;
-    let mut own = sighting("U1", 20, SightingKind::BotJoined);
+    let mut own = item("U1", 20, PresenceEvidenceKind::BotJoined);
     own.channel.kind = chatkeep_core::event::ChannelKind::User;
-    fixture.store.sight(&[own.clone()], at(20)).await.unwrap();
+    fixture.store.record_presence(&[own.clone()], at(20)).await.unwrap();
     let (bot, chat) = notice().await.chat.unwrap();
     assert_eq!((bot, chat.id.as_str()), (own.bot.clone(), "U1"));
     own.at = at(30);
-    own.kind = SightingKind::BotLeft;
-    fixture.store.sight(&[own], at(30)).await.unwrap();
+    own.kind = PresenceEvidenceKind::BotLeft;
+    fixture.store.record_presence(&[own], at(30)).await.unwrap();
     assert!(notice().await.chat.is_none(), "they blocked the bot");
 
     assert!(notice().await.wanted);
     assert_eq!(fixture.store.wants_notices(&user).await.unwrap(), Some(true));
-    assert!(fixture.store.want_notices(&user, false).await.unwrap());
+    assert!(fixture.store.set_notices_enabled(&user, false).await.unwrap());
     assert!(!notice().await.wanted);
     assert_eq!(fixture.store.wants_notices(&user).await.unwrap(), Some(false));
-    assert!(!fixture.store.want_notices(&"nobody".into(), true).await.unwrap());
+    assert!(!fixture.store.set_notices_enabled(&"nobody".into(), true).await.unwrap());
     assert_eq!(fixture.store.wants_notices(&"nobody".into()).await.unwrap(), None);
 }

@@ -166,11 +166,11 @@ async fn people_see_and_take_back_their_own(fixture: Fixture) {
     let ids: Vec<_> = seen.iter().map(|consent| consent.id.as_str()).collect();
     assert_eq!((ids, &*seen[0].client_name), (vec!["grant-c1", "grant-c2"], "A client"));
     assert!(fixture.store.consents(&other).await.unwrap().is_empty());
-    assert!(!fixture.store.take_back(&other, "grant-c1").await.unwrap());
+    assert!(!fixture.store.revoke_consent(&other, "grant-c1").await.unwrap());
     assert!(works(&fixture, "ac1", 2).await);
-    assert!(fixture.store.take_back(&own, "grant-c1").await.unwrap());
+    assert!(fixture.store.revoke_consent(&own, "grant-c1").await.unwrap());
     assert!(!works(&fixture, "ac1", 2).await && works(&fixture, "ac2", 2).await);
-    assert!(!fixture.store.take_back(&own, "grant-c1").await.unwrap());
+    assert!(!fixture.store.revoke_consent(&own, "grant-c1").await.unwrap());
     assert_eq!(fixture.store.consents(&own).await.unwrap().len(), 1);
 }
 

@@ -30,7 +30,7 @@ async fn old_rows_go_and_those_that_count_stay(fixture: Fixture) {
     ] {
         fixture
             .run(&format!(
-                "INSERT INTO usage_notices (user_id, status, created_at, told_at, outcome)
+                "INSERT INTO usage_notices (user_id, status, created_at, notified_at, outcome)
                  VALUES ('{user}', '{status}', 10, {told}, {outcome})"
             ))
             .await;

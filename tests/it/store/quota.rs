@@ -1,7 +1,7 @@
 //! Quota: pauses at exactly the right message, resumes by itself, records the gap.
 
 use chatkeep_core::plan::Plan;
-use chatkeep_core::store::{Kept, Subscribed};
+use chatkeep_core::store::{IngestOutcome, Subscribed};
 
 use super::{Fixture, at, edited, on_both, said, sized, unsent};
 
@@ -29,7 +29,10 @@ async fn the_message_that_crosses_is_kept_and_the_next_is_not(fixture: Fixture) 
     prepared(&fixture).await;
     fill(&fixture, "C1", 50).await;
     let batch = [sized("C1", "a", 40, 49), sized("C1", "b", 41, 60), sized("C1", "c", 42, 60)];
-    assert_eq!(fixture.keep(&batch, 50).await, [Kept::Changed, Kept::Changed, Kept::Skipped]);
+    assert_eq!(
+        fixture.keep(&batch, 50).await,
+        [IngestOutcome::Changed, IngestOutcome::Changed, IngestOutcome::Skipped]
+    );
     assert_eq!(fixture.store.backup_state(&"C1".into()).await.unwrap(), (true, true));
     let gaps = fixture.store.gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
     assert_eq!((gaps.len(), gaps[0].from, gaps[0].to, gaps[0].skipped), (1, at(42), None, Some(1)));
@@ -39,23 +42,23 @@ async fn the_message_that_crosses_is_kept_and_the_next_is_not(fixture: Fixture) 
 async fn a_raised_plan_resumes_and_closes_the_gap(fixture: Fixture) {
     prepared(&fixture).await;
     fill(&fixture, "C1", 0).await;
-    assert_eq!(fixture.keep(&[said("C1", "lost", 40, "x")], 50).await, [Kept::Skipped]);
+    assert_eq!(fixture.keep(&[said("C1", "lost", 40, "x")], 50).await, [IngestOutcome::Skipped]);
     assert!(fixture.store.set_plan(&"U1".into(), Plan::Standard, at(60)).await.unwrap());
     let gaps = fixture.store.gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
     assert_eq!((gaps[0].to, gaps[0].skipped), (Some(at(60)), Some(1)));
-    assert_eq!(fixture.keep(&[said("C1", "kept", 61, "y")], 62).await, [Kept::Changed]);
-    assert_eq!(fixture.keep(&[said("C1", "lost", 40, "x")], 63).await, [Kept::Known]);
+    assert_eq!(fixture.keep(&[said("C1", "kept", 61, "y")], 62).await, [IngestOutcome::Changed]);
+    assert_eq!(fixture.keep(&[said("C1", "lost", 40, "x")], 63).await, [IngestOutcome::Known]);
     assert!(fixture.store.message(&"C1".into(), &"lost".into()).await.unwrap().is_none());
 }
 
 async fn one_subscriber_with_room_is_enough(fixture: Fixture) {
     prepared(&fixture).await;
     fill(&fixture, "C1", 0).await;
-    assert_eq!(fixture.keep(&[said("C1", "lost", 40, "x")], 50).await, [Kept::Skipped]);
+    assert_eq!(fixture.keep(&[said("C1", "lost", 40, "x")], 50).await, [IngestOutcome::Skipped]);
     fixture.subscribe("C1", "U2", 55).await;
     let gaps = fixture.store.gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
     assert_eq!(gaps[0].to, Some(at(55)));
-    assert_eq!(fixture.keep(&[sized("C1", "kept", 56, 70)], 57).await, [Kept::Changed]);
+    assert_eq!(fixture.keep(&[sized("C1", "kept", 56, 70)], 57).await, [IngestOutcome::Changed]);
     assert_eq!(fixture.used("U2").await, 70);
     assert_eq!(fixture.used("U1").await, Plan::Free.quota() + 70);
 }
@@ -64,8 +67,8 @@ async fn skipped_messages_are_counted_once(fixture: Fixture) {
     prepared(&fixture).await;
     fill(&fixture, "C1", 0).await;
     let batch = [said("C1", "a", 40, "x"), edited("C1", "b", 41, "y")];
-    assert_eq!(fixture.keep(&batch, 50).await, [Kept::Skipped, Kept::Skipped]);
-    assert_eq!(fixture.keep(&batch, 51).await, [Kept::Known, Kept::Known]);
+    assert_eq!(fixture.keep(&batch, 50).await, [IngestOutcome::Skipped, IngestOutcome::Skipped]);
+    assert_eq!(fixture.keep(&batch, 51).await, [IngestOutcome::Known, IngestOutcome::Known]);
     fixture.keep(&[unsent("C1", "a", 45), said("C1", "b", 39, "y0")], 52).await;
     let gaps = fixture.store.gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
     assert_eq!((gaps.len(), gaps[0].skipped), (1, Some(2)));
@@ -93,14 +96,17 @@ async fn cancelling_gives_back_and_resumes_other_channels(fixture: Fixture) {
     fixture.group("C2", &["U1"]).await;
     fixture.subscribe("C2", "U1", 5).await;
     fill(&fixture, "C1", 0).await;
-    assert_eq!(fixture.keep(&[said("C2", "lost", 40, "x")], 50).await, [Kept::Skipped]);
+    assert_eq!(fixture.keep(&[said("C2", "lost", 40, "x")], 50).await, [IngestOutcome::Skipped]);
     assert!(fixture.store.unsubscribe(&"C1".into(), &"U1".into(), at(60)).await.unwrap());
     assert!(!fixture.store.unsubscribe(&"C1".into(), &"U1".into(), at(61)).await.unwrap());
     assert_eq!(fixture.used("U1").await, 0);
     let gaps = fixture.store.gaps(&"C2".into(), Some(at(20)), None).await.unwrap();
     assert_eq!(gaps[0].to, Some(at(60)));
-    assert_eq!(fixture.keep(&[sized("C2", "kept", 62, 50)], 63).await, [Kept::Changed]);
-    assert_eq!(fixture.keep(&[said("C1", "nobody", 62, "x")], 63).await, [Kept::NotBackedUp]);
+    assert_eq!(fixture.keep(&[sized("C2", "kept", 62, 50)], 63).await, [IngestOutcome::Changed]);
+    assert_eq!(
+        fixture.keep(&[said("C1", "nobody", 62, "x")], 63).await,
+        [IngestOutcome::NotBackedUp]
+    );
     fixture.subscribe("C1", "U1", 70).await;
     assert_eq!(fixture.used("U1").await, 50, "what is kept so far is the new baseline");
 }

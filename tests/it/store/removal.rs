@@ -3,7 +3,7 @@
 
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{MessageChange, MessageType, Received};
-use chatkeep_core::store::{ChannelChange, Kept, MessageFilter, Order, Removed};
+use chatkeep_core::store::{ChannelChange, IngestOutcome, MessageFilter, Order, Removed};
 
 use super::{Fixture, at, change, edited, on_both, said, sized, unsent};
 
@@ -199,16 +199,19 @@ async fn a_deleted_time_stays_deleted(fixture: Fixture) {
         said("C1", "new", 101, "of later"),
     ];
     let kept = fixture.keep(&again, 300).await;
-    assert_eq!(kept, [Kept::Known, Kept::Known, Kept::Known, Kept::Changed]);
+    assert_eq!(
+        kept,
+        [IngestOutcome::Known, IngestOutcome::Known, IngestOutcome::Known, IngestOutcome::Changed]
+    );
     assert_eq!(kept_ids(&fixture).await, ["edge", "new"]);
     assert_eq!(fixture.counters("C1").await.1, before.1 + 1);
     // Deleting less than before frees nothing.
     delete(&fixture, 50).await;
-    assert_eq!(fixture.keep(&again[2..3], 301).await, [Kept::Known]);
+    assert_eq!(fixture.keep(&again[2..3], 301).await, [IngestOutcome::Known]);
     // Another channel is unaffected.
     fixture.group("C2", &["U1"]).await;
     fixture.subscribe("C2", "U1", 5).await;
-    assert_eq!(fixture.keep(&[said("C2", "old", 50, "x")], 302).await, [Kept::Changed]);
+    assert_eq!(fixture.keep(&[said("C2", "old", 50, "x")], 302).await, [IngestOutcome::Changed]);
 }
 
 async fn deleted_tombstones_are_remembered(fixture: Fixture) {
@@ -271,8 +274,8 @@ async fn assert_nothing_comes_back(fixture: &Fixture) {
         said_by("U2", "new", 70, "they go on talking"),
     ];
     let kept = fixture.keep(&again, 300).await;
-    assert_eq!((kept[0], kept[2]), (Kept::Known, Kept::Known));
-    assert_eq!((kept[3], kept[4]), (Kept::Changed, Kept::Changed));
+    assert_eq!((kept[0], kept[2]), (IngestOutcome::Known, IngestOutcome::Known));
+    assert_eq!((kept[3], kept[4]), (IngestOutcome::Changed, IngestOutcome::Changed));
     let theirs = fixture.store.message(&"C1".into(), &"theirs".into()).await.unwrap().unwrap();
     assert!(theirs.content.is_none() && theirs.sender.is_none());
     assert!(fixture.store.message(&"C1".into(), &"late".into()).await.unwrap().is_none());
@@ -281,7 +284,7 @@ async fn assert_nothing_comes_back(fixture: &Fixture) {
     assert_eq!(fixture.value(secret).await, "0");
     // A smaller erasure afterwards does not narrow the deletion guard.
     erase(fixture, "U2", 15).await;
-    assert_eq!(fixture.keep(&again[2..3], 301).await, [Kept::Known]);
+    assert_eq!(fixture.keep(&again[2..3], 301).await, [IngestOutcome::Known]);
 }
 
 async fn erasing_frees_space_and_resumes(fixture: Fixture) {
@@ -291,8 +294,8 @@ async fn erasing_frees_space_and_resumes(fixture: Fixture) {
     fixture.keep(&[said_by("U2", "picture", 10, "x"), image("i", 11)], 20).await;
     let left = 60;
     store_media(&fixture, "i", "U1", Plan::Free.quota() - left, 25).await;
-    assert_eq!(fixture.keep(&[sized("C1", "full", 26, 100)], 27).await, [Kept::Changed]);
-    assert_eq!(fixture.keep(&[said("C1", "lost", 40, "x")], 41).await, [Kept::Skipped]);
+    assert_eq!(fixture.keep(&[sized("C1", "full", 26, 100)], 27).await, [IngestOutcome::Changed]);
+    assert_eq!(fixture.keep(&[said("C1", "lost", 40, "x")], 41).await, [IngestOutcome::Skipped]);
     assert_eq!(fixture.store.backup_state(&"C1".into()).await.unwrap(), (true, true));
     let removed = erase(&fixture, "U2", 50).await;
     assert_eq!(removed.bytes, Plan::Free.quota() - left + 26 + 16);
@@ -300,7 +303,7 @@ async fn erasing_frees_space_and_resumes(fixture: Fixture) {
     assert_eq!(fixture.store.backup_state(&"C1".into()).await.unwrap(), (true, false));
     let gaps = fixture.store.gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
     assert_eq!((gaps.len(), gaps[0].to), (1, Some(at(900))));
-    assert_eq!(fixture.keep(&[said("C1", "kept", 901, "x")], 902).await, [Kept::Changed]);
+    assert_eq!(fixture.keep(&[said("C1", "kept", 901, "x")], 902).await, [IngestOutcome::Changed]);
 }
 
 async fn erasing_many_takes_batches(fixture: Fixture) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::Kept;
+use chatkeep_core::store::IngestOutcome;
 
 use super::{Fixture, at, edited, on_both, said, unsent};
 
@@ -69,7 +69,10 @@ async fn what_is_older_than_the_channel_keeps_goes_in_batches(fixture: Fixture) 
     assert_eq!(told, (Some(3), Some(at(3 * DAY + 1))));
     // Late deliveries of that time are not stored.
     let late = [said("C1", "late", 2 * DAY, "x"), said("C1", "new", 6 * DAY, "y")];
-    assert_eq!(fixture.keep(&late, 6 * DAY + 2).await, [Kept::Known, Kept::Changed]);
+    assert_eq!(
+        fixture.keep(&late, 6 * DAY + 2).await,
+        [IngestOutcome::Known, IngestOutcome::Changed]
+    );
     // Again, by another process: nothing.
     assert!(store.delete_outdated(&channel, 2, now).await.unwrap().messages.is_empty());
     // A changed setting between two batches spares the rest.
@@ -92,7 +95,7 @@ async fn nothing_goes_where_nobody_set_it(fixture: Fixture) {
 
 async fn what_nobody_subscribes_to_goes_after_its_time(fixture: Fixture) {
     five_days(&fixture).await;
-    // Known only by an edit, or by an unsend: nothing of it stays either.
+    // CachedState only by an edit, or by an unsend: nothing of it stays either.
     let halves = [edited("C1", "half", 5 * DAY, "words"), unsent("C1", "early", 5 * DAY)];
     fixture.keep(&halves, 5 * DAY + 1).await;
     let (store, channel) = (&fixture.store, ChannelId::from("C1"));
@@ -118,7 +121,10 @@ async fn what_nobody_subscribes_to_goes_after_its_time(fixture: Fixture) {
     // A message unsent before it came stays away, and a new subscriber gets new messages.
     fixture.subscribe("C1", "U1", 11 * DAY).await;
     let all = [said("C1", "early", 5 * DAY, "secret"), said("C1", "new", 8 * DAY, "late")];
-    assert_eq!(fixture.keep(&all, 11 * DAY + 1).await, [Kept::Known, Kept::Changed]);
+    assert_eq!(
+        fixture.keep(&all, 11 * DAY + 1).await,
+        [IngestOutcome::Known, IngestOutcome::Changed]
+    );
     is_well(&fixture).await;
 }
 

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use chatkeep_core::role::Role;
-use chatkeep_core::store::{RoleSet, SightingKind};
+use chatkeep_core::store::{PresenceEvidenceKind, RoleSet};
 use futures_util::future::join_all;
 
-use super::{Fixture, at, on_both, sighting};
+use super::{Fixture, at, item, on_both};
 
 on_both!(
     owners_and_admins_set_what_they_may,
@@ -75,15 +75,15 @@ async fn owners_and_admins_set_what_they_may(fixture: Fixture) {
 
 async fn people_who_left_set_nothing(fixture: Fixture) {
     prepared(&fixture).await;
-    let left = sighting("C1", 60, SightingKind::Left("U1".into()));
-    fixture.store.sight(&[left], at(60)).await.unwrap();
+    let left = item("C1", 60, PresenceEvidenceKind::Left("U1".into()));
+    fixture.store.record_presence(&[left], at(60)).await.unwrap();
     assert_eq!(set(&fixture, "U1", "U4", Role::Member).await, RoleSet::Denied);
-    let left = sighting("C1", 61, SightingKind::Left("U4".into()));
-    fixture.store.sight(&[left], at(61)).await.unwrap();
+    let left = item("C1", 61, PresenceEvidenceKind::Left("U4".into()));
+    fixture.store.record_presence(&[left], at(61)).await.unwrap();
     // A former member may still get a role for a return.
     assert_eq!(set(&fixture, "U2", "U4", Role::Member).await, RoleSet::Done);
-    let back = sighting("C1", 70, SightingKind::Joined("U1".into()));
-    fixture.store.sight(&[back], at(70)).await.unwrap();
+    let back = item("C1", 70, PresenceEvidenceKind::Joined("U1".into()));
+    fixture.store.record_presence(&[back], at(70)).await.unwrap();
     assert_eq!(set(&fixture, "U1", "U4", Role::Guest).await, RoleSet::Done);
 }
 
@@ -136,8 +136,8 @@ async fn owners(fixture: &Fixture) -> Vec<String> {
 }
 
 async fn go(fixture: &Fixture, user: &str, time: i64) {
-    let left = sighting("C1", time, SightingKind::Left(user.into()));
-    fixture.store.sight(&[left], at(time)).await.unwrap();
+    let left = item("C1", time, PresenceEvidenceKind::Left(user.into()));
+    fixture.store.record_presence(&[left], at(time)).await.unwrap();
 }
 
 async fn an_owner_who_left_makes_room_for_another(fixture: Fixture) {
@@ -154,8 +154,8 @@ async fn an_owner_who_left_makes_room_for_another(fixture: Fixture) {
     fixture.subscribe("C1", "U3", 64).await;
     assert_eq!(owners(&fixture).await, ["U3"]);
     assert_eq!(set(&fixture, "U3", "U4", Role::Member).await, RoleSet::Done);
-    let back = sighting("C1", 70, SightingKind::Joined("U1".into()));
-    fixture.store.sight(&[back], at(70)).await.unwrap();
+    let back = item("C1", 70, PresenceEvidenceKind::Joined("U1".into()));
+    fixture.store.record_presence(&[back], at(70)).await.unwrap();
     assert_eq!(role(&fixture, "U1").await, Role::Member);
     fixture.subscribe("C1", "U1", 71).await;
     assert_eq!(owners(&fixture).await, ["U3"]);
@@ -184,9 +184,9 @@ async fn an_owner_who_comes_back_meanwhile_stays_or_not(fixture: Fixture) {
         let time = 100 * (round + 1);
         go(&fixture, &owner, time).await;
         let other = if owner == "U1" { "U2" } else { "U1" };
-        let back = [sighting("C1", time + 1, SightingKind::Joined(owner.as_str().into()))];
+        let back = [item("C1", time + 1, PresenceEvidenceKind::Joined(owner.as_str().into()))];
         let (back, ()) = tokio::join!(
-            fixture.store.sight(&back, at(time + 2)),
+            fixture.store.record_presence(&back, at(time + 2)),
             fixture.subscribe("C1", other, time + 3),
         );
         back.unwrap();

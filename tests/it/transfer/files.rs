@@ -8,7 +8,7 @@ use chatkeep_core::blobs::{BlobError, Blobs};
 use chatkeep_core::config::{BlobsKind, S3Config};
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::MessageType;
-use chatkeep_core::store::{MediaKept, NewMedia};
+use chatkeep_core::store::{MediaOutcome, NewMedia};
 use chatkeep_core::time::{Clock as _, SystemClock};
 use futures_util::stream;
 
@@ -47,7 +47,7 @@ async fn with_file(home: &Home) -> MessageId {
         preview: None,
     };
     let kept = store.store_media(&GROUP.into(), &id, &media, SystemClock.now()).await.unwrap();
-    assert_eq!(kept, MediaKept::Stored);
+    assert_eq!(kept, MediaOutcome::Stored);
     store.close().await;
     id
 }

@@ -6,7 +6,7 @@ use chatkeep_core::config::Database;
 use chatkeep_core::message::{Content, Emoji, ImageSet, MediaInfo, Mention, Sticker};
 use chatkeep_core::message::{MessageChange, Received};
 use chatkeep_core::store::{
-    ChannelChange, MessageFilter, Order, SightingKind, Store, StoredMessage,
+    ChannelChange, MessageFilter, Order, PresenceEvidenceKind, Store, StoredMessage,
 };
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqliteConnection};
 use tempfile::TempDir;
@@ -16,7 +16,7 @@ use crate::harness::postgres::{Postgres, TestDb};
 use crate::harness::process::Program;
 use crate::harness::scratch;
 use crate::stack::Parts;
-use crate::store::{at, change, sighting};
+use crate::store::{at, change, item};
 
 /// Time of the first message of these tests: 2026-01-02 03:04:05 UTC.
 pub(super) const START: i64 = 1_767_323_045_678;
@@ -53,12 +53,12 @@ impl Home {
     pub(super) async fn with_messages(parts: Parts) -> Self {
         let home = Self::with_user(parts).await;
         let store = home.store().await;
-        let present = sighting(GROUP, START, SightingKind::Present(OWNER.into()));
-        store.sight(&[present], at(START)).await.unwrap();
+        let present = item(GROUP, START, PresenceEvidenceKind::Present(OWNER.into()));
+        store.record_presence(&[present], at(START)).await.unwrap();
         store.subscribe(&GROUP.into(), &OWNER.into(), at(START)).await.unwrap();
         store.add_user(&OWNER.into(), Some("小明 👋"), at(START)).await.unwrap();
         store.add_user(&"U2".into(), Some("สมชาย <b>"), at(START)).await.unwrap();
-        store.keep(&conversation(), at(START + 100_000)).await.unwrap();
+        store.ingest(&conversation(), at(START + 100_000)).await.unwrap();
         store.close().await;
         home
     }

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use chatkeep_core::store::{SightingKind, StoredMessage};
+use chatkeep_core::store::{PresenceEvidenceKind, StoredMessage};
 
 use super::home::{Home, START};
 use super::{GROUP, OWNER, on_both};
 use crate::stack::Parts;
-use crate::store::{at, sighting};
+use crate::store::{at, item};
 
 on_both!(
     four_languages_and_two_generations,
@@ -121,8 +121,8 @@ async fn members_are_known(parts: Parts) {
     let home = Home::with_user(parts).await;
     let store = home.store().await;
     for (user, name) in [("U7", "Ann"), ("U8", "Bob Lee"), ("U9", "Bob Lee")] {
-        let present = sighting(GROUP, START, SightingKind::Present(user.into()));
-        store.sight(&[present], at(START)).await.unwrap();
+        let present = item(GROUP, START, PresenceEvidenceKind::Present(user.into()));
+        store.record_presence(&[present], at(START)).await.unwrap();
         store.add_user(&user.into(), Some(name), at(START)).await.unwrap();
     }
     store.close().await;

@@ -35,7 +35,7 @@ const STATES: u64 = 100_000;
 /// Idle time after which a channel is evicted.
 const IDLE: Duration = Duration::from_hours(1);
 /// Time for which a state is used without a check.
-const FRESH: Duration = Duration::from_secs(1);
+const STATE_TTL: Duration = Duration::from_secs(1);
 
 /// Error of compiling an assistant.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +56,7 @@ pub enum CompileError {
 pub struct Assistants {
     store: Store,
     space: Arc<SemanticSpace>,
-    states: Cache<ChannelId, Known>,
+    states: Cache<ChannelId, CachedState>,
     compiled: Cache<Key, Arc<Compiled>>,
     /// Permits to keep a processor busy with compiling or matching; one processor is left for the
     /// rest.
@@ -65,7 +65,7 @@ pub struct Assistants {
 
 /// Cached state of a channel.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct CachedState {
     state: Option<AssistantState>,
     /// Time of the last check; `None` if it has to be checked.
     at: Option<Instant>,
@@ -74,9 +74,9 @@ struct Known {
 }
 
 /// Marks a channel's state to be checked with its next message.
-async fn doubt(states: &Cache<ChannelId, Known>, channel: &ChannelId) {
+async fn invalidate(states: &Cache<ChannelId, CachedState>, channel: &ChannelId) {
     if let Some(known) = states.get(channel).await {
-        states.insert(channel.clone(), Known { at: None, ..known }).await;
+        states.insert(channel.clone(), CachedState { at: None, ..known }).await;
     }
 }
 
@@ -134,10 +134,10 @@ impl Assistants {
         Ok(Some(compiled))
     }
 
-    async fn known(&self, channel: &ChannelId) -> Result<Known, StoreError> {
+    async fn known(&self, channel: &ChannelId) -> Result<CachedState, StoreError> {
         let known = self.states.get(channel).await;
         if let Some(known) = known
-            && known.at.is_some_and(|at| at.elapsed() < FRESH)
+            && known.at.is_some_and(|at| at.elapsed() < STATE_TTL)
         {
             return Ok(known);
         }
@@ -146,7 +146,7 @@ impl Assistants {
         let old = known.and_then(|known| known.state).map(Compiled::key);
         let changed = old != state.map(Compiled::key);
         let before = if changed { old } else { known.and_then(|known| known.before) };
-        let known = Known { state, at, before };
+        let known = CachedState { state, at, before };
         self.states.insert(channel.clone(), known).await;
         Ok(known)
     }
@@ -156,7 +156,7 @@ impl Assistants {
     async fn compile(
         &self,
         channel: &ChannelId,
-        known: Known,
+        known: CachedState,
     ) -> Result<Arc<Compiled>, CompileError> {
         let mut source = self.source(channel).await?;
         source.plan = known.state.and_then(|state| state.plan);
@@ -222,9 +222,9 @@ impl Assistants {
     /// Invalidates a channel's settings, so that its next message is decided by the new ones: here
     /// at once, and in every other process by a notice.
     pub async fn changed(&self, channel: &ChannelId, bus: &Bus) {
-        doubt(&self.states, channel).await;
+        invalidate(&self.states, channel).await;
         let notice = Bytes::copy_from_slice(channel.as_str().as_bytes());
-        if let Err(error) = bus.tell(TOPIC, notice).await {
+        if let Err(error) = bus.broadcast(TOPIC, notice).await {
             // They check by themselves within a second.
             debug!(error = with_causes(&error), "other processes were not told of a change");
         }
@@ -239,12 +239,12 @@ impl Assistants {
         bus: &Bus,
         stop: CancellationToken,
     ) -> Result<impl Future<Output = ()> + Send + 'static, BusError> {
-        let mut changes = bus.listen(TOPIC).await?;
+        let mut changes = bus.subscribe(TOPIC).await?;
         let states = self.states.clone();
         Ok(async move {
             while let Some(Some(channel)) = stop.run_until_cancelled(changes.next()).await {
                 if let Ok(channel) = std::str::from_utf8(&channel) {
-                    doubt(&states, &ChannelId::new(channel)).await;
+                    invalidate(&states, &ChannelId::new(channel)).await;
                 }
             }
         })

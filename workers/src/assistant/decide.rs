@@ -18,7 +18,7 @@ const QUICK: usize = 20_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// A reply.
-    Answer(Answer),
+    Answer(Reply),
     /// No rule matched; the no-match reply may apply.
     NoMatch,
     /// No reply: the assistant, or everything that could reply, is switched off.
@@ -27,7 +27,7 @@ pub enum Decision {
 
 /// A decided reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct Reply {
     /// Source of the reply.
     pub source: ReplySource,
     /// Rule, for [`ReplySource::Qa`].
@@ -38,7 +38,7 @@ pub struct Answer {
 
 /// A decision, and its reasons.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Considered {
+pub struct DecisionTrace {
     /// Decision.
     pub decision: Decision,
     /// Rating of the rules; empty if they were not rated.
@@ -58,9 +58,9 @@ impl Compiled {
 
     /// Decides on a text, and rates the rules. Of a text that is longer than people can send, the
     /// beginning is considered.
-    pub fn consider(&self, text: &str) -> Considered {
+    pub fn consider(&self, text: &str) -> DecisionTrace {
         let text = text.char_indices().nth(MAX_TEXT).map_or(text, |(end, _)| &text[..end]);
-        let without_rules = |decision| Considered { decision, rating: Rating::default() };
+        let without_rules = |decision| DecisionTrace { decision, rating: Rating::default() };
         if !self.config.enabled {
             return without_rules(Decision::Silent);
         }
@@ -72,12 +72,12 @@ impl Compiled {
         }
         let rating = self.matcher.rate(text);
         let rule = rating.answer.and_then(|ordinal| self.rule(ordinal));
-        let answer = rule.map(|rule| Answer {
+        let answer = rule.map(|rule| Reply {
             source: ReplySource::Qa,
             rule: Some(rule.id.clone()),
             text: rule.answer.clone(),
         });
-        Considered { decision: answer.map_or(Decision::NoMatch, Decision::Answer), rating }
+        DecisionTrace { decision: answer.map_or(Decision::NoMatch, Decision::Answer), rating }
     }
 
     /// Returns the rule of that ordinal.
@@ -90,14 +90,14 @@ impl Compiled {
         self.mode
     }
 
-    fn group_rules_for(&self, text: &str) -> Option<Answer> {
+    fn group_rules_for(&self, text: &str) -> Option<Reply> {
         if !self.config.rules.enabled || self.group_rules.trim().is_empty() {
             return None;
         }
         if !self.triggered(text) {
             return None;
         }
-        Some(Answer { source: ReplySource::Rules, rule: None, text: self.group_rules.clone() })
+        Some(Reply { source: ReplySource::Rules, rule: None, text: self.group_rules.clone() })
     }
 
     /// Returns whether the text is a trigger or, if the setting says so, contains one. The tolerant

@@ -23,7 +23,7 @@ use chatkeep_core::time::SharedClock;
 
 pub use cache::{Assistants, CompileError};
 pub use compiled::{Compiled, Source};
-pub use decide::{Answer, Considered, Decision};
+pub use decide::{Decision, DecisionTrace, Reply};
 
 use crate::backup::decode_event;
 use crate::outcome::Outcome;
@@ -74,11 +74,11 @@ impl Stage for Assistant {
         StageName::Assistant
     }
 
-    fn chunk(&self) -> usize {
+    fn batch_size(&self) -> usize {
         1
     }
 
-    fn parallel(&self) -> usize {
+    fn concurrency(&self) -> usize {
         self.concurrency
     }
 
@@ -109,7 +109,7 @@ impl Assistant {
             _ => None,
         };
         match planned {
-            Some(planned) => self.give(event, channel, planned).await,
+            Some(planned) => self.send_reply(event, channel, planned).await,
             None => Ok(()),
         }
     }
@@ -129,7 +129,7 @@ impl Assistant {
             Decision::Answer(answer) => answer,
             Decision::NoMatch if self.addressed(channel, message, &compiled).await? => {
                 match compiled.no_match() {
-                    Some(text) => Answer { source: ReplySource::NoMatch, rule: None, text },
+                    Some(text) => Reply { source: ReplySource::NoMatch, rule: None, text },
                     None => return Ok(None),
                 }
             }

@@ -7,14 +7,16 @@ use chatkeep_core::id::{EventId, MessageId};
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
 use chatkeep_core::metric;
 use chatkeep_core::platform::{Directory, PlatformError};
-use chatkeep_core::store::{ChannelChange, Claim, Exchange, Kept, ReplyIntent, ReplySource};
+use chatkeep_core::store::{
+    ChannelChange, Claim, Exchange, IngestOutcome, ReplyIntent, ReplySource,
+};
 use chatkeep_core::{log_failure, log_reason};
 use tracing::info;
 use uuid::Uuid;
 
 use super::{Assistant, Planned, text};
 use crate::backup::{change_of, count};
-use crate::members::sightings_of;
+use crate::members::evidence_of;
 use crate::outcome::Outcome;
 
 /// First pause before a call that did not reach the platform is repeated.
@@ -30,7 +32,7 @@ fn answered(event: &Event) -> Option<&MessageId> {
 
 impl Assistant {
     /// Sends the planned reply unless another process did or is doing so.
-    pub(super) async fn give(
+    pub(super) async fn send_reply(
         &self,
         event: &Event,
         channel: &ChannelRef,
@@ -55,7 +57,7 @@ impl Assistant {
         let platform = directory.platform();
         let texts = text::split(&planned.text, platform.max_units(), platform.max_texts());
         let given = self.call(directory, event, channel, &texts).await;
-        tell(event, planned.source, &given);
+        log_reply(event, planned.source, &given);
         let given = given.map_err(|error| error.reply_reason());
         self.record_surely(event, channel, &texts, given).await
     }
@@ -72,7 +74,7 @@ impl Assistant {
         let mut pause = AGAIN;
         loop {
             match self.record(event, channel, texts, &given).await {
-                Err(Outcome::Wait(failure)) => {
+                Err(Outcome::Unavailable(failure)) => {
                     log_reason!(warn, failure, "reply not recorded yet");
                 }
                 done => return done,
@@ -119,10 +121,10 @@ impl Assistant {
                 Ok(ids) => return Ok(ids),
                 Err(error) => error,
             };
-            let Some(wish) = error.not_now() else {
+            let Some(retry_after) = error.not_now() else {
                 return Err(error);
             };
-            let wait = wish.map_or(pause, |wish| wish.max(AGAIN));
+            let wait = retry_after.map_or(pause, |retry_after| retry_after.max(AGAIN));
             if self.clock.now().plus(wait).since(event.at) >= self.policy.deadline {
                 return Err(error);
             }
@@ -154,13 +156,13 @@ impl Assistant {
         let own = self.own_messages(event, channel, texts, ids).await?;
         let question: Vec<_> = change_of(event).into_iter().collect();
         let joined = match event.kind {
-            EventKind::MembersJoined(_) => sightings_of(event),
+            EventKind::MembersJoined(_) => evidence_of(event),
             _ => Vec::new(),
         };
         let exchange = Exchange { question: &question, joined: &joined, own: &own };
         let mut kept = self.store.finish_reply(&key, Ok(()), exchange, now).await?;
         // Messages that another delivery stored are counted there.
-        kept.retain(|kept| matches!(kept, Kept::Changed | Kept::Skipped));
+        kept.retain(|kept| matches!(kept, IngestOutcome::Changed | IngestOutcome::Skipped));
         count(&kept);
         Ok(())
     }
@@ -199,7 +201,7 @@ impl Assistant {
 }
 
 /// Counts and logs the result of a reply.
-fn tell(event: &Event, source: ReplySource, given: &Result<Vec<MessageId>, PlatformError>) {
+fn log_reply(event: &Event, source: ReplySource, given: &Result<Vec<MessageId>, PlatformError>) {
     let (source, bot) = (source.name(), event.bot.clone());
     let result = given.as_ref().map_or_else(PlatformError::code, |_| "sent");
     match given {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use chatkeep_core::blobs::{BlobError, Stored};
-use chatkeep_core::http::pace::{LeastSpeed, Paced, TooSlow};
+use chatkeep_core::http::minimum_rate::{MinimumRate, MinimumRateStream, TooSlow};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::outage::Failure;
-use chatkeep_core::platform::{Part, PlatformError, Preparation};
+use chatkeep_core::platform::{MediaPart, PlatformError, Preparation};
 use chatkeep_core::store::{BlobClaim, NewMedia, StoreError};
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt as _, stream};
@@ -41,7 +41,7 @@ type Source = BoxStream<'static, Result<Bytes, BoxError>>;
 
 /// Reason for a failed download.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum DownloadError {
     /// The platform no longer has it.
     Gone,
     /// It will never be available, for this reason.
@@ -50,18 +50,18 @@ pub(super) enum Trouble {
     Later(Outcome),
     /// The bot's token is refused. An operator will fix it; meanwhile no file is given up, and
     /// other bots' files do not wait behind.
-    Barred,
+    Unauthorized,
     /// The download is too slow.
     Slow,
 }
 
-impl From<PlatformError> for Trouble {
+impl From<PlatformError> for DownloadError {
     fn from(error: PlatformError) -> Self {
         match error {
             PlatformError::NotFound => Self::Gone,
-            PlatformError::Unauthorized => Self::Barred,
+            PlatformError::Unauthorized => Self::Unauthorized,
             PlatformError::RateLimited { .. } | PlatformError::Unavailable { .. } => {
-                Self::Later(Outcome::Wait(Failure::of(&error)))
+                Self::Later(Outcome::Unavailable(Failure::of(&error)))
             }
             error => {
                 let is_outage = Failure::of(&error).is_outage;
@@ -72,7 +72,7 @@ impl From<PlatformError> for Trouble {
     }
 }
 
-impl From<BlobError> for Trouble {
+impl From<BlobError> for DownloadError {
     fn from(error: BlobError) -> Self {
         match error {
             BlobError::TooLarge { .. } => Self::Never("too_large"),
@@ -85,7 +85,7 @@ impl From<BlobError> for Trouble {
                 Ok(error) => Outcome::from(*error),
                 Err(cause) => Outcome::Retry(cause.to_string().into()),
             }),
-            error if error.is_transient() => Self::Later(Outcome::Wait(Failure::of(&error))),
+            error if error.is_transient() => Self::Later(Outcome::Unavailable(Failure::of(&error))),
             error => Self::Later(Outcome::Retry(Failure::of(&error))),
         }
     }
@@ -93,13 +93,13 @@ impl From<BlobError> for Trouble {
 
 impl Media {
     /// Downloads a file and its preview into the blobs.
-    pub(super) async fn download(&self, item: &Wanted) -> Result<NewMedia, Trouble> {
+    pub(super) async fn download(&self, item: &Wanted) -> Result<NewMedia, DownloadError> {
         if item.info.file_size.is_some_and(|size| self.limits.max_bytes < size.unsigned_abs()) {
-            return Err(Trouble::Never("too_large"));
+            return Err(DownloadError::Never("too_large"));
         }
         let external = item.info.original_url.as_deref();
         if external.is_none() {
-            self.brake.wait(&item.bot).await;
+            self.throttle.wait(&item.bot).await;
         }
         if external.is_none() && matches!(item.kind, MessageType::Video | MessageType::Audio) {
             self.prepared(item).await?;
@@ -107,7 +107,7 @@ impl Media {
         let (stored, claim) = if let Some(address) = external {
             self.put_external(address).await?
         } else {
-            let source = self.platform_content(item, Part::Original).await?;
+            let source = self.platform_content(item, MediaPart::Original).await?;
             self.put(source, self.limits.max_bytes).await?
         };
         let content_type = sniff::content_type(&stored.head, item.kind);
@@ -117,38 +117,42 @@ impl Media {
     }
 
     /// Stores a file from elsewhere than the platform.
-    async fn put_external(&self, address: &str) -> Result<(Stored, BlobClaim), Trouble> {
+    async fn put_external(&self, address: &str) -> Result<(Stored, BlobClaim), DownloadError> {
         for _ in 0..SLOW_TRIES {
             let put = async {
                 let source = self.external_content(address).await?;
                 Ok(self.put(source, self.limits.max_bytes).await?)
             };
             match put.await {
-                Err(Trouble::Slow) => {}
+                Err(DownloadError::Slow) => {}
                 other => return other,
             }
         }
-        Err(Trouble::Never("too_slow"))
+        Err(DownloadError::Never("too_slow"))
     }
 
-    /// Waits until the platform has a video or sound ready.
-    async fn prepared(&self, item: &Wanted) -> Result<(), Trouble> {
+    /// DependencyWaits until the platform has a video or sound ready.
+    async fn prepared(&self, item: &Wanted) -> Result<(), DownloadError> {
         for _ in 0..POLLS {
             match self.asked(item, item.platform.preparation(&item.message).await).await? {
                 Preparation::Ready => return Ok(()),
-                Preparation::Failed => return Err(Trouble::Never("transcoding_failed")),
+                Preparation::Failed => return Err(DownloadError::Never("transcoding_failed")),
                 Preparation::Pending => tokio::time::sleep(POLL).await,
             }
         }
-        Err(Trouble::Later(Outcome::Retry("not_ready".into())))
+        Err(DownloadError::Later(Outcome::Retry("not_ready".into())))
     }
 
-    async fn platform_content(&self, item: &Wanted, part: Part) -> Result<Source, Trouble> {
+    async fn platform_content(
+        &self,
+        item: &Wanted,
+        part: MediaPart,
+    ) -> Result<Source, DownloadError> {
         let download = self.asked(item, item.platform.content(&item.message, part).await).await?;
-        if part == Part::Original
+        if part == MediaPart::Original
             && download.length.is_some_and(|length| length > self.limits.max_bytes)
         {
-            return Err(Trouble::Never("too_large"));
+            return Err(DownloadError::Never("too_large"));
         }
         Ok(self.paced(download.bytes))
     }
@@ -158,9 +162,9 @@ impl Media {
         &self,
         item: &Wanted,
         answer: Result<T, PlatformError>,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, DownloadError> {
         if let Err(PlatformError::RateLimited { retry_after }) = &answer {
-            self.brake.slow_down(&item.bot, *retry_after).await;
+            self.throttle.slow_down(&item.bot, *retry_after).await;
         }
         Ok(answer?)
     }
@@ -187,7 +191,7 @@ impl Media {
         &self,
         item: &Wanted,
         stored: &Stored,
-    ) -> Result<Option<(BlobClaim, String)>, Trouble> {
+    ) -> Result<Option<(BlobClaim, String)>, DownloadError> {
         let picture = match item.kind {
             MessageType::Image => thumbnail::of_blob(&self.blobs, stored).await,
             MessageType::Video => self.platform_preview(item).await?,
@@ -202,10 +206,10 @@ impl Media {
     }
 
     /// Returns the platform's own picture of a video, made safe by re-encoding it.
-    async fn platform_preview(&self, item: &Wanted) -> Result<Option<Bytes>, Trouble> {
+    async fn platform_preview(&self, item: &Wanted) -> Result<Option<Bytes>, DownloadError> {
         let external = (&item.info.original_url, &item.info.preview_url);
         let mut source = match external {
-            (None, _) => self.platform_content(item, Part::Preview).await?,
+            (None, _) => self.platform_content(item, MediaPart::Preview).await?,
             (Some(_), Some(address)) => self.external_content(address).await?,
             (Some(_), None) => return Ok(None),
         };
@@ -221,21 +225,21 @@ impl Media {
     }
 
     /// Downloads a file that the platform does not have itself.
-    async fn external_content(&self, address: &str) -> Result<Source, Trouble> {
+    async fn external_content(&self, address: &str) -> Result<Source, DownloadError> {
         let Ok(url) = self.external.check(address) else {
-            return Err(Trouble::Never("forbidden_address"));
+            return Err(DownloadError::Never("forbidden_address"));
         };
-        let unreachable = || Trouble::Later(Outcome::Retry("unreachable".into()));
+        let unreachable = || DownloadError::Later(Outcome::Retry("unreachable".into()));
         let answer =
             tokio::time::timeout(HEAD, self.external.request(Method::GET, url).send()).await;
-        let answer = answer.map_err(|_| Trouble::Slow)?.map_err(|_| unreachable())?;
+        let answer = answer.map_err(|_| DownloadError::Slow)?.map_err(|_| unreachable())?;
         match answer.status() {
             StatusCode::OK => Ok(self.paced(answer.bytes_stream())),
-            StatusCode::NOT_FOUND | StatusCode::GONE => Err(Trouble::Gone),
+            StatusCode::NOT_FOUND | StatusCode::GONE => Err(DownloadError::Gone),
             status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
-                Err(Trouble::Later(Outcome::Retry("refused".into())))
+                Err(DownloadError::Later(Outcome::Retry("refused".into())))
             }
-            _ => Err(Trouble::Never("refused")),
+            _ => Err(DownloadError::Never("refused")),
         }
     }
 
@@ -245,8 +249,8 @@ impl Media {
         bytes: impl Stream<Item = Result<Bytes, E>> + Send + Unpin + 'static,
     ) -> Source {
         let window = self.limits.speed_window;
-        let speed = LeastSpeed { window, bytes_per_second: SPEED };
-        let overall = LeastSpeed { window: window * GRACE, bytes_per_second: OVERALL };
-        Paced::new(bytes, speed, overall).boxed()
+        let speed = MinimumRate { window, bytes_per_second: SPEED };
+        let overall = MinimumRate { window: window * GRACE, bytes_per_second: OVERALL };
+        MinimumRateStream::new(bytes, speed, overall).boxed()
     }
 }

@@ -4,10 +4,10 @@
 //! is handled, and the file, its counters and the end of the wait are one transaction. So a job
 //! that comes twice, late or after a crash does no more than its first time.
 
-mod brake;
 mod download;
 mod reminder;
 mod sniff;
+mod throttle;
 mod thumbnail;
 
 use std::ops::Deref;
@@ -21,13 +21,13 @@ use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::log_failure;
 use chatkeep_core::metric;
 use chatkeep_core::platform::{Bots, SharedPlatform};
-use chatkeep_core::store::{MediaItem, MediaKept, MediaStatus, Store};
+use chatkeep_core::store::{MediaItem, MediaOutcome, MediaStatus, Store};
 use chatkeep_core::time::SharedClock;
 use tracing::info;
 
-pub use brake::Brake;
-use download::Trouble;
-pub use reminder::Reminder;
+use download::DownloadError;
+pub use reminder::PendingMediaJob;
+pub use throttle::ContentThrottle;
 
 use crate::jobs::{MediaJob, external_media_job};
 use crate::outcome::Outcome;
@@ -35,12 +35,12 @@ use crate::runner::Stage;
 use crate::stages::StageName;
 
 /// Timeout of a file of any size; a stalled connection ends much earlier.
-const PATIENCE: Duration = Duration::from_hours(1);
+const TIMEOUT: Duration = Duration::from_hours(1);
 /// Maximum number of times that a file is put again if its blob was swept in between.
 const AGAIN: usize = 3;
 
 /// Divisor of a process' concurrent downloads that gives the share of external files.
-const EXTERNAL: usize = 4;
+const EXTERNAL_DIVISOR: usize = 4;
 /// Window in which a forwarded job counts as the same one, in milliseconds.
 const SAME: i64 = 15 * 60 * 1_000;
 
@@ -68,7 +68,8 @@ pub struct MediaLimits {
 impl MediaLimits {
     /// Returns the concurrency of a lane: a quarter are external, and each lane has at least one.
     const fn parallel(self, lane: Lane) -> usize {
-        let external = if self.parallel < EXTERNAL { 1 } else { self.parallel / EXTERNAL };
+        let external =
+            if self.parallel < EXTERNAL_DIVISOR { 1 } else { self.parallel / EXTERNAL_DIVISOR };
         match lane {
             Lane::External => external,
             Lane::Platform if self.parallel > external => self.parallel - external,
@@ -93,7 +94,7 @@ pub struct Media {
     /// HTTP client for files that the platform does not have itself.
     pub external: GuardedClient,
     /// Throttle shared by all workers of a bot.
-    pub brake: Brake,
+    pub throttle: ContentThrottle,
     /// Clock for the times of storing.
     pub clock: SharedClock,
     /// Settings of files.
@@ -126,16 +127,16 @@ impl Stage for Media {
         }
     }
 
-    fn chunk(&self) -> usize {
+    fn batch_size(&self) -> usize {
         1
     }
 
-    fn parallel(&self) -> usize {
+    fn concurrency(&self) -> usize {
         self.limits.parallel(self.lane)
     }
 
-    fn patience(&self) -> Duration {
-        PATIENCE
+    fn timeout(&self) -> Duration {
+        TIMEOUT
     }
 
     fn decode(&self, payload: &[u8]) -> Result<MediaJob, String> {
@@ -155,7 +156,7 @@ impl Stage for Media {
     }
 
     /// Records after the last attempt that the file failed, and the reason.
-    async fn gave_up(&self, job: &MediaJob, reason: &str) {
+    async fn on_dead_letter(&self, job: &MediaJob, reason: &str) {
         let now = self.clock.now();
         let done = self.store.fail_media(&job.channel, &job.message, reason, now).await;
         if let Err(error) = done {
@@ -173,11 +174,11 @@ impl Media {
             return Ok(());
         }
         if self.store.skip_media(&item.channel, &item.message, self.clock.now()).await? {
-            count(MediaKept::Skipped, 0);
+            count(MediaOutcome::Skipped, 0);
             return Ok(());
         }
         if self.lane == Lane::Platform && item.info.original_url.is_some() {
-            return self.hand_on(job).await;
+            return self.forward(job).await;
         }
         let (bot, platform) = self.platform_of(job).await?;
         let item = Wanted { bot, platform, item };
@@ -189,7 +190,7 @@ impl Media {
             };
             let now = self.clock.now();
             let kept = self.store.store_media(&item.channel, &item.message, &media, now).await?;
-            if kept != MediaKept::BlobGone {
+            if kept != MediaOutcome::BlobGone {
                 metric::MEDIA_SECONDS.record([], started.elapsed());
                 count(kept, media.bytes);
                 return Ok(());
@@ -199,7 +200,7 @@ impl Media {
     }
 
     /// Forwards a file to the lane that it belongs to.
-    async fn hand_on(&self, job: &MediaJob) -> Result<(), Outcome> {
+    async fn forward(&self, job: &MediaJob) -> Result<(), Outcome> {
         let job = external_media_job(job, &(self.clock.now().millis() / SAME).to_string())
             .map_err(|error| Outcome::Drop(with_causes(&error)))?;
         Ok(self.bus.publish(vec![job]).await?)
@@ -221,22 +222,22 @@ impl Media {
     }
 
     /// Settles a failed download: never, or later.
-    async fn settle(&self, item: &Wanted, trouble: Trouble) -> Result<(), Outcome> {
+    async fn settle(&self, item: &Wanted, trouble: DownloadError) -> Result<(), Outcome> {
         let (channel, message, now) = (&item.channel, &item.message, self.clock.now());
         let reason = match trouble {
-            Trouble::Gone => {
+            DownloadError::Gone => {
                 self.store.expire_media(channel, message, "gone_from_platform", now).await?;
                 "expired"
             }
-            Trouble::Never(reason) => {
+            DownloadError::Never(reason) => {
                 self.store.fail_media(channel, message, reason, now).await?;
                 reason
             }
-            Trouble::Later(outcome) => return Err(outcome),
+            DownloadError::Later(outcome) => return Err(outcome),
             // The platform's own files are tried as often as after its other failures.
-            Trouble::Slow => return Err(Outcome::Retry("too_slow".into())),
+            DownloadError::Slow => return Err(Outcome::Retry("too_slow".into())),
             // It stays pending, and the reminder requests it again.
-            Trouble::Barred => "unauthorized",
+            DownloadError::Unauthorized => "unauthorized",
         };
         metric::MEDIA.add([reason.into()], 1);
         info!(bot = item.bot, reason, "a media file is not available");
@@ -244,16 +245,16 @@ impl Media {
     }
 }
 
-fn count(kept: MediaKept, bytes: i64) {
+fn count(kept: MediaOutcome, bytes: i64) {
     let result = match kept {
-        MediaKept::Stored => "stored",
-        MediaKept::Known => "known",
-        MediaKept::Skipped => "skipped",
-        MediaKept::Unwanted => "unwanted",
-        MediaKept::BlobGone => "swept",
+        MediaOutcome::Stored => "stored",
+        MediaOutcome::Known => "known",
+        MediaOutcome::Skipped => "skipped",
+        MediaOutcome::Unwanted => "unwanted",
+        MediaOutcome::BlobGone => "swept",
     };
     metric::MEDIA.add([result.into()], 1);
-    if kept == MediaKept::Stored {
+    if kept == MediaOutcome::Stored {
         metric::MEDIA_BYTES.add([], u64::try_from(bytes).unwrap_or_default());
     }
 }

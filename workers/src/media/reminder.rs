@@ -15,7 +15,7 @@ use crate::jobs::media_jobs;
 use crate::outcome::Outcome;
 
 /// Poll interval.
-const LOOK: Duration = Duration::from_mins(5);
+const POLL_INTERVAL: Duration = Duration::from_mins(5);
 /// Age at which a pending file may need a new job; also the interval between two of them.
 const OLD: Duration = Duration::from_mins(15);
 /// Batch size of jobs.
@@ -23,7 +23,7 @@ const BATCH: u32 = 500;
 
 /// Publishes jobs for files that are pending for too long.
 #[derive(Debug)]
-pub struct Reminder {
+pub struct PendingMediaJob {
     /// Store of the pending files.
     pub store: Store,
     /// Bus of the jobs.
@@ -32,15 +32,15 @@ pub struct Reminder {
     pub clock: SharedClock,
 }
 
-impl Reminder {
+impl PendingMediaJob {
     /// Runs until `stop` is cancelled.
     pub async fn run(self, stop: CancellationToken) {
-        let mut looks = tokio::time::interval(LOOK);
-        while stop.run_until_cancelled(looks.tick()).await.is_some() {
+        let mut ticks = tokio::time::interval(POLL_INTERVAL);
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             match self.remind().await {
                 Ok(0) => {}
                 Ok(files) => info!(files, "files are waited for since long; asked for again"),
-                Err(Outcome::Wait(failure) | Outcome::Retry(failure)) => {
+                Err(Outcome::Unavailable(failure) | Outcome::Retry(failure)) => {
                     log_reason!(warn, failure, "cannot look for files that are waited for");
                 }
                 Err(outcome) => warn!(?outcome, "cannot look for files that are waited for"),

@@ -12,16 +12,16 @@ use chatkeep_core::time::SharedClock;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use crate::own_chat::{self, News};
+use crate::direct_message::{self, DirectMessage};
 
 /// Poll interval of crossings.
-const LOOK: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum number of notices sent in one round.
 const BATCH: u32 = 100;
 
 /// Notifies users of their usage.
 #[derive(Debug)]
-pub struct Notices {
+pub struct UsageNotifier {
     /// Store of the pending notices.
     pub store: Store,
     /// Bots that send them.
@@ -30,12 +30,12 @@ pub struct Notices {
     pub clock: SharedClock,
 }
 
-impl Notices {
+impl UsageNotifier {
     /// Runs until `stop` is cancelled.
     pub async fn run(self, stop: CancellationToken) {
-        let mut looks = tokio::time::interval(LOOK);
-        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        while stop.run_until_cancelled(looks.tick()).await.is_some() {
+        let mut ticks = tokio::time::interval(POLL_INTERVAL);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             if let Some(Err(error)) = stop.run_until_cancelled(self.tell_all()).await {
                 log_failure!(warn, &error, "cannot look for usage notices");
             }
@@ -43,10 +43,10 @@ impl Notices {
     }
 
     async fn tell_all(&self) -> Result<(), StoreError> {
-        for notice in self.store.untold_notices(BATCH).await? {
+        for notice in self.store.pending_usage_notices(BATCH).await? {
             let outcome = match pointless(&notice) {
                 Some(reason) => Some(reason),
-                None => self.tell(&notice).await,
+                None => self.notify_user(&notice).await,
             };
             let Some(outcome) = outcome else { continue };
             if self.store.settle_notice(&notice, outcome, self.clock.now()).await? {
@@ -57,21 +57,23 @@ impl Notices {
         Ok(())
     }
 
-    async fn tell(&self, notice: &UsageNotice) -> Option<&'static str> {
-        let news = News {
+    async fn notify_user(&self, notice: &UsageNotice) -> Option<&'static str> {
+        let news = DirectMessage {
             user: &notice.user,
             chat: notice.chat.as_ref(),
             at: notice.at,
             key: format!("usage-notice:{}:{}:{}", notice.user, notice.id, notice.at.millis()),
         };
-        own_chat::tell(&self.bots, &self.clock, news, |language| texts::text(notice, language))
-            .await
+        direct_message::push_message(&self.bots, &self.clock, news, |language| {
+            texts::text(notice, language)
+        })
+        .await
     }
 }
 
 /// Returns the reason for skipping a notice, if any.
 fn pointless(notice: &UsageNotice) -> Option<&'static str> {
-    if notice.status == notice.last_told {
+    if notice.status == notice.last_notified {
         return Some("nothing_new");
     }
     (!notice.wanted).then_some("not_wanted")

@@ -7,7 +7,7 @@ use chatkeep_core::store::UsageNotice;
 pub(super) fn text(notice: &UsageNotice, language: &str) -> String {
     let percentage = notice.usage.percentage().floor();
     let quota = size(notice.usage.quota);
-    let resumed = notice.last_told == UsageStatus::Exceeded;
+    let resumed = notice.last_notified == UsageStatus::Exceeded;
     match language.split('-').next().unwrap_or_default() {
         "zh" => chinese(notice.status, resumed, percentage, &quota),
         "ja" => japanese(notice.status, resumed, percentage, &quota),
@@ -92,14 +92,14 @@ mod tests {
 
     use super::*;
 
-    fn notice(used: i64, plan: Plan, last_told: UsageStatus) -> UsageNotice {
+    fn notice(used: i64, plan: Plan, last_notified: UsageStatus) -> UsageNotice {
         let usage = Usage::new(used, plan);
         UsageNotice {
             id: 1,
             user: "U1".into(),
             status: usage.status(),
             at: Timestamp::from_millis(0),
-            last_told,
+            last_notified,
             usage,
             wanted: true,
             chat: None,

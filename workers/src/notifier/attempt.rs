@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 use chatkeep_core::http::guard::Forbidden;
 use chatkeep_core::log_failure;
 use chatkeep_core::signing;
-use chatkeep_core::store::{Attempt, ClaimedDelivery, Next, Told};
+use chatkeep_core::store::{Attempt, ClaimedDelivery, EventRef, Next};
 use chatkeep_core::time::Timestamp;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode};
 
 use super::{Bodies, Notifier};
-use crate::notifier::schedule::{after_failure, wish};
+use crate::notifier::schedule::{after_failure, retry_after};
 
 /// Maximum bytes of a response that are read and stored.
 const EXCERPT: usize = 4_096;
@@ -19,7 +19,7 @@ const EXCERPT: usize = 4_096;
 const READ: Duration = Duration::from_secs(2);
 
 /// Response of the endpoint.
-struct Answer {
+struct EndpointResponse {
     status: StatusCode,
     retry_after: Option<String>,
     excerpt: Option<String>,
@@ -35,7 +35,7 @@ impl<B: Bodies> Notifier<B> {
     /// Makes a delivery; `None` if the store failed and its lease has to expire.
     pub(super) async fn attempt(&self, delivery: ClaimedDelivery) -> Option<Attempt> {
         let draft = Draft { at: self.clock.now(), delivery };
-        let (told, bounds) = (&draft.delivery.told, &draft.delivery.bounds);
+        let (told, bounds) = (&draft.delivery.event, &draft.delivery.bounds);
         if !draft.delivery.may_read || bounds.admit(&told.subject(), draft.at).is_err() {
             return Some(draft.dropped("not_permitted"));
         }
@@ -58,9 +58,9 @@ impl<B: Bodies> Notifier<B> {
         delivery: &ClaimedDelivery,
         at: Timestamp,
         body: Vec<u8>,
-    ) -> Result<Answer, &'static str> {
+    ) -> Result<EndpointResponse, &'static str> {
         let url = self.http.check(&delivery.url).map_err(|_| "forbidden_address")?;
-        let Told { id, .. } = &delivery.told;
+        let EventRef { id, .. } = &delivery.event;
         let seconds = at.millis().div_euclid(1_000);
         let signature =
             signing::header(&delivery.secrets, id, seconds, &body).ok_or("unusable_secret")?;
@@ -79,13 +79,13 @@ impl<B: Bodies> Notifier<B> {
         let retry_after = response.headers().get(RETRY_AFTER);
         let retry_after = retry_after.and_then(|value| value.to_str().ok()).map(str::to_owned);
         let excerpt = tokio::time::timeout(READ, excerpt(response)).await.ok().flatten();
-        Ok(Answer { status, retry_after, excerpt })
+        Ok(EndpointResponse { status, retry_after, excerpt })
     }
 
     fn judged(
         &self,
         draft: Draft,
-        result: Result<Answer, &'static str>,
+        result: Result<EndpointResponse, &'static str>,
         bytes: usize,
         took: i64,
     ) -> Attempt {
@@ -95,14 +95,14 @@ impl<B: Bodies> Notifier<B> {
             Err(error) => (None, Some(*error)),
         };
         let header = result.as_ref().ok().and_then(|answer| answer.retry_after.as_deref());
-        let wish = header.and_then(|header| wish(header, now));
+        let retry_after = header.and_then(|header| retry_after(header, now));
         let next = match (status, error) {
             (_, None) => Next::Delivered,
             (Some(StatusCode::GONE), _) => Next::Gone,
             _ => {
                 let (retries, delivery) = (&self.settings.retries, &draft.delivery);
                 let key = delivery.number.to_string();
-                after_failure(retries, delivery.attempts, &key, wish, now)
+                after_failure(retries, delivery.attempts, &key, retry_after, now)
             }
         };
         let busy =
@@ -115,7 +115,7 @@ impl<B: Bodies> Notifier<B> {
             error,
             answer: result.ok().and_then(|answer| answer.excerpt),
             request_bytes: i64::try_from(bytes).ok(),
-            not_until: wish.filter(|_| busy),
+            not_until: retry_after.filter(|_| busy),
             next,
         }
     }

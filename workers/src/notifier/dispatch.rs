@@ -12,18 +12,18 @@ use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::record::Done;
-use super::{Bodies, LOOK, Notifier};
+use super::record::DeliveryResult;
+use super::{Bodies, Notifier, POLL_INTERVAL};
 
 /// Time added to a delivery's lease beyond its timeout and waiting time.
-const SPARE: Duration = Duration::from_secs(15);
+const LEASE_MARGIN: Duration = Duration::from_secs(15);
 /// Maximum time that a claimed delivery waits for its turn; then it is released.
-const TURN: Duration = Duration::from_secs(15);
+const MAX_QUEUE_TIME: Duration = Duration::from_secs(15);
 /// Time of failure after which an endpoint gets one delivery at a time.
-const WHILE: Duration = Duration::from_mins(1);
+const FAILING_AFTER: Duration = Duration::from_mins(1);
 /// Factor of the concurrency that gives the batch size of a claim: claiming each delivery by itself
 /// would take longer than making it.
-const AHEAD: usize = 8;
+const CLAIM_FACTOR: usize = 8;
 
 /// Semaphores of concurrent deliveries.
 struct Slots {
@@ -47,7 +47,7 @@ impl<B: Bodies> Notifier<B> {
         self: Arc<Self>,
         stop: &CancellationToken,
         wake: &Notify,
-        results: mpsc::Sender<Done>,
+        results: mpsc::Sender<DeliveryResult>,
     ) {
         let all = self.settings.parallel;
         let mut slots = Slots {
@@ -60,7 +60,7 @@ impl<B: Bodies> Notifier<B> {
             let taken = self.take(&slots, tasks.len()).await;
             if taken.is_empty() {
                 slots.each.retain(|_, lane| Arc::strong_count(lane) > 1);
-                let wait = tokio::time::timeout(LOOK, wake.notified());
+                let wait = tokio::time::timeout(POLL_INTERVAL, wake.notified());
                 stop.run_until_cancelled(wait).await;
             }
             for delivery in taken {
@@ -73,20 +73,20 @@ impl<B: Bodies> Notifier<B> {
 
     /// Claims due deliveries, if so few of `held` ones are left that it is worth a query.
     async fn take(&self, slots: &Slots, held: usize) -> Vec<ClaimedDelivery> {
-        let most = self.settings.parallel * AHEAD;
+        let most = self.settings.parallel * CLAIM_FACTOR;
         if held > most / 2 {
             return Vec::new();
         }
         let now = self.clock.now();
-        let while_ms = i64::try_from(WHILE.as_millis()).unwrap_or(i64::MAX);
+        let while_ms = i64::try_from(FAILING_AFTER.as_millis()).unwrap_or(i64::MAX);
         let room = ClaimRoom {
             total: most - held,
             failing: slots.failing.available_permits(),
-            each: self.settings.parallel_each * AHEAD,
-            each_unwell: self.settings.parallel_each,
+            each: self.settings.parallel_each * CLAIM_FACTOR,
+            per_failed: self.settings.parallel_each,
             failing_before: Timestamp::from_millis(now.millis() - while_ms),
         };
-        let lease_end = now.plus(TURN + self.settings.timeout + SPARE);
+        let lease_end = now.plus(MAX_QUEUE_TIME + self.settings.timeout + LEASE_MARGIN);
         match self.store.claim_webhooks(room, lease_end, now).await {
             Ok(taken) => taken,
             Err(error) => {
@@ -102,7 +102,7 @@ impl<B: Bodies> Notifier<B> {
         slots: &mut Slots,
         stop: &CancellationToken,
         tasks: &TaskTracker,
-        results: &mpsc::Sender<Done>,
+        results: &mpsc::Sender<DeliveryResult>,
     ) {
         let (notifier, results) = (Arc::clone(self), results.clone());
         let each = self.settings.parallel_each;
@@ -123,14 +123,15 @@ impl<B: Bodies> Notifier<B> {
         });
     }
 
-    /// Waits for a delivery's turn, and makes it; releases it if its lease would end meanwhile.
-    async fn in_turn(&self, delivery: ClaimedDelivery, turn: Turn) -> Option<Done> {
+    /// DependencyWaits for a delivery's turn, and makes it; releases it if its lease would end meanwhile.
+    async fn in_turn(&self, delivery: ClaimedDelivery, turn: Turn) -> Option<DeliveryResult> {
         let slots =
             async { Some((turn.each.acquire().await.ok()?, turn.all.acquire().await.ok()?)) };
-        let slots = turn.stop.run_until_cancelled(tokio::time::timeout(TURN, slots)).await;
+        let slots =
+            turn.stop.run_until_cancelled(tokio::time::timeout(MAX_QUEUE_TIME, slots)).await;
         match slots {
-            Some(Ok(Some(_slots))) => self.attempt(delivery).await.map(Done::Tried),
-            _ => Some(Done::Returned(delivery)),
+            Some(Ok(Some(_slots))) => self.attempt(delivery).await.map(DeliveryResult::Tried),
+            _ => Some(DeliveryResult::Returned(delivery)),
         }
     }
 }

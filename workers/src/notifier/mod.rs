@@ -22,14 +22,14 @@ use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::log_failure;
 use chatkeep_core::metric;
 use chatkeep_core::platform::Bots;
-use chatkeep_core::store::{Store, StoreError, Told};
+use chatkeep_core::store::{EventRef, Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 /// Poll interval of new events and due deliveries.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Interval between measurements of the queue.
 const MEASURE: Duration = Duration::from_secs(5);
 /// Interval between purges of old deliveries.
@@ -43,7 +43,7 @@ pub trait Bodies: Send + Sync + 'static {
     /// shown.
     fn body<'a>(
         &'a self,
-        told: &'a Told,
+        told: &'a EventRef,
         bounds: &'a Bounds,
     ) -> impl Future<Output = Result<Option<Vec<u8>>, StoreError>> + Send + 'a;
 }
@@ -110,8 +110,8 @@ impl<B: Bodies> Notifier<B> {
 
     /// Creates deliveries of outbox events.
     async fn fan_out(&self, stop: &CancellationToken, wake: &Notify) {
-        let mut looks = looks(LOOK);
-        while stop.run_until_cancelled(looks.tick()).await.is_some() {
+        let mut ticks = ticks(POLL_INTERVAL);
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             loop {
                 match self.store.fan_out_webhooks(self.clock.now()).await {
                     Ok(Some(made)) if made > 0 => wake.notify_one(),
@@ -130,8 +130,8 @@ impl<B: Bodies> Notifier<B> {
     }
 
     async fn measure(&self, stop: &CancellationToken) {
-        let mut looks = looks(MEASURE);
-        while stop.run_until_cancelled(looks.tick()).await.is_some() {
+        let mut ticks = ticks(MEASURE);
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             let now = self.clock.now();
             match self.store.webhook_queue(now).await {
                 Ok(queue) => {
@@ -146,8 +146,8 @@ impl<B: Bodies> Notifier<B> {
     }
 
     async fn purge(&self, stop: &CancellationToken) {
-        let mut looks = looks(PURGE);
-        while stop.run_until_cancelled(looks.tick()).await.is_some() {
+        let mut ticks = ticks(PURGE);
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             let age = i64::try_from(self.settings.keep.as_millis()).unwrap_or(i64::MAX);
             let before = Timestamp::from_millis(self.clock.now().millis().saturating_sub(age));
             loop {
@@ -164,10 +164,10 @@ impl<B: Bodies> Notifier<B> {
     }
 }
 
-fn looks(every: Duration) -> tokio::time::Interval {
-    let mut looks = tokio::time::interval(every);
-    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    looks
+fn ticks(every: Duration) -> tokio::time::Interval {
+    let mut ticks = tokio::time::interval(every);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    ticks
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a gauge; nobody has 2^53 deliveries")]

@@ -4,22 +4,22 @@ use std::time::Duration;
 
 use chatkeep_core::log_failure;
 use chatkeep_core::metric;
-use chatkeep_core::store::{StoreError, UntoldWebhook};
+use chatkeep_core::store::{PendingNotice, StoreError};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use super::{Bodies, Notifier, looks, texts};
-use crate::own_chat::{self, News};
+use super::{Bodies, Notifier, texts, ticks};
+use crate::direct_message::{self, DirectMessage};
 
 /// Poll interval of such endpoints.
-const LOOK: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum number of notices sent in one round.
 const BATCH: u32 = 100;
 
 impl<B: Bodies> Notifier<B> {
     pub(super) async fn tell_owners(&self, stop: &CancellationToken) {
-        let mut looks = looks(LOOK);
-        while stop.run_until_cancelled(looks.tick()).await.is_some() {
+        let mut ticks = ticks(POLL_INTERVAL);
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             if let Some(Err(error)) = stop.run_until_cancelled(self.tell_all()).await {
                 log_failure!(warn, &error, "cannot look for disabled webhooks");
             }
@@ -27,14 +27,14 @@ impl<B: Bodies> Notifier<B> {
     }
 
     async fn tell_all(&self) -> Result<(), StoreError> {
-        for webhook in self.store.untold_webhooks(BATCH).await? {
+        for webhook in self.store.pending_webhook_notices(BATCH).await? {
             let outcome = if self.settings.tell_owners {
-                self.tell(&webhook).await
+                self.notify_owner(&webhook).await
             } else {
                 Some("not_wanted")
             };
             let Some(outcome) = outcome else { continue };
-            if self.store.settle_untold_webhook(&webhook, outcome, self.clock.now()).await? {
+            if self.store.settle_webhook_notice(&webhook, outcome, self.clock.now()).await? {
                 metric::DELIVERY_NOTICES.add([outcome.into()], 1);
                 info!(webhook = %webhook.id, outcome, "webhook notice");
             }
@@ -42,14 +42,16 @@ impl<B: Bodies> Notifier<B> {
         Ok(())
     }
 
-    async fn tell(&self, webhook: &UntoldWebhook) -> Option<&'static str> {
-        let news = News {
+    async fn notify_owner(&self, webhook: &PendingNotice) -> Option<&'static str> {
+        let news = DirectMessage {
             user: &webhook.user,
             chat: webhook.chat.as_ref(),
             at: webhook.at,
             key: format!("webhook-disabled:{}:{}", webhook.id, webhook.at.millis()),
         };
-        own_chat::tell(&self.bots, &self.clock, news, |language| texts::text(webhook, language))
-            .await
+        direct_message::push_message(&self.bots, &self.clock, news, |language| {
+            texts::text(webhook, language)
+        })
+        .await
     }
 }

@@ -18,7 +18,7 @@ const BATCH: usize = 256;
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Result of a claimed delivery.
-pub(super) enum Done {
+pub(super) enum DeliveryResult {
     /// It was attempted.
     Tried(Attempt),
     /// It was released before its turn.
@@ -31,15 +31,15 @@ impl<B: Bodies> Notifier<B> {
         &self,
         stop: &CancellationToken,
         wake: &Notify,
-        mut results: mpsc::Receiver<Done>,
+        mut results: mpsc::Receiver<DeliveryResult>,
     ) {
         let mut batch = Vec::new();
         while results.recv_many(&mut batch, BATCH).await > 0 {
             let (mut tried, mut returned) = (Vec::new(), Vec::new());
             for done in batch.drain(..) {
                 match done {
-                    Done::Tried(attempt) => tried.push(attempt),
-                    Done::Returned(delivery) => returned.push(delivery),
+                    DeliveryResult::Tried(attempt) => tried.push(attempt),
+                    DeliveryResult::Returned(delivery) => returned.push(delivery),
                 }
             }
             self.give_back(&returned).await;
@@ -65,8 +65,8 @@ impl<B: Bodies> Notifier<B> {
     async fn settle(&self, stop: &CancellationToken, batch: &[Attempt]) {
         loop {
             let now = self.clock.now();
-            let patience = i64::try_from(self.settings.give_up.as_millis()).unwrap_or(i64::MAX);
-            let give_up = Timestamp::from_millis(now.millis().saturating_sub(patience));
+            let timeout = i64::try_from(self.settings.give_up.as_millis()).unwrap_or(i64::MAX);
+            let give_up = Timestamp::from_millis(now.millis().saturating_sub(timeout));
             match self.store.settle_webhooks(batch, give_up, now).await {
                 Ok(disabled) => {
                     for (webhook, reason) in disabled {

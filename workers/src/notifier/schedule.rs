@@ -18,7 +18,7 @@ pub(super) fn after_failure(
     retries: &[Duration],
     attempts: u32,
     key: &str,
-    wish: Option<Timestamp>,
+    retry_after: Option<Timestamp>,
     now: Timestamp,
 ) -> Next {
     let Some(pause) = usize::try_from(attempts).ok().and_then(|nth| retries.get(nth)) else {
@@ -26,11 +26,11 @@ pub(super) fn after_failure(
     };
     let chance = shard_of(&format!("{key}:{attempts}"));
     let due = now.plus(*pause + *pause / JITTER * chance / chatkeep_core::id::SHARDS);
-    Next::Retry(wish.map_or(due, |wish| due.max(wish)))
+    Next::Retry(retry_after.map_or(due, |retry_after| due.max(retry_after)))
 }
 
 /// Parses the time of `Retry-After`: seconds, or a date.
-pub(super) fn wish(header: &str, now: Timestamp) -> Option<Timestamp> {
+pub(super) fn retry_after(header: &str, now: Timestamp) -> Option<Timestamp> {
     let header = header.trim();
     let at = match header.parse() {
         Ok(seconds) => now.plus(Duration::from_secs(seconds)),
@@ -45,9 +45,9 @@ mod tests {
 
     const RETRIES: [Duration; 2] = [Duration::from_secs(5), Duration::from_mins(5)];
 
-    fn pause(attempts: u32, key: &str, wish: Option<i64>) -> Option<i64> {
-        let wish = wish.map(Timestamp::from_millis);
-        match after_failure(&RETRIES, attempts, key, wish, Timestamp::from_millis(1_000)) {
+    fn pause(attempts: u32, key: &str, retry_after: Option<i64>) -> Option<i64> {
+        let retry_after = retry_after.map(Timestamp::from_millis);
+        match after_failure(&RETRIES, attempts, key, retry_after, Timestamp::from_millis(1_000)) {
             Next::Retry(at) => Some(at.millis() - 1_000),
             _ => None,
         }
@@ -69,10 +69,10 @@ mod tests {
         assert_eq!(pause(0, "d", Some(61_000)), Some(60_000));
         assert_eq!(pause(0, "d", Some(2_000)), pause(0, "d", None));
         let now = Timestamp::from_millis(1_767_323_045_000);
-        assert_eq!(wish(" 120 ", now), Some(now.plus(Duration::from_mins(2))));
-        let date = wish("Fri, 02 Jan 2026 03:05:05 GMT", now);
+        assert_eq!(retry_after(" 120 ", now), Some(now.plus(Duration::from_mins(2))));
+        let date = retry_after("Fri, 02 Jan 2026 03:05:05 GMT", now);
         assert_eq!(date, Some(now.plus(Duration::from_mins(1))));
-        assert_eq!(wish("99999999999", now), Some(now.plus(LONGEST_WISH)));
-        assert_eq!(wish("soon", now), None);
+        assert_eq!(retry_after("99999999999", now), Some(now.plus(LONGEST_WISH)));
+        assert_eq!(retry_after("soon", now), None);
     }
 }

@@ -1,10 +1,10 @@
 //! Texts of notices about disabled webhook endpoints in the supported languages; English for all
 //! others.
 
-use chatkeep_core::store::{DisabledReason, UntoldWebhook};
+use chatkeep_core::store::{DisabledReason, PendingNotice};
 
 /// Returns the text for an owner who reads `language`, a BCP 47 tag.
-pub(super) fn text(webhook: &UntoldWebhook, language: &str) -> String {
+pub(super) fn text(webhook: &PendingNotice, language: &str) -> String {
     let host = host(&webhook.url);
     let language = language.split('-').next().unwrap_or_default();
     match webhook.reason {
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn an_owner_learns_which_and_why_but_no_secret() {
-        let mut webhook = UntoldWebhook {
+        let mut webhook = PendingNotice {
             id: "wh_1".into(),
             user: "U1".into(),
             url: "https://example.org/hook?key=hidden".to_owned(),

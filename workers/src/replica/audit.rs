@@ -51,16 +51,16 @@ impl fmt::Debug for IndexAudit<'_> {
 
 impl<'a> IndexAudit<'a> {
     /// Starts a comparison of everything, or of the channel `only`. Differences count once they
-    /// have persisted for `patience`, all pages together: a running indexer is always a little
+    /// have persisted for `timeout`, all pages together: a running indexer is always a little
     /// behind.
     pub fn new(
         store: &'a Store,
         index: &'a MessageIndex,
         only: Option<&'a ChannelId>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Self {
         let after = only.map(|channel| (channel.clone(), MessageId::new("")));
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         Self { store, index, only, after, done: false, deadline }
     }
 

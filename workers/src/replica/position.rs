@@ -1,7 +1,7 @@
 //! Position of a replica in the store's event log; stored in each commit of its index, so that
 //! index and position never differ.
 
-use chatkeep_core::store::{LogState, Place};
+use chatkeep_core::store::{LogState, OutboxPosition};
 use serde::{Deserialize, Serialize};
 
 /// The position of a replica.
@@ -10,9 +10,9 @@ pub struct LogPosition {
     /// Epoch of the log that it follows.
     pub epoch: String,
     /// Last position that is in the index.
-    pub at: Place,
+    pub at: OutboxPosition,
     /// End of the log when the index was filled.
-    pub filled: Place,
+    pub filled: OutboxPosition,
 }
 
 impl LogPosition {
@@ -61,9 +61,9 @@ mod tests {
     fn log() -> LogState {
         LogState {
             epoch: "a".to_owned(),
-            purged: Place(0, 10),
-            end: Place(0, 50),
-            limit: Place(0, 50),
+            purged: OutboxPosition(0, 10),
+            end: OutboxPosition(0, 50),
+            limit: OutboxPosition(0, 50),
             rebuild: None,
         }
     }
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn an_index_that_missed_something_is_filled_anew() {
-        let at = |seq| LogPosition { at: Place(0, seq), ..LogPosition::start(&log()) };
+        let at = |seq| LogPosition { at: OutboxPosition(0, seq), ..LogPosition::start(&log()) };
         assert_eq!(at(10).broken(&log()), None);
         assert_eq!(at(50).broken(&log()), None);
         assert!(at(9).broken(&log()).is_some(), "purged");
@@ -89,7 +89,11 @@ mod tests {
     #[test]
     fn a_filled_index_is_never_filled_again_for_the_same_log() {
         for (purged, end) in [(10, 50), (60, 0)] {
-            let log = LogState { purged: Place(0, purged), end: Place(0, end), ..log() };
+            let log = LogState {
+                purged: OutboxPosition(0, purged),
+                end: OutboxPosition(0, end),
+                ..log()
+            };
             assert_eq!(LogPosition::start(&log).broken(&log), None);
         }
     }
@@ -97,7 +101,7 @@ mod tests {
     #[test]
     fn a_rebuild_is_due_until_the_index_is_newer_than_the_request() {
         let position = LogPosition::start(&log());
-        let asked = |seq| LogState { rebuild: Some(Place(0, seq)), ..log() };
+        let asked = |seq| LogState { rebuild: Some(OutboxPosition(0, seq)), ..log() };
         assert!(!position.is_rebuild_due(&log()));
         assert!(!position.is_rebuild_due(&asked(50)));
         assert!(position.is_rebuild_due(&asked(51)));

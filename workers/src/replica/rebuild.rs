@@ -33,7 +33,7 @@ impl Replica {
             let progress = position.clone();
             let swap = move || -> Result<_, ReplicaError> {
                 let swapped = rebuild.swap(&progress)?;
-                let missed = if swapped { Vec::new() } else { rebuild.missed()? };
+                let missed = if swapped { Vec::new() } else { rebuild.missed_changes()? };
                 Ok((rebuild, swapped, missed))
             };
             let (swapping, swapped, missed) = tokio::task::spawn_blocking(swap).await??;

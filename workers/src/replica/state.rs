@@ -1,7 +1,7 @@
 //! State of a replica, as seen by its process and, through the registry of processes, by all
 //! others.
 
-use chatkeep_core::store::Place;
+use chatkeep_core::store::OutboxPosition;
 use serde::{Deserialize, Serialize};
 
 /// Phase of a replica.
@@ -49,9 +49,9 @@ pub struct ReplicaState {
     /// Epoch of the event log that [`ReplicaState::position`] belongs to.
     pub epoch: String,
     /// Last logged position that is in the index.
-    pub position: Place,
+    pub position: OutboxPosition,
     /// End of the log when the index was filled.
-    pub filled: Place,
+    pub filled: OutboxPosition,
     /// Number of messages in the index.
     pub messages: u64,
     /// Fill or rebuild under way. A rebuild runs beside the index that serves requests.

@@ -1,6 +1,6 @@
 //! The runner: pulls messages for a stage, hands them over, and carries out their outcomes.
 
-mod chunk;
+mod batch;
 mod waits;
 mod work;
 
@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::info;
 
-use self::chunk::Chunk;
-use self::waits::{Wait, Waits};
+use self::batch::Batch;
+use self::waits::{DependencyWaits, Wait};
 use crate::outcome::Outcome;
 use crate::stages::StageName;
 use crate::tap::Tap;
@@ -39,13 +39,13 @@ pub trait Stage: Send + Sync + 'static {
     fn name(&self) -> StageName;
 
     /// Returns the batch size: the maximum number of messages of one call of [`Stage::handle`].
-    fn chunk(&self) -> usize;
+    fn batch_size(&self) -> usize;
 
     /// Returns the concurrency: the maximum number of calls at once.
-    fn parallel(&self) -> usize;
+    fn concurrency(&self) -> usize;
 
     /// Returns the timeout of one call of [`Stage::handle`]; one that takes longer has failed.
-    fn patience(&self) -> Duration {
+    fn timeout(&self) -> Duration {
         HANDLE
     }
 
@@ -73,7 +73,7 @@ pub trait Stage: Send + Sync + 'static {
     ) -> impl Future<Output = Vec<Outcome>> + Send + 'a;
 
     /// Called when a message that could be decoded becomes a dead letter.
-    fn gave_up<'a>(
+    fn on_dead_letter<'a>(
         &'a self,
         _item: &'a Self::Item,
         _reason: &'a str,
@@ -104,7 +104,7 @@ pub struct Runner<S> {
     bus: Bus,
     settings: RunnerSettings,
     tap: Tap,
-    waits: Waits,
+    waits: DependencyWaits,
     stop: CancellationToken,
 }
 
@@ -118,7 +118,7 @@ impl<S: Stage> Runner<S> {
         health: Health,
         stop: CancellationToken,
     ) -> Self {
-        let waits = Waits::new(health, stage.name().name(), settings.long_wait);
+        let waits = DependencyWaits::new(health, stage.name().name(), settings.long_wait);
         Self { stage: Arc::new(stage), bus, settings, tap, waits, stop }
     }
 
@@ -127,7 +127,7 @@ impl<S: Stage> Runner<S> {
         let name = self.stage.name();
         let runner = Arc::new(self);
         let tasks = TaskTracker::new();
-        let permits = Arc::new(Semaphore::new(runner.stage.parallel()));
+        let permits = Arc::new(Semaphore::new(runner.stage.concurrency()));
         info!(stage = %name, "stage started");
         runner.prepare().await;
         let mut away = runner.waits.watch();
@@ -197,7 +197,7 @@ impl<S: Stage> Runner<S> {
             let stop = self.stop.clone();
             let permit = stop.run_until_cancelled(Arc::clone(permits).acquire_owned()).await;
             let Some(Ok(permit)) = permit else { return };
-            let room = self.stage.chunk() * (1 + permits.available_permits());
+            let room = self.stage.batch_size() * (1 + permits.available_permits());
             let pulled = consumer.fetch(lease_size(room, attempt), PULL);
             let pulled = stop.run_until_cancelled(pulled).await;
             match pulled {
@@ -221,17 +221,17 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// Waits until every call that is under way has ended.
+    /// DependencyWaits until every call that is under way has ended.
     async fn idle(&self, permits: &Semaphore) {
-        let all = u32::try_from(self.stage.parallel()).unwrap_or(u32::MAX);
+        let all = u32::try_from(self.stage.concurrency()).unwrap_or(u32::MAX);
         // Closed only when the runner is gone.
         let _ = permits.acquire_many(all).await;
     }
 
     /// Decodes messages and groups them. Redelivered ones go alone, so that one poisonous message
     /// does not take its neighbours with it.
-    async fn chunks(&self, deliveries: Vec<Delivery>) -> Vec<Chunk<S::Item>> {
-        let mut chunk = Chunk::new();
+    async fn chunks(&self, deliveries: Vec<Delivery>) -> Vec<Batch<S::Item>> {
+        let mut chunk = Batch::new();
         let mut chunks = Vec::new();
         for delivery in deliveries {
             let again = delivery.attempt > 1;
@@ -239,14 +239,14 @@ impl<S: Stage> Runner<S> {
                 continue;
             };
             if again {
-                let mut alone = Chunk::new();
+                let mut alone = Batch::new();
                 alone.push(delivery, item);
                 chunks.push(alone);
                 continue;
             }
             chunk.push(delivery, item);
-            if chunk.len() == self.stage.chunk() {
-                chunks.push(std::mem::replace(&mut chunk, Chunk::new()));
+            if chunk.len() == self.stage.batch_size() {
+                chunks.push(std::mem::replace(&mut chunk, Batch::new()));
             }
         }
         if !chunk.is_empty() {

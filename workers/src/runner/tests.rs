@@ -34,11 +34,11 @@ impl Stage for Arc<Picky> {
         StageName::Backup
     }
 
-    fn chunk(&self) -> usize {
+    fn batch_size(&self) -> usize {
         64
     }
 
-    fn parallel(&self) -> usize {
+    fn concurrency(&self) -> usize {
         1
     }
 
@@ -48,7 +48,7 @@ impl Stage for Arc<Picky> {
 
     async fn handle(&self, items: &[String]) -> Vec<Outcome> {
         if self.away.load(Ordering::SeqCst) {
-            return vec![Outcome::Wait("it is away".into()); items.len()];
+            return vec![Outcome::Unavailable("it is away".into()); items.len()];
         }
         let poison = items.iter().find(|item| item.starts_with("poison"));
         if let (Some(poison), Some(fails)) = (poison, self.fails) {

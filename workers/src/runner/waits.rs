@@ -1,4 +1,4 @@
-//! Waits of a stage for its dependencies. A long wait is a problem of the process: shown in
+//! DependencyWaits of a stage for its dependencies. A long wait is a problem of the process: shown in
 //! `/readyz`, in the metrics and in the log until it is over.
 
 use std::sync::{Mutex, PoisonError};
@@ -8,9 +8,9 @@ use chatkeep_core::health::Health;
 use chatkeep_core::outage::Failure;
 use tokio::time::Instant;
 
-/// Waits of one stage.
+/// DependencyWaits of one stage.
 #[derive(Debug)]
-pub(super) struct Waits {
+pub(super) struct DependencyWaits {
     health: Health,
     part: String,
     /// Duration from which a wait is a problem.
@@ -22,12 +22,12 @@ pub(super) struct Waits {
 /// One wait, or the time before it begins. It ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Wait<'a> {
-    waits: &'a Waits,
+    waits: &'a DependencyWaits,
     since: Option<Instant>,
     late: bool,
 }
 
-impl Waits {
+impl DependencyWaits {
     pub(super) fn new(health: Health, stage: &str, long: Duration) -> Self {
         Self { health, part: format!("stage:{stage}"), long, late: Mutex::new(0) }
     }

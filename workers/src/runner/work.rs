@@ -8,7 +8,7 @@ use chatkeep_core::{log_failure, log_reason, metric};
 use futures_util::FutureExt as _;
 use tracing::{Instrument as _, debug, error};
 
-use super::chunk::Chunk;
+use super::batch::Batch;
 use super::{PAUSE, Runner, Stage};
 use crate::outcome::Outcome;
 
@@ -17,24 +17,24 @@ const DELAY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins
 
 /// Factor of the deliveries that may end without any outcome. Processes die for reasons of their
 /// own, and often in a row, with whatever they had leased at that moment.
-const DEATHS: u32 = 3;
+const CRASH_FACTOR: u32 = 3;
 
 impl<S: Stage> Runner<S> {
     /// Decodes a message; one that cannot be decoded, or was delivered too often, becomes a dead
     /// letter.
     pub(super) async fn admit(&self, delivery: Delivery) -> Option<(Delivery, S::Item)> {
-        if delivery.attempt > self.settings.max_attempts.saturating_mul(DEATHS) {
+        if delivery.attempt > self.settings.max_attempts.saturating_mul(CRASH_FACTOR) {
             let reason = format!("no outcome after {} deliveries", delivery.attempt - 1);
             if let Ok(item) = self.stage.decode(&delivery.payload) {
-                self.stage.gave_up(&item, "no_outcome").await;
+                self.stage.on_dead_letter(&item, "no_outcome").await;
             }
-            self.bury(delivery, &reason).await;
+            self.dead_letter(delivery, &reason).await;
             return None;
         }
         match self.stage.decode(&delivery.payload) {
             Ok(item) => Some((delivery, item)),
             Err(reason) => {
-                self.bury(delivery, &reason).await;
+                self.dead_letter(delivery, &reason).await;
                 None
             }
         }
@@ -43,7 +43,7 @@ impl<S: Stage> Runner<S> {
     /// Works on a batch until everything in it has its own outcome other than waiting: messages
     /// that failed together are retried in halves, so that the failure falls on the poisonous
     /// message alone.
-    pub(super) async fn work(&self, chunk: Chunk<S::Item>) {
+    pub(super) async fn work(&self, chunk: Batch<S::Item>) {
         let mut parts = vec![chunk];
         while let Some(part) = parts.pop() {
             match self.work_on(part, &parts).await {
@@ -58,17 +58,17 @@ impl<S: Stage> Runner<S> {
     /// messages that failed together with others; `None` if stopped.
     async fn work_on(
         &self,
-        mut part: Chunk<S::Item>,
-        others: &[Chunk<S::Item>],
-    ) -> Option<Chunk<S::Item>> {
-        let (mut failed, mut pause, mut wait) = (Chunk::new(), PAUSE.0, self.waits.watch());
+        mut part: Batch<S::Item>,
+        others: &[Batch<S::Item>],
+    ) -> Option<Batch<S::Item>> {
+        let (mut failed, mut pause, mut wait) = (Batch::new(), PAUSE.0, self.waits.watch());
         loop {
             let (outcomes, divisible) = self.handle(&part, others).await;
             let divide = divisible && part.len() > 1;
-            let mut waiting = Chunk::new();
+            let mut waiting = Batch::new();
             for ((delivery, item), outcome) in part.into_pairs().zip(outcomes) {
                 match outcome {
-                    Outcome::Wait(reason) => {
+                    Outcome::Unavailable(reason) => {
                         if waiting.is_empty() {
                             log_reason!(warn, reason, stage = %self.stage.name(), "waiting");
                             wait.goes_on(&reason);
@@ -95,8 +95,8 @@ impl<S: Stage> Runner<S> {
     /// the same call with fewer messages may have other outcomes soon.
     async fn handle(
         &self,
-        part: &Chunk<S::Item>,
-        others: &[Chunk<S::Item>],
+        part: &Batch<S::Item>,
+        others: &[Batch<S::Item>],
     ) -> (Vec<Outcome>, bool) {
         let started = Instant::now();
         let stage = self.stage.name();
@@ -105,7 +105,7 @@ impl<S: Stage> Runner<S> {
             many => tracing::debug_span!("events", count = many.len(), stage = %stage),
         };
         let call = AssertUnwindSafe(self.stage.handle(&part.items)).catch_unwind().instrument(span);
-        let mut call = std::pin::pin!(tokio::time::timeout(self.stage.patience(), call));
+        let mut call = std::pin::pin!(tokio::time::timeout(self.stage.timeout(), call));
         let mut extend = tokio::time::interval(self.settings.lease / 3);
         extend.tick().await;
         let done = loop {
@@ -133,18 +133,18 @@ impl<S: Stage> Runner<S> {
     async fn settle(&self, delivery: Delivery, item: &S::Item, outcome: Outcome) {
         let (stage, id) = (self.stage.name(), delivery.id.clone());
         metric::EVENTS.add([stage.name().into(), outcome.name().into()], 1);
-        self.tap.tell(stage.name(), &id, outcome.name());
+        self.tap.notify(stage.name(), &id, outcome.name());
         let settled = match outcome {
             Outcome::Done => {
                 debug!(stage = %stage, id, "done");
                 delivery.ack().await
             }
             Outcome::Retry(reason) if delivery.attempt >= self.settings.max_attempts => {
-                self.stage.gave_up(item, &reason.text).await;
-                self.bury(delivery, &reason.text).await;
+                self.stage.on_dead_letter(item, &reason.text).await;
+                self.dead_letter(delivery, &reason.text).await;
                 Ok(())
             }
-            Outcome::Retry(reason) | Outcome::Wait(reason) => {
+            Outcome::Retry(reason) | Outcome::Unavailable(reason) => {
                 let after = delay(delivery.attempt);
                 let after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
                 let attempt = delivery.attempt;
@@ -152,8 +152,8 @@ impl<S: Stage> Runner<S> {
                 delivery.retry(after).await
             }
             Outcome::Drop(reason) => {
-                self.stage.gave_up(item, &reason).await;
-                self.bury(delivery, &reason).await;
+                self.stage.on_dead_letter(item, &reason).await;
+                self.dead_letter(delivery, &reason).await;
                 Ok(())
             }
         };
@@ -162,12 +162,12 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    async fn bury(&self, delivery: Delivery, reason: &str) {
+    async fn dead_letter(&self, delivery: Delivery, reason: &str) {
         let (stage, id) = (self.stage.name(), delivery.id.clone());
         error!(stage = %stage, id, attempts = delivery.attempt, reason, "moved to the dead letters");
         metric::DEAD_LETTERS.add([stage.name().into()], 1);
-        self.tap.tell(stage.name(), &id, "dead");
-        if let Err(error) = delivery.bury(reason).await {
+        self.tap.notify(stage.name(), &id, "dead");
+        if let Err(error) = delivery.dead_letter(reason).await {
             self.unsettled(&id, &error);
         }
     }

@@ -17,7 +17,7 @@ use crate::bus::{Outgoing, Stream, subject};
 use crate::time::Timestamp;
 
 /// Maximum number of old ids deleted in one transaction.
-const FORGET: i64 = 500;
+const ID_PURGE_BATCH: i64 = 500;
 
 /// Number of free pages that stay for reuse; beyond them the file shrinks.
 const SPARE_PAGES: i64 = 4096;
@@ -145,8 +145,8 @@ async fn save(conn: &mut SqliteConnection, changes: &Changes) -> Result<(), sqlx
         save_positions(conn, changes).await?;
         save_postponed(conn, changes).await?;
     }
-    for grave in &changes.graves {
-        dead::insert(conn, grave).await?;
+    for letter in &changes.dead_letters {
+        dead::insert(conn, letter).await?;
     }
     if !changes.finished.is_empty() {
         let mut finished = changes.finished.clone();
@@ -219,18 +219,18 @@ async fn tidy(conn: &mut SqliteConnection, before: i64) -> Result<bool, sqlx::Er
              (SELECT seq, at FROM seen ORDER BY seq LIMIT ?2) WHERE at < ?1)",
     )
     .bind(before)
-    .bind(FORGET)
+    .bind(ID_PURGE_BATCH)
     .execute(&mut *conn)
     .await?;
     let free: i64 = query_scalar("PRAGMA freelist_count").fetch_one(&mut *conn).await?;
     if free > SPARE_PAGES {
         query("PRAGMA incremental_vacuum(256)").execute(conn).await?;
     }
-    Ok(forgotten.rows_affected() == FORGET.unsigned_abs())
+    Ok(forgotten.rows_affected() == ID_PURGE_BATCH.unsigned_abs())
 }
 
 /// Frees every free page and truncates the WAL, so that handled messages do not remain on disk.
-pub(super) async fn scrub(conn: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+pub(super) async fn checkpoint_wal(conn: &mut SqliteConnection) -> Result<(), sqlx::Error> {
     query("PRAGMA incremental_vacuum").execute(&mut *conn).await?;
     query("PRAGMA wal_checkpoint(TRUNCATE)").execute(conn).await?;
     Ok(())

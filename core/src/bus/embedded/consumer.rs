@@ -8,10 +8,10 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::Inner;
-use super::position::{Plan, Slot};
+use super::position::{FetchPlan, Slot};
 use super::read::{Filter, Row, read_again};
-use super::state::{Grave, State};
-use crate::bus::{Burial, BusError, Delivery, Lease, Stream, subject};
+use super::state::{PendingDeadLetter, State};
+use crate::bus::{BusError, DeadLetterRequest, Delivery, Lease, Stream, subject};
 use crate::time::Timestamp;
 
 /// One member of a consumer; members of the same name share its messages.
@@ -101,7 +101,7 @@ impl EmbeddedConsumer {
 
     fn lease(
         &self,
-        plan: &Plan,
+        plan: &FetchPlan,
         again: Vec<Row>,
         new: Vec<Row>,
         high: i64,
@@ -110,7 +110,7 @@ impl EmbeddedConsumer {
         let mut deliveries = Vec::with_capacity(again.len() + new.len());
         let careful = self.bus.shared.change(|state| {
             if again.len() < plan.again.len() {
-                self.give_up_rowless(state, plan, &again);
+                self.finish_missing_rows(state, plan, &again);
             }
             let position = state.position(self.key);
             for row in again {
@@ -134,7 +134,7 @@ impl EmbeddedConsumer {
 
     /// Ends messages without a row. A sound file has none; but one could never be delivered and
     /// would be read again without end.
-    fn give_up_rowless(&self, state: &mut State, plan: &Plan, rows: &[Row]) {
+    fn finish_missing_rows(&self, state: &mut State, plan: &FetchPlan, rows: &[Row]) {
         for &seq in &plan.again {
             if rows.iter().all(|row| row.0 != seq) {
                 tracing::error!(seq, consumer = %self.filter.name, "the bus lost a message");
@@ -176,13 +176,16 @@ impl EmbeddedLease {
         if held { self.bus.flush().await } else { Ok(()) }
     }
 
-    pub(in crate::bus) async fn bury(self, letter: Burial<'_>) -> Result<(), BusError> {
+    pub(in crate::bus) async fn dead_letter(
+        self,
+        letter: DeadLetterRequest<'_>,
+    ) -> Result<(), BusError> {
         self.bus.check_open()?;
         let (stream, queue) = subject::parse(&letter.subject)?;
         let queue = if stream == Stream::Jobs { queue } else { "" }.to_owned();
         let died_at = self.bus.shared.clock.now();
         self.bus.shared.change(|state| {
-            let grave = Grave {
+            let letter = PendingDeadLetter {
                 consumer: state.position(self.key).name().to_owned(),
                 stream,
                 queue,
@@ -193,7 +196,7 @@ impl EmbeddedLease {
                 died_at,
                 payload: letter.payload,
             };
-            state.bury(self.key, self.seq, grave);
+            state.dead_letter(self.key, self.seq, letter);
         });
         self.bus.flush().await
     }

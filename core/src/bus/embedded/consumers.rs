@@ -39,7 +39,7 @@ impl EmbeddedBus {
             return Err(BusError::Config(why.into()));
         }
         let name = name.to_owned();
-        self.inner.ask(|done| Op::RemoveConsumer { name, done }).await
+        self.inner.request_writer(|done| Op::RemoveConsumer { name, done }).await
     }
 
     pub(in crate::bus) fn identity(&self) -> String {

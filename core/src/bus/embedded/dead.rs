@@ -5,7 +5,7 @@ use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use sqlx::{query, query_as, query_scalar};
 
 use super::schema::stream_code;
-use super::state::Grave;
+use super::state::PendingDeadLetter;
 use crate::bus::{BusError, DeadLetter};
 use crate::time::Timestamp;
 
@@ -59,21 +59,24 @@ pub(super) async fn find(pool: &SqlitePool, id: i64) -> Result<Option<DeadLetter
     Ok(row.map(letter))
 }
 
-pub(super) async fn insert(conn: &mut SqliteConnection, grave: &Grave) -> Result<(), sqlx::Error> {
+pub(super) async fn insert(
+    conn: &mut SqliteConnection,
+    letter: &PendingDeadLetter,
+) -> Result<(), sqlx::Error> {
     query(
         "INSERT INTO dead (consumer, stream, queue, subject, message_id, reason, attempts, died_at,
              payload)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )
-    .bind(&grave.consumer)
-    .bind(stream_code(grave.stream))
-    .bind(&grave.queue)
-    .bind(&grave.subject)
-    .bind(&grave.message_id)
-    .bind(&grave.reason)
-    .bind(grave.attempts)
-    .bind(grave.died_at.millis())
-    .bind(grave.payload.as_ref())
+    .bind(&letter.consumer)
+    .bind(stream_code(letter.stream))
+    .bind(&letter.queue)
+    .bind(&letter.subject)
+    .bind(&letter.message_id)
+    .bind(&letter.reason)
+    .bind(letter.attempts)
+    .bind(letter.died_at.millis())
+    .bind(letter.payload.as_ref())
     .execute(conn)
     .await?;
     Ok(())

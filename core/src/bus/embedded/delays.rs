@@ -74,7 +74,7 @@ impl Delays {
     }
 
     /// Restores changes that could not be written; later changes win.
-    pub(super) fn unsave(&mut self, changes: DelayChanges) {
+    pub(super) fn restore_unsaved(&mut self, changes: DelayChanges) {
         for (seq, entry) in changes {
             self.unsaved.entry(seq).or_insert(entry);
         }

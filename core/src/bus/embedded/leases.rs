@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tokio::time::Instant;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(super) struct LeasedMessage {
     pub(super) attempts: u32,
     /// End of the lease; `None`: ready for redelivery.
     until: Option<Instant>,
@@ -15,7 +15,7 @@ pub(super) struct Held {
 
 #[derive(Debug, Default)]
 pub(super) struct Leases {
-    held: BTreeMap<i64, Held>,
+    held: BTreeMap<i64, LeasedMessage>,
     /// Messages of `held` that are ready for redelivery.
     again: BTreeSet<i64>,
     /// Lower bound of all lease expiries.
@@ -52,7 +52,7 @@ impl Leases {
     }
 
     /// Returns the first `max` messages ready for redelivery.
-    pub(super) fn again(&self, max: usize) -> Vec<i64> {
+    pub(super) fn redeliverable(&self, max: usize) -> Vec<i64> {
         self.again.iter().copied().take(max).collect()
     }
 
@@ -77,7 +77,7 @@ impl Leases {
     /// Adds a message that is ready for redelivery.
     pub(super) fn give_back(&mut self, seq: i64, attempts: u32, only: bool) {
         let until = None;
-        let held = Held { attempts, until, only };
+        let held = LeasedMessage { attempts, until, only };
         self.held.insert(seq, held);
         self.again.insert(seq);
     }
@@ -85,7 +85,7 @@ impl Leases {
     /// Leases a message for its first attempt.
     pub(super) fn lease_new(&mut self, seq: i64, only: bool, until: Instant) {
         let attempts = 1;
-        let held = Held { attempts, until: Some(until), only };
+        let held = LeasedMessage { attempts, until: Some(until), only };
         self.held.insert(seq, held);
         self.expects(until);
     }
@@ -116,13 +116,13 @@ impl Leases {
         }
     }
 
-    pub(super) fn remove(&mut self, seq: i64) -> Option<Held> {
+    pub(super) fn remove(&mut self, seq: i64) -> Option<LeasedMessage> {
         self.again.remove(&seq);
         self.held.remove(&seq)
     }
 
     /// Removes a message unless a later attempt has it.
-    pub(super) fn remove_attempt(&mut self, seq: i64, attempt: u32) -> Option<Held> {
+    pub(super) fn remove_attempt(&mut self, seq: i64, attempt: u32) -> Option<LeasedMessage> {
         self.held.get(&seq).filter(|held| held.attempts == attempt)?;
         self.remove(seq)
     }

@@ -13,10 +13,10 @@ mod file;
 mod leases;
 mod ops;
 mod position;
+mod pubsub;
 mod read;
 mod schema;
 mod state;
-mod talk;
 mod writer;
 
 use std::fs::{File, TryLockError};
@@ -31,8 +31,8 @@ use tokio::time::Instant;
 pub use self::consumer::{EmbeddedConsumer, EmbeddedLease};
 use self::file::BusFile;
 use self::ops::Op;
+use self::pubsub::PubSub;
 use self::state::State;
-use self::talk::Talk;
 use self::writer::Writer;
 use super::{BusError, BusLimits, ConsumerSpec, DeadLetter, Outgoing, subject};
 use crate::outage::Availability;
@@ -59,7 +59,7 @@ struct Inner {
     unclean: bool,
     /// Identity of the bus file.
     identity: String,
-    talk: Talk,
+    pubsub: PubSub,
 }
 
 /// State that the writer task shares with the others; it does not keep the writer alive.
@@ -166,9 +166,9 @@ impl EmbeddedBus {
         let file = BusFile::new(folder.to_owned(), conn);
         Writer::new(file, Arc::clone(&shared), queue, lock).spawn();
         let readers = schema::readers(folder);
-        let talk = Talk::default();
+        let pubsub = PubSub::default();
         Ok(Self {
-            inner: Arc::new(Inner { shared, ops, readers, serving, unclean, identity, talk }),
+            inner: Arc::new(Inner { shared, ops, readers, serving, unclean, identity, pubsub }),
         })
     }
 
@@ -183,7 +183,7 @@ impl EmbeddedBus {
         for message in &messages {
             subject::parse(&message.subject)?;
         }
-        self.inner.ask(|done| Op::Publish { messages, done }).await
+        self.inner.request_writer(|done| Op::Publish { messages, done }).await
     }
 
     pub(super) async fn ensure(&self, spec: &ConsumerSpec) -> Result<(), BusError> {
@@ -236,17 +236,17 @@ impl EmbeddedBus {
 
     pub(super) async fn retry_dead_letter(&self, id: &str) -> Result<bool, BusError> {
         let Ok(id) = id.parse() else { return Ok(false) };
-        self.inner.ask(|done| Op::RetryDead { id, done }).await
+        self.inner.request_writer(|done| Op::RetryDead { id, done }).await
     }
 
     pub(super) async fn drop_dead_letter(&self, id: &str) -> Result<bool, BusError> {
         let Ok(id) = id.parse() else { return Ok(false) };
-        self.inner.ask(|done| Op::DropDead { id, done }).await
+        self.inner.request_writer(|done| Op::DropDead { id, done }).await
     }
 
     pub(super) async fn close(&self) {
         self.inner.shared.closed.store(true, Ordering::Release);
-        self.inner.talk.close();
+        self.inner.pubsub.close();
         // Readers first: the last connection to close moves the WAL into the file.
         self.inner.readers.close().await;
         let (done, closed) = oneshot::channel();
@@ -259,7 +259,7 @@ impl EmbeddedBus {
 
 impl Inner {
     /// Sends an operation to the writer and waits until it is durable.
-    async fn ask<T>(
+    async fn request_writer<T>(
         &self,
         op: impl FnOnce(oneshot::Sender<Result<T, BusError>>) -> Op,
     ) -> Result<T, BusError> {
@@ -268,9 +268,9 @@ impl Inner {
         answer.await.map_err(|_| closed())?
     }
 
-    /// Waits until all changes in memory are in the file.
+    /// DependencyWaits until all changes in memory are in the file.
     async fn flush(&self) -> Result<(), BusError> {
-        self.ask(|done| Op::Flush { done }).await
+        self.request_writer(|done| Op::Flush { done }).await
     }
 
     fn check_open(&self) -> Result<(), BusError> {

@@ -7,7 +7,7 @@ use super::state::Changes;
 use crate::bus::{BusError, Outgoing};
 
 /// Sender of an operation's result.
-pub(super) type Answer<T> = oneshot::Sender<Result<T, BusError>>;
+pub(super) type OpReply<T> = oneshot::Sender<Result<T, BusError>>;
 
 /// Operation of the writer.
 #[derive(Debug)]
@@ -15,23 +15,23 @@ pub(super) enum Op {
     /// Publishes messages with already checked subjects.
     Publish {
         messages: Vec<Outgoing>,
-        done: Answer<()>,
+        done: OpReply<()>,
     },
     RetryDead {
         id: i64,
-        done: Answer<bool>,
+        done: OpReply<bool>,
     },
     DropDead {
         id: i64,
-        done: Answer<bool>,
+        done: OpReply<bool>,
     },
     RemoveConsumer {
         name: String,
-        done: Answer<bool>,
+        done: OpReply<bool>,
     },
     /// Writes the changes that so far are only in memory.
     Flush {
-        done: Answer<()>,
+        done: OpReply<()>,
     },
     Close {
         done: oneshot::Sender<()>,
@@ -53,12 +53,12 @@ pub(super) struct Group {
 /// Callers that wait for the transaction.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
-    pub(super) plain: Vec<Answer<()>>,
+    pub(super) plain: Vec<OpReply<()>>,
     /// `true` if the changes in memory must be written, too.
     pub(super) flush: bool,
-    pub(super) retry_dead: Vec<Answer<bool>>,
-    pub(super) drop_dead: Vec<Answer<bool>>,
-    pub(super) remove: Vec<(String, Answer<bool>)>,
+    pub(super) retry_dead: Vec<OpReply<bool>>,
+    pub(super) drop_dead: Vec<OpReply<bool>>,
+    pub(super) remove: Vec<(String, OpReply<bool>)>,
     pub(super) close: Option<oneshot::Sender<()>>,
 }
 
@@ -71,6 +71,6 @@ impl Group {
 }
 
 /// Sends the result; the caller may have gone away, the work is done all the same.
-pub(super) fn answer<T>(done: Answer<T>, result: Result<T, BusError>) {
+pub(super) fn send_reply<T>(done: OpReply<T>, result: Result<T, BusError>) {
     done.send(result).ok();
 }

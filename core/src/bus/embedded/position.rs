@@ -28,7 +28,7 @@ pub(super) struct Slot {
 
 /// Messages that a fetch reads next.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct FetchPlan {
     /// Messages to deliver again.
     pub(super) again: Vec<i64>,
     /// Scan for new messages; `None` without room or without new messages.
@@ -164,10 +164,16 @@ impl Position {
     }
 
     /// Plans the reads for at most `max` deliveries; `high` is the last sequence number written.
-    pub(super) fn plan(&mut self, max: usize, now: Instant, clock: Timestamp, high: i64) -> Plan {
+    pub(super) fn plan(
+        &mut self,
+        max: usize,
+        now: Instant,
+        clock: Timestamp,
+        high: i64,
+    ) -> FetchPlan {
         self.held.expire(now);
         self.recall(max, clock);
-        let again = self.held.again(max);
+        let again = self.held.redeliverable(max);
         let room = self.max_in_flight.saturating_sub(self.held.len());
         let limit = room.min(max - again.len());
         let poll = self.polled_at.is_none_or(|at| now.duration_since(at) >= POLL);
@@ -176,7 +182,7 @@ impl Position {
         if scan.is_some() {
             self.polled_at = Some(now);
         }
-        Plan { again, scan }
+        FetchPlan { again, scan }
     }
 
     /// Recalls due postponed messages, as many as there is room for.
@@ -190,7 +196,7 @@ impl Position {
         }
     }
 
-    /// Leases a message of [`Plan::again`]; returns the attempt, or `None` when the message was
+    /// Leases a message of [`FetchPlan::again`]; returns the attempt, or `None` when the message was
     /// acknowledged in the meantime.
     pub(super) fn lease_again(&mut self, seq: i64, only: bool, now: Instant) -> Option<u32> {
         let attempt = self.held.lease_again(seq, only, now + self.lease)?;
@@ -273,6 +279,6 @@ impl Position {
     /// Restores a position that could not be written.
     pub(super) fn unsave(&mut self, saved: Saved) {
         self.changed = true;
-        self.postponed.unsave(saved.postponed);
+        self.postponed.restore_unsaved(saved.postponed);
     }
 }

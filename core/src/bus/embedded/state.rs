@@ -16,11 +16,11 @@ use crate::time::Timestamp;
 
 /// Interval over which acknowledgements gather when nothing else is written; a crash inside it
 /// costs redeliveries, no losses.
-pub(super) const GATHER: Duration = Duration::from_millis(20);
+pub(super) const FLUSH_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Dead letter to write.
 #[derive(Clone, Debug)]
-pub(super) struct Grave {
+pub(super) struct PendingDeadLetter {
     pub(super) consumer: String,
     pub(super) stream: Stream,
     pub(super) queue: String,
@@ -38,7 +38,7 @@ pub(super) struct Changes {
     pub(super) positions: Vec<(usize, Saved)>,
     /// Messages that all consumers have finished.
     pub(super) finished: Vec<i64>,
-    pub(super) graves: Vec<Grave>,
+    pub(super) dead_letters: Vec<PendingDeadLetter>,
 }
 
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ pub(super) struct State {
     consumers: Vec<Position>,
     waiting: [u64; 2],
     finished: Vec<i64>,
-    graves: Vec<Grave>,
+    dead_letters: Vec<PendingDeadLetter>,
     changed_at: Option<Instant>,
 }
 
@@ -63,7 +63,7 @@ impl State {
         self.consumers.len() - 1
     }
 
-    /// Consumers that were not removed.
+    /// ConsumerMonitor that were not removed.
     pub(super) fn consumers(&self) -> impl Iterator<Item = &Position> {
         self.consumers.iter().filter(|position| !position.is_removed())
     }
@@ -134,7 +134,7 @@ impl State {
 
     /// Deadline for writing the changes.
     pub(super) fn flush_at(&self) -> Option<Instant> {
-        self.changed_at.map(|at| at + GATHER)
+        self.changed_at.map(|at| at + FLUSH_INTERVAL)
     }
 
     /// Ends a message for one consumer, and for good when all others have finished it. `false` when
@@ -160,9 +160,9 @@ impl State {
         true
     }
 
-    pub(super) fn bury(&mut self, key: usize, seq: i64, grave: Grave) {
+    pub(super) fn dead_letter(&mut self, key: usize, seq: i64, letter: PendingDeadLetter) {
         if self.finish(key, seq) {
-            self.graves.push(grave);
+            self.dead_letters.push(letter);
         }
     }
 
@@ -178,7 +178,7 @@ impl State {
                 .map(|(key, position)| (key, position.save()))
                 .collect(),
             finished: std::mem::take(&mut self.finished),
-            graves: std::mem::take(&mut self.graves),
+            dead_letters: std::mem::take(&mut self.dead_letters),
         }
     }
 
@@ -188,7 +188,7 @@ impl State {
             self.consumers[key].unsave(saved);
         }
         self.finished.extend(changes.finished);
-        self.graves.extend(changes.graves);
+        self.dead_letters.extend(changes.dead_letters);
         self.changed_at = Some(not_before);
     }
 }

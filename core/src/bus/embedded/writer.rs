@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::commit::{self, Written};
 use super::file::BusFile;
-use super::ops::{Group, Op, Waiting, answer};
+use super::ops::{Group, Op, Waiting, send_reply};
 use super::state::Changes;
 use super::{Shared, consumers, schema};
 use crate::bus::{BusError, Outgoing, Stream, subject};
@@ -26,13 +26,13 @@ const GROUP: usize = 1024;
 const HOUSEKEEPING: Duration = Duration::from_secs(1);
 
 /// Number of rounds of housekeeping without other work before the WAL checkpoint.
-const QUIET: u32 = 10;
+const IDLE_ROUNDS: u32 = 10;
 
 /// Interval between batches of housekeeping while more remains.
 const SWEEP: Duration = Duration::from_millis(5);
 
 /// Pause before changes in memory are written again after the file could not be written.
-const PAUSE: Duration = Duration::from_secs(1);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(super) struct Writer {
@@ -75,7 +75,7 @@ impl Writer {
             let remove = std::mem::take(&mut waiting.remove);
             self.write(group, waiting).await;
             for (name, done) in remove {
-                answer(done, self.remove(&name).await);
+                send_reply(done, self.remove(&name).await);
             }
             if close.is_some() || !open {
                 return self.end(close).await;
@@ -83,7 +83,7 @@ impl Writer {
         }
     }
 
-    /// Waits for the first operation, or until something is due. `false` when no caller is left.
+    /// DependencyWaits for the first operation, or until something is due. `false` when no caller is left.
     async fn first(&mut self, group: &mut Group, waiting: &mut Waiting) -> bool {
         loop {
             let due = match self.shared.state().flush_at() {
@@ -110,7 +110,7 @@ impl Writer {
         match op {
             Op::Publish { messages, done } => match self.admit(messages, group) {
                 Ok(()) => waiting.plain.push(done),
-                Err(full) => answer(done, Err(full)),
+                Err(full) => send_reply(done, Err(full)),
             },
             Op::RetryDead { id, done } => {
                 group.retry_dead.push(id);
@@ -182,7 +182,7 @@ impl Writer {
         }
         if group.size() > 0 || !group.changes.finished.is_empty() {
             self.quiet = 0;
-        } else if group.forget_before.is_some() && self.quiet < QUIET {
+        } else if group.forget_before.is_some() && self.quiet < IDLE_ROUNDS {
             self.quiet += 1;
             self.scrub_when_quiet().await;
         }
@@ -218,16 +218,16 @@ impl Writer {
     }
 
     async fn scrub_when_quiet(&mut self) {
-        if self.quiet == QUIET
-            && let Err(error) = self.scrub().await
+        if self.quiet == IDLE_ROUNDS
+            && let Err(error) = self.checkpoint_wal().await
         {
             log_failure!(warn, &error, "the bus file cannot be scrubbed");
         }
     }
 
-    async fn scrub(&mut self) -> Result<(), BusError> {
+    async fn checkpoint_wal(&mut self) -> Result<(), BusError> {
         let mut conn = self.file.take(&self.shared).await?;
-        let done = commit::scrub(&mut conn).await;
+        let done = commit::checkpoint_wal(&mut conn).await;
         Ok(self.file.put_back(conn, done).await?)
     }
 
@@ -243,16 +243,16 @@ impl Writer {
             grown
         });
         for done in waiting.plain {
-            answer(done, Ok(()));
+            send_reply(done, Ok(()));
         }
         let dead = waiting.retry_dead.into_iter().zip(&written.retried_dead);
         for (done, &found) in dead.chain(waiting.drop_dead.into_iter().zip(&written.dropped_dead)) {
-            answer(done, Ok(found));
+            send_reply(done, Ok(found));
         }
     }
 
     fn failed(&self, error: &BusError, changes: Changes, waiting: Waiting) {
-        self.shared.state().restore(changes, Instant::now() + PAUSE);
+        self.shared.state().restore(changes, Instant::now() + RETRY_DELAY);
         let cause = match error {
             BusError::Storage(cause) => Arc::clone(cause),
             other => Arc::new(sqlx::Error::Protocol(other.to_string())),
@@ -262,10 +262,10 @@ impl Writer {
         }
         log_failure!(error, &*cause, "the bus file cannot be written");
         for done in waiting.plain {
-            answer(done, Err(BusError::Storage(Arc::clone(&cause))));
+            send_reply(done, Err(BusError::Storage(Arc::clone(&cause))));
         }
         for done in waiting.retry_dead.into_iter().chain(waiting.drop_dead) {
-            answer(done, Err(BusError::Storage(Arc::clone(&cause))));
+            send_reply(done, Err(BusError::Storage(Arc::clone(&cause))));
         }
     }
 

@@ -12,7 +12,7 @@ use futures_util::StreamExt as _;
 use tokio::time::{Instant, timeout_at};
 
 use super::{ID, NatsBus, ONLY, disconnected, unavailable};
-use crate::bus::{Burial, BusError, Delivery, Lease};
+use crate::bus::{BusError, DeadLetterRequest, Delivery, Lease};
 use crate::outage::Availability;
 use crate::time::Timestamp;
 
@@ -20,10 +20,10 @@ use crate::time::Timestamp;
 const GRACE: Duration = Duration::from_millis(500);
 
 /// Idle time after which a fetch with messages returns them.
-const SILENCE: Duration = Duration::from_millis(20);
+const IDLE_TIMEOUT: Duration = Duration::from_millis(20);
 
 /// Minimum timeout of a request.
-const SHORTEST: Duration = Duration::from_millis(5);
+const MIN_TIMEOUT: Duration = Duration::from_millis(5);
 
 /// One member of a durable consumer; members of the same name share its messages.
 pub struct NatsConsumer {
@@ -97,7 +97,7 @@ impl NatsConsumer {
         max: usize,
         wait: Duration,
     ) -> Result<Vec<Delivery>, BusError> {
-        let deadline = Instant::now() + wait.max(SHORTEST);
+        let deadline = Instant::now() + wait.max(MIN_TIMEOUT);
         let mut deliveries = Vec::new();
         while deliveries.len() < max {
             self.bus.check()?;
@@ -107,19 +107,19 @@ impl NatsConsumer {
                 if !deliveries.is_empty() || now >= deadline {
                     break;
                 }
-                self.ask(max, deadline - now, false).await?;
+                self.request_batch(max, deadline - now, false).await?;
             }
-            let until = if deliveries.is_empty() { deadline + GRACE } else { now + SILENCE };
+            let until = if deliveries.is_empty() { deadline + GRACE } else { now + IDLE_TIMEOUT };
             match self.next(until).await? {
                 Some(Incoming::Delivery(delivery)) => deliveries.push(delivery),
                 Some(Incoming::Foreign | Incoming::End) => {}
                 // Leases must end first: the one request that the server keeps open until then.
                 Some(Incoming::Saturated) if deliveries.is_empty() => {
                     let left = deadline.saturating_duration_since(Instant::now());
-                    if left < SHORTEST {
+                    if left < MIN_TIMEOUT {
                         break;
                     }
-                    self.ask(1, left, true).await?;
+                    self.request_batch(1, left, true).await?;
                 }
                 Some(Incoming::NoConsumer) => self.bus.set_up_again().await?,
                 // Not even the end of the request: the consumer may no longer exist.
@@ -138,8 +138,13 @@ impl NatsConsumer {
 
     /// Sends a pull request. The server responds at once with what is available, or with the first
     /// message to come; one that `stays` is also kept open while too many messages are leased.
-    async fn ask(&mut self, max: usize, wait: Duration, stays: bool) -> Result<(), BusError> {
-        let wait = wait.max(SHORTEST);
+    async fn request_batch(
+        &mut self,
+        max: usize,
+        wait: Duration,
+        stays: bool,
+    ) -> Result<(), BusError> {
+        let wait = wait.max(MIN_TIMEOUT);
         let request = BatchConfig {
             batch: max,
             expires: Some(wait),
@@ -226,7 +231,10 @@ impl NatsLease {
         self.end(AckKind::Nak(Some(after))).await
     }
 
-    pub(in crate::bus) async fn bury(self, letter: Burial<'_>) -> Result<(), BusError> {
+    pub(in crate::bus) async fn dead_letter(
+        self,
+        letter: DeadLetterRequest<'_>,
+    ) -> Result<(), BusError> {
         let key = match self.message.info() {
             Ok(info) => format!(
                 "{} {} {}",

@@ -7,7 +7,7 @@ use async_nats::jetstream::stream::{DeleteMessageErrorKind, RawMessageErrorKind,
 
 use super::topology::DEAD;
 use super::{ID, NatsBus, ONLY, unavailable};
-use crate::bus::{Burial, BusError, DeadLetter};
+use crate::bus::{BusError, DeadLetter, DeadLetterRequest};
 use crate::time::Timestamp;
 
 const SUBJECT: &str = "Chatkeep-Subject";
@@ -21,7 +21,7 @@ impl NatsBus {
         &self,
         consumer: &str,
         key: &str,
-        letter: &Burial<'_>,
+        letter: &DeadLetterRequest<'_>,
     ) -> Result<(), BusError> {
         let mut headers = HeaderMap::new();
         headers.insert(NATS_MESSAGE_ID, key);

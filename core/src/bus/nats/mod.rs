@@ -9,7 +9,7 @@ mod consumer;
 mod consumers;
 mod dead;
 mod publish;
-mod talk;
+mod pubsub;
 mod topology;
 
 use std::fmt;
@@ -24,7 +24,7 @@ use tokio::sync::{Mutex, watch};
 use tokio::time::timeout;
 
 pub use self::consumer::{NatsConsumer, NatsLease};
-pub(super) use self::talk::NatsReply;
+pub(super) use self::pubsub::NatsReply;
 use super::{BusError, BusLimits, ConsumerSpec, DeadLetter, Outgoing};
 use crate::causes::with_causes;
 use crate::config::public;
@@ -57,7 +57,7 @@ struct Inner {
     replicas: usize,
     limits: BusLimits,
     clock: SharedClock,
-    /// Consumers that this process has requested; locked while streams are set up.
+    /// ConsumerMonitor that this process has requested; locked while streams are set up.
     specs: Mutex<Vec<ConsumerSpec>>,
     closed: AtomicBool,
     availability: Availability,
@@ -76,7 +76,7 @@ impl NatsBus {
     ///
     /// # Errors
     /// [`BusError::Config`] for an invalid address, [`BusError::Unavailable`] when no server
-    /// responds within five seconds. Once connected, outages heal by themselves.
+    /// responds within five seconds. SingleUse connected, outages heal by themselves.
     pub async fn connect(
         servers: &str,
         limits: BusLimits,

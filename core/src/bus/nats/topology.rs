@@ -19,7 +19,7 @@ use crate::bus::{BusError, ConsumerSpec, Stream};
 pub(super) const DEAD: &str = "DEAD";
 
 /// Subject of `EVENTS` until its consumers exist.
-const SHUT: &str = "chatkeep.shut";
+const PLACEHOLDER_SUBJECT: &str = "chatkeep.shut";
 
 fn everything(stream: Stream) -> String {
     format!("{}.>", stream.prefix())
@@ -51,7 +51,7 @@ impl NatsBus {
         };
         let events = Config {
             name: Stream::Events.name().into(),
-            subjects: vec![SHUT.into()],
+            subjects: vec![PLACEHOLDER_SUBJECT.into()],
             retention: RetentionPolicy::Interest,
             ..bounded.clone()
         };

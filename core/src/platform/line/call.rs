@@ -16,7 +16,7 @@ use crate::metric;
 use crate::outage::{Availability, Work};
 use crate::platform::PlatformError;
 use crate::platform::circuit::{Circuit, Permit};
-use crate::platform::pace::{Held, Pace};
+use crate::platform::throttle::{Throttle, Throttled};
 use crate::time::SharedClock;
 
 /// Makes the calls of one bot. Clones share its rate limits and circuits.
@@ -29,7 +29,7 @@ pub(super) struct Caller {
     circuits: [Circuit; 2],
     /// Of each host.
     available: [Availability; 2],
-    paces: Arc<[Pace; Endpoint::ALL.len()]>,
+    paces: Arc<[Throttle; Endpoint::ALL.len()]>,
 }
 
 impl Caller {
@@ -51,7 +51,7 @@ impl Caller {
             let name = format!("{name} of the bot {bot}");
             Availability::new(name, address.as_str(), format!("{section}.{key}"))
         });
-        let pace = |_| Pace::new(PER_SECOND, BURST, Arc::clone(clock));
+        let pace = |_| Throttle::new(PER_SECOND, BURST, Arc::clone(clock));
         Self {
             bot,
             api,
@@ -111,7 +111,7 @@ impl Caller {
         request.bearer_auth(self.api.access_token.expose_secret())
     }
 
-    /// Waits for the rate limit, makes the call, and records its result.
+    /// DependencyWaits for the rate limit, makes the call, and records its result.
     async fn around<T>(
         &self,
         endpoint: Endpoint,
@@ -125,8 +125,9 @@ impl Caller {
                 let bot = self.bot.to_string();
                 let labels = [bot.into(), endpoint.name().into()];
                 metric::PLATFORM_SECONDS.record(labels, started.elapsed());
-                if let Err(PlatformError::RateLimited { retry_after: Some(wish) }) = &result {
-                    self.pace(endpoint).pause(*wish);
+                if let Err(PlatformError::RateLimited { retry_after: Some(retry_after) }) = &result
+                {
+                    self.pace(endpoint).pause(*retry_after);
                 }
                 result
             }
@@ -155,8 +156,8 @@ impl Caller {
         loop {
             match self.pace(endpoint).take() {
                 Ok(()) => break,
-                Err(Held::Turn(wait)) => tokio::time::sleep(wait).await,
-                Err(Held::Pause(left)) => {
+                Err(Throttled::Turn(wait)) => tokio::time::sleep(wait).await,
+                Err(Throttled::Pause(left)) => {
                     return Err(PlatformError::RateLimited { retry_after: Some(left) });
                 }
             }
@@ -165,7 +166,7 @@ impl Caller {
         circuit.admit().map_err(|retry_after| PlatformError::Unavailable { retry_after })
     }
 
-    fn pace(&self, endpoint: Endpoint) -> &Pace {
+    fn pace(&self, endpoint: Endpoint) -> &Throttle {
         &self.paces[endpoint as usize]
     }
 }

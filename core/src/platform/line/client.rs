@@ -12,11 +12,14 @@ use super::call::Caller;
 use super::decode::storable;
 use super::endpoint::Endpoint;
 use super::refusal::hide;
-use super::wire::{Count, LineBot, LineGroup, LineProfile, Push, Reply, Sent, Transcoding, texts};
+use super::wire::{
+    LineBot, LineGroup, LineProfile, MemberCount, PushRequest, ReplyRequest, Sent, Transcoding,
+    texts,
+};
 use crate::event::{ChannelKind, ChannelRef, ReplyToken};
 use crate::id::{MessageId, UserId};
 use crate::platform::{
-    BotInfo, BoxFuture, ChannelSummary, Download, Part, Platform, PlatformError, Preparation,
+    BotInfo, BoxFuture, ChannelSummary, Download, MediaPart, Platform, PlatformError, Preparation,
     Profile,
 };
 use crate::time::SharedClock;
@@ -24,9 +27,9 @@ use crate::time::SharedClock;
 /// Maximum number of attempts of a push.
 const TRIES: u32 = 4;
 /// First pause between two attempts; each is twice the one before.
-const AGAIN: Duration = Duration::from_millis(250);
+const RETRY_BACKOFF: Duration = Duration::from_millis(250);
 /// Maximum pause before the next attempt of a push.
-const LONGEST: Duration = Duration::from_secs(10);
+const MAX_BACKOFF: Duration = Duration::from_secs(10);
 
 /// Addresses and credentials of the API.
 #[derive(Clone, Debug)]
@@ -97,23 +100,23 @@ impl LineClient {
     /// Repeats a push that may have failed, under the same key, so that it arrives once.
     async fn push_again(
         &self,
-        body: &Push<'_>,
+        body: &PushRequest<'_>,
         retry_key: &str,
     ) -> Result<Vec<MessageId>, PlatformError> {
-        let mut pause = AGAIN;
+        let mut pause = RETRY_BACKOFF;
         let mut tries = 1;
         loop {
             let error = match self.send(Endpoint::Push, body, Some(retry_key)).await {
                 Ok(ids) => return Ok(ids),
                 Err(error) => error,
             };
-            let wish = match (&error, error.not_now()) {
+            let retry_after = match (&error, error.not_now()) {
                 (PlatformError::Unknown(_), _) => None,
-                (_, Some(wish)) => wish,
+                (_, Some(retry_after)) => retry_after,
                 (_, None) => return Err(error),
             };
-            let wait = wish.unwrap_or(pause).max(pause);
-            if tries == TRIES || wait > LONGEST {
+            let wait = retry_after.unwrap_or(pause).max(pause);
+            if tries == TRIES || wait > MAX_BACKOFF {
                 return Err(error);
             }
             debug!(bot = self.0.api.bot, code = error.code(), tries, "retrying a push");
@@ -124,7 +127,7 @@ impl LineClient {
 
     async fn member_count(&self, kind: &str, id: &str) -> Result<i64, PlatformError> {
         let path = format!("/v2/bot/{kind}/{id}/members/count");
-        let members: Count = self.get(Endpoint::MemberCount, &path).await?;
+        let members: MemberCount = self.get(Endpoint::MemberCount, &path).await?;
         Ok(members.count)
     }
 }
@@ -150,7 +153,7 @@ impl Platform for LineClient {
         messages: &'a [String],
     ) -> BoxFuture<'a, Result<Vec<MessageId>, PlatformError>> {
         Box::pin(async move {
-            let body = Reply { reply_token: token.expose(), messages: texts(messages) };
+            let body = ReplyRequest { reply_token: token.expose(), messages: texts(messages) };
             self.send(Endpoint::Reply, &body, None).await
         })
     }
@@ -162,7 +165,7 @@ impl Platform for LineClient {
         retry_key: &'a str,
     ) -> BoxFuture<'a, Result<Vec<MessageId>, PlatformError>> {
         Box::pin(async move {
-            let body = Push { to: channel.id.on_platform(), messages: texts(messages) };
+            let body = PushRequest { to: channel.id.on_platform(), messages: texts(messages) };
             self.push_again(&body, retry_key).await
         })
     }
@@ -188,11 +191,11 @@ impl Platform for LineClient {
     fn content<'a>(
         &'a self,
         message: &'a MessageId,
-        part: Part,
+        part: MediaPart,
     ) -> BoxFuture<'a, Result<Download, PlatformError>> {
         let (endpoint, rest) = match part {
-            Part::Original => (Endpoint::Content, ""),
-            Part::Preview => (Endpoint::Preview, "/preview"),
+            MediaPart::Original => (Endpoint::Content, ""),
+            MediaPart::Preview => (Endpoint::Preview, "/preview"),
         };
         Box::pin(async move {
             let answer = self.0.open(endpoint, self.file_url(message, rest)?).await?;

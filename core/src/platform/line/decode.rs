@@ -119,7 +119,7 @@ pub(in crate::platform) fn decode(envelope: Envelope) -> Result<Event, DecodeErr
     let raw = without_nul(envelope.raw)?;
     let line = match serde_json::from_str::<LineEvent<'_>>(raw.get()) {
         Ok(line) => line,
-        Err(error) => strange(raw.get()).ok_or(error)?,
+        Err(error) => unknown_event(raw.get()).ok_or(error)?,
     };
     let channel = line.source.as_ref().map(channel_of).transpose()?.flatten();
     let sender = line.source.as_ref().and_then(|source| source.user.clone());
@@ -160,7 +160,7 @@ pub(super) fn storable(json: &str) -> Cow<'_, str> {
 
 /// Reads an object whose known fields have unknown types as an event of unknown type; anything but
 /// an object is no event.
-fn strange(raw: &str) -> Option<LineEvent<'static>> {
+fn unknown_event(raw: &str) -> Option<LineEvent<'static>> {
     let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(raw).ok()?;
     let kind = fields.get("type").and_then(serde_json::Value::as_str).unwrap_or_default();
     Some(LineEvent {

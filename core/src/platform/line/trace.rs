@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::event::{Envelope, Trace};
+use crate::event::{Envelope, EventOrigin};
 use crate::id::{MessageId, UserId};
 use crate::time::Timestamp;
 
@@ -12,14 +12,14 @@ const WITHOUT_CONTENT: [&str; 7] =
     ["unsend", "follow", "unfollow", "join", "leave", "memberJoined", "memberLeft"];
 
 /// Returns the origin of the event; `None` if it holds no user content, or belongs to no chat.
-pub(in crate::platform) fn trace(envelope: &Envelope) -> Option<Trace> {
+pub(in crate::platform) fn trace(envelope: &Envelope) -> Option<EventOrigin> {
     let channel = envelope.channel.clone()?;
     let raw: Value = serde_json::from_str(envelope.raw.get()).unwrap_or_default();
     if raw["type"].as_str().is_some_and(|kind| WITHOUT_CONTENT.contains(&kind)) {
         return None;
     }
     let at = raw["timestamp"].as_i64().unwrap_or(envelope.received_at);
-    Some(Trace {
+    Some(EventOrigin {
         chat: channel.chat_with(&envelope.bot),
         channel,
         message: raw["message"]["id"].as_str().map(MessageId::from),

@@ -14,13 +14,13 @@ pub(super) struct Text<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Reply<'a> {
+pub(super) struct ReplyRequest<'a> {
     pub(super) reply_token: &'a str,
     pub(super) messages: Vec<Text<'a>>,
 }
 
 #[derive(Serialize)]
-pub(super) struct Push<'a> {
+pub(super) struct PushRequest<'a> {
     pub(super) to: &'a str,
     pub(super) messages: Vec<Text<'a>>,
 }
@@ -53,7 +53,7 @@ pub(super) struct LineGroup {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Count {
+pub(super) struct MemberCount {
     pub(super) count: i64,
 }
 

@@ -1,7 +1,7 @@
 //! Jobs of a channel: kinds, states and records.
 
 use crate::id::{ChannelId, UserId};
-use crate::store::keep::Removed;
+use crate::store::ingest::Removed;
 use crate::time::Timestamp;
 
 /// Kind of a job.

@@ -16,7 +16,7 @@ use rows::{
 };
 
 use super::db::{Tx, exec, read, run};
-use super::keep::{Removed, bar_person, bar_time, lock_ledger, remove_some};
+use super::ingest::{Removed, bar_person, bar_time, lock_ledger, remove_some};
 use super::{Store, StoreError};
 use crate::id::ChannelId;
 use crate::time::Timestamp;

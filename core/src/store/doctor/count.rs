@@ -11,7 +11,7 @@ const PAGE: i64 = 10_000;
 
 /// Totals of a channel's rows.
 #[derive(Debug, Default)]
-pub(super) struct Count {
+pub(super) struct ChannelCounts {
     /// Number of message rows, tombstones included.
     pub(super) rows: i64,
     /// Number of messages that count.
@@ -21,12 +21,12 @@ pub(super) struct Count {
     /// Number of retracted messages that still have their content.
     pub(super) taken_back: i64,
     /// Part of each active subscriber, in order of subscription.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<ActiveSubscription>,
 }
 
 /// Active subscription.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct ActiveSubscription {
     pub(super) user: UserId,
     since: i64,
     /// Recorded baseline in bytes.
@@ -67,16 +67,17 @@ const FILES: &str = "
     ORDER BY message_id LIMIT $3";
 
 /// Recounts a channel.
-pub(super) async fn recount(tx: &mut Tx, channel: &ChannelId) -> Result<Count, StoreError> {
+pub(super) async fn recount(tx: &mut Tx, channel: &ChannelId) -> Result<ChannelCounts, StoreError> {
     let parts: Vec<(String, i64, i64)> =
         run!(tx, c => query_as(PARTS).bind(channel.as_str()).fetch_all(c))?;
-    let part = |(user, since, recorded): (String, _, _)| Part {
+    let part = |(user, since, recorded): (String, _, _)| ActiveSubscription {
         user: user.into(),
         since,
         recorded,
         truth: 0,
     };
-    let mut count = Count { parts: parts.into_iter().map(part).collect(), ..Count::default() };
+    let mut count =
+        ChannelCounts { parts: parts.into_iter().map(part).collect(), ..ChannelCounts::default() };
     // Bytes stored between two consecutive subscriptions; last: those after all of them.
     let mut shares = vec![0_i64; count.parts.len() + 1];
     count.rows = add(tx, channel, MESSAGES, &mut count, &mut shares).await?;
@@ -94,7 +95,7 @@ async fn add(
     tx: &mut Tx,
     channel: &ChannelId,
     sql: &'static str,
-    count: &mut Count,
+    count: &mut ChannelCounts,
     shares: &mut [i64],
 ) -> Result<i64, StoreError> {
     let (mut after, mut read) = (String::new(), 0);

@@ -40,7 +40,8 @@ const SPARE: [(&str, &str, &str); 2] = [
     ),
 ];
 /// Tables with people's content: an operator has to decide.
-const PRECIOUS: [(&str, &str); 2] = [("messages", loose!("messages")), ("media", loose!("media"))];
+const CONTENT_TABLES: [(&str, &str); 2] =
+    [("messages", loose!("messages")), ("media", loose!("media"))];
 
 const UNHELD: &str = "
     SELECT value ->> 's' FROM json_each($1)
@@ -54,12 +55,12 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn loose_rows(&self) -> Result<(Vec<Difference>, Vec<Difference>), StoreError> {
+    pub async fn orphaned_rows(&self) -> Result<(Vec<Difference>, Vec<Difference>), StoreError> {
         let (mut spare, mut precious) = (Vec::new(), Vec::new());
         for (table, sql, _) in SPARE {
             spare.extend(self.loose_in(table, sql).await?);
         }
-        for (table, sql) in PRECIOUS {
+        for (table, sql) in CONTENT_TABLES {
             precious.extend(self.loose_in(table, sql).await?);
         }
         Ok((spare, precious))
@@ -82,7 +83,7 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is deleted then.
-    pub async fn drop_loose_rows(&self) -> Result<(), StoreError> {
+    pub async fn delete_orphaned_rows(&self) -> Result<(), StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
         for (_, _, sql) in SPARE {
@@ -95,7 +96,7 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn unheld_blobs(
+    pub async fn unreferenced_blobs(
         &self,
         blobs: &BTreeSet<BlobId>,
     ) -> Result<BTreeSet<BlobId>, StoreError> {

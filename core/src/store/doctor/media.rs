@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use sqlx::{query, query_as};
 
 use super::super::db::{Sql, Tx, exec, locking, read, run};
-use super::super::happening_kind::HappeningKind;
-use super::super::happenings::{NewHappening, log};
-use super::super::keep::{Key, lock_ledger, save_ledger};
+use super::super::ingest::{Key, lock_ledger, save_ledger};
 use super::super::ledger::Ledger;
 use super::super::media::{erase_media, mark, names};
+use super::super::outbox::{NewOutboxEvent, log};
+use super::super::outbox_kind::OutboxEventKind;
 use super::super::{MediaStatus, Store, StoreError};
 use crate::blobs::BlobId;
 use crate::id::{ChannelId, MessageId};
@@ -51,7 +51,7 @@ pub struct MediaAudit {
 
 /// Repair of a media record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MediaMend {
+pub enum MediaRepair {
     /// Deletes the record.
     Drop,
     /// Marks the record as failed, for that reason: the file is lost, and it counts for nothing.
@@ -162,7 +162,7 @@ impl Store {
         &self,
         channel: &ChannelId,
         found: &MediaAudit,
-        mend: &MediaMend,
+        mend: &MediaRepair,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let (c, m) = (channel.as_str(), found.message.as_str());
@@ -203,29 +203,29 @@ impl LockedRow {
         tx: &mut Tx,
         ledger: &mut Ledger,
         key: Key<'_>,
-        mend: &MediaMend,
+        mend: &MediaRepair,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let (c, m) = (key.c, key.m.unwrap_or_default());
         match mend {
-            MediaMend::Resize(bytes) => {
+            MediaRepair::Resize(bytes) => {
                 self.charge(ledger, c, bytes - self.bytes);
                 exec!(tx, query(RESIZE).bind(c).bind(m).bind(bytes))?;
             }
-            MediaMend::DropPreview => {
+            MediaRepair::DropPreview => {
                 exec!(tx, query(DROP_PREVIEW).bind(c).bind(m))?;
             }
-            MediaMend::Lose(reason) => {
+            MediaRepair::Lose(reason) => {
                 self.charge(ledger, c, -self.bytes);
                 exec!(tx, query(LOST).bind(c).bind(m).bind(*reason))?;
-                let kind = HappeningKind::MediaFailed.name();
-                let failed = NewHappening { kind, at: now.millis(), c: Some(c), s: Some(m) };
+                let kind = OutboxEventKind::MediaFailed.name();
+                let failed = NewOutboxEvent { kind, at: now.millis(), c: Some(c), s: Some(m) };
                 log(tx, &[failed], now).await?;
             }
-            MediaMend::Empty => {
+            MediaRepair::Empty => {
                 exec!(tx, query(EMPTY).bind(c).bind(m))?;
             }
-            MediaMend::Drop => {
+            MediaRepair::Drop => {
                 self.charge(ledger, c, -self.bytes);
                 exec!(tx, query(EMPTY).bind(c).bind(m))?;
                 erase_media(tx, ledger, &[key]).await?;
@@ -284,11 +284,11 @@ impl MediaFault {
     }
 
     /// Returns the repair.
-    pub const fn mend(self) -> MediaMend {
+    pub const fn mend(self) -> MediaRepair {
         match self {
-            Self::NoMessage | Self::NotMedia | Self::TakenBack => MediaMend::Drop,
-            Self::Nowhere => MediaMend::Lose("file_lost"),
-            Self::NotStored => MediaMend::Empty,
+            Self::NoMessage | Self::NotMedia | Self::TakenBack => MediaRepair::Drop,
+            Self::Nowhere => MediaRepair::Lose("file_lost"),
+            Self::NotStored => MediaRepair::Empty,
         }
     }
 }

@@ -21,16 +21,16 @@ use serde::Serialize;
 use sqlx::{query, query_as};
 
 use super::db::{Tx, exec, run};
-use super::keep::lock_ledger;
+use super::ingest::lock_ledger;
 use super::subscriptions::resume;
 use super::{Store, StoreError};
 use crate::id::{ChannelId, UserId};
 use crate::time::Timestamp;
 
-pub use media::{MediaAudit, MediaFault, MediaMend};
+pub use media::{MediaAudit, MediaFault, MediaRepair};
 pub use users::UserAudit;
 
-use count::{Count, recount};
+use count::{ChannelCounts, recount};
 
 /// Kind of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -157,7 +157,7 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
-    pub async fn mend_channel(
+    pub async fn repair_channel(
         &self,
         channel: &ChannelId,
         now: Timestamp,
@@ -211,7 +211,7 @@ async fn audit_in(tx: &mut Tx, channel: &ChannelId) -> Result<Option<ChannelAudi
     Ok(Some(audit))
 }
 
-async fn save(tx: &mut Tx, channel: &ChannelId, count: &Count) -> Result<(), StoreError> {
+async fn save(tx: &mut Tx, channel: &ChannelId, count: &ChannelCounts) -> Result<(), StoreError> {
     let c = channel.as_str();
     exec!(tx, query(SET_COUNTERS).bind(c).bind(count.bytes).bind(count.messages))?;
     for part in count.parts.iter().filter(|part| part.recorded != part.truth) {

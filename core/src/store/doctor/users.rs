@@ -6,7 +6,7 @@ use sqlx::{query, query_as};
 
 use super::super::channels::channel_keys;
 use super::super::db::{Sql, exec, locking, read, run};
-use super::super::keep::{add_notice, lock_ledger};
+use super::super::ingest::{add_notice, lock_ledger};
 use super::super::subscriptions::resume;
 use super::super::{Store, StoreError, parsed};
 use super::{Check, Difference};
@@ -29,7 +29,7 @@ struct UserRow {
     plan: String,
     used_bytes: i64,
     held: i64,
-    told: Option<String>,
+    notified_status: Option<String>,
 }
 
 /// Builds a statement with the expected usage of users, by the counters of their channels.
@@ -90,7 +90,7 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
-    pub async fn mend_user(&self, user: &UserId, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn repair_user(&self, user: &UserId, now: Timestamp) -> Result<(), StoreError> {
         let channels = self.subscribed_channels(user).await?;
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
@@ -109,7 +109,7 @@ impl Store {
         if row.used_bytes != row.held {
             exec!(tx_ref, query(SET).bind(user.as_str()).bind(row.held))?;
         }
-        if row.told() != status.name() {
+        if row.notified_status() != status.name() {
             add_notice(tx_ref, user, status, now).await?;
         }
         resume(tx_ref, &channels, now).await?;
@@ -128,9 +128,14 @@ impl UserRow {
         }
         // By the recorded value: a wrong counter is one difference, not two.
         let status = self.status(self.used_bytes)?;
-        if self.told() != status.name() {
+        if self.notified_status() != status.name() {
             let id = user.as_str();
-            differences.push(Difference::new(Check::UserStatus, id, self.told(), status.name()));
+            differences.push(Difference::new(
+                Check::UserStatus,
+                id,
+                self.notified_status(),
+                status.name(),
+            ));
         }
         Ok(UserAudit { user, differences })
     }
@@ -141,7 +146,7 @@ impl UserRow {
     }
 
     /// Returns the last notified status; a user without any notice is at the first one.
-    fn told(&self) -> &str {
-        self.told.as_deref().unwrap_or(UsageStatus::Ok.name())
+    fn notified_status(&self) -> &str {
+        self.notified_status.as_deref().unwrap_or(UsageStatus::Ok.name())
     }
 }

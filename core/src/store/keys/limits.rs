@@ -33,7 +33,7 @@ const PURGE: &str = "
 
 /// Room for one more key of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Room {
+pub(super) enum KeyAllowance {
     /// There is room.
     Free,
     /// The maximum is reached.
@@ -53,12 +53,12 @@ pub(super) async fn room_of(
     tx: &mut Tx,
     user: &UserId,
     now: Timestamp,
-) -> Result<Room, StoreError> {
+) -> Result<KeyAllowance, StoreError> {
     let (user, now) = (user.as_str(), now.millis());
     exec!(tx, query(TRIM).bind(user).bind(now).bind(ENDED_OF_USER))?;
     let (count,): (i64,) = run!(tx, c => query_as(COUNT).bind(user).bind(now).fetch_one(c))?;
     let full = usize::try_from(count).unwrap_or(usize::MAX) >= KEYS_OF_USER;
-    Ok(if full { Room::Full } else { Room::Free })
+    Ok(if full { KeyAllowance::Full } else { KeyAllowance::Free })
 }
 
 impl Store {

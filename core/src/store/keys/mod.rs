@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use sqlx::{query, query_as};
 
 pub use self::limits::KEYS_OF_USER;
-use self::limits::{Room, lock_user, room_of};
+use self::limits::{KeyAllowance, lock_user, room_of};
 pub use self::rotate::Rotated;
 use super::db::{Sql, Tx, exec, locking, read};
 use super::webhooks::end_webhooks_of;
@@ -124,7 +124,7 @@ impl Store {
     pub async fn add_key(&self, key: &NewKey<'_>, now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
         lock_user(&mut tx, key.user).await?;
-        if room_of(&mut tx, key.user, now).await? == Room::Full {
+        if room_of(&mut tx, key.user, now).await? == KeyAllowance::Full {
             return Ok(false);
         }
         add_in(&mut tx, key, now).await?;

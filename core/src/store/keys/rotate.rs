@@ -5,7 +5,7 @@ use sqlx::{query, query_as};
 use super::super::db::{exec, run};
 use super::super::webhooks::carry_webhooks;
 use super::super::{Store, StoreError};
-use super::limits::{Room, lock_user, room_of};
+use super::limits::{KeyAllowance, lock_user, room_of};
 use super::{Key, KeyRow, NewKey, ONE_OF_USER, add_in, mask};
 use crate::id::{KeyId, UserId};
 use crate::time::Timestamp;
@@ -61,7 +61,7 @@ impl Store {
         if key.bounds().ended(now) {
             return Ok(Rotated::NoKey);
         }
-        if room_of(tx_ref, user, now).await? == Room::Full && replaced {
+        if room_of(tx_ref, user, now).await? == KeyAllowance::Full && replaced {
             return Ok(Rotated::TooMany);
         }
         let new = NewKey {

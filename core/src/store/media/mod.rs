@@ -16,7 +16,7 @@
 //!    then removes their marks and commits.
 //! 4. A message may hold a blob when the mark is still the one that its claim saw, or when another
 //!    message holds the blob. Else the sweep may have run in between, and the present mark, if any,
-//!    belongs to another upload, which may die before it puts the file: [`MediaKept::BlobGone`],
+//!    belongs to another upload, which may die before it puts the file: [`MediaOutcome::BlobGone`],
 //!    and it is put again.
 //!
 //! The mark's lock serializes holding, releasing and sweeping of one blob. When a message's
@@ -33,7 +33,7 @@ use sqlx::query_as;
 
 pub use orphans::{BlobClaim, CLAIM, OrphanSweep};
 pub(super) use orphans::{erase_media, mark, names};
-pub use write::{MediaKept, NewMedia};
+pub use write::{MediaOutcome, NewMedia};
 
 use super::db::read;
 use super::{Store, StoreError, parsed};

@@ -8,7 +8,7 @@ use serde::Serialize;
 use sqlx::{query, query_as};
 
 use super::super::db::{Sql, Tx, exec, locking, run};
-use super::super::keep::Key;
+use super::super::ingest::Key;
 use super::super::ledger::Ledger;
 use super::super::{Store, StoreError, parsed};
 use crate::blobs::{BlobId, random_name};
@@ -115,7 +115,11 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn orphans(&self, before: Timestamp, limit: u32) -> Result<OrphanSweep, StoreError> {
+    pub async fn begin_orphan_sweep(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<OrphanSweep, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
         let marked: Vec<(String,)> = run!(tx_ref, OLD, |sql, c| query_as(sql)

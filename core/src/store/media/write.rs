@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use sqlx::query;
 
 use super::super::db::{Sql, Tx, exec, locking, run};
-use super::super::happening_kind::HappeningKind;
-use super::super::happenings::{NewHappening, log};
-use super::super::keep::{Skips, close_gaps, lock_ledger, open_gap, save_ledger};
+use super::super::ingest::{Skips, close_gaps, lock_ledger, open_gap, save_ledger};
 use super::super::ledger::Ledger;
+use super::super::outbox::{NewOutboxEvent, log};
+use super::super::outbox_kind::OutboxEventKind;
 use super::super::{ImportId, Store, StoreError, parsed};
 use super::MediaStatus;
 use super::orphans::{BlobClaim, hold, release};
@@ -30,7 +30,7 @@ pub struct NewMedia {
 
 /// Outcome of storing a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MediaKept {
+pub enum MediaOutcome {
     /// Stored and counted.
     Stored,
     /// Stored, or skipped, before.
@@ -84,7 +84,7 @@ impl Store {
         message: &MessageId,
         media: &NewMedia,
         now: Timestamp,
-    ) -> Result<MediaKept, StoreError> {
+    ) -> Result<MediaOutcome, StoreError> {
         let storing = Storing { channel, message, media, now };
         let mut tx = self.db.begin().await?;
         let kept = storing.run(&mut tx).await?;
@@ -102,11 +102,11 @@ impl Store {
         (channel, message): (&ChannelId, &MessageId),
         media: &NewMedia,
         now: Timestamp,
-    ) -> Result<MediaKept, StoreError> {
+    ) -> Result<MediaOutcome, StoreError> {
         let storing = Storing { channel, message, media, now };
         let mut tx = self.db.begin().await?;
         let kept = storing.run(&mut tx).await?;
-        if kept == MediaKept::Stored {
+        if kept == MediaOutcome::Stored {
             let (tx_ref, number) = (&mut tx, import.number());
             let (c, m) = (channel.as_str(), message.as_str());
             exec!(tx_ref, query(IMPORTED).bind(c).bind(m).bind(number))?;
@@ -181,9 +181,9 @@ impl Store {
             query(GIVEN_UP).bind(channel).bind(message).bind(status.name()).bind(reason)
         )?;
         if changed > 0 {
-            let kind = HappeningKind::MediaFailed.name();
+            let kind = OutboxEventKind::MediaFailed.name();
             let failed =
-                NewHappening { kind, at: now.millis(), c: Some(channel), s: Some(message) };
+                NewOutboxEvent { kind, at: now.millis(), c: Some(channel), s: Some(message) };
             log(tx_ref, &[failed], now).await?;
         }
         tx.commit().await?;
@@ -237,11 +237,11 @@ async fn skip(
 }
 
 impl Storing<'_> {
-    async fn run(&self, tx: &mut Tx) -> Result<MediaKept, StoreError> {
+    async fn run(&self, tx: &mut Tx) -> Result<MediaOutcome, StoreError> {
         let mut ledger = lock_ledger(tx, &BTreeSet::from([self.channel])).await?;
         let kept = match record(tx, self.channel, self.message).await? {
-            None => MediaKept::Unwanted,
-            Some((MediaStatus::Stored | MediaStatus::Skipped, _)) => MediaKept::Known,
+            None => MediaOutcome::Unwanted,
+            Some((MediaStatus::Stored | MediaStatus::Skipped, _)) => MediaOutcome::Known,
             Some((_, sent_at)) => self.charge(tx, &mut ledger, sent_at).await?,
         };
         release(tx, &self.claims()).await?;
@@ -253,24 +253,24 @@ impl Storing<'_> {
         tx: &mut Tx,
         ledger: &mut Ledger,
         sent_at: Option<Timestamp>,
-    ) -> Result<MediaKept, StoreError> {
+    ) -> Result<MediaOutcome, StoreError> {
         // Without subscribers nobody pays, and the stored remainder of the message is completed.
         if ledger.subscribed(self.channel) && ledger.paused(self.channel) {
             let from = sent_at.unwrap_or(self.now);
             skip(tx, (self.channel, self.message), from, self.now).await?;
-            return Ok(MediaKept::Skipped);
+            return Ok(MediaOutcome::Skipped);
         }
         for claim in self.claims() {
             if !hold(tx, claim).await? {
-                return Ok(MediaKept::BlobGone);
+                return Ok(MediaOutcome::BlobGone);
             }
         }
         let at = ledger.storing_time(self.channel, self.now);
         ledger.charge(self.channel, at, self.media.bytes, 0);
         self.save(tx, at).await?;
         save_ledger(tx, ledger, self.now).await?;
-        let uploaded = NewHappening {
-            kind: HappeningKind::FileUploaded.name(),
+        let uploaded = NewOutboxEvent {
+            kind: OutboxEventKind::FileUploaded.name(),
             at: self.now.millis(),
             c: Some(self.channel.as_str()),
             s: Some(self.message.as_str()),
@@ -279,7 +279,7 @@ impl Storing<'_> {
         if ledger.subscribed(self.channel) {
             close_gaps(tx, &BTreeSet::from([self.channel.clone()]), self.now).await?;
         }
-        Ok(MediaKept::Stored)
+        Ok(MediaOutcome::Stored)
     }
 
     async fn save(&self, tx: &mut Tx, at: Timestamp) -> Result<(), StoreError> {

@@ -5,7 +5,7 @@ mod sql;
 use sqlx::query_as;
 
 use super::db::read;
-use super::keep::Key;
+use super::ingest::Key;
 use super::media::{MediaRecord, MediaRow};
 use super::{MessageState, Store, StoreError, parsed};
 use crate::id::{ChannelId, MessageId, UserId};

@@ -3,7 +3,7 @@
 
 use sqlx::{query, query_as};
 
-use super::super::coverage::{Presence, note};
+use super::super::coverage::{CoverageChange, note};
 use super::super::db::{Sql, exec, locking, read, run};
 use super::super::{Store, StoreError};
 use super::{DEPOSE, MOVE, Move};
@@ -83,7 +83,7 @@ impl Store {
         }
         if gone != 0 {
             exec!(tx_ref, query(ENABLE).bind(c).bind(at))?;
-            note(tx_ref, channel, now, Presence::BotJoined).await?;
+            note(tx_ref, channel, now, CoverageChange::BotJoined).await?;
         }
         tx.commit().await?;
         Ok(true)

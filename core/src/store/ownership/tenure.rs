@@ -18,7 +18,7 @@ pub(super) struct Tenure {
 
 impl Tenure {
     /// Returns `true` if the bot is in the channel. In the same millisecond the leave counts.
-    pub(super) const fn is_in(&self) -> bool {
+    pub(super) const fn is_present(&self) -> bool {
         self.left_at == 0 || self.left_at < self.joined_at
     }
 }
@@ -29,7 +29,7 @@ pub(super) fn succession(owner: &str, known: &[Tenure]) -> Vec<Tenure> {
     let nothing = || Tenure { bot: owner.to_owned(), joined_at: 0, left_at: 0, owned_until: 0 };
     let first = known.iter().find(|tenure| tenure.bot == owner).cloned();
     let mut owners = vec![first.unwrap_or_else(nothing)];
-    while let Some(last) = owners.last().filter(|last| !last.is_in()) {
+    while let Some(last) = owners.last().filter(|last| !last.is_present()) {
         // Ever later joins, so that this ends.
         let order = |tenure: &Tenure| (tenure.joined_at, tenure.bot.clone());
         let heirs =

@@ -2,8 +2,8 @@
 
 use super::super::StoreError;
 use super::super::db::Tx;
-use super::super::keep::{ChannelChange, Kept, keep_in, lock_ledger};
-use super::super::sightings::{Sighting, sight_in};
+use super::super::ingest::{ChannelChange, IngestOutcome, ingest_in, lock_ledger};
+use super::super::presence_evidence::{PresenceEvidence, record_presence_in};
 use crate::time::Timestamp;
 
 /// Content to store for a reply that was sent.
@@ -15,17 +15,17 @@ pub struct Exchange<'a> {
     /// Message replied to.
     pub question: &'a [ChannelChange],
     /// Evidence of the welcomed person.
-    pub joined: &'a [Sighting],
+    pub joined: &'a [PresenceEvidence],
     /// The bot's own messages.
     pub own: &'a [ChannelChange],
 }
 
 /// Stores an exchange in its order, and returns the outcome for the question.
-pub(super) async fn keep_exchange(
+pub(super) async fn store_exchange(
     tx: &mut Tx,
     exchange: Exchange<'_>,
     now: Timestamp,
-) -> Result<Vec<Kept>, StoreError> {
+) -> Result<Vec<IngestOutcome>, StoreError> {
     let Exchange { question, joined, own } = exchange;
     if own.is_empty() {
         return Ok(Vec::new());
@@ -33,9 +33,9 @@ pub(super) async fn keep_exchange(
     // The first locked row: the transactions of one channel take their positions in the log in the
     // order in which they get this lock.
     lock_ledger(tx, &own.iter().map(|change| &change.channel).collect()).await?;
-    sight_in(tx, joined, now).await?;
+    record_presence_in(tx, joined, now).await?;
     let all: Vec<_> = question.iter().chain(own).cloned().collect();
-    let mut kept = keep_in(tx, &all, now).await?;
+    let mut kept = ingest_in(tx, &all, now).await?;
     kept.truncate(question.len());
     Ok(kept)
 }

@@ -7,12 +7,12 @@ use serde::Serialize;
 use sqlx::{query, query_as};
 
 use super::db::{Sql, Tx, exec, locking, read, run};
-use super::keep::Kept;
+use super::ingest::IngestOutcome;
 use super::{Store, StoreError, parsed};
 use crate::id::{ChannelId, EventId, MessageId, RuleId};
 use crate::time::Timestamp;
 pub use exchange::Exchange;
-use exchange::keep_exchange;
+use exchange::store_exchange;
 pub use kinds::{ReplySource, ReplyStatus};
 
 /// Result of claiming the right to reply to an event.
@@ -135,10 +135,10 @@ impl Store {
         outcome: Result<(), &str>,
         exchange: Exchange<'_>,
         now: Timestamp,
-    ) -> Result<Vec<Kept>, StoreError> {
+    ) -> Result<Vec<IngestOutcome>, StoreError> {
         let mut tx = self.db.begin().await?;
         let tx_ref = &mut tx;
-        let kept = keep_exchange(tx_ref, exchange, now).await?;
+        let kept = store_exchange(tx_ref, exchange, now).await?;
         let status = if outcome.is_ok() { ReplyStatus::Sent } else { ReplyStatus::Failed };
         let (status, reason) = (status.name(), outcome.err());
         let ids: Vec<_> = exchange.own.iter().map(|change| change.message.as_str()).collect();
@@ -211,7 +211,7 @@ async fn claim_in(
     intent: &ReplyIntent<'_>,
     now: Timestamp,
 ) -> Result<Claim, StoreError> {
-    let cold = cooling(tx, intent).await?;
+    let cold = in_cooldown(tx, intent).await?;
     let status = if cold { ReplyStatus::Suppressed } else { ReplyStatus::Sending };
     let claimed = exec!(
         tx,
@@ -242,7 +242,7 @@ async fn claim_in(
 }
 
 /// Returns `true` if the rule's last reply is within its cooldown.
-async fn cooling(tx: &mut Tx, intent: &ReplyIntent<'_>) -> Result<bool, StoreError> {
+async fn in_cooldown(tx: &mut Tx, intent: &ReplyIntent<'_>) -> Result<bool, StoreError> {
     let (Some(rule), true) = (intent.rule, intent.cooldown_ms > 0) else {
         return Ok(false);
     };

@@ -189,7 +189,7 @@ fn taken_over(known: &Webhook, enable: bool, maker: WebhookMaker<'_>) -> (Option
 /// Returns `true` if everything that the webhook requests is within the bounds.
 fn covers(bounds: &Bounds, change: &WebhookChange<'_>) -> bool {
     let account =
-        |kind: &super::HappeningKind| bounds.channels.is_none() || !kind.is_about_account();
-    let scope = |kind: &super::HappeningKind| kind.scope().is_none_or(|scope| bounds.has(scope));
+        |kind: &super::OutboxEventKind| bounds.channels.is_none() || !kind.is_about_account();
+    let scope = |kind: &super::OutboxEventKind| kind.scope().is_none_or(|scope| bounds.has(scope));
     change.events.iter().all(|kind| account(kind) && scope(kind))
 }

@@ -5,8 +5,8 @@ use serde::Serialize;
 use sqlx::query_as;
 
 use super::super::db::{Sql, Tx, read, run};
-use super::super::{HappeningKind, Store, StoreError, Unkept};
-use super::rows::{BoundsColumns, Told};
+use super::super::{OutboxEventKind, Store, StoreError, UnstoredMessage};
+use super::rows::{BoundsColumns, EventRef};
 use crate::bounds::Bounds;
 use crate::id::{ChannelId, UserId, WebhookId};
 use crate::time::Timestamp;
@@ -25,7 +25,7 @@ pub struct ClaimRoom {
     /// Maximum number for one healthy webhook, those claimed by others included.
     pub each: usize,
     /// The same for one whose last attempt failed; one that has been failing for a while gets one.
-    pub each_unwell: usize,
+    pub per_failed: usize,
     /// Webhooks failing since before this time have been failing for a while.
     pub failing_before: Timestamp,
 }
@@ -54,7 +54,7 @@ pub struct ClaimedDelivery {
     /// `true` if its webhook has been failing for a while.
     pub failing: bool,
     /// Event to deliver.
-    pub told: Told,
+    pub event: EventRef,
 }
 
 /// Size of the delivery queue.
@@ -112,7 +112,7 @@ const TAKE: Sql = Sql { sqlite: take!(""), postgres: take!(" FOR UPDATE OF d SKI
 
 const TAKEN: &str = "
     SELECT d.delivery_no, d.claims, d.attempts, d.event_id, d.type, d.at, d.channel_id,
-           d.subject_id, d.detail_id, d.unkept, w.webhook_id, w.user_id, w.url, w.secret,
+           d.subject_id, d.detail_id, d.unstored, w.webhook_id, w.user_id, w.url, w.secret,
            w.not_before, w.scopes, w.bound_channel_ids, w.ends_at,
            CASE WHEN w.old_until > $2 THEN w.old_secret END AS old_secret,
            CAST(CASE WHEN w.failing_since <= $3 THEN 1 ELSE 0 END AS BIGINT) AS failing,
@@ -161,7 +161,7 @@ struct TakenRow {
     channel_id: Option<String>,
     subject_id: Option<String>,
     detail_id: Option<String>,
-    unkept: Option<String>,
+    unstored: Option<String>,
     webhook_id: String,
     user_id: String,
     url: String,
@@ -188,7 +188,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<ClaimedDelivery>, StoreError> {
         let [each, each_unwell] =
-            [room.each, room.each_unwell].map(|each| i64::try_from(each).unwrap_or(i64::MAX));
+            [room.each, room.per_failed].map(|each| i64::try_from(each).unwrap_or(i64::MAX));
         let due: Vec<DueRow> = read!(self, c => query_as(DUE)
             .bind(now.millis()).bind(room.failing_before.millis()).bind(each).bind(each_unwell)
             .bind(WEBHOOKS).fetch_all(c))?;
@@ -272,7 +272,8 @@ impl TryFrom<TakenRow> for ClaimedDelivery {
         };
         let bounds = bounds.read(&row.webhook_id)?;
         let number = row.delivery_no.to_string();
-        let unkept = Unkept::read(row.unkept.as_deref(), "webhook_deliveries", &number)?;
+        let unstored =
+            UnstoredMessage::read(row.unstored.as_deref(), "webhook_deliveries", &number)?;
         Ok(Self {
             number: row.delivery_no,
             claim: row.claims,
@@ -284,14 +285,14 @@ impl TryFrom<TakenRow> for ClaimedDelivery {
             may_read: row.may_read != 0,
             bounds,
             failing: row.failing != 0,
-            told: Told {
+            event: EventRef {
                 id: row.event_id,
-                kind: HappeningKind::parse(&row.r#type),
+                kind: OutboxEventKind::parse(&row.r#type),
                 at: Timestamp::from_millis(row.at),
                 channel: row.channel_id.map(ChannelId::from),
                 subject: row.subject_id,
                 detail: row.detail_id,
-                unkept,
+                unstored,
             },
         })
     }

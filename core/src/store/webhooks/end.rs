@@ -16,7 +16,7 @@ macro_rules! disable {
     ($where:literal) => {
         concat!(
             "UPDATE webhooks SET enabled = 0, disabled_reason = $2, disabled_at = $3,
-                                 told_at = NULL, told = NULL
+                                 notified_at = NULL, notice_outcome = NULL
              WHERE enabled = 1 AND ",
             $where,
             " RETURNING webhook_id, user_id"
@@ -53,7 +53,7 @@ impl Store {
             .bind(DisabledReason::KeyEnded.name())
             .bind(now.millis())
             .fetch_all(c))?;
-        tell(tx_ref, &ended, now).await?;
+        record_disabled(tx_ref, &ended, now).await?;
         tx.commit().await?;
         Ok(ended.into_iter().map(|(webhook, _)| webhook.into()).collect())
     }
@@ -70,7 +70,7 @@ pub(in crate::store) async fn end_webhooks_of(
         .bind(DisabledReason::KeyEnded.name())
         .bind(now.millis())
         .fetch_all(c))?;
-    tell(tx, &ended, now).await
+    record_disabled(tx, &ended, now).await
 }
 
 /// Moves the webhooks of one key to its successor.
@@ -83,7 +83,11 @@ pub(in crate::store) async fn carry_webhooks(
     Ok(())
 }
 
-async fn tell(tx: &mut Tx, ended: &[(String, String)], now: Timestamp) -> Result<(), StoreError> {
+async fn record_disabled(
+    tx: &mut Tx,
+    ended: &[(String, String)],
+    now: Timestamp,
+) -> Result<(), StoreError> {
     for (webhook, user) in ended {
         exec!(tx, query(TELL).bind(now.millis()).bind(user).bind(webhook))?;
     }

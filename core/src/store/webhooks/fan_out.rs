@@ -3,18 +3,18 @@
 use sqlx::{query, query_as};
 
 use super::super::db::{Sql, exec, locking, read, run};
-use super::super::happenings::WINDOW_END;
-use super::super::{Place, Store, StoreError};
+use super::super::outbox::WINDOW_END;
+use super::super::{OutboxPosition, Store, StoreError};
 use crate::time::Timestamp;
 
 /// Maximum number of events fanned out in one transaction.
 const WINDOW: i64 = 1_000;
 
-const POSITION: &str = "SELECT tx, seq FROM webhook_feed WHERE id = 1";
+const POSITION: &str = "SELECT tx, seq FROM webhook_outbox_position WHERE id = 1";
 /// No process waits for another one that is about to do the same.
 const TAKE_POSITION: Sql =
-    locking!("SELECT tx, seq FROM webhook_feed WHERE id = 1", " FOR UPDATE SKIP LOCKED");
-const SAVE_POSITION: &str = "UPDATE webhook_feed SET tx = $1, seq = $2 WHERE id = 1";
+    locking!("SELECT tx, seq FROM webhook_outbox_position WHERE id = 1", " FOR UPDATE SKIP LOCKED");
+const SAVE_POSITION: &str = "UPDATE webhook_outbox_position SET tx = $1, seq = $2 WHERE id = 1";
 
 /// Builds the statement that adds a delivery of each event to each webhook that wants it and whose
 /// owner may read it; the same rule as for `GET /api/events`. A webhook requests nothing beyond its
@@ -23,16 +23,16 @@ macro_rules! fan_out {
     ($tx:literal, $window:literal) => {
         concat!(
             "INSERT INTO webhook_deliveries
-                 (webhook_id, event_id, type, at, channel_id, subject_id, detail_id, unkept,
+                 (webhook_id, event_id, type, at, channel_id, subject_id, detail_id, unstored,
                   created_at, due_at)
              SELECT webhook_id, 'evt_' || tx || '_' || seq, type, at, channel_id, subject_id,
-                    detail_id, unkept, CAST($5 AS BIGINT), CAST($5 AS BIGINT)
+                    detail_id, unstored, CAST($5 AS BIGINT), CAST($5 AS BIGINT)
              FROM (
                  SELECT w.webhook_id, w.events, w.not_before, h.seq, h.type, h.at, h.channel_id,
-                        h.subject_id, h.detail_id, h.unkept, ",
+                        h.subject_id, h.detail_id, h.unstored, ",
             $tx,
             " AS tx
-                 FROM happenings h
+                 FROM outbox_events h
                  JOIN members m ON m.channel_id = h.channel_id AND m.role <> 'guest'
                    AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at
                             AND m.left_at >= m.last_seen_at)
@@ -48,10 +48,10 @@ macro_rules! fan_out {
                        WHERE t.value ->> 'c' = h.channel_id))
                  UNION ALL
                  SELECT w.webhook_id, w.events, w.not_before, h.seq, h.type, h.at, h.channel_id,
-                        h.subject_id, h.detail_id, h.unkept, ",
+                        h.subject_id, h.detail_id, h.unstored, ",
             $tx,
             " AS tx
-                 FROM happenings h
+                 FROM outbox_events h
                  JOIN webhooks w ON w.user_id = h.subject_id AND w.enabled = 1
                    AND h.logged_at >= w.since AND (w.ends_at IS NULL OR w.ends_at > $5)
                    AND w.bound_channel_ids IS NULL
@@ -101,7 +101,9 @@ impl Store {
         let end: Option<(Option<i64>, Option<i64>)> = run!(tx_ref, WINDOW_END, |sql, c| {
             query_as(sql).bind(from.0).bind(from.1).bind(WINDOW).fetch_optional(c)
         })?;
-        let Some(Place(end_tx, end_seq)) = end.and_then(|(tx, seq)| Some(Place(tx?, seq?))) else {
+        let Some(OutboxPosition(end_tx, end_seq)) =
+            end.and_then(|(tx, seq)| Some(OutboxPosition(tx?, seq?)))
+        else {
             return Ok(None);
         };
         let sql = self.pick(FAN_OUT);

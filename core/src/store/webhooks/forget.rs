@@ -4,7 +4,7 @@ use sqlx::query;
 
 use super::super::StoreError;
 use super::super::db::{Tx, exec};
-use super::super::keep::Key;
+use super::super::ingest::Key;
 use crate::id::{ChannelId, MessageId};
 
 const FORGET: &str = "
@@ -18,7 +18,7 @@ const FORGET_IN: &str = "
 
 /// Deletes responses that may repeat the content of these messages from before they were changed or
 /// retracted.
-pub(in crate::store) async fn forget_answers<'a>(
+pub(in crate::store) async fn delete_responses<'a>(
     tx: &mut Tx,
     changed: impl Iterator<Item = &'a (ChannelId, MessageId)>,
 ) -> Result<(), StoreError> {

@@ -5,8 +5,8 @@ use sqlx::{query, query_as};
 
 use super::super::channels::channel_keys;
 use super::super::db::{Sql, exec, read, run};
-use super::super::{HappeningKind, Store, StoreError, Unkept, parsed};
-use super::rows::{Told, event_keys};
+use super::super::{OutboxEventKind, Store, StoreError, UnstoredMessage, parsed};
+use super::rows::{EventRef, event_keys};
 use crate::bounds::Bounds;
 use crate::id::{ChannelId, WebhookId};
 use crate::time::Timestamp;
@@ -33,13 +33,13 @@ pub enum DeliveryStatus {
 
 /// Delivery in the log.
 #[derive(Clone, Debug)]
-pub struct Delivery {
+pub struct WebhookDelivery {
     /// Number of the delivery.
     pub number: i64,
     /// Status.
     pub status: DeliveryStatus,
     /// Event.
-    pub told: Told,
+    pub event: EventRef,
     /// Time of creation.
     pub created_at: Timestamp,
     /// Number of attempts so far.
@@ -69,7 +69,7 @@ struct DeliveryRow {
     channel_id: Option<String>,
     subject_id: Option<String>,
     detail_id: Option<String>,
-    unkept: Option<String>,
+    unstored: Option<String>,
     created_at: i64,
     status: String,
     attempts: i64,
@@ -117,7 +117,7 @@ macro_rules! within {
 macro_rules! deliveries {
     ($rest:literal) => {
         within!(
-            "SELECT delivery_no, event_id, type, at, channel_id, subject_id, detail_id, unkept,
+            "SELECT delivery_no, event_id, type, at, channel_id, subject_id, detail_id, unstored,
                     created_at, status, attempts, due_at, tried_at, took_ms, http_status, error,
                     answer, request_bytes FROM webhook_deliveries WHERE",
             $rest
@@ -181,14 +181,14 @@ impl Store {
         webhook: &WebhookId,
         filter: DeliveryFilter<'_>,
         limit: u32,
-    ) -> Result<Vec<Delivery>, StoreError> {
+    ) -> Result<Vec<WebhookDelivery>, StoreError> {
         let within = Within::of(filter.bounds)?;
         let rows: Vec<DeliveryRow> = read!(self, c => query_as(LIST)
             .bind(webhook.as_str()).bind(within.bound).bind(&within.channels)
             .bind(&within.events).bind(within.from)
             .bind(filter.before.unwrap_or(i64::MAX))
             .bind(filter.status.map(DeliveryStatus::name)).bind(i64::from(limit)).fetch_all(c))?;
-        rows.into_iter().map(Delivery::try_from).collect()
+        rows.into_iter().map(WebhookDelivery::try_from).collect()
     }
 
     /// Returns one delivery of a webhook, if it is within the bounds.
@@ -200,12 +200,12 @@ impl Store {
         webhook: &WebhookId,
         number: i64,
         bounds: &Bounds,
-    ) -> Result<Option<Delivery>, StoreError> {
+    ) -> Result<Option<WebhookDelivery>, StoreError> {
         let within = Within::of(bounds)?;
         let row: Option<DeliveryRow> = read!(self, c => query_as(ONE)
             .bind(webhook.as_str()).bind(within.bound).bind(&within.channels)
             .bind(&within.events).bind(within.from).bind(number).fetch_optional(c))?;
-        row.map(Delivery::try_from).transpose()
+        row.map(WebhookDelivery::try_from).transpose()
     }
 
     /// Creates a test delivery with that event id; returns its number. `None` when there is no such
@@ -295,8 +295,8 @@ impl Store {
 impl Within {
     fn of(bounds: &Bounds) -> Result<Self, StoreError> {
         let only = bounds.channels.as_deref();
-        let seen = |kind: &HappeningKind| kind.scope().is_none_or(|scope| bounds.has(scope));
-        let events: Vec<_> = HappeningKind::ALL.into_iter().filter(seen).collect();
+        let seen = |kind: &OutboxEventKind| kind.scope().is_none_or(|scope| bounds.has(scope));
+        let events: Vec<_> = OutboxEventKind::ALL.into_iter().filter(seen).collect();
         Ok(Self {
             bound: i64::from(only.is_some()),
             channels: channel_keys(only.unwrap_or_default())?,
@@ -306,24 +306,25 @@ impl Within {
     }
 }
 
-impl TryFrom<DeliveryRow> for Delivery {
+impl TryFrom<DeliveryRow> for WebhookDelivery {
     type Error = StoreError;
 
     fn try_from(row: DeliveryRow) -> Result<Self, StoreError> {
         let status = DeliveryStatus::ALL.into_iter().find(|status| status.name() == row.status);
         let number = row.delivery_no.to_string();
-        let unkept = Unkept::read(row.unkept.as_deref(), "webhook_deliveries", &number)?;
+        let unstored =
+            UnstoredMessage::read(row.unstored.as_deref(), "webhook_deliveries", &number)?;
         Ok(Self {
             number: row.delivery_no,
             status: parsed(status, "webhook_deliveries", "status", &number)?,
-            told: Told {
+            event: EventRef {
                 id: row.event_id,
-                kind: HappeningKind::parse(&row.r#type),
+                kind: OutboxEventKind::parse(&row.r#type),
                 at: Timestamp::from_millis(row.at),
                 channel: row.channel_id.map(ChannelId::from),
                 subject: row.subject_id,
                 detail: row.detail_id,
-                unkept,
+                unstored,
             },
             created_at: Timestamp::from_millis(row.created_at),
             attempts: row.attempts,

@@ -9,10 +9,10 @@ mod end;
 mod fan_out;
 mod forget;
 mod log;
+mod owner_notices;
 mod release;
 mod rows;
 mod settle;
-mod tell;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use sqlx::{query, query_as};
@@ -20,15 +20,15 @@ use sqlx::{query, query_as};
 pub use change::{WebhookChanged, WebhookMade};
 pub use claim::{ClaimRoom, ClaimedDelivery, WebhookQueue};
 pub(super) use end::{carry_webhooks, end_webhooks_of};
-pub(super) use forget::{forget_answers, forget_answers_in};
-pub use log::{Delivery, DeliveryFilter, DeliveryStatus, TEST_EVENT};
-pub use rows::{DisabledReason, Told, Webhook};
+pub(super) use forget::{delete_responses, forget_answers_in};
+pub use log::{DeliveryFilter, DeliveryStatus, TEST_EVENT, WebhookDelivery};
+pub use owner_notices::PendingNotice;
+pub use rows::{DisabledReason, EventRef, Webhook};
 pub use settle::{Attempt, Next};
-pub use tell::UntoldWebhook;
 
 use self::rows::WebhookRow;
 use super::db::{exec, read};
-use super::{HappeningKind, Store, StoreError};
+use super::{OutboxEventKind, Store, StoreError};
 use crate::bounds::Bounds;
 use crate::id::{ChannelId, KeyId, UserId, WebhookId};
 use crate::time::Timestamp;
@@ -47,11 +47,11 @@ pub struct NewWebhook<'a> {
     pub secret: &'a SecretString,
     /// Properties.
     pub change: WebhookChange<'a>,
-    /// Creator.
+    /// CreatingContext.
     pub maker: WebhookMaker<'a>,
 }
 
-/// Creator or changer of a webhook: nothing beyond their bounds is ever delivered.
+/// CreatingContext or changer of a webhook: nothing beyond their bounds is ever delivered.
 #[derive(Clone, Copy, Debug)]
 pub struct WebhookMaker<'a> {
     /// Key; `None` for a session. The webhook ends with the key.
@@ -68,7 +68,7 @@ pub struct WebhookChange<'a> {
     /// Purpose, in its owner's words.
     pub description: &'a str,
     /// Kinds of events to deliver.
-    pub events: &'a [HappeningKind],
+    pub events: &'a [OutboxEventKind],
     /// Channels whose events are delivered; `None` for all of its owner's.
     pub channels: Option<&'a [ChannelId]>,
     /// `true` if events are delivered.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::channels::channel_keys;
-use super::super::{HappeningKind, StoreError, Unkept, parsed};
+use super::super::{OutboxEventKind, StoreError, UnstoredMessage, parsed};
 use super::WebhookChange;
 use crate::bounds::{Bounds, Subject, common};
 use crate::id::{ChannelId, KeyId, UserId, WebhookId};
@@ -22,7 +22,7 @@ pub struct Webhook {
     /// Purpose, in its owner's words.
     pub description: String,
     /// Kinds of events to deliver.
-    pub events: Vec<HappeningKind>,
+    pub events: Vec<OutboxEventKind>,
     /// Channels whose events are delivered; `None` for all of its owner's.
     pub channels: Option<Vec<ChannelId>>,
     /// Key that created it or changed it last; `None` for a session.
@@ -59,11 +59,11 @@ pub enum DisabledReason {
 
 /// Event reference: the event by ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct EventRef {
     /// Event id, the same for every attempt and every webhook.
     pub id: String,
     /// Kind of the event; `None` for a test.
-    pub kind: Option<HappeningKind>,
+    pub kind: Option<OutboxEventKind>,
     /// Time of the event.
     pub at: Timestamp,
     /// Channel.
@@ -73,7 +73,7 @@ pub struct Told {
     /// Further subject: a webhook.
     pub detail: Option<String>,
     /// Properties of an unstored message to deliver.
-    pub unkept: Option<Unkept>,
+    pub unstored: Option<UnstoredMessage>,
 }
 
 impl Webhook {
@@ -92,7 +92,7 @@ impl Webhook {
     }
 }
 
-impl Told {
+impl EventRef {
     /// Returns the subject for [`Bounds::admit`].
     pub fn subject(&self) -> Subject<'_> {
         let Some(kind) = self.kind else {
@@ -161,7 +161,7 @@ impl DisabledReason {
     }
 }
 
-pub(super) fn event_keys(events: &[HappeningKind]) -> Result<String, StoreError> {
+pub(super) fn event_keys(events: &[OutboxEventKind]) -> Result<String, StoreError> {
     let events: Vec<_> = events.iter().map(|kind| Event { t: kind.name().to_owned() }).collect();
     Ok(serde_json::to_string(&events)?)
 }
@@ -197,9 +197,9 @@ impl BoundsColumns {
     }
 }
 
-fn events_of(json: &str) -> Option<Vec<HappeningKind>> {
+fn events_of(json: &str) -> Option<Vec<OutboxEventKind>> {
     let events: Vec<Event> = serde_json::from_str(json).ok()?;
-    events.iter().map(|event| HappeningKind::parse(&event.t)).collect()
+    events.iter().map(|event| OutboxEventKind::parse(&event.t)).collect()
 }
 
 fn channels_of(json: &str) -> Option<Vec<ChannelId>> {

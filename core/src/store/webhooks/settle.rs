@@ -7,7 +7,7 @@ use serde::Serialize;
 use sqlx::{query, query_as};
 
 use super::super::db::{Sql, Tx, exec, locking, run};
-use super::super::keep::Key;
+use super::super::ingest::Key;
 use super::super::{Store, StoreError};
 use super::claim::ClaimedDelivery;
 use super::rows::DisabledReason;
@@ -89,17 +89,17 @@ const SETTLE: &str = "
 const WELL: &str = "
     UPDATE webhooks SET failing_since = NULL
     WHERE webhook_id IN (SELECT value ->> 'w' FROM json_each($1)) AND failing_since IS NOT NULL";
-const ILL: &str = "
+const MARK_FAILING: &str = "
     UPDATE webhooks SET failing_since = COALESCE(failing_since, $2),
                         not_until = CASE WHEN $3 > not_until THEN $3 ELSE not_until END
     WHERE webhook_id = $1";
 const DISABLE: &str = "
-    UPDATE webhooks SET enabled = 0, disabled_reason = $2, disabled_at = $3, told_at = NULL,
-                        told = NULL
+    UPDATE webhooks SET enabled = 0, disabled_reason = $2, disabled_at = $3, notified_at = NULL,
+                        notice_outcome = NULL
     WHERE webhook_id = $1 AND enabled = 1 AND ($4 IS NULL OR failing_since <= $4)
     RETURNING user_id";
 pub(super) const TELL: &str = "
-    INSERT INTO happenings (type, at, logged_at, channel_id, subject_id, detail_id)
+    INSERT INTO outbox_events (type, at, logged_at, channel_id, subject_id, detail_id)
     VALUES ('endpoint.disabled', $1, $1, NULL, $2, $3)";
 
 #[derive(Serialize)]
@@ -158,7 +158,7 @@ impl Store {
         exec!(tx_ref, query(WELL).bind(list_of(well)?))?;
         let mut disabled = Vec::new();
         for (id, health) in webhooks {
-            if let Some(reason) = judge(tx_ref, id, &health, give_up, now).await? {
+            if let Some(reason) = disable_if_failing(tx_ref, id, &health, give_up, now).await? {
                 disabled.push((id.clone(), reason));
             }
         }
@@ -185,9 +185,9 @@ async fn lock_messages(
 }
 
 fn about(delivery: &ClaimedDelivery) -> Option<(&str, &str)> {
-    let told = &delivery.told;
+    let told = &delivery.event;
     Some((told.channel.as_ref()?.as_str(), told.subject.as_deref()?))
-        .filter(|_| told.kind.is_some_and(super::HappeningKind::is_about_message))
+        .filter(|_| told.kind.is_some_and(super::OutboxEventKind::is_about_message))
 }
 
 fn list_of<'a>(ids: impl Iterator<Item = &'a &'a WebhookId>) -> Result<String, StoreError> {
@@ -237,7 +237,7 @@ fn settled<'a>(attempt: &'a Attempt, readable: &BTreeSet<(String, String)>) -> S
 }
 
 /// Decides on a webhook by its failures: returns the reason if it was disabled.
-async fn judge(
+async fn disable_if_failing(
     tx: &mut Tx,
     id: &WebhookId,
     health: &Health,
@@ -248,7 +248,7 @@ async fn judge(
         return Ok(None);
     };
     let not_until = health.not_until.map_or(0, Timestamp::millis);
-    exec!(tx, query(ILL).bind(id.as_str()).bind(failed_at.millis()).bind(not_until))?;
+    exec!(tx, query(MARK_FAILING).bind(id.as_str()).bind(failed_at.millis()).bind(not_until))?;
     let (reason, before) = if health.gone {
         (DisabledReason::Gone, None)
     } else {

@@ -49,7 +49,7 @@ fn in_one_channel_the_same_is_found_as_where_there_is_only_one() {
     ] {
         let query = Query::parse(query).unwrap();
         let search = |channels, sort| {
-            let request = SearchRequest { channels, sort, ..SearchRequest::new(&query) };
+            let request = IndexSearch { channels, sort, ..IndexSearch::new(&query) };
             index.search(&request).unwrap()
         };
         for sort in [Sort::Relevance, Sort::Newest] {
@@ -76,7 +76,7 @@ fn a_question_finds_what_holds_much_of_it() {
     ]);
     let page = |query: &str, sort| {
         let query = Query::parse(query).unwrap();
-        let page = index.search(&SearchRequest { sort, ..SearchRequest::new(&query) }).unwrap();
+        let page = index.search(&IndexSearch { sort, ..IndexSearch::new(&query) }).unwrap();
         assert_eq!(page.total, page.hits.len(), "{query:?}");
         let hits = page.hits.iter();
         hits.map(|hit| (hit.message_id.clone(), hit.is_exact)).collect::<Vec<_>>()
@@ -125,9 +125,9 @@ fn related_messages_of_a_channel_are_those_of_all_that_are_in_it() {
     }
     writer.commit("").unwrap();
     let query = Query::parse("tea milk honey lemon?").unwrap();
-    let all = SearchRequest { limit: 1_000, ..SearchRequest::new(&query) };
+    let all = IndexSearch { limit: 1_000, ..IndexSearch::new(&query) };
     let everywhere = index.search(&all).unwrap();
-    let here = index.search(&SearchRequest { channels: Some(&["a"]), ..all }).unwrap();
+    let here = index.search(&IndexSearch { channels: Some(&["a"]), ..all }).unwrap();
     assert!(here.total > 20 && here.hits.iter().all(|hit| !hit.is_exact));
     assert!(here.total < everywhere.total, "{}", here.total);
     let expected: Vec<_> =

@@ -9,7 +9,7 @@ use chatkeep_core::assistant::{QaMode, Rule, limits};
 use chatkeep_core::id::{RuleId, UserId};
 use chatkeep_core::store::{ReplyRecord, ReplyStatus};
 use chatkeep_core::time::Timestamp;
-use chatkeep_workers::assistant::{Answer, Compiled, Considered, Decision};
+use chatkeep_workers::assistant::{Compiled, Decision, DecisionTrace, Reply};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -207,9 +207,9 @@ impl BacktestView {
 impl ReplyView {
     const NOTHING: Self = Self { source: SourceView::None, rule_id: None };
 
-    fn of(considered: Considered) -> Self {
+    fn of(considered: DecisionTrace) -> Self {
         match considered.decision {
-            Decision::Answer(Answer { source, rule, .. }) => {
+            Decision::Answer(Reply { source, rule, .. }) => {
                 Self { source: SourceView::of(source), rule_id: rule }
             }
             Decision::NoMatch | Decision::Silent => Self::NOTHING,

@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use chatkeep_core::store::{Check, MediaKept};
+use chatkeep_core::store::{Check, MediaOutcome};
 use chatkeep_index::search::{IndexChange, IndexDoc, WriterOptions};
 use tokio::sync::watch;
 
 use super::super::{Fixture, delete_before, on_both, said, unsent};
-use super::{Ward, picture};
+use super::{DoctorFixture, picture};
 
 on_both!(
     wrong_rows_are_found_and_set_right,
@@ -20,8 +20,8 @@ on_both!(
 );
 
 /// Sets up two subscribers, texts before and after the second one, two pictures with files.
-async fn ward(fixture: Fixture) -> Ward {
-    let ward = Ward::new(fixture);
+async fn ward(fixture: Fixture) -> DoctorFixture {
+    let ward = DoctorFixture::new(fixture);
     let fixture = &ward.fixture;
     fixture.group("C1", &["U1", "U2"]).await;
     fixture.subscribe("C1", "U1", 5).await;
@@ -152,12 +152,12 @@ async fn lost_and_damaged_files_count_for_nothing(fixture: Fixture) {
 async fn files_that_nothing_holds_are_marked(fixture: Fixture) {
     let ward = ward(fixture).await;
     let (kept, blob) = ward.store_file("C1", "nobody", "left over", None, 60).await;
-    assert_eq!(kept, MediaKept::Unwanted);
+    assert_eq!(kept, MediaOutcome::Unwanted);
     ward.is_well().await;
     ward.fixture.run("DELETE FROM blob_orphans").await;
     let report = ward.finds("no mark", &[Check::File]).await;
     assert_eq!(report.findings[0].difference.place, blob.as_str());
-    let sweep = ward.fixture.store.orphans(super::at(61), 100).await.unwrap();
+    let sweep = ward.fixture.store.begin_orphan_sweep(super::at(61), 100).await.unwrap();
     assert_eq!(sweep.blobs(), [blob]);
 }
 
@@ -229,7 +229,7 @@ async fn keeping_goes_on_meanwhile(fixture: Fixture) {
                 .map(|n| said("C1", &format!("k{kept}-{n}"), 1_000 + kept, "while it is checked"))
                 .chain([unsent("C1", &format!("k{}-3", kept / 2), 1_000 + kept)])
                 .collect();
-            store.keep(&batch, super::at(2_000 + kept)).await.unwrap();
+            store.ingest(&batch, super::at(2_000 + kept)).await.unwrap();
             let (channel, user) = ("C1".into(), "U2".into());
             if kept % 5 == 0 {
                 store.unsubscribe(&channel, &user, super::at(2_000 + kept)).await.unwrap();
@@ -244,7 +244,7 @@ async fn keeping_goes_on_meanwhile(fixture: Fixture) {
         kept
     });
     for _ in 0..20 {
-        let options = chatkeep::doctor::Options::default();
+        let options = chatkeep::doctor::DoctorOptions::default();
         let (store, blobs) = (&ward.fixture.store, &ward.blobs);
         let doctor =
             chatkeep::doctor::Doctor { store, blobs, indexes: &[], replicas: None, options };

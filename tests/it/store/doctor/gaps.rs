@@ -1,7 +1,7 @@
 //! Gaps end when there is room again, whatever the reason.
 
 use chatkeep_core::plan::Plan;
-use chatkeep_core::store::Kept;
+use chatkeep_core::store::IngestOutcome;
 
 use super::super::{Fixture, at, on_both, said, sized, unsent};
 
@@ -22,7 +22,7 @@ async fn full(fixture: &Fixture) {
     let left = Plan::Free.quota() - fixture.used("U1").await;
     fixture.preload("C1", "U1", left).await;
     let skipped = [said("C1", "lost", 30, "x"), said("C2", "lost", 31, "x")];
-    assert_eq!(fixture.keep(&skipped, 40).await, [Kept::Skipped, Kept::Skipped]);
+    assert_eq!(fixture.keep(&skipped, 40).await, [IngestOutcome::Skipped, IngestOutcome::Skipped]);
 }
 
 async fn open(fixture: &Fixture) -> String {
@@ -45,7 +45,7 @@ async fn room_made_in_one_channel_ends_the_gaps_of_others(fixture: Fixture) {
     no_gap_is_wrong(&fixture).await;
     fixture.keep(&[unsent("C1", "big", 50)], 50).await;
     assert_eq!(open(&fixture).await, "0");
-    let told = "SELECT COUNT(*) FROM happenings WHERE type = 'backup.resumed'";
+    let told = "SELECT COUNT(*) FROM outbox_events WHERE type = 'backup.resumed'";
     assert_eq!(fixture.value(told).await, "2");
     no_gap_is_wrong(&fixture).await;
 }
@@ -58,7 +58,7 @@ async fn room_made_behind_what_was_skipped_ends_its_gap(fixture: Fixture) {
     let left = Plan::Free.quota() - fixture.used("U1").await;
     fixture.preload("C1", "U1", left).await;
     let batch = [said("C1", "lost", 30, "x"), unsent("C1", "big", 31)];
-    assert_eq!(fixture.keep(&batch, 40).await, [Kept::Skipped, Kept::Changed]);
+    assert_eq!(fixture.keep(&batch, 40).await, [IngestOutcome::Skipped, IngestOutcome::Changed]);
     assert_eq!(open(&fixture).await, "0");
     no_gap_is_wrong(&fixture).await;
 }

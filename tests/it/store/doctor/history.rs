@@ -5,7 +5,7 @@ use chatkeep_core::plan::Plan;
 use chatkeep_core::store::{ImportId, ImportedMessage};
 
 use super::super::{Fixture, at, delete_before, edited, erase_person, on_both, said, unsent};
-use super::{Ward, picture};
+use super::{DoctorFixture, picture};
 
 on_both!(counters_are_true_after_anything, clocks_that_disagree_change_nothing);
 
@@ -28,7 +28,7 @@ impl Chance {
 }
 
 async fn counters_are_true_after_anything(fixture: Fixture) {
-    let ward = Ward::new(fixture);
+    let ward = DoctorFixture::new(fixture);
     for channel in CHANNELS {
         ward.fixture.group(channel, &USERS).await;
     }
@@ -49,7 +49,7 @@ async fn counters_are_true_after_anything(fixture: Fixture) {
 }
 
 /// Runs one of the possible operations; no counter may be wrong after it.
-async fn happen(ward: &Ward, chance: &mut Chance, seed: u64, step: i64, now: i64) {
+async fn happen(ward: &DoctorFixture, chance: &mut Chance, seed: u64, step: i64, now: i64) {
     let store = &ward.fixture.store;
     let (channel, user) = (chance.of(&CHANNELS), chance.of(&USERS));
     let sent = now - chance.below(40);
@@ -59,15 +59,15 @@ async fn happen(ward: &Ward, chance: &mut Chance, seed: u64, step: i64, now: i64
             let batch: Vec<_> = (0..chance.below(8))
                 .map(|n| said(channel, &format!("m{seed}-{}", (step + n) % 60), sent, "some words"))
                 .collect();
-            store.keep(&batch, at(now)).await.unwrap();
+            store.ingest(&batch, at(now)).await.unwrap();
         }
         4 => drop(
-            store.keep(&[edited(channel, &any, sent, "and other words")], at(now)).await.unwrap(),
+            store.ingest(&[edited(channel, &any, sent, "and other words")], at(now)).await.unwrap(),
         ),
-        5 => drop(store.keep(&[unsent(channel, &any, sent)], at(now)).await.unwrap()),
+        5 => drop(store.ingest(&[unsent(channel, &any, sent)], at(now)).await.unwrap()),
         6 => {
             let id = format!("p{seed}-{}", step % 20);
-            store.keep(&[picture(channel, &id, sent)], at(now)).await.unwrap();
+            store.ingest(&[picture(channel, &id, sent)], at(now)).await.unwrap();
         }
         7 => {
             let id = format!("p{seed}-{}", chance.below(20));
@@ -76,7 +76,7 @@ async fn happen(ward: &Ward, chance: &mut Chance, seed: u64, step: i64, now: i64
         }
         8 => {
             let id = format!("p{seed}-{}", chance.below(20));
-            store.keep(&[unsent(channel, &id, sent)], at(now)).await.unwrap();
+            store.ingest(&[unsent(channel, &id, sent)], at(now)).await.unwrap();
         }
         9 | 10 => drop(store.subscribe(&channel.into(), &user.into(), at(now)).await.unwrap()),
         11 => drop(store.unsubscribe(&channel.into(), &user.into(), at(now)).await.unwrap()),
@@ -95,7 +95,7 @@ async fn happen(ward: &Ward, chance: &mut Chance, seed: u64, step: i64, now: i64
     assert!(users.iter().all(|user| user.differences.is_empty()), "{seed} {step}: {users:?}");
 }
 
-async fn other(ward: &Ward, chance: &mut Chance, seed: u64, step: i64, now: i64) {
+async fn other(ward: &DoctorFixture, chance: &mut Chance, seed: u64, step: i64, now: i64) {
     let store = &ward.fixture.store;
     let (channel, user) = (chance.of(&CHANNELS).into(), chance.of(&USERS).into());
     match (step + i64::try_from(seed).unwrap()) % 3 {

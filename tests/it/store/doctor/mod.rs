@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use chatkeep::doctor::{Doctor, LocalIndex, Options, Repair, Report};
+use chatkeep::doctor::{Doctor, DoctorOptions, LocalIndex, Repair, Report};
 use chatkeep_core::blobs::{BlobId, Blobs};
 use chatkeep_core::config::{BlobsKind, S3Config};
 use chatkeep_core::message::{MessageChange, MessageType, Received};
-use chatkeep_core::store::{ChannelChange, Check, MediaKept, NewMedia};
+use chatkeep_core::store::{ChannelChange, Check, MediaOutcome, NewMedia};
 use chatkeep_core::time::SystemClock;
 use chatkeep_index::search::MessageIndex;
 use chatkeep_workers::replica::Replica;
@@ -24,13 +24,13 @@ use futures_util::stream;
 use super::{Fixture, at, change};
 
 /// A store with files and an index.
-pub(super) struct Ward {
+pub(super) struct DoctorFixture {
     pub(super) fixture: Fixture,
     pub(super) blobs: Blobs,
     pub(super) index: MessageIndex,
 }
 
-impl Ward {
+impl DoctorFixture {
     pub(super) fn new(fixture: Fixture) -> Self {
         let folder = fixture.folder.path();
         let s3 = S3Config {
@@ -59,7 +59,7 @@ impl Ward {
         content: &str,
         preview: Option<&str>,
         now: i64,
-    ) -> (MediaKept, BlobId) {
+    ) -> (MediaOutcome, BlobId) {
         let claim = self.put(content, now).await;
         let blob = claim.blob().clone();
         let preview = match preview {
@@ -81,7 +81,7 @@ impl Ward {
 
     pub(super) async fn doctor(&self, repair: bool, deep: bool) -> Report {
         let repair = repair.then(|| Repair { clock: Arc::new(SystemClock) });
-        let options = Options { deep, channels: None, patience: Duration::ZERO, repair };
+        let options = DoctorOptions { deep, channels: None, timeout: Duration::ZERO, repair };
         let (store, blobs) = (&self.fixture.store, &self.blobs);
         let indexes = [LocalIndex::only(self.index.clone(), true)];
         let doctor = Doctor { store, blobs, indexes: &indexes, replicas: None, options };

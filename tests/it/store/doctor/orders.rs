@@ -8,7 +8,7 @@ use chatkeep_core::store::{MediaStatus, MessageFilter, StoredMessage};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 
-use super::{Ward, picture};
+use super::{DoctorFixture, picture};
 use crate::store::{Fixture, at, delete_before, edited, erase_person, on_both, said, unsent};
 
 on_both!(any_order_and_repetition_keeps_the_same_and_counts_it_right);
@@ -54,7 +54,7 @@ fn history(round: i64) -> Vec<Happens> {
     history
 }
 
-async fn happen(ward: &Ward, channel: &str, what: &Happens, now: i64) {
+async fn happen(ward: &DoctorFixture, channel: &str, what: &Happens, now: i64) {
     let (fixture, name) = (&ward.fixture, |sent: &i64| format!("m{sent}"));
     let (id, other) = (channel.into(), "U2".into());
     match what {
@@ -90,7 +90,7 @@ async fn happen(ward: &Ward, channel: &str, what: &Happens, now: i64) {
 }
 
 /// Stores files of the same few contents, so that messages share them.
-async fn fetch(ward: &Ward, channel: &str, now: i64) {
+async fn fetch(ward: &DoctorFixture, channel: &str, now: i64) {
     for item in ward.fixture.store.pending_media(at(now + 1), 1_000).await.unwrap() {
         if item.channel.as_str() == channel {
             let content = format!("picture {}", item.sent_at.millis() % 3);
@@ -109,7 +109,7 @@ fn shown(message: &StoredMessage) -> String {
 }
 
 async fn any_order_and_repetition_keeps_the_same_and_counts_it_right(fixture: Fixture) {
-    let (ward, mut runner) = (Ward::new(fixture), TestRunner::deterministic());
+    let (ward, mut runner) = (DoctorFixture::new(fixture), TestRunner::deterministic());
     for round in 0..HISTORIES {
         let history = history(i64::try_from(round).unwrap());
         let mut pictures = Vec::new();

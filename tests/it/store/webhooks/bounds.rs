@@ -5,7 +5,7 @@ use chatkeep_core::id::{ChannelId, KeyId, UserId, WebhookId};
 use chatkeep_core::role::Scope;
 use chatkeep_core::signing;
 use chatkeep_core::store::{
-    DeliveryFilter, DisabledReason, HappeningKind, NewKey, NewWebhook, Webhook, WebhookChanged,
+    DeliveryFilter, DisabledReason, NewKey, NewWebhook, OutboxEventKind, Webhook, WebhookChanged,
     WebhookMade, WebhookMaker,
 };
 
@@ -24,7 +24,7 @@ on_both!(
 
 impl Fixture {
     /// Creates a key of U1 with these bounds, and a webhook with it.
-    async fn bound_hook(&self, name: &str, events: &[HappeningKind], bounds: &Bounds) {
+    async fn bound_hook(&self, name: &str, events: &[OutboxEventKind], bounds: &Bounds) {
         let (key, user) = (KeyId::from(format!("key_{name}")), UserId::from("U1"));
         let new = NewKey {
             id: &key,
@@ -44,7 +44,7 @@ impl Fixture {
     async fn hook_of(
         &self,
         id: &str,
-        events: &[HappeningKind],
+        events: &[OutboxEventKind],
         key: Option<&KeyId>,
         bounds: &Bounds,
     ) -> WebhookMade {
@@ -76,17 +76,17 @@ async fn nothing_beyond_the_bounds_becomes_a_delivery(fixture: Fixture) {
     prepared(&fixture).await;
     fixture.group("C2", &["U1"]).await;
     fixture.subscribe("C2", "U1", 5).await;
-    fixture.bound_hook("here", &HappeningKind::ALL, &only(&["C1"])).await;
+    fixture.bound_hook("here", &OutboxEventKind::ALL, &only(&["C1"])).await;
     let ended = Bounds { expires_at: Some(at(15)), ..Bounds::full() };
-    fixture.bound_hook("ended", &HappeningKind::ALL, &ended).await;
+    fixture.bound_hook("ended", &OutboxEventKind::ALL, &ended).await;
     let short = chatkeep_core::plan::Plan::Free.quota() / 100 * 90 - 10;
     fixture.preload("C1", "U1", short).await;
     fixture.keep(&[super::super::sized("C1", "a", 10, 60), said("C2", "b", 11, "y")], 12).await;
     let all = fixture.fanned_out("wh_1", 3, 20).await;
-    assert!(all.iter().any(|d| d.told.kind == Some(HappeningKind::UsageCritical)));
+    assert!(all.iter().any(|d| d.event.kind == Some(OutboxEventKind::UsageCritical)));
     // Neither the other channel nor account-wide events; and nothing after its end.
     let here = fixture.fanned_out("wh_here", 1, 20).await;
-    assert_eq!(here[0].told.subject.as_deref(), Some("a"));
+    assert_eq!(here[0].event.subject.as_deref(), Some("a"));
     assert!(fixture.log("wh_ended", None).await.is_empty());
     let taken = fixture.claim(room(99, 99), 20).await;
     let bounds = taken.iter().find(|d| d.webhook.as_str() == "wh_here").map(|d| d.bounds.clone());
@@ -102,7 +102,7 @@ async fn a_webhook_ends_with_its_key(fixture: Fixture) {
         ("lost", &Bounds::full()),
         ("stays", &Bounds::full()),
     ] {
-        fixture.bound_hook(name, &HappeningKind::ALL, bounds).await;
+        fixture.bound_hook(name, &OutboxEventKind::ALL, bounds).await;
     }
     fixture.keep(&[said("C1", "a", 10, "x")], 12).await;
     fixture.fanned_out("wh_expires", 1, 20).await;
@@ -122,22 +122,22 @@ async fn a_webhook_ends_with_its_key(fixture: Fixture) {
     for id in ["wh_stays", "wh_1"] {
         assert_eq!(fixture.reason(id).await, None, "{id}");
     }
-    let untold = fixture.store.untold_webhooks(10).await.unwrap();
-    assert_eq!(untold.len(), 3, "their owner is told in their chat");
-    assert!(untold.iter().all(|webhook| webhook.reason == DisabledReason::KeyEnded));
-    let told = "SELECT COUNT(*) FROM happenings WHERE type = 'endpoint.disabled'";
+    let pending = fixture.store.pending_webhook_notices(10).await.unwrap();
+    assert_eq!(pending.len(), 3, "their owner is told in their chat");
+    assert!(pending.iter().all(|webhook| webhook.reason == DisabledReason::KeyEnded));
+    let told = "SELECT COUNT(*) FROM outbox_events WHERE type = 'endpoint.disabled'";
     assert_eq!(fixture.value(told).await, "3");
     // A deleted key creates and changes nothing.
     let (gone, full) = (KeyId::from("key_deleted"), Bounds::full());
-    let made = fixture.hook_of("wh_late", &HappeningKind::ALL, Some(&gone), &full).await;
+    let made = fixture.hook_of("wh_late", &OutboxEventKind::ALL, Some(&gone), &full).await;
     assert_eq!(made, WebhookMade::KeyEnded);
     let maker = WebhookMaker { key: Some(&gone), bounds: &full };
-    let change = wants(&HappeningKind::ALL);
+    let change = wants(&OutboxEventKind::ALL);
     let changed =
         fixture.store.change_webhook(&"U1".into(), &"wh_1".into(), change, maker, at(60)).await;
     assert_eq!(changed.unwrap(), WebhookChanged::KeyEnded);
     // Enabled again by its owner it is theirs.
-    let changed = fixture.change("wh_expires", wants(&HappeningKind::ALL), &full, 70).await;
+    let changed = fixture.change("wh_expires", wants(&OutboxEventKind::ALL), &full, 70).await;
     assert_eq!(changed, WebhookChanged::Done);
     assert!(fixture.store.end_webhooks(at(80)).await.unwrap().is_empty());
     assert_eq!(fixture.reason("wh_expires").await, None);
@@ -145,7 +145,7 @@ async fn a_webhook_ends_with_its_key(fixture: Fixture) {
 
 async fn a_rotated_key_takes_its_webhooks_along(fixture: Fixture) {
     prepared(&fixture).await;
-    fixture.bound_hook("old", &HappeningKind::ALL, &Bounds::full()).await;
+    fixture.bound_hook("old", &OutboxEventKind::ALL, &Bounds::full()).await;
     let (user, next) = (UserId::from("U1"), KeyId::from("key_next"));
     let pair = (&next, "key_next");
     fixture.store.rotate_key(&user, &"key_old".into(), pair, at(30), at(20)).await.unwrap();
@@ -166,12 +166,12 @@ async fn changing_never_widens(fixture: Fixture) {
         expires_at: Some(at(900)),
         ..only(&["C1"])
     };
-    fixture.bound_hook("narrow", &[HappeningKind::MemberLeft], &narrow).await;
-    for beyond in [HappeningKind::MessageReceived, HappeningKind::UsageWarning] {
+    fixture.bound_hook("narrow", &[OutboxEventKind::MemberLeft], &narrow).await;
+    for beyond in [OutboxEventKind::MessageReceived, OutboxEventKind::UsageWarning] {
         let changed = fixture.change("wh_narrow", wants(&[beyond]), &Bounds::full(), 10).await;
         assert_eq!(changed, WebhookChanged::Beyond, "{beyond:?}");
     }
-    let change = wants(&[HappeningKind::MemberJoined]);
+    let change = wants(&[OutboxEventKind::MemberJoined]);
     let changed = fixture.change("wh_narrow", change, &Bounds::full(), 11).await;
     assert_eq!(changed, WebhookChanged::Done);
     assert_eq!(fixture.webhook_of_u1("wh_narrow").await.bounds, narrow);
@@ -182,7 +182,7 @@ async fn changing_never_widens(fixture: Fixture) {
     fixture.change("wh_narrow", change, &Bounds::full(), 13).await;
     assert_eq!(fixture.webhook_of_u1("wh_narrow").await.bounds, narrower);
     // Another key that changes it binds its end to its own.
-    fixture.bound_hook("other", &[HappeningKind::MemberLeft], &Bounds::full()).await;
+    fixture.bound_hook("other", &[OutboxEventKind::MemberLeft], &Bounds::full()).await;
     let (user, other, full) = (UserId::from("U1"), KeyId::from("key_other"), Bounds::full());
     let maker = WebhookMaker { key: Some(&other), bounds: &full };
     let changed =
@@ -222,7 +222,7 @@ async fn deliveries_are_shown_within_bounds(fixture: Fixture) {
         for delivery in fixture.log("wh_1", None).await {
             let one = fixture.store.webhook_delivery(&id, delivery.number, &bounds).await.unwrap();
             let listed = list.iter().any(|listed| listed.number == delivery.number);
-            assert_eq!(one.is_some(), listed, "{bounds:?} {:?}", delivery.told);
+            assert_eq!(one.is_some(), listed, "{bounds:?} {:?}", delivery.event);
         }
         fixture.run("UPDATE webhook_deliveries SET status = 'failed', due_at = NULL").await;
         let count = fixture.store.redeliver_since(&id, &bounds, at(0), at(30)).await.unwrap();

@@ -12,13 +12,13 @@ use chatkeep_core::id::{ChannelId, UserId, WebhookId};
 use chatkeep_core::plan::Plan;
 use chatkeep_core::signing;
 use chatkeep_core::store::{
-    Attempt, ClaimRoom, ClaimedDelivery, Delivery, DeliveryFilter, DeliveryStatus, DisabledReason,
-    HappeningKind, NewWebhook, Next, SightingKind, UnkeptReason, WEBHOOKS_OF_USER, WebhookChange,
-    WebhookChanged, WebhookMade, WebhookMaker,
+    Attempt, ClaimRoom, ClaimedDelivery, DeliveryFilter, DeliveryStatus, DisabledReason,
+    NewWebhook, Next, OutboxEventKind, PresenceEvidenceKind, UnstoredReason, WEBHOOKS_OF_USER,
+    WebhookChange, WebhookChanged, WebhookDelivery, WebhookMade, WebhookMaker,
 };
 use secrecy::ExposeSecret as _;
 
-use super::{Fixture, answered, at, edited, on_both, said, sighting, unsent};
+use super::{Fixture, answered, at, edited, item, on_both, said, unsent};
 use crate::harness::wait::until;
 
 on_both!(
@@ -42,7 +42,7 @@ impl Fixture {
         &self,
         id: &str,
         user: &str,
-        events: &[HappeningKind],
+        events: &[OutboxEventKind],
         channels: Option<&[&str]>,
     ) {
         let channels: Option<Vec<ChannelId>> =
@@ -57,7 +57,7 @@ impl Fixture {
 
     /// Creates deliveries until there are as many: on PostgreSQL a transaction that runs anywhere
     /// in the server holds back rows committed after it began.
-    async fn fanned_out(&self, webhook: &str, count: usize, now: i64) -> Vec<Delivery> {
+    async fn fanned_out(&self, webhook: &str, count: usize, now: i64) -> Vec<WebhookDelivery> {
         let mut all = Vec::new();
         until(&format!("{count} deliveries"), DEADLINE, async || {
             while self.store.fan_out_webhooks(at(now)).await.unwrap().is_some() {}
@@ -69,7 +69,7 @@ impl Fixture {
         all
     }
 
-    async fn log(&self, webhook: &str, status: Option<DeliveryStatus>) -> Vec<Delivery> {
+    async fn log(&self, webhook: &str, status: Option<DeliveryStatus>) -> Vec<WebhookDelivery> {
         let filter = DeliveryFilter { bounds: &Bounds::full(), status, before: None };
         self.store.webhook_deliveries(&webhook.into(), filter, 1_000).await.unwrap()
     }
@@ -97,7 +97,7 @@ impl Fixture {
     }
 }
 
-fn wants(events: &[HappeningKind]) -> WebhookChange<'_> {
+fn wants(events: &[OutboxEventKind]) -> WebhookChange<'_> {
     WebhookChange {
         url: "https://example.org/",
         description: "",
@@ -108,7 +108,7 @@ fn wants(events: &[HappeningKind]) -> WebhookChange<'_> {
 }
 
 fn room(total: usize, each: usize) -> ClaimRoom {
-    ClaimRoom { total, failing: total / 2, each, each_unwell: each, failing_before: at(i64::MIN) }
+    ClaimRoom { total, failing: total / 2, each, per_failed: each, failing_before: at(i64::MIN) }
 }
 
 fn attempt(delivery: &ClaimedDelivery, next: Next, time: i64) -> Attempt {
@@ -128,7 +128,7 @@ fn attempt(delivery: &ClaimedDelivery, next: Next, time: i64) -> Attempt {
 async fn prepared(fixture: &Fixture) {
     fixture.group("C1", &["U1", "U2"]).await;
     fixture.subscribe("C1", "U1", 5).await;
-    fixture.hook("wh_1", "U1", &HappeningKind::ALL, None).await;
+    fixture.hook("wh_1", "U1", &OutboxEventKind::ALL, None).await;
 }
 
 async fn a_webhook_is_made_changed_rotated_and_deleted(fixture: Fixture) {
@@ -149,7 +149,7 @@ async fn a_webhook_is_made_changed_rotated_and_deleted(fixture: Fixture) {
         description: "two",
         channels: Some(&channels),
         enabled: false,
-        ..wants(&[HappeningKind::MemberLeft])
+        ..wants(&[OutboxEventKind::MemberLeft])
     };
     let (full, other) = (Bounds::full(), UserId::from("U2"));
     let maker = WebhookMaker { key: None, bounds: &full };
@@ -159,7 +159,7 @@ async fn a_webhook_is_made_changed_rotated_and_deleted(fixture: Fixture) {
     assert_eq!(changed, WebhookChanged::Done);
     let webhook = store.webhook(&user, &id).await.unwrap().unwrap();
     assert_eq!((webhook.url.as_str(), webhook.description.as_str()), (change.url, "two"));
-    assert_eq!(webhook.events, [HappeningKind::MemberLeft]);
+    assert_eq!(webhook.events, [OutboxEventKind::MemberLeft]);
     assert_eq!(webhook.channels.as_deref(), Some(&channels[..]));
     assert_eq!((webhook.enabled, webhook.updated_at, webhook.created_at), (false, at(9), at(5)));
 
@@ -171,7 +171,7 @@ async fn a_webhook_is_made_changed_rotated_and_deleted(fixture: Fixture) {
     assert_eq!(webhook.old_until, Some(at(99)));
 
     for n in 1..WEBHOOKS_OF_USER {
-        fixture.hook(&format!("wh_more{n:02}"), "U1", &HappeningKind::ALL, None).await;
+        fixture.hook(&format!("wh_more{n:02}"), "U1", &OutboxEventKind::ALL, None).await;
     }
     assert_eq!(store.webhooks(&user).await.unwrap().len(), WEBHOOKS_OF_USER);
     let more = NewWebhook { id: &"wh_too_many".into(), user: &user, secret: &new, change, maker };
@@ -186,7 +186,8 @@ async fn what_happens_becomes_deliveries_once(fixture: Fixture) {
     fixture.keep(&[said("C1", "a", 10, "x"), said("C1", "b", 11, "y")], 12).await;
     fixture.keep(&[edited("C1", "a", 13, "z"), unsent("C1", "b", 14)], 15).await;
     let log = fixture.fanned_out("wh_1", 4, 20).await;
-    let told: Vec<_> = log.iter().rev().map(|d| (d.told.kind.unwrap().name(), d.told.at)).collect();
+    let told: Vec<_> =
+        log.iter().rev().map(|d| (d.event.kind.unwrap().name(), d.event.at)).collect();
     let expected = [
         ("message.received", at(10)),
         ("message.received", at(11)),
@@ -195,11 +196,11 @@ async fn what_happens_becomes_deliveries_once(fixture: Fixture) {
     ];
     assert_eq!(told, expected);
     assert!(log.iter().all(|d| d.status == DeliveryStatus::Pending && d.due_at == Some(at(20))));
-    let ids: BTreeSet<_> = log.iter().map(|delivery| delivery.told.id.clone()).collect();
+    let ids: BTreeSet<_> = log.iter().map(|delivery| delivery.event.id.clone()).collect();
     assert_eq!(ids.len(), 4);
     assert!(ids.iter().all(|id| id.starts_with("evt_")));
     // A position that is read once more creates nothing twice.
-    fixture.run("UPDATE webhook_feed SET tx = 0, seq = 0").await;
+    fixture.run("UPDATE webhook_outbox_position SET tx = 0, seq = 0").await;
     fixture.keep(&[said("C1", "c", 16, "x")], 17).await;
     fixture.fanned_out("wh_1", 5, 21).await;
 }
@@ -208,11 +209,11 @@ async fn only_what_is_wanted_and_may_be_read(fixture: Fixture) {
     prepared(&fixture).await;
     fixture.group("C2", &["U1", "U3"]).await;
     fixture.subscribe("C2", "U1", 5).await;
-    fixture.hook("wh_edits", "U1", &[HappeningKind::MessageEdited], None).await;
-    fixture.hook("wh_c2", "U1", &HappeningKind::ALL, Some(&["C2", "C_other"])).await;
-    fixture.hook("wh_u2", "U2", &HappeningKind::ALL, None).await;
-    fixture.hook("wh_off", "U1", &HappeningKind::ALL, None).await;
-    let off = WebhookChange { enabled: false, ..wants(&HappeningKind::ALL) };
+    fixture.hook("wh_edits", "U1", &[OutboxEventKind::MessageEdited], None).await;
+    fixture.hook("wh_c2", "U1", &OutboxEventKind::ALL, Some(&["C2", "C_other"])).await;
+    fixture.hook("wh_u2", "U2", &OutboxEventKind::ALL, None).await;
+    fixture.hook("wh_off", "U1", &OutboxEventKind::ALL, None).await;
+    let off = WebhookChange { enabled: false, ..wants(&OutboxEventKind::ALL) };
     let user = UserId::from("U1");
     let full = Bounds::full();
     assert_eq!(fixture.change("wh_off", off, &full, 6).await, WebhookChanged::Done);
@@ -220,7 +221,7 @@ async fn only_what_is_wanted_and_may_be_read(fixture: Fixture) {
         id: &"wh_since".into(),
         user: &user,
         secret: &signing::secret([1; 32]),
-        change: wants(&HappeningKind::ALL),
+        change: wants(&OutboxEventKind::ALL),
         maker: WebhookMaker {
             key: None,
             bounds: &Bounds { not_before: Some(at(11)), ..Bounds::full() },
@@ -231,7 +232,7 @@ async fn only_what_is_wanted_and_may_be_read(fixture: Fixture) {
     fixture.keep(&[edited("C1", "a", 13, "z")], 14).await;
     let subjects = async |webhook: &str, count: usize| {
         let log = fixture.fanned_out(webhook, count, 20).await;
-        log.into_iter().rev().map(|d| d.told.subject.unwrap()).collect::<Vec<_>>()
+        log.into_iter().rev().map(|d| d.event.subject.unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(subjects("wh_1", 3).await, ["a", "b", "a"]);
     assert_eq!(subjects("wh_edits", 1).await, ["a"]);
@@ -240,7 +241,7 @@ async fn only_what_is_wanted_and_may_be_read(fixture: Fixture) {
     assert_eq!(subjects("wh_since", 2).await, ["b", "a"]);
     assert!(fixture.log("wh_off", None).await.is_empty());
     // Enabled again it gets the events logged from then on.
-    let on = wants(&HappeningKind::ALL);
+    let on = wants(&OutboxEventKind::ALL);
     assert_eq!(fixture.change("wh_off", on, &full, 30).await, WebhookChanged::Done);
     fixture.keep(&[said("C1", "late", 28, "x")], 29).await;
     fixture.keep(&[said("C1", "new", 31, "x")], 31).await;
@@ -249,20 +250,20 @@ async fn only_what_is_wanted_and_may_be_read(fixture: Fixture) {
 
 async fn usage_is_told_to_its_user_alone(fixture: Fixture) {
     prepared(&fixture).await;
-    fixture.hook("wh_2", "U2", &HappeningKind::ALL, None).await;
+    fixture.hook("wh_2", "U2", &OutboxEventKind::ALL, None).await;
     let short = Plan::Free.quota() / 100 * 90 - 10;
     fixture.preload("C1", "U1", short).await;
     fixture.keep(&[super::sized("C1", "a", 10, 60)], 11).await;
     let mine = fixture.fanned_out("wh_1", 2, 20).await;
-    let usage = mine.iter().find(|d| d.told.kind == Some(HappeningKind::UsageCritical)).unwrap();
-    assert_eq!((usage.told.channel.as_ref(), usage.told.subject.as_deref()), (None, Some("U1")));
+    let usage = mine.iter().find(|d| d.event.kind == Some(OutboxEventKind::UsageCritical)).unwrap();
+    assert_eq!((usage.event.channel.as_ref(), usage.event.subject.as_deref()), (None, Some("U1")));
     let theirs = fixture.fanned_out("wh_2", 1, 20).await;
-    assert_eq!(theirs[0].told.kind, Some(HappeningKind::MessageReceived));
+    assert_eq!(theirs[0].event.kind, Some(OutboxEventKind::MessageReceived));
 }
 
 async fn each_webhook_gets_its_share(fixture: Fixture) {
     prepared(&fixture).await;
-    fixture.hook("wh_2", "U2", &HappeningKind::ALL, None).await;
+    fixture.hook("wh_2", "U2", &OutboxEventKind::ALL, None).await;
     let many: Vec<_> = (0..30).map(|n| said("C1", &format!("m{n}"), 10 + n, "x")).collect();
     fixture.keep(&many, 50).await;
     fixture.fanned_out("wh_1", 30, 60).await;
@@ -290,7 +291,7 @@ async fn each_webhook_gets_its_share(fixture: Fixture) {
     let failed =
         first.iter().filter(|d| d.webhook.as_str() == "wh_2").map(|d| attempt(d, Next::Failed, 63));
     fixture.settle(&failed.collect::<Vec<_>>(), 0, 63).await;
-    let unwell = fixture.claim(ClaimRoom { each_unwell: 2, ..room(100, 4) }, 70).await;
+    let unwell = fixture.claim(ClaimRoom { per_failed: 2, ..room(100, 4) }, 70).await;
     assert_eq!((of(&unwell, "wh_1"), of(&unwell, "wh_2")), (1, 2));
     // Returned deliveries are due at once.
     fixture.store.return_webhooks(&unwell, at(71)).await.unwrap();
@@ -313,8 +314,8 @@ async fn a_lease_ends_and_the_last_claim_decides(fixture: Fixture) {
         "it is not the first's any more"
     );
     assert_eq!(
-        (first[0].number, first[0].told.id.clone()),
-        (second[0].number, second[0].told.id.clone())
+        (first[0].number, first[0].event.id.clone()),
+        (second[0].number, second[0].event.id.clone())
     );
     fixture.settle(&[attempt(&first[0], Next::Failed, 30)], 0, 31).await;
     assert_eq!(fixture.log("wh_1", None).await[0].status, DeliveryStatus::Pending, "too late");
@@ -334,23 +335,23 @@ async fn a_lease_ends_and_the_last_claim_decides(fixture: Fixture) {
 
 async fn a_rejoined_owner_is_looked_at_when_it_is_delivered(fixture: Fixture) {
     prepared(&fixture).await;
-    fixture.hook("wh_c1", "U1", &HappeningKind::ALL, Some(&["C1"])).await;
+    fixture.hook("wh_c1", "U1", &OutboxEventKind::ALL, Some(&["C1"])).await;
     fixture.keep(&[said("C1", "a", 10, "x")], 12).await;
     fixture.fanned_out("wh_1", 1, 20).await;
     let taken = fixture.claim(room(9, 4), 20).await;
     assert!(taken.len() == 2 && taken.iter().all(|delivery| delivery.may_read));
     fixture
         .store
-        .sight(&[sighting("C1", 30, SightingKind::Left("U1".into()))], at(30))
+        .record_presence(&[item("C1", 30, PresenceEvidenceKind::Left("U1".into()))], at(30))
         .await
         .unwrap();
     let channels = ["C2".into()];
-    let elsewhere = WebhookChange { channels: Some(&channels), ..wants(&HappeningKind::ALL) };
+    let elsewhere = WebhookChange { channels: Some(&channels), ..wants(&OutboxEventKind::ALL) };
     let taken = fixture.claim(room(9, 4), 20 + LEASE).await;
     assert!(taken.len() == 2 && taken.iter().all(|delivery| !delivery.may_read), "they left");
     fixture
         .store
-        .sight(&[sighting("C1", 40, SightingKind::Joined("U1".into()))], at(40))
+        .record_presence(&[item("C1", 40, PresenceEvidenceKind::Joined("U1".into()))], at(40))
         .await
         .unwrap();
     let changed = fixture.change("wh_c1", elsewhere, &Bounds::full(), 41).await;
@@ -410,7 +411,7 @@ async fn an_answer_waits_for_the_first_attempt_of_what_it_answers(fixture: Fixtu
     fixture.fanned_out("wh_1", 5, 21).await;
     let subjects = |taken: &[ClaimedDelivery]| {
         let mut subjects: Vec<_> =
-            taken.iter().filter_map(|one| one.told.subject.clone()).collect();
+            taken.iter().filter_map(|one| one.event.subject.clone()).collect();
         subjects.sort();
         subjects
     };
@@ -418,7 +419,7 @@ async fn an_answer_waits_for_the_first_attempt_of_what_it_answers(fixture: Fixtu
     assert_eq!(subjects(&first), ["elsewhere", "q1", "q2"]);
     assert!(fixture.claim(room(100, 100), 23).await.is_empty(), "they are under way");
     let of = |subject: &str| {
-        first.iter().find(|one| one.told.subject.as_deref() == Some(subject)).unwrap()
+        first.iter().find(|one| one.event.subject.as_deref() == Some(subject)).unwrap()
     };
     // The second question arrives before the first, whose attempt then fails.
     fixture.settle(&[attempt(of("q2"), Next::Delivered, 24)], 0, 24).await;
@@ -435,7 +436,7 @@ async fn what_is_not_kept_is_delivered_without_content(fixture: Fixture) {
     fixture.group("C2", &["U1"]).await;
     fixture.keep(&[said("C2", "a", 10, "x")], 20).await;
     let all = fixture.fanned_out("wh_1", 1, 21).await;
-    assert_eq!(all[0].told.unkept.as_ref().unwrap().reason, UnkeptReason::NotSubscribed);
+    assert_eq!(all[0].event.unstored.as_ref().unwrap().reason, UnstoredReason::NotSubscribed);
     let taken = fixture.claim(room(10, 10), 22).await;
-    assert_eq!(taken[0].told, all[0].told);
+    assert_eq!(taken[0].event, all[0].event);
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{UserId, WebhookId};
 use chatkeep_core::store::{
-    Attempt, ClaimRoom, DeliveryFilter, DeliveryStatus, DisabledReason, HappeningKind, Next,
+    Attempt, ClaimRoom, DeliveryFilter, DeliveryStatus, DisabledReason, Next, OutboxEventKind,
     WebhookChanged,
 };
 
@@ -36,12 +36,12 @@ async fn answers_go_with_their_messages(fixture: Fixture) {
     fixture.fanned_out("wh_1", messages.len(), 300).await;
     let taken = fixture.claim(room(99, 99), 300).await;
     let (late, early): (Vec<_>, Vec<_>) =
-        taken.into_iter().partition(|d| d.told.subject.as_deref() == Some("in time"));
+        taken.into_iter().partition(|d| d.event.subject.as_deref() == Some("in time"));
     let early: Vec<_> = early.iter().map(|d| attempt(d, Next::Delivered, 300)).collect();
     fixture.settle(&early, 0, 301).await;
     let answered = async || {
         let log = fixture.log("wh_1", None).await;
-        let kept = log.into_iter().filter(|d| d.answer.is_some()).filter_map(|d| d.told.subject);
+        let kept = log.into_iter().filter(|d| d.answer.is_some()).filter_map(|d| d.event.subject);
         kept.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
     };
     assert_eq!(answered().await, "deleted edited erased kept unsent");
@@ -59,8 +59,8 @@ async fn answers_go_with_their_messages(fixture: Fixture) {
 async fn who_fails_for_long_or_is_gone_is_disabled(fixture: Fixture) {
     const DAY: i64 = 86_400_000;
     prepared(&fixture).await;
-    fixture.hook("wh_2", "U1", &HappeningKind::ALL, None).await;
-    fixture.hook("wh_other", "U2", &HappeningKind::ALL, None).await;
+    fixture.hook("wh_2", "U1", &OutboxEventKind::ALL, None).await;
+    fixture.hook("wh_other", "U2", &OutboxEventKind::ALL, None).await;
     let many: Vec<_> = (0..9).map(|n| said("C1", &format!("m{n}"), 10, "x")).collect();
     fixture.keep(&many, 12).await;
     fixture.fanned_out("wh_1", 9, 20).await;
@@ -92,28 +92,34 @@ async fn who_fails_for_long_or_is_gone_is_disabled(fixture: Fixture) {
             fixture.log(webhook, None).await.len() == 10
         })
         .await;
-        fixture.log(webhook, None).await.remove(0).told
+        fixture.log(webhook, None).await.remove(0).event
     };
     let told = last("wh_2").await;
-    assert_eq!(told.kind, Some(HappeningKind::EndpointDisabled));
+    assert_eq!(told.kind, Some(OutboxEventKind::EndpointDisabled));
     assert_eq!((told.subject.as_deref(), told.detail.as_deref()), (Some("U1"), Some("wh_1")));
     assert_eq!(fixture.log("wh_other", None).await.len(), 9);
     assert_eq!(fixture.log("wh_1", None).await.len(), 9);
-    let untold = fixture.store.untold_webhooks(10).await.unwrap();
-    assert_eq!((untold.len(), untold[0].id.as_str(), untold[0].chat.is_none()), (1, "wh_1", true));
-    assert!(fixture.store.settle_untold_webhook(&untold[0], "no_chat", at(1)).await.unwrap());
-    assert!(!fixture.store.settle_untold_webhook(&untold[0], "sent", at(2)).await.unwrap());
-    assert!(fixture.store.untold_webhooks(10).await.unwrap().is_empty());
+    let pending = fixture.store.pending_webhook_notices(10).await.unwrap();
+    assert_eq!(
+        (pending.len(), pending[0].id.as_str(), pending[0].chat.is_none()),
+        (1, "wh_1", true)
+    );
+    assert!(fixture.store.settle_webhook_notice(&pending[0], "no_chat", at(1)).await.unwrap());
+    assert!(!fixture.store.settle_webhook_notice(&pending[0], "sent", at(2)).await.unwrap());
+    assert!(fixture.store.pending_webhook_notices(10).await.unwrap().is_empty());
 
     // Enabled again it begins anew; and 410 ends it at once.
-    let on = wants(&HappeningKind::ALL);
+    let on = wants(&OutboxEventKind::ALL);
     let changed = fixture.change(id.as_str(), on, &Bounds::full(), 9 * DAY).await;
     assert_eq!(changed, WebhookChanged::Done);
     let webhook = fixture.store.webhook(&user, &id).await.unwrap().unwrap();
     assert_eq!((webhook.disabled, webhook.failing_since), (None, None));
     assert!(fail(100, Next::Failed).await.is_empty());
     assert_eq!(fail(101, Next::Gone).await, [DisabledReason::Gone]);
-    assert_eq!(fixture.store.untold_webhooks(10).await.unwrap()[0].reason, DisabledReason::Gone);
+    assert_eq!(
+        fixture.store.pending_webhook_notices(10).await.unwrap()[0].reason,
+        DisabledReason::Gone
+    );
 }
 
 async fn who_asks_for_a_pause_gets_it(fixture: Fixture) {
@@ -156,15 +162,15 @@ async fn the_log_is_listed_repeated_and_purged(fixture: Fixture) {
     assert!(pending.len() == 3 && pending.iter().all(|d| d.attempts == 0));
     let again = fixture.claim(room(9, 9), 300).await;
     assert_eq!(
-        again[0].told.id,
-        taken.iter().find(|d| d.number == again[0].number).unwrap().told.id
+        again[0].event.id,
+        taken.iter().find(|d| d.number == again[0].number).unwrap().event.id
     );
     store.redeliver(&id, again[0].number, at(301)).await.unwrap();
     assert!(fixture.claim(room(9, 9), 302).await.is_empty(), "what is under way is left alone");
 
     let test = store.test_webhook(&id, "evt_test_1", at(400)).await.unwrap().unwrap();
     let test = store.webhook_delivery(&id, test, &full).await.unwrap().unwrap();
-    assert_eq!((test.told.kind, test.told.detail.as_deref()), (None, Some("wh_1")));
+    assert_eq!((test.event.kind, test.event.detail.as_deref()), (None, Some("wh_1")));
     assert!(store.webhook_delivery(&"wh_2".into(), test.number, &full).await.unwrap().is_none());
     assert_eq!(store.test_webhook(&"wh_none".into(), "e", at(1)).await.unwrap(), None);
     assert_eq!(store.purge_webhook_deliveries(at(22)).await.unwrap(), 2);

@@ -1,0 +1,65 @@
+//! Responses to webhooks.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use crate::api::ApiError;
+
+/// Response to a webhook.
+#[derive(Clone, Debug)]
+pub(super) enum WebhookResponse {
+    Accepted,
+    BadSignature,
+    /// Another one with a bad signature, and the seconds after which one would be verified again.
+    Limited(u32),
+    NotAWebhook,
+    TooLarge,
+    Unavailable,
+    /// No such bot.
+    NotFound,
+    /// Path without a bot where there are several: these are the paths.
+    Several(String),
+}
+
+impl WebhookResponse {
+    /// Returns its name in metrics.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::BadSignature => "bad_signature",
+            Self::Limited(_) => "rate_limited",
+            Self::NotAWebhook => "not_a_webhook",
+            Self::TooLarge => "too_large",
+            Self::Unavailable => "unavailable",
+            Self::NotFound | Self::Several(_) => "no_such_bot",
+        }
+    }
+}
+
+impl IntoResponse for WebhookResponse {
+    fn into_response(self) -> Response {
+        let (status, code, error) = match self {
+            Self::Accepted => return Json(json!({})).into_response(),
+            Self::Limited(seconds) => {
+                return ApiError::RateLimited { retry_after: seconds.into() }.into_response();
+            }
+            Self::TooLarge => return ApiError::TooLarge.into_response(),
+            Self::Unavailable => return ApiError::Unavailable.into_response(),
+            Self::NotFound => return ApiError::NotFound.into_response(),
+            Self::Several(paths) => {
+                let error = format!("Several bots are configured, each with its path: {paths}");
+                let (status, code) = (StatusCode::NOT_FOUND, "not_found");
+                return ApiError::Explained { status, code, error }.into_response();
+            }
+            Self::BadSignature => {
+                (StatusCode::UNAUTHORIZED, "invalid_signature", "Invalid signature")
+            }
+            Self::NotAWebhook => {
+                (StatusCode::BAD_REQUEST, "invalid_body", "The body is not a webhook of LINE")
+            }
+        };
+        ApiError::Refused { status, code, error }.into_response()
+    }
+}

@@ -1,0 +1,87 @@
+//! Text form of results, for clients that pass text to a model. Texts of people are quoted on one
+//! line, so that none can pass for a line of its own.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::answer::{MemberRow, MessageRow, MissingTime, NOTE, PersonRow};
+use super::clean::quoted;
+
+/// Formats a message as one line; `dated` where a line above has its day.
+pub(super) fn message(row: &MessageRow, dated: bool) -> String {
+    let time = if dated { row.time.get(11..19) } else { None }.unwrap_or(&row.time);
+    let mut line = time.to_owned();
+    for part in [row.channel.as_deref(), row.from.as_deref(), row.bot.then_some("(bot)")] {
+        push(&mut line, part.unwrap_or_default());
+    }
+    let kind = row.kind.as_deref().map(|kind| match &row.media_status {
+        Some(status) => format!("[{kind}, {status}]"),
+        None => format!("[{kind}]"),
+    });
+    push(&mut line, &kind.unwrap_or_default());
+    push(&mut line, &row.text.as_deref().map(quoted).unwrap_or_default());
+    if row.unsent {
+        push(&mut line, "[taken back]");
+    } else if row.edited {
+        push(&mut line, "(edited)");
+    }
+    if let Some(cut) = &row.cut {
+        let how = format!(
+            "[{} characters more: get_messages from {} to {} limit 1]",
+            cut.characters, cut.from, cut.to
+        );
+        push(&mut line, &how);
+    }
+    line
+}
+
+fn push(line: &mut String, part: &str) {
+    if !part.is_empty() {
+        line.push(' ');
+        line.push_str(part);
+    }
+}
+
+/// Formats the part before the lines of messages.
+pub(super) fn head(first: &str, people: &BTreeMap<String, PersonRow>) -> String {
+    let mut head = format!("{first} Times are UTC. {NOTE}");
+    if !people.is_empty() {
+        let people = people.iter().map(|(key, person)| {
+            format!("{key} = {} ({})", name(person.name.as_deref()), person.user_id)
+        });
+        head.push_str("\nPeople: ");
+        head.push_str(&people.collect::<Vec<_>>().join(", "));
+    }
+    head
+}
+
+/// Formats the part after the lines: gaps, and the cursor of the next page.
+pub(super) fn tail(gaps: &[MissingTime], omitted: usize, next: Option<&str>) -> String {
+    // Writing to a String cannot fail.
+    let mut tail = String::new();
+    for gap in gaps {
+        let to = gap.to.as_deref().unwrap_or("now");
+        let skipped = gap.skipped.map_or_else(String::new, |count| format!(", {count} messages"));
+        let _ = write!(tail, "\nNot kept from {} to {to} ({}{skipped}).", gap.from, gap.reason);
+    }
+    if omitted > 0 {
+        let _ = write!(tail, "\n{omitted} older times were not kept, either.");
+    }
+    if let Some(cursor) = next {
+        let _ = write!(tail, "\nMore follow: call again, all else as before, with cursor {cursor}");
+    }
+    tail
+}
+
+/// Formats a person in a channel as one line.
+pub(super) fn member(row: &MemberRow) -> String {
+    let left = row.left_at.as_deref().map_or_else(String::new, |at| format!(", left {at}"));
+    let MemberRow { user_id, role, joined_at, .. } = row;
+    let name = name(row.name.as_deref());
+    format!("{user_id} {name} {role}, joined {joined_at}{left}")
+}
+
+/// Quotes a name; empty quotation marks where it is not known.
+pub(super) fn name(name: Option<&str>) -> String {
+    quoted(name.unwrap_or_default())
+}

@@ -1,0 +1,240 @@
+//! Order of the limits of a request: its secret is counted before the user of it is looked up.
+//!
+//! Looking up a secret costs a query, so an unknown one is first counted for the address that it
+//! comes from, which gets the token back when the secret turns out to be valid. So guessing secrets
+//! is throttled before it costs anything, and a known caller is never held up by others behind the
+//! same address.
+
+use std::time::Duration;
+
+use chatkeep_core::bus::Bus;
+use chatkeep_core::config::RateLimitConfig;
+use chatkeep_core::id::UserId;
+use chatkeep_core::time::SharedClock;
+use moka::future::Cache;
+use sha2::{Digest as _, Sha256};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::{Address, Limiter, RateDecision, USER_TOPIC};
+
+/// Rate of one user over all keys and sessions, as a multiple of one of them.
+const USER: u32 = 5;
+/// Maximum number of secrets cached with their users: about 20 MB.
+const KNOWN: u64 = 100_000;
+/// Idle time after which a secret is looked up like a new one.
+const IDLE: Duration = Duration::from_hours(24);
+
+/// First check of every request. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct RateLimitGate {
+    callers: Limiter,
+    users: Limiter,
+    /// Users of secrets, by SHA-256.
+    known: Cache<[u8; 32], UserId>,
+}
+
+/// Request that passed the gate, before its secret is looked up.
+#[derive(Clone, Debug)]
+pub struct AdmittedRequest {
+    /// Decision, with the figures for its rate limit headers.
+    pub verdict: RateDecision,
+    address: String,
+    /// Secret of the request that can be looked up.
+    secret: Option<Secret>,
+}
+
+#[derive(Clone, Debug)]
+struct Secret {
+    hash: [u8; 32],
+    /// True if it was counted for its own bucket and its user's already.
+    is_known: bool,
+}
+
+/// Result of looking up a request's secret.
+#[derive(Clone, Copy, Debug)]
+pub enum Lookup<'a> {
+    /// It belongs to this user.
+    Of(&'a UserId),
+    /// It is invalid.
+    Nobody,
+    /// The lookup failed.
+    Failed,
+}
+
+impl RateLimitGate {
+    /// Creates a gate with limits that all processes on the bus share until `stop`.
+    pub fn new(
+        config: RateLimitConfig,
+        bus: &Bus,
+        clock: &SharedClock,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) -> Self {
+        let limiter = |config, topic| {
+            Limiter::on_topic(config, topic, bus.clone(), clock.clone(), tasks, stop.clone())
+        };
+        Self::build(limiter(config, super::TOPIC), limiter(of_user(config), USER_TOPIC))
+    }
+
+    /// Creates a gate for this process alone.
+    pub fn alone(config: RateLimitConfig, clock: &SharedClock) -> Self {
+        let limiter = |config| Limiter::alone(config, clock.clone());
+        Self::build(limiter(config), limiter(of_user(config)))
+    }
+
+    fn build(callers: Limiter, users: Limiter) -> Self {
+        let known = Cache::builder().max_capacity(KNOWN).time_to_idle(IDLE).build();
+        Self { callers, users, known }
+    }
+
+    /// Counts a request with `secret`, or without a plausible one.
+    pub async fn enter(&self, secret: Option<&str>, address: Address) -> AdmittedRequest {
+        let address = format!("address:{address}");
+        let hash = secret.map(|secret| <[u8; 32]>::from(Sha256::digest(secret.as_bytes())));
+        let user = match &hash {
+            Some(hash) => self.known.get(hash).await,
+            None => None,
+        };
+        let verdict = match (&hash, &user) {
+            (Some(hash), Some(user)) => self.count(hash, user),
+            _ => self.callers.take(&address),
+        };
+        let is_known = user.is_some();
+        AdmittedRequest { verdict, address, secret: hash.map(|hash| Secret { hash, is_known }) }
+    }
+
+    /// Completes the count of an allowed request, once its secret was looked up.
+    pub async fn looked_up(&self, entry: &AdmittedRequest, lookup: Lookup<'_>) -> RateDecision {
+        match (&entry.secret, lookup) {
+            (Some(secret), Lookup::Of(user)) if !secret.is_known => {
+                self.callers.give_back(&entry.address);
+                self.known.insert(secret.hash, user.clone()).await;
+                self.count(&secret.hash, user)
+            }
+            (Some(secret), Lookup::Nobody) if secret.is_known => {
+                // It expired. From now on it costs the address, as any invalid one.
+                self.known.invalidate(&secret.hash).await;
+                entry.verdict
+            }
+            _ => entry.verdict,
+        }
+    }
+
+    /// Takes a request off the bucket of a secret and off its user's.
+    fn count(&self, hash: &[u8; 32], user: &UserId) -> RateDecision {
+        let own = self.callers.take_bytes(&[b"secret:", &hash[..]].concat());
+        if !own.allowed {
+            return own;
+        }
+        let all = self.users.take(&format!("user:{user}"));
+        if !all.allowed {
+            return all;
+        }
+        RateDecision { remaining: own.remaining.min(all.remaining), ..own }
+    }
+}
+
+fn of_user(config: RateLimitConfig) -> RateLimitConfig {
+    let RateLimitConfig { per_minute, burst } = config;
+    RateLimitConfig {
+        per_minute: per_minute.saturating_mul(USER),
+        burst: burst.saturating_mul(USER),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+    use std::sync::Arc;
+
+    use axum::http::HeaderMap;
+    use chatkeep_core::time::{ManualClock, Timestamp};
+
+    use super::*;
+
+    const BURST: u32 = 4;
+
+    fn gate() -> RateLimitGate {
+        let clock: SharedClock =
+            Arc::new(ManualClock::new(Timestamp::from_millis(1_767_323_045_678)));
+        RateLimitGate::alone(RateLimitConfig { per_minute: 1, burst: BURST }, &clock)
+    }
+
+    fn address(last: u8) -> Address {
+        Address::new(IpAddr::from([192, 0, 2, last]), &HeaderMap::new(), 0)
+    }
+
+    /// Returns true twice for a request that costs a query, and that is allowed after it.
+    async fn request(
+        gate: &RateLimitGate,
+        secret: &str,
+        from: Address,
+        user: Option<&UserId>,
+    ) -> (bool, bool) {
+        let entry = gate.enter(Some(secret), from).await;
+        if !entry.verdict.allowed {
+            return (false, false);
+        }
+        let lookup = user.map_or(Lookup::Nobody, Lookup::Of);
+        (true, gate.looked_up(&entry, lookup).await.allowed)
+    }
+
+    #[tokio::test]
+    async fn secrets_that_are_tried_stop_costing_queries() {
+        let (gate, user) = (gate(), UserId::from("U1"));
+        assert_eq!(request(&gate, "good", address(1), Some(&user)).await, (true, true));
+        let mut queries = 0;
+        for n in 0..100 {
+            queries += u32::from(request(&gate, &format!("bad{n}"), address(1), None).await.0);
+        }
+        assert_eq!(queries, BURST, "what the good one cost was given back");
+        assert!(!gate.enter(None, address(1)).await.verdict.allowed, "nobody has the same bucket");
+        // CachedState callers go on, from there, too; others have their own.
+        assert_eq!(request(&gate, "good", address(1), Some(&user)).await, (true, true));
+        assert_eq!(request(&gate, "bad", address(2), None).await, (true, true));
+    }
+
+    #[tokio::test]
+    async fn a_known_secret_over_its_limit_costs_no_query() {
+        let (gate, user) = (gate(), UserId::from("U1"));
+        for _ in 0..BURST {
+            assert_eq!(request(&gate, "good", address(1), Some(&user)).await, (true, true));
+        }
+        assert_eq!(request(&gate, "good", address(1), Some(&user)).await, (false, false));
+        assert_eq!(request(&gate, "other", address(1), Some(&user)).await, (true, true));
+    }
+
+    #[tokio::test]
+    async fn a_secret_that_ended_costs_its_address() {
+        let (gate, user) = (gate(), UserId::from("U1"));
+        assert_eq!(request(&gate, "good", address(1), Some(&user)).await, (true, true));
+        assert!(request(&gate, "good", address(1), None).await.0);
+        let mut queries = 0;
+        for _ in 0..100 {
+            queries += u32::from(request(&gate, "good", address(1), None).await.0);
+        }
+        assert_eq!(queries, BURST);
+        // An outage of the database invalidates nothing.
+        assert_eq!(request(&gate, "x", address(2), Some(&user)).await, (true, true));
+        let entry = gate.enter(Some("x"), address(2)).await;
+        assert!(gate.looked_up(&entry, Lookup::Failed).await.allowed);
+        assert!(gate.enter(Some("x"), address(2)).await.secret.unwrap().is_known);
+    }
+
+    #[tokio::test]
+    async fn many_keys_of_one_user_have_five_times_as_much_together() {
+        let (gate, user) = (gate(), UserId::from("U1"));
+        let mut granted = 0;
+        for key in 0..50 {
+            for _ in 0..BURST {
+                let secret = format!("key{key}");
+                let from = address(key);
+                granted += u32::from(request(&gate, &secret, from, Some(&user)).await.1);
+            }
+        }
+        assert_eq!(granted, BURST * USER);
+        let other = UserId::from("U2");
+        assert_eq!(request(&gate, "theirs", address(1), Some(&other)).await, (true, true));
+    }
+}

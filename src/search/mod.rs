@@ -1,0 +1,434 @@
+//! Search service: searches in the replica of this process, in that of another one over the bus, or
+//! in the data folder of another process.
+//!
+//! The index holds no text and no names. So the caller resolves the names in `from:`
+//! ([`Asked::people`]) before, and loads the found messages ([`ParsedQuery::look_up`]) afterwards.
+
+mod lookup;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytes::Bytes;
+use chatkeep_core::bus::{Bus, BusError};
+use chatkeep_core::causes::with_causes;
+use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::log_failure;
+use chatkeep_core::message::MessageType;
+use chatkeep_core::outage::{Availability, Work};
+use chatkeep_core::time::Timestamp;
+use chatkeep_index::search::{self, Cursor, IndexSearch, MessageIndex, Query};
+use chatkeep_workers::replica::{Replica, ReplicaPhase};
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+pub use lookup::{QueryPeople, SearchResult};
+
+/// Topic of search requests.
+const TOPIC: &str = "search";
+
+/// Timeout of each replica that is tried in turn. It reads memory and disk, so longer than that is
+/// an outage: its process may have died with the request.
+const TIMEOUTS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(3)];
+
+/// Interval between attempts to subscribe on a bus that refuses it.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Concurrency of searches served for other processes: each keeps a processor busy.
+const AT_ONCE: usize = 4;
+
+/// Search request, with the channels that the caller may read.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct SearchRequest {
+    /// Query as typed.
+    pub query: String,
+    /// UTC offset in minutes east, in which the days of `before:` and `after:` begin.
+    pub utc_offset: i32,
+    /// Channels to search: all that the caller may read, or some of them. Without any, there are no
+    /// results.
+    pub channels: Vec<ChannelId>,
+    /// Users of the names in `from:` (see [`ParsedQuery::people`]); a name that is not here is taken for
+    /// an id.
+    pub people: BTreeMap<String, Vec<UserId>>,
+    /// Sent at or after this time.
+    pub from: Option<Timestamp>,
+    /// Sent before this time.
+    pub to: Option<Timestamp>,
+    /// Sent by this user.
+    pub sender: Option<UserId>,
+    /// Only messages of this type.
+    pub kind: Option<MessageType>,
+    /// Sort order.
+    pub sort: Sort,
+    /// Maximum number of hits on a page.
+    pub limit: usize,
+    /// [`SearchResults::next`] of the previous page; valid for the same search only.
+    pub cursor: Option<String>,
+}
+
+/// Sort order of hits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Sort {
+    /// Best match first.
+    #[default]
+    Relevance,
+    /// Newest first.
+    Newest,
+}
+
+/// Page of search results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchResults {
+    /// Hits in order.
+    pub hits: Vec<Hit>,
+    /// Number of messages on all pages together, related ones included.
+    pub total: usize,
+    /// Cursor of the next page; `None` on the last one.
+    pub next: Option<String>,
+}
+
+/// Search hit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hit {
+    /// Channel of the message.
+    pub channel: ChannelId,
+    /// Id of the message.
+    pub message: MessageId,
+    /// Time at which it was sent.
+    pub sent_at: Timestamp,
+    /// Relevance score; 0 when sorted by time.
+    pub score: f32,
+}
+
+/// Error of a search.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+pub enum SearchError {
+    /// Invalid query; the text is for the user who typed it.
+    #[error("{0}")]
+    Query(String),
+    /// Invalid cursor.
+    #[error("not a search cursor")]
+    Cursor,
+    /// No index is available right now; the text is for the operator.
+    #[error("search is down: {0}")]
+    Unavailable(String),
+}
+
+/// Parsed query.
+#[derive(Clone, Debug)]
+pub struct ParsedQuery(Query);
+
+/// Part of a message around its matches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Snippet {
+    /// Text of the part, with `…` where text is left out.
+    pub text: String,
+    /// Matches, in order.
+    pub highlights: Vec<Highlight>,
+}
+
+/// Range of a match, in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Highlight {
+    /// Offset of the first character.
+    pub start: usize,
+    /// Offset after the last character.
+    pub end: usize,
+}
+
+impl ParsedQuery {
+    /// Parses a query whose days begin that many minutes east of UTC.
+    ///
+    /// # Errors
+    /// Returns [`SearchError::Query`] if it is invalid.
+    pub fn parse(query: &str, utc_offset: i32) -> Result<Self, SearchError> {
+        let query = Query::parse_at(query, utc_offset);
+        query.map(Self).map_err(|error| SearchError::Query(error.to_string()))
+    }
+
+    /// Returns the operands of `from:`, names and ids alike.
+    pub fn names(&self) -> BTreeSet<&str> {
+        self.0.from.wanted.iter().chain(&self.0.from.unwanted).map(String::as_str).collect()
+    }
+
+    /// Returns at most `max` characters of a found message's searchable text
+    /// (`Content::searchable`), with matches highlighted.
+    pub fn snippet(&self, text: &str, max: usize) -> Snippet {
+        let search::Snippet { text, highlights } = search::snippet(text, &self.0, max);
+        let mark = |range: std::ops::Range<usize>| Highlight { start: range.start, end: range.end };
+        Snippet { text, highlights: highlights.into_iter().map(mark).collect() }
+    }
+}
+
+/// Search service over the replica of this process, or an index elsewhere. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct SearchService {
+    /// Replica of this process.
+    local: Option<Replica>,
+    elsewhere: SearchFallback,
+    available: Availability,
+}
+
+/// Fallback when this process has no replica that is ready.
+#[derive(Clone, Debug)]
+pub enum SearchFallback {
+    /// No fallback.
+    Nowhere,
+    /// Replica of another process, requested over the bus.
+    Bus(Bus),
+    /// Folder of an index that another process on this machine updates.
+    Folder(PathBuf),
+}
+
+impl SearchService {
+    /// Creates a service that searches `local` when it is ready, else `elsewhere`.
+    pub fn new(local: Option<Replica>, elsewhere: SearchFallback) -> Self {
+        let (address, setting) = match &elsewhere {
+            SearchFallback::Nowhere => ("this process".to_owned(), "CHATKEEP_DATA"),
+            SearchFallback::Bus(_) => {
+                ("the replicas on the bus".to_owned(), "serve --roles search")
+            }
+            SearchFallback::Folder(folder) => (folder.display().to_string(), "CHATKEEP_DATA"),
+        };
+        Self { local, elsewhere, available: Availability::new("search", address, setting) }
+    }
+
+    /// The availability of search, wherever it is done.
+    pub const fn availability(&self) -> &Availability {
+        &self.available
+    }
+
+    /// Searches for nothing, to find out whether that works.
+    pub(crate) async fn probe(&self) {
+        let nothing = SearchRequest { query: "x".to_owned(), limit: 1, ..SearchRequest::default() };
+        // The result is noted.
+        let _ = self.find(nothing).await;
+    }
+
+    /// Notes whether an index could be asked, unless something else is away that search needs.
+    fn note(&self, found: &Result<SearchResults, SearchError>) {
+        let bus = match &self.elsewhere {
+            SearchFallback::Bus(bus) => bus.availability().is_troubled(),
+            SearchFallback::Nowhere | SearchFallback::Folder(_) => false,
+        };
+        let replica = self.local.as_ref().is_some_and(Replica::is_troubled);
+        match found {
+            Err(SearchError::Unavailable(why)) if !bus && !replica => {
+                self.available.fails(Work::Reading, why);
+            }
+            Ok(_) => self.available.works(Work::Reading),
+            Err(_) => {}
+        }
+    }
+
+    /// Searches.
+    ///
+    /// # Errors
+    /// Returns [`SearchError`] for an invalid query or cursor, or if no index is available.
+    pub async fn find(&self, find: SearchRequest) -> Result<SearchResults, SearchError> {
+        // A bad query is the caller's fault, whether there is an index or not.
+        find.check()?;
+        let found = self.find_anywhere(find).await;
+        self.note(&found);
+        found
+    }
+
+    async fn find_anywhere(&self, find: SearchRequest) -> Result<SearchResults, SearchError> {
+        let here = match &self.local {
+            Some(replica) => Some(find_in(replica, find.clone()).await),
+            None => None,
+        };
+        match (here, &self.elsewhere) {
+            // Another replica may still be available.
+            (None | Some(Err(SearchError::Unavailable(_))), SearchFallback::Bus(bus)) => {
+                request_remote(bus, &find).await
+            }
+            (Some(found), _) => found,
+            (None, SearchFallback::Folder(folder)) => {
+                let folder = folder.clone();
+                blocking(move || search(&open(&folder)?, &find)).await
+            }
+            (None, SearchFallback::Nowhere) => {
+                Err(SearchError::Unavailable("no process runs it".to_owned()))
+            }
+        }
+    }
+}
+
+/// Serves searches in `replica` to other processes on the bus, whenever it is ready, until `stop`.
+pub async fn answer(bus: Bus, replica: Replica, stop: CancellationToken) {
+    let mut state = replica.watch();
+    loop {
+        let ready = state.wait_for(|state| state.phase == ReplicaPhase::Ready);
+        // The replica outlives its watchers here.
+        let Some(Ok(_)) = stop.run_until_cancelled(ready).await else { return };
+        let asked = replica.clone();
+        let handler = move |question: Bytes| {
+            let replica = asked.clone();
+            async move {
+                let found = match serde_json::from_slice(&question) {
+                    Ok(find) => find_in(&replica, find).await,
+                    Err(_) => {
+                        Err(SearchError::Unavailable("asked in another version's words".into()))
+                    }
+                };
+                // Numbers and texts: always valid JSON.
+                serde_json::to_vec(&found).unwrap_or_default().into()
+            }
+        };
+        match bus.serve(TOPIC, AT_ONCE, handler).await {
+            Ok(answering) => {
+                let mut state = replica.watch();
+                let stop = stop.clone();
+                let end = async move {
+                    let unready = state.wait_for(|state| state.phase != ReplicaPhase::Ready);
+                    let _ = stop.run_until_cancelled(unready).await;
+                };
+                answering.run(end).await;
+            }
+            Err(error) => {
+                log_failure!(warn, &error, "searches of other processes are not answered");
+                stop.run_until_cancelled(tokio::time::sleep(RETRY_INTERVAL)).await;
+            }
+        }
+    }
+}
+
+async fn find_in(replica: &Replica, find: SearchRequest) -> Result<SearchResults, SearchError> {
+    if let Some(reason) = replica.state().unready() {
+        return Err(SearchError::Unavailable(reason));
+    }
+    let index = replica.index();
+    let found = blocking(move || search(&index, &find)).await;
+    match &found {
+        Err(SearchError::Unavailable(why)) => replica.availability().fails(Work::Reading, why),
+        _ => replica.availability().works(Work::Reading),
+    }
+    found
+}
+
+/// Requests a search of one replica, and of another one if that does not reply or is not ready.
+async fn request_remote(bus: &Bus, find: &SearchRequest) -> Result<SearchResults, SearchError> {
+    let question = Bytes::from(serde_json::to_vec(find).map_err(|error| unavailable(&error))?);
+    let mut failure = SearchError::Unavailable(String::new());
+    for timeout in TIMEOUTS {
+        failure = match bus.request(TOPIC, question.clone(), timeout).await {
+            Ok(answer) => {
+                match serde_json::from_slice::<Result<SearchResults, SearchError>>(&answer) {
+                    Ok(Err(error @ SearchError::Unavailable(_))) => error,
+                    Ok(found) => return found,
+                    Err(error) => unavailable(&error),
+                }
+            }
+            Err(BusError::NoResponder(_)) => {
+                let why = "no process runs it (chatkeep serve --roles search)";
+                return Err(SearchError::Unavailable(why.to_owned()));
+            }
+            Err(error @ BusError::RequestTimeout(_)) => unavailable(&error),
+            Err(error) => return Err(unavailable(&error)),
+        };
+    }
+    Err(failure)
+}
+
+/// Opens the index anew for each search: so it is always the other process' last commit, also after
+/// that one deleted the index and rebuilt it.
+fn open(folder: &std::path::Path) -> Result<MessageIndex, SearchError> {
+    let index = MessageIndex::open_existing(folder).map_err(|error| unavailable(&error))?;
+    index.ok_or_else(|| {
+        let folder = folder.display();
+        SearchError::Unavailable(format!(
+            "no process runs it, and none has made an index in {folder}"
+        ))
+    })
+}
+
+async fn blocking(
+    search: impl FnOnce() -> Result<SearchResults, SearchError> + Send + 'static,
+) -> Result<SearchResults, SearchError> {
+    tokio::task::spawn_blocking(search).await.unwrap_or_else(|error| Err(unavailable(&error)))
+}
+
+fn search(index: &MessageIndex, find: &SearchRequest) -> Result<SearchResults, SearchError> {
+    let (ParsedQuery(mut query), cursor) = find.check()?;
+    // Its writer commits progress once it is complete.
+    if index.progress().is_none() {
+        return Err(SearchError::Unavailable("the index is being filled".to_owned()));
+    }
+    query.resolve_senders(|name| {
+        let ids = find.people.get(name).into_iter().flatten();
+        ids.map(|id| id.as_str().to_owned()).collect()
+    });
+    let channels: Vec<_> = find.channels.iter().map(ChannelId::as_str).collect();
+    let sender = find.sender.as_ref().map(|sender| [sender.as_str()]);
+    let request = IndexSearch {
+        channels: Some(&channels),
+        senders: sender.as_ref().map(<[_; 1]>::as_slice),
+        kind: find.kind.map(MessageType::name),
+        from: find.from.map(Timestamp::millis),
+        to: find.to.map(Timestamp::millis),
+        sort: match find.sort {
+            Sort::Relevance => search::Sort::Relevance,
+            Sort::Newest => search::Sort::Newest,
+        },
+        limit: find.limit,
+        cursor: cursor.as_ref(),
+        ..IndexSearch::new(&query)
+    };
+    let page = index.search(&request).map_err(|error| unavailable(&error))?;
+    let hits = page.hits.into_iter().map(|hit| Hit {
+        channel: hit.channel_id.into(),
+        message: hit.message_id.into(),
+        sent_at: Timestamp::from_millis(hit.sent_at),
+        score: hit.score,
+    });
+    let next = page.next.map(|cursor| cursor.to_string());
+    Ok(SearchResults { hits: hits.collect(), total: page.total, next })
+}
+
+impl SearchRequest {
+    fn check(&self) -> Result<(ParsedQuery, Option<Cursor>), SearchError> {
+        let asked = ParsedQuery::parse(&self.query, self.utc_offset)?;
+        let cursor = self.cursor.as_deref().map(str::parse).transpose();
+        Ok((asked, cursor.map_err(|_| SearchError::Cursor)?))
+    }
+}
+
+fn unavailable(error: &(dyn Error + 'static)) -> SearchError {
+    SearchError::Unavailable(with_causes(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn asks_for_names_and_marks_what_was_found() {
+        let asked = ParsedQuery::parse("from:Ann -from:\"Bo Li\" from:Ann hello", 0).unwrap();
+        assert_eq!(asked.names().into_iter().collect::<Vec<_>>(), ["Ann", "Bo Li"]);
+        let snippet = asked.snippet("say hello", 100);
+        let highlights = vec![Highlight { start: 4, end: 9 }];
+        assert_eq!(snippet, Snippet { text: "say hello".to_owned(), highlights });
+    }
+
+    #[tokio::test]
+    async fn faults_of_the_asker_are_told_apart_from_a_missing_index() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let folder_of_index = SearchFallback::Folder(folder.path().join("index"));
+        let search = SearchService::new(None, folder_of_index);
+        let find = |query: &str, cursor: Option<&str>| SearchRequest {
+            query: query.to_owned(),
+            cursor: cursor.map(str::to_owned),
+            ..SearchRequest::default()
+        };
+        let bad = search.find(find("type:song", None)).await;
+        assert!(matches!(bad, Err(SearchError::Query(why)) if why.contains("song")));
+        assert_eq!(search.find(find("word", Some("x"))).await, Err(SearchError::Cursor));
+        let none = search.find(find("word", Some("e.0.5.5."))).await;
+        assert!(matches!(none, Err(SearchError::Unavailable(_))), "{none:?}");
+        assert!(!folder.path().join("index").exists(), "only looked at");
+    }
+}

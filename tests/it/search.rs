@@ -1,0 +1,211 @@
+//! Search from a process that has no index of its own: over NATS, or in the folder of another.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chatkeep::search::{
+    ParsedQuery, SearchError, SearchFallback, SearchRequest, SearchResults, SearchService, Sort,
+};
+use chatkeep_core::bus::nats::NatsBus;
+use chatkeep_core::bus::{Bus, BusLimits};
+use chatkeep_core::config::Database;
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::message::MessageType;
+use chatkeep_core::role::Scope;
+use chatkeep_core::store::{NewKey, PresenceEvidenceKind, Store};
+use chatkeep_core::time::SystemClock;
+use reqwest::{Method, StatusCode};
+
+use crate::harness::wait::until;
+use crate::harness::{http, ports};
+use crate::pipeline::conversation::{emulator, group};
+use crate::pipeline::on_both;
+use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
+use crate::store::{at, item, said};
+
+on_both!(what_one_process_indexes_another_finds);
+
+async fn search(stack: &Stack) -> SearchService {
+    let elsewhere = if let Some(nats) = &stack.ground.nats {
+        let (limits, clock) = (BusLimits::default(), Arc::new(SystemClock));
+        let bus = NatsBus::connect(&nats.url(), limits, clock).await.unwrap();
+        SearchFallback::Bus(Bus::Nats(bus))
+    } else {
+        SearchFallback::Folder(stack.ground.folder.path().join("index"))
+    };
+    SearchService::new(None, elsewhere)
+}
+
+fn find(channel: &str, query: &str) -> SearchRequest {
+    SearchRequest {
+        query: query.to_owned(),
+        channels: vec![ChannelId::from(channel)],
+        sort: Sort::Newest,
+        limit: 10,
+        ..SearchRequest::default()
+    }
+}
+
+fn messages(found: &SearchResults) -> Vec<&str> {
+    found.hits.iter().map(|hit| hit.message.as_str()).collect()
+}
+
+async fn what_one_process_indexes_another_finds(parts: Parts) {
+    let mut stack = Stack::start(parts, emulator().await).await;
+    let (group, people) = group(&mut stack).await;
+    let (chat, ann, hua) = (group.chat_id.as_str(), &people[0].user_id, &people[1].user_id);
+    let mut said = Vec::new();
+    for (user, text) in [(ann, "lunch at noon"), (hua, "午餐 lunch?"), (ann, "LUNCH is over")] {
+        let told = stack.line.say(chat, user, text).await.unwrap();
+        said.push(told.message_id().unwrap().to_owned());
+    }
+    let search = search(&stack).await;
+    until("the messages can be found", DEADLINE, async || {
+        let found = search.find(find(chat, "lunch")).await;
+        matches!(found, Ok(found) if found.total == 3)
+    })
+    .await;
+
+    let found = search.find(find(chat, "lunch")).await.unwrap();
+    assert_eq!(messages(&found), [&said[2], &said[1], &said[0]]);
+    let found = search.find(find(chat, "午餐")).await.unwrap();
+    assert_eq!((messages(&found), found.total), (vec![said[1].as_str()], 1));
+    assert_eq!(found.hits[0].channel.as_str(), chat);
+
+    pages(&search, chat, &said).await;
+    names_and_limits(&search, chat, [ann, hua], &said).await;
+    refusals(&search, chat).await;
+    if parts == Parts::Embedded {
+        beside(&stack).await;
+    } else {
+        away(&mut stack, &search, chat).await;
+    }
+}
+
+async fn pages(search: &SearchService, chat: &str, said: &[String]) {
+    let mut page = SearchRequest { limit: 2, ..find(chat, "lunch") };
+    let first = search.find(page.clone()).await.unwrap();
+    assert_eq!((messages(&first), first.total), (vec![&*said[2], &*said[1]], 3));
+    page.cursor.clone_from(&first.next);
+    let last = search.find(page.clone()).await.unwrap();
+    assert_eq!((messages(&last), &last.next), (vec![&*said[0]], &None));
+    page.sort = Sort::Relevance;
+    page.cursor = None;
+    let best = search.find(page).await.unwrap();
+    assert!(best.hits[0].score > 0.0);
+}
+
+async fn names_and_limits(
+    search: &SearchService,
+    chat: &str,
+    people: [&String; 2],
+    said: &[String],
+) {
+    let query = "lunch from:明華";
+    assert_eq!(
+        ParsedQuery::parse(query, 0).unwrap().names().into_iter().collect::<Vec<_>>(),
+        ["明華"]
+    );
+    let named = SearchRequest {
+        people: BTreeMap::from([("明華".to_owned(), vec![people[1].as_str().into()])]),
+        ..find(chat, query)
+    };
+    assert_eq!(messages(&search.find(named).await.unwrap()), [&said[1]]);
+    let nobody = search.find(find(chat, query)).await.unwrap();
+    assert_eq!(nobody.total, 0, "a name means nobody by itself");
+
+    let usual = find(chat, "lunch");
+    let by = SearchRequest { sender: Some(people[0].as_str().into()), ..usual.clone() };
+    assert_eq!(messages(&search.find(by).await.unwrap()), [&said[2], &said[0]]);
+    let typed = SearchRequest { kind: Some(MessageType::Image), ..usual.clone() };
+    assert_eq!(search.find(typed).await.unwrap().total, 0);
+    let sent = search.find(usual.clone()).await.unwrap().hits[0].sent_at;
+    let until = SearchRequest { to: Some(sent), ..usual.clone() };
+    assert!(!messages(&search.find(until).await.unwrap()).contains(&said[2].as_str()));
+    let since = SearchRequest { from: Some(sent), ..usual.clone() };
+    assert_eq!(messages(&search.find(since).await.unwrap())[0], said[2]);
+    for channels in [vec![], vec![ChannelId::from("C-other")]] {
+        let elsewhere = SearchRequest { channels, ..usual.clone() };
+        assert_eq!(search.find(elsewhere).await.unwrap().total, 0);
+    }
+}
+
+async fn refusals(search: &SearchService, chat: &str) {
+    let bad = search.find(find(chat, "type:song")).await;
+    assert!(matches!(bad, Err(SearchError::Query(_))), "{bad:?}");
+    let cursor = SearchRequest { cursor: Some("elsewhere".to_owned()), ..find(chat, "lunch") };
+    assert_eq!(search.find(cursor).await, Err(SearchError::Cursor));
+}
+
+/// Checks that without the process with the index, search is unavailable, not empty; then it
+/// recovers.
+async fn away(stack: &mut Stack, search: &SearchService, chat: &str) {
+    stack.process.kill().await;
+    until("nobody answers", DEADLINE, async || {
+        matches!(search.find(find(chat, "lunch")).await, Err(SearchError::Unavailable(_)))
+    })
+    .await;
+    stack.process = stack.ground.serve(&stack.line).await;
+    until(
+        "search is back",
+        DEADLINE,
+        async || matches!(search.find(find(chat, "lunch")).await, Ok(found) if found.total == 3),
+    )
+    .await;
+}
+
+/// Runs a process that serves REST calls only beside the one that owns the data folder's bus.
+async fn beside(stack: &Stack) {
+    let address = ports::free();
+    let mut api = stack
+        .ground
+        .program(&stack.line, &["serve", "--roles", "api"])
+        .env("CHATKEEP_LISTEN", address.to_string())
+        .env("CHATKEEP_METRICS_LISTEN", "")
+        .start();
+    api.ready(address, "/readyz").await;
+    let url = format!("http://{address}/api/me");
+    let answer = http::client(DEADLINE).get(url).bearer_auth(stack.key()).send().await.unwrap();
+    assert!(answer.status().is_success(), "{}", answer.status());
+    assert!(api.terminate().await.success());
+    assert!(stack.ready().await, "the other one does not mind");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_is_filled_while_the_rest_goes_on() {
+    const MESSAGES: usize = 5_000;
+    let ground = TestEnv::new(Parts::Embedded).await;
+    let store = Store::open(&Database::Sqlite, ground.folder.path(), 2).await.unwrap();
+    let there = [PresenceEvidenceKind::BotJoined, PresenceEvidenceKind::Present("U1".into())]
+        .map(|k| item("C1", 1, k));
+    store.record_presence(&there, at(1)).await.unwrap();
+    store.subscribe(&"C1".into(), &"U1".into(), at(1)).await.unwrap();
+    let messages: Vec<_> =
+        (0..MESSAGES).map(|n| said("C1", &format!("m{n}"), 2, "hello")).collect();
+    for batch in messages.chunks(1_000) {
+        store.ingest(batch, at(2)).await.unwrap();
+    }
+    let key = NewKey {
+        id: &"key_1".into(),
+        secret: "ck_1",
+        user: &"U1".into(),
+        name: "test",
+        scopes: &Scope::ALL,
+        channels: None,
+        not_before: None,
+        expires_at: None,
+    };
+    store.add_key(&key, at(2)).await.unwrap();
+    let mut stack = Stack::on(ground, emulator().await).await;
+    stack.use_key("ck_1");
+    until("everything can be found", DEADLINE, async || {
+        let path = "/channels/C1/backup/search?q=hello";
+        let (status, body) = stack.call(Method::GET, path, None).await;
+        assert!(
+            status == StatusCode::SERVICE_UNAVAILABLE || body["total"] == MESSAGES,
+            "part of what there is was found: {body}"
+        );
+        status == StatusCode::OK
+    })
+    .await;
+}

@@ -1,0 +1,275 @@
+//! Outbox events in order: each once, and only to those whom it concerns.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::plan::Plan;
+use chatkeep_core::store::{
+    FeedReader, OutboxEvent, OutboxPage, OutboxPosition, PresenceEvidenceKind, Store,
+};
+use chatkeep_core::time::Timestamp;
+
+use super::{Fixture, at, edited, item, on_both, said, sized, unsent};
+use crate::harness::wait::until;
+
+on_both!(
+    everything_is_told_once_and_in_order,
+    quota_crossings_and_pauses_are_told,
+    a_reader_sees_only_their_own,
+    nothing_older_than_a_key_may_read,
+    pages_give_everything_once,
+    nothing_is_skipped_while_others_write,
+    old_ones_are_deleted,
+);
+
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Reads as that person after a cursor.
+async fn read(store: &Store, channels: &[&str], after: OutboxPosition, limit: u32) -> OutboxPage {
+    let channels: Vec<_> = channels.iter().map(|id| ChannelId::from(*id)).collect();
+    let user = UserId::from("U1");
+    let reader = FeedReader { user: &user, channels: &channels, not_before: None };
+    store.outbox_events(reader, after, limit).await.unwrap()
+}
+
+/// Returns all events after a cursor, once there are that many: on PostgreSQL a running transaction
+/// holds back those committed after it began.
+pub(super) async fn all(store: &Store, channels: &[&str], count: usize) -> Vec<OutboxEvent> {
+    let mut seen = Vec::new();
+    let mut after = OutboxPosition::default();
+    until(&format!("{count} outbox_events"), DEADLINE, async || {
+        let feed = read(store, channels, after, 100).await;
+        after = feed.next;
+        seen.extend(feed.outbox_events);
+        seen.len() >= count && !feed.more
+    })
+    .await;
+    seen
+}
+
+/// Returns kind, time and subject of each.
+pub(super) fn told(outbox_events: &[OutboxEvent]) -> Vec<(&'static str, i64, &str)> {
+    outbox_events.iter().map(told_one).collect()
+}
+
+fn told_one(outbox_event: &OutboxEvent) -> (&'static str, i64, &str) {
+    let subject = outbox_event.subject.as_deref().unwrap_or_default();
+    (outbox_event.kind.name(), outbox_event.at.millis(), subject)
+}
+
+async fn prepared(fixture: &Fixture) {
+    fixture.group("C1", &["U1", "U2"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+}
+
+async fn everything_is_told_once_and_in_order(fixture: Fixture) {
+    prepared(&fixture).await;
+    let store = &fixture.store;
+    let joined = item("C1", 10, PresenceEvidenceKind::Joined("U3".into()));
+    let left = item("C1", 40, PresenceEvidenceKind::Left("U3".into()));
+    let batches = [
+        vec![said("C1", "a", 11, "x"), said("C1", "b", 12, "y")],
+        vec![edited("C1", "a", 20, "x2"), unsent("C1", "b", 21)],
+        // Unseen states have no events: the edit before its message.
+        vec![edited("C1", "c", 31, "c2")],
+        vec![said("C1", "c", 30, "c1")],
+        // Retracted before it was seen.
+        vec![unsent("C1", "d", 33)],
+        vec![said("C1", "d", 32, "gone")],
+    ];
+    // Everything comes again, also in one batch with itself.
+    for round in 0..2 {
+        store.record_presence(&[joined.clone(), joined.clone()], at(50)).await.unwrap();
+        for batch in &batches {
+            let twice: Vec<_> = batch.iter().chain(batch).cloned().collect();
+            fixture.keep(&twice, 50 + round).await;
+        }
+        store.record_presence(std::slice::from_ref(&left), at(50)).await.unwrap();
+    }
+    // Late evidence of a known fact has no event.
+    let older = item("C1", 9, PresenceEvidenceKind::Joined("U3".into()));
+    store.record_presence(&[older], at(60)).await.unwrap();
+    let marker = said("C1", "end", 70, "end");
+    fixture.keep(&[marker], 71).await;
+    let expected = [
+        ("member.joined", 10, "U3"),
+        ("message.received", 11, "a"),
+        ("message.received", 12, "b"),
+        ("message.edited", 20, "a"),
+        ("message.unsent", 21, "b"),
+        ("message.received", 30, "c"),
+        ("member.left", 40, "U3"),
+        ("message.received", 70, "end"),
+    ];
+    let all = all(store, &["C1"], expected.len()).await;
+    assert_eq!(told(&all), expected);
+    assert!(all.windows(2).all(|pair| pair[0].place < pair[1].place));
+    assert!(all.iter().all(|outbox_event| outbox_event.channel == Some("C1".into())));
+}
+
+async fn quota_crossings_and_pauses_are_told(fixture: Fixture) {
+    prepared(&fixture).await;
+    for (now, percent) in [(10, 80), (20, 90), (30, 100)] {
+        let short = Plan::Free.quota() / 100 * percent - fixture.used("U1").await - 10;
+        fixture.preload("C1", "U1", short).await;
+        fixture.keep(&[sized("C1", &format!("to {percent}"), now, 50)], now).await;
+    }
+    fixture.keep(&[said("C1", "lost", 70, "x")], 71).await;
+    fixture.keep(&[said("C1", "lost too", 72, "x")], 73).await;
+    assert!(fixture.store.set_plan(&"U1".into(), Plan::Pro, at(80)).await.unwrap());
+    let all = all(&fixture.store, &["C1"], 10).await;
+    let mut told = told(&all);
+    // Within one transaction the order is undefined.
+    told.sort_by_key(|(kind, at, _)| (*at, *kind));
+    let expected = [
+        ("message.received", 10, "to 80"),
+        ("usage.warning", 10, "U1"),
+        ("message.received", 20, "to 90"),
+        ("usage.critical", 20, "U1"),
+        ("message.received", 30, "to 100"),
+        ("usage.exceeded", 30, "U1"),
+        ("backup.paused", 70, ""),
+        ("message.received", 70, "lost"),
+        ("message.received", 72, "lost too"),
+        ("backup.resumed", 80, ""),
+    ];
+    assert_eq!(told, expected);
+    for outbox_event in &all {
+        let of_user = outbox_event.kind.name().starts_with("usage");
+        assert_eq!(outbox_event.channel.is_none(), of_user, "{outbox_event:?}");
+        assert!(!of_user || outbox_event.subject.as_deref() == Some("U1"));
+    }
+}
+
+async fn a_reader_sees_only_their_own(fixture: Fixture) {
+    for channel in ["C1", "C2", "C3"] {
+        fixture.group(channel, &["U1", "U2"]).await;
+        fixture.subscribe(channel, "U2", 5).await;
+        fixture.keep(&[said(channel, &format!("in {channel}"), 10, "x")], 11).await;
+    }
+    // U2 fills up: that event is for U2 alone.
+    fixture.preload("C1", "U2", Plan::Free.quota()).await;
+    assert!(fixture.store.set_plan(&"U2".into(), Plan::Standard, at(20)).await.unwrap());
+    assert!(fixture.store.set_plan(&"U2".into(), Plan::Free, at(21)).await.unwrap());
+    fixture.subscribe("C3", "U1", 25).await;
+    fixture.keep(&[said("C3", "end", 30, "x")], 31).await;
+    fixture.log_settled().await;
+    let store = &fixture.store;
+    let mine = all(store, &["C1", "C3"], 3).await;
+    let subjects: Vec<_> = mine.iter().map(|h| h.subject.clone().unwrap_or_default()).collect();
+    assert_eq!(subjects, ["in C1", "in C3", "end"]);
+    assert!(all(store, &[], 0).await.is_empty());
+    let (user, channels) = (UserId::from("U2"), []);
+    let reader = FeedReader { user: &user, channels: &channels, not_before: None };
+    let feed = store.outbox_events(reader, OutboxPosition::default(), 100).await.unwrap();
+    let kinds: Vec<_> = feed.outbox_events.iter().map(|h| h.kind.name()).collect();
+    assert_eq!(kinds, ["usage.exceeded"]);
+}
+
+async fn nothing_older_than_a_key_may_read(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.keep(&[said("C1", "old", 99, "x"), said("C1", "new", 100, "y")], 101).await;
+    fixture.log_settled().await;
+    assert_eq!(all(&fixture.store, &["C1"], 2).await.len(), 2);
+    let (user, channels) = (UserId::from("U1"), ["C1".into()]);
+    let not_before: Option<Timestamp> = Some(at(100));
+    let reader = FeedReader { user: &user, channels: &channels, not_before };
+    let feed = fixture.store.outbox_events(reader, OutboxPosition::default(), 100).await.unwrap();
+    assert_eq!(told(&feed.outbox_events), [("message.received", 100, "new")]);
+}
+
+async fn pages_give_everything_once(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.group("C2", &["U1"]).await;
+    fixture.subscribe("C2", "U1", 5).await;
+    for n in 0..10 {
+        let batch: Vec<_> = ["C1", "C2", "C1"]
+            .iter()
+            .enumerate()
+            .map(|(k, channel)| said(channel, &format!("{n}-{k}"), 10 + n, "x"))
+            .collect();
+        fixture.keep(&batch, 20 + n).await;
+    }
+    fixture.log_settled().await;
+    let store = &fixture.store;
+    let whole = all(store, &["C1", "C2"], 30).await;
+    for limit in [1, 3, 7, 10, 20, 100] {
+        let (mut paged, mut after) = (Vec::new(), OutboxPosition::default());
+        loop {
+            let feed = read(store, &["C1"], after, limit).await;
+            assert!(feed.outbox_events.len() <= limit as usize);
+            assert!(feed.next >= after);
+            paged.extend(feed.outbox_events);
+            after = feed.next;
+            if !feed.more {
+                break;
+            }
+        }
+        let expected: Vec<_> =
+            whole.iter().filter(|h| h.channel == Some("C1".into())).cloned().collect();
+        assert_eq!(paged, expected, "limit {limit}");
+        let end = read(store, &["C1"], after, limit).await;
+        assert!(end.outbox_events.is_empty() && !end.more && end.next == after);
+    }
+}
+
+/// Four writers commit in another order than they begin, while a reader follows.
+async fn nothing_is_skipped_while_others_write(fixture: Fixture) {
+    const WRITERS: usize = 4;
+    const ROUNDS: usize = 40;
+    let channels: Vec<_> = (0..WRITERS).map(|writer| format!("C{writer}")).collect();
+    for channel in &channels {
+        fixture.group(channel, &["U1"]).await;
+        fixture.subscribe(channel, "U1", 5).await;
+    }
+    let writers = channels.iter().cloned().enumerate().map(|(writer, channel)| {
+        let store = fixture.store.clone();
+        tokio::spawn(async move {
+            for round in 0..ROUNDS {
+                // Batches of different sizes take differently long.
+                let size = 1 + (round * 7 + writer * 13) % 60;
+                let batch: Vec<_> =
+                    (0..size).map(|n| said(&channel, &format!("{round}-{n}"), 10, "x")).collect();
+                store.ingest(&batch, at(100)).await.unwrap();
+            }
+        })
+    });
+    let writers: Vec<_> = writers.collect();
+    let names: Vec<_> = channels.iter().map(String::as_str).collect();
+    let expected: usize = (0..WRITERS)
+        .flat_map(|writer| (0..ROUNDS).map(move |round| 1 + (round * 7 + writer * 13) % 60))
+        .sum();
+    let (mut seen, mut after) = (Vec::new(), OutboxPosition::default());
+    let mut reads = 0;
+    until("everything is read", DEADLINE, async || {
+        let feed = read(&fixture.store, &names, after, 25).await;
+        assert!(feed.outbox_events.iter().all(|h| h.place > after), "nothing goes back");
+        after = feed.next;
+        seen.extend(feed.outbox_events);
+        reads += 1;
+        seen.len() >= expected
+    })
+    .await;
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    let places: BTreeSet<_> = seen.iter().map(|h| h.place).collect();
+    let subjects: BTreeSet<_> = seen.iter().map(|h| (&h.channel, &h.subject)).collect();
+    assert_eq!((seen.len(), places.len(), subjects.len()), (expected, expected, expected));
+    assert!(reads > expected / 25, "the reader was there while they wrote");
+}
+
+async fn old_ones_are_deleted(fixture: Fixture) {
+    prepared(&fixture).await;
+    for now in [100, 200, 300] {
+        fixture.keep(&[said("C1", &format!("at {now}"), 10, "x")], now).await;
+    }
+    let store = &fixture.store;
+    assert_eq!(all(store, &["C1"], 3).await.len(), 3);
+    assert_eq!(store.purge_outbox_events(at(100)).await.unwrap(), 0);
+    assert_eq!(store.purge_outbox_events(at(201)).await.unwrap(), 2);
+    assert_eq!(store.purge_outbox_events(at(201)).await.unwrap(), 0);
+    let left = all(store, &["C1"], 1).await;
+    assert_eq!(told(&left), [("message.received", 10, "at 300")]);
+}

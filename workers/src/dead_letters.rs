@@ -1,0 +1,204 @@
+//! Clean-up of dead letters, which hold events as they came, texts included. Those of messages that
+//! were retracted or deleted meanwhile, and of people who were erased, are dropped, whether or not
+//! the message was ever stored.
+//!
+//! Each letter is read once; only its trace stays in memory. A letter is checked when it is read,
+//! and the known ones of a channel whenever something was retracted there: a retraction leaves a
+//! note in the store in its own transaction. Several processes may do this on one bus. Notes are
+//! read before letters, and settled only by a process that has read every letter then, so a letter
+//! is either among those that are checked for a note, or is read, and checked, after it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use chatkeep_core::bus::{Bus, BusError, DeadLetter};
+use chatkeep_core::event::{Envelope, EventOrigin};
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::log_reason;
+use chatkeep_core::platform;
+use chatkeep_core::store::{Retraction, Store};
+use chatkeep_core::time::{SharedClock, Timestamp};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::outcome::Outcome;
+
+/// Poll interval.
+const POLL_INTERVAL: Duration = Duration::from_mins(1);
+/// Interval after which every letter is read anew: expired ones are dropped, and traces of letters
+/// that were dropped elsewhere are removed.
+const REREAD_INTERVAL: Duration = Duration::from_hours(6);
+/// Batch size of reading letters and checking traces.
+const PAGE: usize = 200;
+/// Maximum number of letters read in one tick; the next tick continues.
+const LETTERS: usize = 2_000;
+/// Maximum number of letters whose traces are in memory. If there are more, all are read anew
+/// whenever something is retracted.
+const KNOWN: usize = 100_000;
+/// Maximum number of channels handled in one tick.
+const CHANNELS: u32 = 500;
+
+/// Cleans up dead letters.
+#[derive(Debug)]
+pub struct DeadLetterCare {
+    store: Store,
+    bus: Bus,
+    clock: SharedClock,
+    /// Id of the last letter that was read.
+    after: Option<String>,
+    /// Time at which reading began with the first letter.
+    since: Option<Timestamp>,
+    /// Traces of letters, by their ids.
+    known: BTreeMap<String, EventOrigin>,
+    /// `true` if there are letters whose traces are not in memory.
+    overflown: bool,
+    /// Notes that are being handled.
+    notes: Vec<Retraction>,
+}
+
+impl DeadLetterCare {
+    /// Creates the clean-up of the dead letters of `bus`; `store` knows the retractions.
+    pub const fn new(store: Store, bus: Bus, clock: SharedClock) -> Self {
+        Self {
+            store,
+            bus,
+            clock,
+            after: None,
+            since: None,
+            known: BTreeMap::new(),
+            overflown: false,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Runs until `stop` is cancelled.
+    pub async fn run(mut self, stop: CancellationToken) {
+        let mut ticks = tokio::time::interval(POLL_INTERVAL);
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+            match self.clear().await {
+                Ok(0) => {}
+                Ok(letters) => info!(letters, "dead letters of what was taken back are dropped"),
+                Err(Outcome::Unavailable(failure) | Outcome::Retry(failure)) => {
+                    log_reason!(warn, failure, "cannot look through the dead letters");
+                }
+                Err(outcome) => warn!(?outcome, "cannot look through the dead letters"),
+            }
+        }
+    }
+
+    /// Drops the dead letters of retracted content, as far as this tick gets, and returns how many.
+    ///
+    /// # Errors
+    /// [`Outcome::Wait`] or [`Outcome::Retry`] if bus or store fail; the next tick continues.
+    pub async fn clear(&mut self) -> Result<usize, Outcome> {
+        let now = self.clock.now();
+        if self.notes.is_empty() {
+            self.notes = self.store.retractions(CHANNELS).await?;
+            self.begin(now);
+        }
+        let (mut dropped, complete) = self.read_new(now).await?;
+        dropped += self.check_known(now).await?;
+        if complete {
+            self.store.settle_retractions(&self.notes).await?;
+            self.notes.clear();
+        }
+        Ok(dropped)
+    }
+
+    /// Starts over with the first letter if that is due.
+    fn begin(&mut self, now: Timestamp) {
+        let due = self.since.is_none_or(|since| now.since(since) >= REREAD_INTERVAL);
+        if due || (self.overflown && !self.notes.is_empty()) {
+            self.known.clear();
+            (self.after, self.since, self.overflown) = (None, Some(now), false);
+        }
+    }
+
+    /// Reads new letters, and drops those that have to go. Returns their number, and whether no
+    /// letter is left to read.
+    async fn read_new(&mut self, now: Timestamp) -> Result<(usize, bool), Outcome> {
+        let mut dropped = 0;
+        for _ in 0..LETTERS / PAGE {
+            let letters = self.bus.dead_letters_after(self.after.as_deref(), PAGE).await?;
+            let last = letters.len() < PAGE;
+            let after = letters.last().map(|letter| letter.id.clone());
+            let traces =
+                letters.iter().filter_map(|letter| Some((letter.id.clone(), trace(letter)?)));
+            let mut traces: BTreeMap<_, _> = traces.collect();
+            dropped += self.drop_gone(&mut traces, now).await?;
+            self.remember(traces);
+            self.after = after.or(self.after.take());
+            if last {
+                return Ok((dropped, true));
+            }
+        }
+        Ok((dropped, false))
+    }
+
+    fn remember(&mut self, traces: BTreeMap<String, EventOrigin>) {
+        for (letter, trace) in traces {
+            if self.known.len() < KNOWN {
+                self.known.insert(letter, trace);
+            } else {
+                self.overflown = true;
+            }
+        }
+    }
+
+    /// Checks the known letters in the channels of the notes.
+    async fn check_known(&mut self, now: Timestamp) -> Result<usize, Outcome> {
+        if self.notes.is_empty() || self.known.is_empty() {
+            return Ok(0);
+        }
+        let channels: BTreeSet<ChannelId> =
+            self.notes.iter().map(|note| note.channel.clone()).collect();
+        let concerned = |_: &String, trace: &mut EventOrigin| {
+            channels.contains(&trace.channel) || channels.contains(&trace.chat)
+        };
+        let mut concerned: Vec<_> = self.known.extract_if(.., concerned).collect();
+        let mut dropped = 0;
+        while !concerned.is_empty() {
+            let rest = concerned.split_off(concerned.len().min(PAGE));
+            let mut page: BTreeMap<_, _> = concerned.into_iter().collect();
+            let done = self.drop_gone(&mut page, now).await;
+            self.known.extend(page);
+            concerned = rest;
+            match done {
+                Ok(done) => dropped += done,
+                Err(outcome) => {
+                    self.known.extend(concerned);
+                    return Err(outcome);
+                }
+            }
+        }
+        Ok(dropped)
+    }
+
+    /// Drops the letters that have to go, and removes them. Returns how many were there.
+    async fn drop_gone(
+        &self,
+        traces: &mut BTreeMap<String, EventOrigin>,
+        now: Timestamp,
+    ) -> Result<usize, Outcome> {
+        let gone = self.store.taken_back(&traces.values().collect::<Vec<_>>(), now).await?;
+        let gone: BTreeSet<_> = gone.into_iter().collect();
+        let ids = traces.keys().enumerate().filter(|(nth, _)| gone.contains(nth));
+        let ids: Vec<_> = ids.map(|(_, id)| id.clone()).collect();
+        let mut dropped = 0;
+        for id in ids {
+            dropped += usize::from(self.drop(&id).await?);
+            traces.remove(&id);
+        }
+        Ok(dropped)
+    }
+
+    async fn drop(&self, letter: &str) -> Result<bool, BusError> {
+        self.bus.drop_dead_letter(letter).await
+    }
+}
+
+/// Returns the trace of a dead letter; `None` without user content, as of jobs.
+fn trace(letter: &DeadLetter) -> Option<EventOrigin> {
+    let envelope: Envelope = serde_json::from_slice(&letter.payload).ok()?;
+    platform::trace(&envelope)
+}

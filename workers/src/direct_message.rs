@@ -1,0 +1,79 @@
+//! Direct messages to users in their own chat with the bot, once each. Several workers may send the
+//! same one at a time: it is pushed under a retry key, and the platform accepts a key once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chatkeep_core::event::ChannelRef;
+use chatkeep_core::id::UserId;
+use chatkeep_core::log_failure;
+use chatkeep_core::platform::{Bots, PlatformError};
+use chatkeep_core::time::{SharedClock, Timestamp};
+use uuid::Uuid;
+
+/// Maximum age of a direct message that is still sent; the platform forgets its retry keys then,
+/// too.
+const STALE: Duration = Duration::from_hours(24);
+
+/// A direct message to a user.
+#[derive(Debug)]
+pub(crate) struct DirectMessage<'a> {
+    pub(crate) user: &'a UserId,
+    /// Bot that they have a 1:1 chat with, and the chat.
+    pub(crate) chat: Option<&'a (String, ChannelRef)>,
+    /// Time of the event.
+    pub(crate) at: Timestamp,
+    /// Unique key of the message.
+    pub(crate) key: String,
+}
+
+/// Sends the message in the user's language, a BCP 47 tag that may be empty. Returns the result for
+/// the record; `None` while it may still be sent.
+pub(crate) async fn push_message(
+    bots: &Bots,
+    clock: &SharedClock,
+    news: DirectMessage<'_>,
+    text: impl FnOnce(&str) -> String + Send,
+) -> Option<&'static str> {
+    let Some(chat) = news.chat else {
+        return Some("no_chat");
+    };
+    if clock.now().since(news.at) >= STALE {
+        return Some("stale");
+    }
+    match push(bots, chat, &news, text).await {
+        Ok(()) => Some("sent"),
+        Err(error) if may_pass(&error) => {
+            log_failure!(warn, &*error, "a user is not told yet");
+            None
+        }
+        Err(error) => Some(error.code()),
+    }
+}
+
+async fn push(
+    bots: &Bots,
+    (bot, chat): &(String, ChannelRef),
+    news: &DirectMessage<'_>,
+    text: impl FnOnce(&str) -> String + Send,
+) -> Result<(), Arc<PlatformError>> {
+    let profile = bots.of_channel(bot)?.profile(chat, news.user).await?;
+    let language = profile.and_then(|profile| profile.language);
+    let text = text(language.as_deref().unwrap_or_default());
+    let key = Uuid::new_v5(&Uuid::NAMESPACE_OID, news.key.as_bytes()).to_string();
+    bots.push(bot, chat, &[text], &key).await?;
+    Ok(())
+}
+
+/// Returns whether the same call may succeed later.
+fn may_pass(error: &PlatformError) -> bool {
+    matches!(
+        error,
+        PlatformError::RateLimited { .. }
+            | PlatformError::Unavailable { .. }
+            | PlatformError::Unauthorized
+            | PlatformError::UnknownBot { .. }
+            | PlatformError::Unreachable(_)
+            | PlatformError::Unknown(_)
+    )
+}

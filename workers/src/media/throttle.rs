@@ -1,0 +1,89 @@
+//! Throttle of the platform's requests for a pause: one throttled worker pauses all workers of the
+//! same bot.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use chatkeep_core::bus::{Bus, BusError};
+use chatkeep_core::causes::with_causes;
+use chatkeep_core::time::{SharedClock, Timestamp};
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+
+/// Bus topic of pauses.
+const TOPIC: &str = "slow-down";
+/// Default pause if the platform names none, and the maximum that is accepted.
+const PAUSE: (Duration, Duration) = (Duration::from_secs(2), Duration::from_mins(5));
+
+/// End of the pause in downloads, by bot. Clones share it.
+#[derive(Clone, Debug)]
+pub struct ContentThrottle {
+    until: Arc<Mutex<HashMap<String, Timestamp>>>,
+    clock: SharedClock,
+    bus: Bus,
+}
+
+impl ContentThrottle {
+    /// Creates a throttle without pauses.
+    pub fn new(bus: Bus, clock: SharedClock) -> Self {
+        Self { until: Arc::default(), clock, bus }
+    }
+
+    /// DependencyWaits until the bot's pause is over, if there is one.
+    pub async fn wait(&self, bot: &str) {
+        loop {
+            let left = self.left(bot);
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left).await;
+        }
+    }
+
+    fn left(&self, bot: &str) -> Duration {
+        let until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        until.get(bot).map_or(Duration::ZERO, |until| until.since(self.clock.now()))
+    }
+
+    /// Pauses every worker of the bot, as the platform requested.
+    pub async fn slow_down(&self, bot: &str, retry_after: Option<Duration>) {
+        let until = self.clock.now().plus(retry_after.unwrap_or(PAUSE.0).min(PAUSE.1));
+        self.pause(bot, until);
+        let told = self.bus.broadcast(TOPIC, Bytes::from(format!("{} {bot}", until.millis())));
+        if let Err(error) = told.await {
+            debug!(error = with_causes(&error), "other workers were not told to slow down");
+        }
+    }
+
+    fn pause(&self, bot: &str, until: Timestamp) {
+        let mut all = self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.entry(bot.to_owned()).or_insert(until);
+        *known = (*known).max(until);
+    }
+
+    /// Subscribes to pauses of other workers until `stop`.
+    ///
+    /// # Errors
+    /// Fails when the bus is closed.
+    pub async fn listen(
+        &self,
+        stop: CancellationToken,
+    ) -> Result<impl Future<Output = ()> + Send + 'static, BusError> {
+        let mut told = self.bus.subscribe(TOPIC).await?;
+        let throttle = self.clone();
+        Ok(async move {
+            while let Some(Some(told)) = stop.run_until_cancelled(told.next()).await {
+                if let Some((until, bot)) = read(&told) {
+                    throttle.pause(bot, until.min(throttle.clock.now().plus(PAUSE.1)));
+                }
+            }
+        })
+    }
+}
+
+fn read(told: &[u8]) -> Option<(Timestamp, &str)> {
+    let (until, bot) = std::str::from_utf8(told).ok()?.split_once(' ')?;
+    Some((Timestamp::from_millis(until.parse().ok()?), bot))
+}
