@@ -28,7 +28,14 @@ const OURS: &str = "chatkeep";
 
 /// Libraries that log each attempt to reach a server that is away. The outage is logged by
 /// [`crate::outage`], once; who wants to see more names the library in `log.filter`.
-const TALKATIVE: [&str; 3] = ["async_nats=off", "sqlx::pool=error", "object_store=error"];
+const TALKATIVE: [&str; 5] = [
+    "async_nats=off",
+    "object_store=error",
+    "sqlx::pool=error",
+    // What a PostgreSQL server that stops says on each connection.
+    "sqlx::postgres::notice=error",
+    "sqlx_core::pool=error",
+];
 
 /// Error of setting up logs.
 #[derive(Debug, thiserror::Error)]
@@ -169,6 +176,23 @@ mod tests {
         assert_eq!(passed("warn"), ["library warn", "own warn"]);
         assert!(passed("error").is_empty());
         assert!(passed("off").is_empty());
+    }
+
+    #[test]
+    fn libraries_do_not_log_each_attempt_to_reach_what_is_away() {
+        let is_enabled = |given: &str| {
+            let subscriber = Registry::default().with(filter(given).unwrap());
+            tracing::subscriber::with_default(subscriber, || {
+                [
+                    tracing::enabled!(target: "async_nats::connector", tracing::Level::ERROR),
+                    tracing::enabled!(target: "sqlx::postgres::notice", tracing::Level::WARN),
+                    tracing::enabled!(target: "sqlx_core::pool::connection", tracing::Level::WARN),
+                    tracing::enabled!(target: "sqlx::query", tracing::Level::WARN),
+                ]
+            })
+        };
+        assert_eq!(is_enabled("info"), [false, false, false, true]);
+        assert_eq!(is_enabled("debug,async_nats=info"), [true, false, false, true]);
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl Outages {
                     ask(self.search.availability(), false, self.search.probe()),
                 )
             };
-            stop.run_until_cancelled(questions).await;
+            Box::pin(stop.run_until_cancelled(questions)).await;
         }
     }
 }
