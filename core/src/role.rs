@@ -106,6 +106,22 @@ impl Scope {
         }
     }
 
+    /// Returns a phrase for people about what a key with it may do.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::ReadMessages => "read, search and export messages, and read events",
+            Self::ReadMedia => "read media files",
+            Self::ReadMembers => "see the settings of channels and who is in them",
+            Self::WriteAssistant => "see and change the settings of the assistant",
+            Self::WriteMembers => "change the roles of members",
+            Self::WriteBackup => {
+                "subscribe to channels, set how they are kept, delete messages and erase people"
+            }
+            Self::ManageWebhooks => "see, make, change and delete webhooks",
+            Self::ManageKeys => "see, make and delete keys that reach no further than this one",
+        }
+    }
+
     /// The scope of that name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scope| scope.name() == name)

@@ -107,6 +107,9 @@ impl utoipa::PartialSchema for Timestamp {
         ObjectBuilder::new()
             .schema_type(Type::String)
             .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
+            .description(Some(
+                "A point in time in ISO 8601; in answers in UTC, to the millisecond.",
+            ))
             .into()
     }
 }

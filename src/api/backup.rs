@@ -32,7 +32,9 @@ pub(super) struct DeleteQuery {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DeletedView {
+    /// Messages that were deleted, or would be.
     deleted_count: i64,
+    /// Bytes that were freed, or would be, media included.
     freed_bytes: i64,
 }
 
@@ -41,13 +43,16 @@ pub(super) struct DeletedView {
 #[schema(as = Coverage)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CoverageView {
+    /// The channel.
     channel_id: ChannelId,
     /// When keeping began, or since when the key may read if that is later; null when nobody ever
     /// subscribed.
     since: Option<Timestamp>,
-    /// When the oldest and the newest kept message were sent.
+    /// When the oldest kept message was sent; null when none is kept.
     first_message_at: Option<Timestamp>,
+    /// When the newest kept message was sent; null when none is kept.
     last_message_at: Option<Timestamp>,
+    /// Times in which the channel was not kept, the oldest first.
     gaps: Vec<GapView>,
     /// Media files of which nothing is kept, by reason.
     missing_media: Vec<MissingMedia>,
@@ -57,11 +62,14 @@ pub(super) struct CoverageView {
     removed_before: Option<Timestamp>,
 }
 
+/// Media files of which nothing is kept, for one reason.
 #[derive(Serialize, ToSchema)]
 struct MissingMedia {
     /// `skipped`, `failed` or `expired`.
     status: String,
+    /// The reason, such as `too_large`; null when there is none beside the status.
     reason: Option<String>,
+    /// Files that are missing for this reason.
     count: i64,
 }
 

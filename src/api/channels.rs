@@ -28,19 +28,27 @@ const MOST_DAYS: u32 = 36_500;
 #[schema(as = ChannelList)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Channels {
+    /// The channels of the page.
     channels: Vec<ChannelItem>,
+    /// The `cursor` of the next page; null on the last one.
     next_cursor: Option<String>,
 }
 
+/// A channel in the list.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ChannelItem {
+    /// The id of the channel; on LINE a group begins with `C`, a room with `R` and a person's own
+    /// chat with `U`.
     channel_id: ChannelId,
     /// Null for a channel without a name, and until the platform told it.
     name: Option<String>,
+    /// The kind of chat.
     #[serde(rename = "type")]
     kind: ChannelKind,
+    /// When the channel last became active.
     enabled_at: Timestamp,
+    /// `active` while the bot is in the channel.
     status: ChannelStatus,
 }
 
@@ -48,16 +56,22 @@ pub(super) struct ChannelItem {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ChannelDetail)]
 pub(super) struct Detail {
+    /// The channel itself.
     meta: Meta,
+    /// The settings of the channel.
     config: Config,
+    /// The role of the caller in the channel.
     role: Role,
 }
 
+/// A channel, as the platform knows it.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ChannelMeta)]
 #[serde(rename_all = "camelCase")]
 struct Meta {
+    /// The id of the channel.
     channel_id: ChannelId,
+    /// The kind of chat.
     #[serde(rename = "type")]
     kind: ChannelKind,
     /// The bot that is in the channel, by its name in the settings; null before any was.
@@ -66,18 +80,25 @@ struct Meta {
     name: Option<String>,
     /// Null until the platform told it, and for a channel without a picture.
     picture: Option<String>,
+    /// When the channel first appeared.
     created_at: Timestamp,
+    /// The user who made it known; `system` for the platform.
     created_by: String,
+    /// People who are in the channel, as far as they are known.
     member_count: i64,
 }
 
+/// The settings of a channel.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ChannelConfig)]
 struct Config {
+    /// The settings of the assistant.
     assistant: AssistantView,
+    /// The settings of the backup.
     backup: Backup,
 }
 
+/// The settings of the backup of a channel.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ChannelBackup)]
 #[serde(rename_all = "camelCase")]

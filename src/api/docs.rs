@@ -19,20 +19,25 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'u
                       img-src 'self' data:; connect-src 'self'; font-src 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 
+/// The page itself. Unlike the one that comes with Swagger UI it has the product's name, and no field
+/// for the address of another document.
+const PAGE: &str = include_str!("docs.html");
+
 /// The documentation's routes.
 pub(super) fn router(document: &OpenApi) -> Router {
     let json = Bytes::from(document.to_json().unwrap_or_default());
-    let config = Arc::new(Config::from("/openapi.json").try_it_out_enabled(true));
+    let config = Config::from("/openapi.json")
+        .try_it_out_enabled(true)
+        // In the browser's storage, and so never in an address or on another origin.
+        .persist_authorization(true)
+        // It would be asked about the document from a server elsewhere.
+        .validator_url("none")
+        .use_base_layout();
+    let config = Arc::new(config);
     Router::new()
         .route("/openapi.json", get(move || async move { json_answer(json) }))
         .route("/docs", get(|| async { Redirect::permanent("/docs/") }))
-        .route(
-            "/docs/",
-            get({
-                let config = Arc::clone(&config);
-                move || async move { file("", config) }
-            }),
-        )
+        .route("/docs/", get(|| async { page() }))
         .route(
             "/docs/{*file}",
             get(move |Path(path): Path<String>| async move { file(&path, config) }),
@@ -43,17 +48,27 @@ fn json_answer(json: Bytes) -> Response {
     ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], json).into_response()
 }
 
+fn page() -> Response {
+    content("text/html; charset=utf-8", PAGE)
+}
+
+/// Answers a part of the page.
+fn content(kind: &str, body: impl IntoResponse) -> Response {
+    let kind = HeaderValue::from_str(kind);
+    let kind = kind.unwrap_or(HeaderValue::from_static("application/octet-stream"));
+    let headers = [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+    ];
+    (StatusCode::OK, headers, body).into_response()
+}
+
 fn file(path: &str, config: Arc<Config<'static>>) -> Response {
+    if path == "index.html" {
+        return page();
+    }
     match utoipa_swagger_ui::serve(path, config) {
-        Ok(Some(file)) => {
-            let kind = HeaderValue::from_str(&file.content_type);
-            let kind = kind.unwrap_or(HeaderValue::from_static("application/octet-stream"));
-            let headers = [
-                (header::CONTENT_TYPE, kind),
-                (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
-            ];
-            (StatusCode::OK, headers, file.bytes.into_owned()).into_response()
-        }
+        Ok(Some(file)) => content(&file.content_type, file.bytes.into_owned()),
         Ok(None) => ApiError::NotFound.into_response(),
         Err(cause) => {
             error!(cause, "the documentation's page failed");

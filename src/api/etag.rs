@@ -226,8 +226,12 @@ impl Input for IfMatch {
             .parameter_in(ParameterIn::Header)
             .required(Required::False)
             .description(Some("The `ETag` that was read: another version is not overwritten."))
-            .example(Some("*".into()))
-            .schema(Some(ObjectBuilder::new().schema_type(Type::String).pattern(Some(IF_MATCH))))
+            .schema(Some(
+                ObjectBuilder::new()
+                    .schema_type(Type::String)
+                    .pattern(Some(IF_MATCH))
+                    .examples(["*"]),
+            ))
             .build();
         route.parameters.push(parameter);
         route.refuses(&[StatusCode::BAD_REQUEST, StatusCode::PRECONDITION_FAILED]);

@@ -20,6 +20,7 @@ const LIST: &str = "events";
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct EventList {
+    /// The events of the page, in the order in which they happened.
     events: Vec<EventView>,
     /// Where to go on, also when nothing more has happened yet: ask again with it later.
     next_cursor: String,
@@ -30,6 +31,7 @@ pub(super) struct EventList {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EventQuery {
+    /// Elements of the page.
     #[serde(default)]
     #[param(inline)]
     limit: Limit,

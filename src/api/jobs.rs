@@ -22,14 +22,19 @@ use super::{Api, random};
 #[schema(as = Job)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct JobView {
+    /// The job's id.
     id: String,
+    /// The channel whose messages are removed.
     channel_id: ChannelId,
+    /// The kind of removal.
     kind: KindView,
+    /// The state of the job.
     status: StatusView,
     /// Messages removed so far.
     done: i64,
     /// Messages to remove.
     total: i64,
+    /// When it was asked for.
     created_at: Timestamp,
     /// When it was done or failed; null before.
     finished_at: Option<Timestamp>,
@@ -39,6 +44,8 @@ pub(super) struct JobView {
     url: String,
 }
 
+/// The kinds of a removal: `erasure` of what a person wrote, `deletion` of what was sent before a
+/// time.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum KindView {
@@ -48,6 +55,7 @@ enum KindView {
     Deletion,
 }
 
+/// The states of a job, in their order; it ends `done` or `failed`.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum StatusView {

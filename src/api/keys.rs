@@ -49,7 +49,9 @@ const TOO_MANY: ApiError = ApiError::Refused {
 #[schema(as = KeyList)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Keys {
+    /// The keys of the page.
     keys: Vec<KeyView>,
+    /// The `cursor` of the next page; null on the last one.
     next_cursor: Option<String>,
 }
 
@@ -58,18 +60,23 @@ pub(super) struct Keys {
 #[schema(as = Key)]
 #[serde(rename_all = "camelCase")]
 struct KeyView {
+    /// The id of the key, which is no secret.
     key_id: KeyId,
+    /// The name that its maker gave it.
     name: String,
     /// The key's last four characters.
     mask: String,
+    /// The scopes of the key: the operations that it may be used for.
     scopes: Vec<Scope>,
     /// The only channels it may see; null for all.
     channel_ids: Option<Vec<ChannelId>>,
-    /// Nothing sent before this can be read with it.
+    /// Nothing sent before this can be read with it; null for no such bound.
     not_before: Option<Timestamp>,
+    /// When it was made.
     created_at: Timestamp,
+    /// When it ends; null for never.
     expires_at: Option<Timestamp>,
-    /// To the minute.
+    /// When it was last used, to the minute; null before the first use.
     last_used_at: Option<Timestamp>,
 }
 
@@ -79,13 +86,21 @@ struct KeyView {
 pub(super) struct MadeKey {
     /// The key itself. It is not shown again.
     key: String,
+    /// The id of the key, which is no secret.
     key_id: KeyId,
+    /// The name that its maker gave it.
     name: String,
+    /// The last four characters of the key.
     mask: String,
+    /// The scopes of the key: the operations that it may be used for.
     scopes: Vec<Scope>,
+    /// The only channels it may see; null for all.
     channel_ids: Option<Vec<ChannelId>>,
+    /// Nothing sent before this can be read with it; null for no such bound.
     not_before: Option<Timestamp>,
+    /// When it was made.
     created_at: Timestamp,
+    /// When it ends; null for never.
     expires_at: Option<Timestamp>,
     /// After rotation: until when the key before it works; null for a key that replaces none.
     previous_until: Option<Timestamp>,
@@ -95,6 +110,7 @@ pub(super) struct MadeKey {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct KeyBody {
+    /// A name to know it by.
     #[schema(min_length = 1, max_length = 100, pattern = r"[^\s\u0000\u0085]")]
     name: String,
     /// At least one, and only scopes that the caller has.

@@ -21,13 +21,17 @@ use super::extract::Body;
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Me {
+    /// The id of the user; on LINE it begins with `U`.
     user_id: UserId,
     /// Null until the platform told it.
     display_name: Option<String>,
     /// Null until the platform told it, and for people without a picture.
     picture_url: Option<String>,
+    /// The plan, which decides the quota.
     plan: Plan,
+    /// Bytes that the plan allows.
     quota: i64,
+    /// When the user became known.
     created_at: Timestamp,
 }
 
@@ -36,22 +40,33 @@ pub(super) struct Me {
 #[schema(as = Usage)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct UsageView {
+    /// Bytes that are used of the quota.
     total_bytes: i64,
+    /// Bytes that the plan allows.
     quota: i64,
+    /// Bytes that are left; never below 0.
     remaining: i64,
+    /// The used part of the quota in percent, from 0 to 100, with two decimals.
     percentage: f64,
+    /// The state of the quota: `OK` below 80 %, `WARNING` from 80 %, `CRITICAL` from 90 %,
+    /// `EXCEEDED` at 100 %.
     status: UsageStatus,
     /// By channel id.
     channels: BTreeMap<ChannelId, ChannelUsageView>,
+    /// When the numbers were true.
     synced_at: Timestamp,
 }
 
+/// Use of a channel: `bytes` minus `bytesAtSubscribe` counts against the quota.
 #[derive(Clone, Serialize, ToSchema)]
 #[schema(as = ChannelUsage)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ChannelUsageView {
+    /// Bytes that are kept of the channel, media included.
     bytes: i64,
+    /// Bytes that were kept of it when the user subscribed.
     bytes_at_subscribe: i64,
+    /// Messages that are kept of the channel.
     message_count: i64,
 }
 

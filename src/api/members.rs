@@ -22,7 +22,9 @@ use crate::view::MemberView;
 #[schema(as = MemberList)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Members {
+    /// The people of the page.
     members: Vec<MemberView>,
+    /// The `cursor` of the next page; null on the last one.
     next_cursor: Option<String>,
 }
 
@@ -55,6 +57,7 @@ pub(super) struct UserPath {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RoleBody {
+    /// The new role of the person.
     role: SettableRole,
 }
 
@@ -71,7 +74,9 @@ enum SettableRole {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ErasedView {
+    /// Messages that were erased.
     erased_count: i64,
+    /// Bytes that were freed, media included.
     freed_bytes: i64,
 }
 

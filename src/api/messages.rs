@@ -29,9 +29,11 @@ use crate::when::{When, first};
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MessageList {
+    /// The messages of the page, in the order asked for.
     messages: Vec<MessageView>,
     /// Times within the list in which the channel was not kept.
     gaps: Vec<GapView>,
+    /// The `cursor` of the next page; null on the last one.
     next_cursor: Option<String>,
 }
 
@@ -47,6 +49,7 @@ pub(crate) enum OrderParam {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ListQuery {
+    /// Elements of the page.
     #[serde(default)]
     #[param(inline)]
     pub(crate) limit: Limit,

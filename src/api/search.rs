@@ -42,11 +42,13 @@ pub(crate) struct FoundPage {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FoundView {
+    /// The messages of the page, in the order asked for.
     hits: Vec<HitView>,
     /// Messages on all pages together, related ones included.
     total: usize,
     /// Names in `from:` that nobody has whom the caller may read; empty when all are known.
     unknown_names: Vec<String>,
+    /// The `cursor` of the next page; null on the last one.
     next_cursor: Option<String>,
 }
 
@@ -54,6 +56,7 @@ pub(super) struct FoundView {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Hit)]
 struct HitView {
+    /// The message that was found.
     message: MessageView,
     /// How well it fits; 0 when sorted by time.
     score: f32,
@@ -67,6 +70,7 @@ struct HitView {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Highlight)]
 struct HighlightView {
+    /// The first character of the match in the snippet, counted from 0.
     start: usize,
     /// The character after its last one.
     end: usize,
@@ -109,6 +113,7 @@ pub(super) struct SearchQuery {
     #[serde(default)]
     #[param(inline)]
     sort: SortParam,
+    /// Elements of the page.
     #[serde(default)]
     #[param(inline)]
     limit: Limit,
@@ -148,6 +153,7 @@ pub(crate) struct EverywhereQuery {
     #[serde(default)]
     #[param(inline)]
     pub(crate) sort: SortParam,
+    /// Elements of the page.
     #[serde(default)]
     #[param(inline)]
     pub(crate) limit: Limit,

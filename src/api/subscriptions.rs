@@ -20,6 +20,7 @@ use super::route::{Describe, Output};
 /// `{success: true}`.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Success {
+    /// True: a refusal is an error.
     success: bool,
 }
 
@@ -37,18 +38,24 @@ pub(super) struct MaybeNew(bool);
 #[schema(as = SubscriptionList)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Subscriptions {
+    /// The subscriptions of the page.
     subscriptions: Vec<SubscriptionView>,
+    /// The `cursor` of the next page; null on the last one.
     next_cursor: Option<String>,
 }
 
+/// A channel that is kept for the caller.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Subscription)]
 #[serde(rename_all = "camelCase")]
 struct SubscriptionView {
+    /// The channel.
     channel_id: ChannelId,
+    /// When the caller subscribed.
     created_at: Timestamp,
     /// `active`.
     status: &'static str,
+    /// Bytes that were kept of the channel then; they do not count against the quota.
     bytes_at_subscribe: i64,
 }
 

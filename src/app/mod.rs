@@ -7,6 +7,7 @@ mod open;
 mod registry;
 mod replica;
 mod stages;
+mod tokens;
 
 use std::fmt;
 use std::sync::Arc;
@@ -44,6 +45,7 @@ pub use open::{
 use registry::Registration;
 pub(crate) use registry::{media_store_of, running};
 use stages::Starter;
+use tokens::TokenCheck;
 
 use crate::finder::{Elsewhere, Finder};
 use crate::ingress::{IngressBot, IngressBots};
@@ -162,6 +164,7 @@ impl App {
         self.start_workers(&tasks, &stop).await?;
         self.look_after_consumers(&tasks, &stop).await?;
         self.start_search(&tasks, &stop).await?;
+        self.check_tokens(&tasks, &stop);
         tasks.spawn(self.assistants.listen(&self.bus, stop.clone()).await?);
         let router = api::whole(finish(self.router(&tasks, &stop)?));
         self.keep_up(&tasks, &stop);
@@ -289,6 +292,21 @@ impl App {
             return Ok(());
         }
         Starter { app: self, tasks, stop }.start().await
+    }
+
+    /// Finds out, while the process runs already, whether the bots' access tokens are right.
+    fn check_tokens(&self, tasks: &TaskTracker, stop: &CancellationToken) {
+        for line in &self.config.line {
+            if let Ok(directory) = self.bots.get(&line.name) {
+                let check = TokenCheck {
+                    bot: line.name.clone(),
+                    directory: directory.clone(),
+                    variable: line.access_token_variable.clone(),
+                    health: self.health.clone(),
+                };
+                tasks.spawn(check.run(stop.clone()));
+            }
+        }
     }
 
     fn keep_up(&self, tasks: &TaskTracker, stop: &CancellationToken) {

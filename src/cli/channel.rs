@@ -1,7 +1,8 @@
-//! `chatkeep channel …`: which bot each channel belongs to.
+//! `chatkeep channel …`: the channels there are, and which bot each of them belongs to.
 
 use anyhow::bail;
 use chatkeep_core::id::ChannelId;
+use chatkeep_core::store::{Channel, ChannelStatus};
 
 use super::{Context, table};
 use crate::app::Unfit;
@@ -9,6 +10,12 @@ use crate::out::note;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
+    /// Lists channels: the groups, rooms and people that the bot has heard of.
+    List {
+        /// One JSON object a line.
+        #[arg(long)]
+        json: bool,
+    },
     /// Shows how many channels belong to each bot.
     Bots {
         /// One JSON object a line.
@@ -30,8 +37,12 @@ pub(super) enum Command {
     },
 }
 
+/// Channels read at once.
+const PAGE: u32 = 500;
+
 pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<()> {
     match command {
+        Command::List { json } => list(context, json).await,
         Command::Bots { json } => bots(context, json).await,
         Command::Assign { channel: Some(channel), bot, .. } => {
             check(context, &bot)?;
@@ -42,6 +53,60 @@ pub(super) async fn run(context: &Context, command: Command) -> anyhow::Result<(
             rename(context, &from.unwrap_or_default(), &bot).await
         }
     }
+}
+
+async fn list(context: &Context, json: bool) -> anyhow::Result<()> {
+    let store = context.store().await?;
+    let mut rows = Vec::new();
+    let mut after = None;
+    loop {
+        let page = store.channels(after.as_ref(), PAGE).await?;
+        for (channel, subscribers) in &page {
+            if json {
+                table::json(&serde_json::json!({
+                    "channelId": channel.id, "name": channel.name, "type": channel.kind,
+                    "status": channel.status, "bot": Some(&channel.bot).filter(|bot| !bot.is_empty()),
+                    "memberCount": channel.member_count, "subscribers": subscribers,
+                    "messageCount": channel.message_count, "bytes": channel.bytes,
+                    "createdAt": channel.created_at,
+                }))?;
+            } else {
+                rows.push(row(channel, *subscribers));
+            }
+        }
+        match page.last() {
+            Some((last, _)) => after = Some(last.id.clone()),
+            None => break,
+        }
+    }
+    store.close().await;
+    if json {
+        return Ok(());
+    }
+    let headings =
+        ["CHANNEL", "NAME", "TYPE", "STATUS", "BOT", "MEMBERS", "SUBSCRIBERS", "MESSAGES"];
+    table::print(&headings, &rows)?;
+    if rows.is_empty() {
+        note!("no channel yet: invite the bot to a group, or say something to it");
+    }
+    Ok(())
+}
+
+fn row(channel: &Channel, subscribers: i64) -> Vec<String> {
+    let status = match channel.status {
+        ChannelStatus::Active => "active",
+        ChannelStatus::Disabled => "disabled",
+    };
+    vec![
+        channel.id.to_string(),
+        channel.name.clone().unwrap_or_default(),
+        channel.kind.name().to_owned(),
+        status.to_owned(),
+        channel.bot.clone(),
+        channel.member_count.to_string(),
+        subscribers.to_string(),
+        channel.message_count.to_string(),
+    ]
 }
 
 /// A bot that is not configured gets no channels: nobody would answer in them.

@@ -12,9 +12,10 @@ use super::*;
 const APART: [&str; 7] = ["serve", "demo", "migrate", "import", "user add", "openapi", "qa try"];
 
 /// Every other command, with arguments that are fit for it.
-const ON_DATA: [&[&str]; 23] = [
+const ON_DATA: [&[&str]; 24] = [
     &["user", "list"],
     &["user", "set-plan", "U1", "pro"],
+    &["channel", "list"],
     &["channel", "bots"],
     &["channel", "assign", "--channel", "C1", "--bot", "main"],
     &["key", "create", "--user", "U1"],
@@ -107,8 +108,9 @@ fn keys_end_in_the_future_and_are_for_channels_that_there_are() {
 
 #[test]
 fn every_list_can_be_had_as_json() {
-    const LISTS: [&str; 9] = [
+    const LISTS: [&str; 10] = [
         "user list",
+        "channel list",
         "channel bots",
         "key list",
         "import list",

@@ -14,9 +14,12 @@ use super::{MemberView, MessageView};
 pub(crate) struct EventView {
     /// The same however often it is told.
     pub(crate) id: String,
+    /// The name of the event.
     #[serde(rename = "type")]
     pub(crate) kind: HappeningKind,
+    /// When it happened.
     pub(crate) timestamp: Timestamp,
+    /// What it happened to, as it is now.
     pub(crate) data: EventData,
 }
 
@@ -33,15 +36,19 @@ pub(crate) struct WebhookBody {
 #[derive(Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EventData {
+    /// The channel that it happened in.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) channel_id: Option<ChannelId>,
+    /// The message that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) message: Option<EventMessage>,
+    /// The person who joined or left.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) member: Option<MemberView>,
+    /// The user whose account it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) user_id: Option<UserId>,

@@ -12,16 +12,21 @@ use utoipa::ToSchema;
 #[schema(as = Member)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MemberView {
+    /// The id of the person.
     user_id: UserId,
     /// Null until the platform told it.
     display_name: Option<String>,
     /// Null until the platform told it, and for people without a picture.
     picture_url: Option<String>,
+    /// The role of the person in the channel.
     role: Role,
+    /// When they joined, or were first seen.
     joined_at: Timestamp,
     /// Null while they are in the channel.
     left_at: Option<Timestamp>,
+    /// `active` while they are in the channel, `left` after.
     status: MemberStatus,
+    /// When anything of this last changed.
     updated_at: Timestamp,
 }
 

@@ -12,7 +12,9 @@ use utoipa::ToSchema;
 #[schema(as = Message)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MessageView {
+    /// The id of the message, as the platform gave it.
     pub(crate) id: MessageId,
+    /// The channel that it was sent to.
     pub(crate) channel_id: ChannelId,
     /// When it was sent.
     pub(crate) timestamp: Timestamp,
@@ -20,13 +22,16 @@ pub(crate) struct MessageView {
     pub(crate) backed_up_at: Option<Timestamp>,
     /// Null where the platform does not tell, or once the person was erased.
     pub(crate) sender: Option<SenderView>,
+    /// The type of the message.
     #[serde(rename = "type")]
     pub(crate) kind: MessageType,
     /// Its text; null for other types and once it was taken back.
     pub(crate) content: Option<String>,
     /// What it counts for, its media included.
     pub(crate) bytes: i64,
+    /// The message that it answers to; null when it quotes none.
     pub(crate) quoted_message_id: Option<MessageId>,
+    /// People mentioned in its text.
     #[serde(default)]
     #[schema(required)]
     pub(crate) mentions: Vec<Mention>,
@@ -41,13 +46,17 @@ pub(crate) struct MessageView {
     /// Names the media file at `…/backup/media/:messageId`.
     #[serde(default)]
     pub(crate) media_key: Option<MessageId>,
+    /// The state of its file: `pending`, `stored`, `skipped`, `failed`, `expired` or `erased`; null
+    /// without a file.
     #[serde(default)]
     pub(crate) media_status: Option<String>,
     /// As found in the file itself, once it is stored.
     #[serde(default)]
     pub(crate) content_type: Option<String>,
+    /// The SHA-256 of the stored file, in hexadecimal.
     #[serde(default)]
     pub(crate) sha256: Option<String>,
+    /// The name of the file as its sender had it.
     #[serde(default)]
     pub(crate) file_name: Option<String>,
     /// In bytes, as the platform told it.
@@ -56,18 +65,25 @@ pub(crate) struct MessageView {
     /// In milliseconds.
     #[serde(default)]
     pub(crate) duration: Option<i64>,
+    /// The pictures it was sent together with.
     #[serde(default)]
     pub(crate) image_set: Option<ImageSetView>,
+    /// Of a location, in degrees.
     #[serde(default)]
     pub(crate) latitude: Option<f64>,
+    /// Of a location, in degrees.
     #[serde(default)]
     pub(crate) longitude: Option<f64>,
+    /// The title of a location.
     #[serde(default)]
     pub(crate) title: Option<String>,
+    /// The address of a location.
     #[serde(default)]
     pub(crate) address: Option<String>,
+    /// The set that a sticker is of.
     #[serde(default)]
     pub(crate) package_id: Option<String>,
+    /// The sticker in its set.
     #[serde(default)]
     pub(crate) sticker_id: Option<String>,
 }
@@ -77,8 +93,11 @@ pub(crate) struct MessageView {
 #[schema(as = Sender)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SenderView {
+    /// The id of the person.
     pub(crate) user_id: UserId,
+    /// The name of the person; null until the platform told it.
     pub(crate) display_name: Option<String>,
+    /// The address of their picture; null until the platform told it, and for people without one.
     pub(crate) picture_url: Option<String>,
 }
 
@@ -86,6 +105,7 @@ pub(crate) struct SenderView {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = ImageSet)]
 pub(crate) struct ImageSetView {
+    /// The id of the set, the same for every picture in it.
     id: String,
     /// The picture's place among them, from 1.
     #[serde(default)]
@@ -99,6 +119,7 @@ pub(crate) struct ImageSetView {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Gap)]
 pub(crate) struct GapView {
+    /// When it began.
     from: Timestamp,
     /// Null while it lasts.
     to: Option<Timestamp>,

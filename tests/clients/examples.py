@@ -33,6 +33,9 @@ def operation(place: str, operation: dict) -> None:
     for parameter in operation.get("parameters", []):
         if parameter.get("in") == "path" or "example" in parameter:
             check("parameters", f"{place} {parameter['name']}", parameter)
+        # Of what may be left out: an `example` would be filled in by the page of the documentation.
+        for shown in parameter.get("schema", {}).get("examples", []):
+            check("parameters", f"{place} {parameter['name']}", {**parameter, "example": shown})
     for kind, content in operation.get("requestBody", {}).get("content", {}).items():
         check("requests", f"{place} {kind}", content)
     for status, answer in operation["responses"].items():

@@ -12,6 +12,46 @@ use crate::stack::{DEADLINE, Ground, Parts, SECRET, Stack, TOKEN};
 
 on_both!(each_bot_serves_its_own_groups);
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_access_token_is_told_at_the_start_and_stops_nothing() {
+    let mut ground = Ground::new(Parts::Embedded).await;
+    let (shop, help) = (emulator().await, Help::start().await);
+    // Nobody answers there: the network may be down for a while.
+    let away = format!("http://{}", ports::free());
+    let sections = [
+        section("shop", SECRET, TOKEN, &shop.api_base()),
+        section("help", Help::SECRET, "not-the-token", &help.api_base()),
+        section("away", Help::SECRET, "unknown", &away),
+    ];
+    let path = ground.folder.path().join("bots.toml");
+    std::fs::write(&path, sections.concat()).unwrap();
+    ground.settings.push(("CHATKEEP_CONFIG", path.display().to_string()));
+    let process = ground.serve(&shop).await;
+    let url = format!("http://{}/readyz", ground.address);
+    let mut problems = Value::Null;
+    until("the refused token is a problem", DEADLINE, async || {
+        let ready: Value = reqwest::get(&url).await.unwrap().json().await.unwrap();
+        problems = ready["problems"].clone();
+        problems != json!([])
+    })
+    .await;
+    assert_eq!(problems.as_array().unwrap().len(), 1, "{problems}");
+    assert_eq!(problems[0]["part"], "access_token:help");
+    let reason = problems[0]["reason"].as_str().unwrap();
+    assert!(reason.contains("CHATKEEP_LINE_HELP_ACCESS_TOKEN"), "{reason}");
+    let logged = |words: &[&str]| {
+        let holds = |line: &String| words.iter().all(|word| line.contains(word));
+        process.stderr().iter().filter(|line| holds(line)).count()
+    };
+    until("each bot is told of once", DEADLINE, async || {
+        logged(&["the access token works", "shop"]) == 1
+            && logged(&["WARN", "CHATKEEP_LINE_HELP_ACCESS_TOKEN"]) == 1
+            && logged(&["WARN", "cannot be checked yet", "away"]) == 1
+    })
+    .await;
+    assert!(!process.stderr().join("\n").contains("not-the-token"), "a token is a secret");
+}
+
 /// A second LINE account.
 pub(crate) struct Help;
 
@@ -31,8 +71,7 @@ impl Help {
     }
 }
 
-fn section(name: &str, secret: &str, token: &str, line: &Emulator) -> String {
-    let base = line.api_base();
+fn section(name: &str, secret: &str, token: &str, base: &str) -> String {
     format!(
         "[[line]]\nname = \"{name}\"\nchannel_secret = \"{secret}\"\naccess_token = \"{token}\"\n\
          api_base = \"{base}\"\ndata_api_base = \"{base}\"\n"
@@ -60,8 +99,8 @@ impl Two {
             std::fs::write(&path, text).unwrap();
             path.display().to_string()
         };
-        let shop_section = section("shop", SECRET, TOKEN, &shop);
-        let help_section = section("help", Help::SECRET, Help::TOKEN, &help);
+        let shop_section = section("shop", SECRET, TOKEN, &shop.api_base());
+        let help_section = section("help", Help::SECRET, Help::TOKEN, &help.api_base());
         let both = file("both.toml", &format!("{shop_section}{help_section}"));
         let shop_only = file("shop.toml", &shop_section);
         ground.settings.push(("CHATKEEP_CONFIG", both));

@@ -26,9 +26,15 @@ async fn a_reader_that_goes_away_ends_a_command_quietly() {
     };
     let chatkeep = env!("CARGO_BIN_EXE_chatkeep");
     ends(command(format!("{chatkeep} user add U1")), 0).await;
-    for args in
-        ["openapi", "user list", "channel bots", "key list --user U1", "import list", "status"]
-    {
+    for args in [
+        "openapi",
+        "user list",
+        "channel list",
+        "channel bots",
+        "key list --user U1",
+        "import list",
+        "status",
+    ] {
         // The reader is gone before anything is written.
         let script = format!("(sleep 0.3; exec {chatkeep} {args}) | true");
         let said = ends(command(script), 141).await;

@@ -103,3 +103,105 @@ fn no_form_is_named_like_a_list_in_it() {
         assert_ne!(field["type"], "array", "{name}");
     }
 }
+
+/// Calls `visit` with every property of every form, by its path in the document.
+fn properties(path: &str, value: &Value, visit: &mut impl FnMut(String, &Value)) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                // What stands there is data.
+                if name == "example" || name == "examples" {
+                    continue;
+                }
+                if name == "properties" {
+                    for (name, property) in value.as_object().into_iter().flatten() {
+                        visit(format!("{path}.{name}"), property);
+                    }
+                }
+                properties(&format!("{path}/{name}"), value, visit);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| properties(path, item, visit)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_property_form_scope_and_parameter_is_described() {
+    let document = serde_json::to_value(chatkeep::api::openapi()).unwrap();
+    let described =
+        |value: &Value| value["description"].as_str().is_some_and(|text| text.len() > 4);
+    let (mut count, mut without) = (0, Vec::new());
+    properties("", &document, &mut |path, property| {
+        count += 1;
+        if !described(property) {
+            without.push(path);
+        }
+    });
+    assert!(count > 300, "{count}");
+    for (name, form) in document["components"]["schemas"].as_object().unwrap() {
+        if !described(form) {
+            without.push(name.clone());
+        }
+    }
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for operation in operations.as_object().unwrap().values() {
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                if !described(parameter) {
+                    without.push(format!("{path} {}", parameter["name"]));
+                }
+            }
+        }
+    }
+    assert_eq!(without, [""; 0]);
+    let texts = [
+        &document["components"]["schemas"]["Scope"]["description"],
+        &document["components"]["securitySchemes"]["key"]["description"],
+    ];
+    for scope in chatkeep_core::role::Scope::ALL {
+        let line = format!("- `{}`: {}", scope.name(), scope.meaning());
+        assert!(texts.iter().all(|text| text.as_str().unwrap().contains(&line)), "{line}");
+    }
+}
+
+#[test]
+fn what_the_page_fills_in_does_no_harm() {
+    let document = serde_json::to_value(chatkeep::api::openapi()).unwrap();
+    let mut bodies = 0;
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            let name = operation["operationId"].as_str().unwrap();
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                // The page sends every parameter that has an example.
+                let filled = !parameter["example"].is_null();
+                let optional = parameter["required"] != true;
+                let safer = parameter["name"] == "dryRun" && parameter["example"] == true;
+                assert_eq!(filled, !optional || safer, "{method} {path} {}", parameter["name"]);
+            }
+            let body = &operation["requestBody"]["content"]["application/json"]["example"];
+            bodies += usize::from(!body.is_null());
+            let text = body.to_string();
+            assert!(!text.contains("\"string\"") && !text.contains("\"text\":\"text\""), "{text}");
+            match name {
+                // Switches nothing on and makes the bot say nothing.
+                "change_assistant_config" => {
+                    assert!(!text.contains("true"), "{text}");
+                    assert_eq!(body["assistant"]["qa"]["noMatchReply"], Value::Null);
+                }
+                // Removes nothing.
+                "set_backup_config" => assert_eq!(body, &json!({"retentionDays": null})),
+                // Answers to nothing that people say.
+                "add_rule" | "replace_rule" => {
+                    assert_eq!(body["keywords"], json!(["chatkeep test"]));
+                }
+                // Gives nobody more rights.
+                "set_member_role" => assert_eq!(body["role"], "member"),
+                // Sends nothing to anybody.
+                "create_webhook" => assert_eq!(body["enabled"], false),
+                "replace_webhook" => assert!(body["url"].is_null() && body["events"].is_null()),
+                _ => {}
+            }
+        }
+    }
+    assert!(bodies > 14, "{bodies}");
+}

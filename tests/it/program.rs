@@ -39,6 +39,33 @@ async fn bad_settings_end_it_with_code_2_and_say_why() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_missing_secrets_are_named_at_once() {
+    let folder = scratch::folder("secrets-");
+    let several = "[[line]]\nname = \"shop\"\nchannel_secret = \"s\"\n[[line]]\nname = \"help\"\n";
+    for (settings, missing) in [
+        ("", ["CHATKEEP_LINE_CHANNEL_SECRET", "CHATKEEP_LINE_ACCESS_TOKEN"].as_slice()),
+        (
+            several,
+            &[
+                "CHATKEEP_LINE_SHOP_ACCESS_TOKEN",
+                "CHATKEEP_LINE_HELP_CHANNEL_SECRET",
+                "CHATKEEP_LINE_HELP_ACCESS_TOKEN",
+            ],
+        ),
+    ] {
+        std::fs::write(folder.path().join("chatkeep.toml"), settings).unwrap();
+        let mut process = Program::chatkeep().args(["serve"]).folder(folder.path()).start();
+        assert_eq!(process.finish().await.code(), Some(2));
+        let said = process.stderr().join("\n");
+        for name in missing {
+            assert!(said.contains(&format!("{name} is not set")), "{name}: {said}");
+        }
+        assert_eq!(said.matches("is not set").count(), missing.len(), "{said}");
+        assert!(!folder.path().join("data").exists(), "nothing is made before");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_demo_shows_a_group_and_finds_it_again() {
     let folder = scratch::folder("demo-");
     let address = ports::free();

@@ -1,5 +1,7 @@
 //! Channels: what is known of a chat, and which of them a user may see.
 
+use std::collections::HashMap;
+
 use chrono_tz::Tz;
 use serde::Serialize;
 use sqlx::{query, query_as};
@@ -104,6 +106,15 @@ const OF_USER: &str = channels!(
      ORDER BY c.channel_id LIMIT $3"
 );
 
+/// All channels by id, page by page.
+const PAGE: &str = channels!("WHERE c.channel_id > $1 ORDER BY c.channel_id LIMIT $2");
+
+/// How many people subscribe to each channel of a list.
+const SUBSCRIBERS: &str = "
+    SELECT channel_id, COUNT(*) FROM subscriptions
+    WHERE cancelled_at = 0 AND channel_id IN (SELECT value ->> 'c' FROM json_each($1))
+    GROUP BY channel_id";
+
 const WITHOUT_SUMMARY: &str = "SELECT 1 FROM channels WHERE channel_id = $1 AND summary_at < $2";
 
 const SET_TIME_ZONE: &str = "UPDATE channels SET time_zone = $2 WHERE channel_id = $1";
@@ -133,6 +144,32 @@ impl Store {
     pub async fn channel_ids(&self) -> Result<Vec<ChannelId>, StoreError> {
         let rows: Vec<(String,)> = read!(self, c => query_as(IDS).fetch_all(c))?;
         Ok(rows.into_iter().map(|(id,)| id.into()).collect())
+    }
+
+    /// Returns all channels by id, from after `after`, at most `limit`, each with the number of people
+    /// who subscribe to it; for operators.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn channels(
+        &self,
+        after: Option<&ChannelId>,
+        limit: u32,
+    ) -> Result<Vec<(Channel, i64)>, StoreError> {
+        let after = after.map_or("", ChannelId::as_str);
+        let rows: Vec<ChannelRow> =
+            read!(self, c => query_as(PAGE).bind(after).bind(i64::from(limit)).fetch_all(c))?;
+        let channels: Vec<_> = rows.into_iter().map(Channel::try_from).collect::<Result<_, _>>()?;
+        let keys = channels.iter().map(|channel| Key { c: channel.id.as_str(), m: None });
+        let keys = serde_json::to_string(&keys.collect::<Vec<_>>())?;
+        let counts: Vec<(String, i64)> =
+            read!(self, c => query_as(SUBSCRIBERS).bind(&keys).fetch_all(c))?;
+        let counts: HashMap<_, _> = counts.into_iter().collect();
+        let with_count = |channel: Channel| {
+            let count = counts.get(channel.id.as_str()).copied().unwrap_or_default();
+            (channel, count)
+        };
+        Ok(channels.into_iter().map(with_count).collect())
     }
 
     /// The channels that a user may see, by id, from after `after`, at most `limit`; only those

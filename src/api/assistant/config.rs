@@ -26,6 +26,7 @@ const MAX_COOLDOWN: u32 = 86_400;
 #[derive(Serialize, ToSchema)]
 #[schema(as = AssistantSettings)]
 pub(in crate::api) struct ConfigView {
+    /// The settings of the assistant.
     assistant: AssistantView,
 }
 
@@ -33,12 +34,17 @@ pub(in crate::api) struct ConfigView {
 #[derive(Serialize, ToSchema)]
 #[schema(as = AssistantConfig)]
 pub(in crate::api) struct AssistantView {
+    /// The master switch: while it is off, the bot says nothing.
     enabled: bool,
+    /// Questions and answers.
     qa: QaView,
+    /// The welcome of new members.
     welcome: WelcomeConfig,
+    /// The group rules.
     rules: RulesConfig,
 }
 
+/// The settings of questions and answers.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AssistantQa)]
 #[serde(rename_all = "camelCase")]
@@ -62,55 +68,74 @@ impl AssistantView {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct ConfigPatch {
+    /// The settings to change.
     assistant: AssistantPatch,
 }
 
+/// A change of the assistant's settings: what is absent stays as it is.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct AssistantPatch {
+    /// The master switch: while it is off, the bot says nothing.
     #[schema(nullable = false)]
     enabled: Option<bool>,
+    /// Questions and answers.
     #[schema(nullable = false)]
     qa: Option<QaEdit>,
+    /// The welcome of new members.
     #[schema(nullable = false)]
     welcome: Option<WelcomePatch>,
+    /// The group rules.
     #[schema(nullable = false)]
     rules: Option<RulesPatch>,
 }
 
+/// A change of questions and answers: what is absent stays as it is.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct QaPatch {
+    /// The switch of questions and answers.
     #[schema(nullable = false)]
     enabled: Option<bool>,
+    /// The mode: the nearness that a message must have to a rule; `semantic` needs the plan `pro`.
     #[schema(nullable = false)]
     mode: Option<QaMode>,
+    /// The reply when no rule matches; null for silence.
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 5000)]
     no_match_reply: Nullable<String>,
+    /// The messages that get `noMatchReply`.
     #[schema(nullable = false)]
     no_match_scope: Option<NoMatchScope>,
+    /// The way to look for keywords; also for the triggers of the group rules.
     #[schema(nullable = false)]
     keyword_match: Option<KeywordMatch>,
+    /// Seconds in which one rule answers once; 0 for no limit.
     #[serde(default, deserialize_with = "whole")]
     #[schema(minimum = 0, maximum = 86400, nullable = false)]
     cooldown_seconds: Option<u32>,
 }
 
+/// A change of the welcome: what is absent stays as it is.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct WelcomePatch {
+    /// The switch of the welcome.
     #[schema(nullable = false)]
     enabled: Option<bool>,
+    /// The welcome text; may hold `{displayName}` and `{groupName}`.
     #[schema(max_length = 5000, nullable = false)]
     message: Option<String>,
 }
 
+/// A change of the group rules' switches: what is absent stays as it is.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RulesPatch {
+    /// The switch of the group rules.
     #[schema(nullable = false)]
     enabled: Option<bool>,
+    /// Words that make the bot answer with the group rules.
     #[schema(value_type = Option<Vec<Keyword>>, max_items = 50, nullable = false)]
     trigger_keywords: Option<Vec<String>>,
 }

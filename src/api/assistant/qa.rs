@@ -33,6 +33,7 @@ const AROUND: i64 = 200;
 pub(in crate::api) struct RuleListView {
     #[serde(flatten)]
     revision: RevisionView,
+    /// The rules, the oldest first.
     items: Vec<Rule>,
 }
 
@@ -50,6 +51,7 @@ pub(in crate::api) struct SavedView {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct RuleWarning {
+    /// The kind of the warning.
     code: WarningCode,
     /// The keyword, in the form that is compared.
     keyword: String,
@@ -57,6 +59,8 @@ struct RuleWarning {
     rule_ids: Vec<RuleId>,
 }
 
+/// The kinds of a warning: `keyword_shared` when another rule has the keyword, too (the oldest
+/// answers), `keyword_is_trigger` when it is a trigger of the group rules, which answer first.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum WarningCode {
@@ -70,12 +74,14 @@ enum WarningCode {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct RuleBody {
+    /// The keywords that trigger it; duplicates collapse.
     #[schema(value_type = Vec<Keyword>, min_items = 1, max_items = 50)]
     keywords: Vec<String>,
-    /// For administrators.
+    /// A description for administrators; part of what tolerant modes compare with.
     #[serde(default)]
     #[schema(max_length = 500)]
     question: String,
+    /// The reply.
     #[schema(min_length = 1, max_length = 5000, pattern = r"[^\s\u0000\u0085]")]
     answer: String,
 }

@@ -22,12 +22,15 @@ use crate::api::input::text;
 pub(in crate::api) struct WelcomeView {
     #[serde(flatten)]
     revision: RevisionView,
+    /// The welcome text; empty when none is set.
     messages: Vec<WelcomeText>,
 }
 
+/// A text of the welcome message.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct WelcomeText {
+    /// The type of the text.
     #[serde(rename = "type")]
     kind: WelcomeKind,
     /// May hold `{displayName}` and `{groupName}`.
@@ -35,6 +38,7 @@ struct WelcomeText {
     content: String,
 }
 
+/// The types of a welcome text.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum WelcomeKind {
@@ -47,6 +51,7 @@ enum WelcomeKind {
 pub(in crate::api) struct RulesView {
     #[serde(flatten)]
     revision: RevisionView,
+    /// The text of the rules; empty when none is set.
     content: String,
 }
 
@@ -86,9 +91,11 @@ impl WelcomeBody {
     }
 }
 
+/// The group rules to set.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct RulesBody {
+    /// The text of the rules, which may hold line breaks; empty for none.
     #[schema(max_length = 5000)]
     content: String,
 }

@@ -25,6 +25,7 @@ const MAX_TEXT: usize = 5_000;
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct TryBody {
+    /// The text to try; it is neither sent nor kept.
     #[schema(min_length = 1, max_length = 5000, pattern = r"[^\s\u0000\u0085]")]
     text: String,
 }
@@ -36,8 +37,9 @@ pub(in crate::api) struct TryBody {
 pub(in crate::api) struct TrialView {
     /// The reply; null when there is none.
     reply: Option<String>,
+    /// The source of the reply.
     source: SourceView,
-    /// The rule that answers.
+    /// The rule that answers; null when none does.
     rule_id: Option<RuleId>,
     /// How rules are matched now: `semantic` is `fuzzy` while the owner's plan has no semantic mode.
     mode: QaMode,
@@ -67,6 +69,7 @@ pub(super) enum SourceView {
 #[schema(as = Candidate)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CandidateView {
+    /// The rule.
     rule_id: RuleId,
     /// From 0 to 1.
     score: f32,

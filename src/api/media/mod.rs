@@ -37,7 +37,9 @@ use refused::Refused;
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MediaList {
+    /// The files of the page, the newest first.
     media: Vec<MediaView>,
+    /// The `cursor` of the next page; null on the last one.
     next_cursor: Option<String>,
 }
 
@@ -48,17 +50,22 @@ pub(super) struct MediaList {
 struct MediaView {
     /// The message's id.
     id: MessageId,
+    /// When the message was sent.
     timestamp: Timestamp,
+    /// The type of the message.
     #[serde(rename = "type")]
     kind: MessageType,
     /// `pending`, `stored`, `skipped`, `failed`, `expired` or `erased`.
     media_status: &'static str,
+    /// The media type, as found in the file itself once it is stored.
     content_type: Option<String>,
+    /// The name of the file as its sender had it; null where the platform tells none.
     file_name: Option<String>,
     /// In bytes, as the platform told it.
     file_size: Option<i64>,
     /// What it counts for: its stored bytes.
     bytes: i64,
+    /// The SHA-256 of the stored file, in hexadecimal; null until it is stored.
     sha256: Option<String>,
     /// In milliseconds.
     duration: Option<i64>,
@@ -79,6 +86,7 @@ enum MediaType {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MediaQuery {
+    /// Elements of the page.
     #[serde(default)]
     #[param(inline)]
     limit: Limit,

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::Components;
-use utoipa::openapi::{RefOr, Schema};
+use utoipa::openapi::{RefOr, Required, Schema};
 
 use super::Route;
 use crate::api::error::sentence;
@@ -19,6 +19,9 @@ const TIME: &str = "2026-01-31T09:30:00.000Z";
 const DEPTH: usize = 12;
 /// Parameters without an example: a made-up cursor is none, and a key is used once.
 const WITHOUT: [&str; 4] = ["cursor", "Idempotency-Key", "If-None-Match", "If-Match"];
+
+/// Optional parameters that the page fills in: without them the request does more.
+const FILLED_IN: [&str; 1] = ["dryRun"];
 
 /// Makes examples.
 pub(in crate::api) struct Examples {
@@ -44,13 +47,21 @@ impl Examples {
         self.values.get(kind).cloned()
     }
 
-    /// A parameter with its example.
-    pub(super) fn parameter(&self, parameter: Parameter) -> Parameter {
+    /// Returns a parameter with its example. The page of the documentation fills in `example` and
+    /// sends it, so only what a request needs, or is safer with, has one; others have it among the
+    /// `examples` of their form, which are shown and nothing more.
+    pub(super) fn parameter(&self, mut parameter: Parameter) -> Parameter {
         let schema = parameter.schema.as_ref().and_then(|schema| serde_json::to_value(schema).ok());
         let Some(schema) = schema.filter(|_| !WITHOUT.contains(&parameter.name.as_str())) else {
             return parameter;
         };
         let example = self.of("", &parameter.name, &schema, 0);
+        if parameter.required != Required::True && !FILLED_IN.contains(&parameter.name.as_str()) {
+            if let Some(RefOr::T(schema)) = &mut parameter.schema {
+                show(schema, example);
+            }
+            return parameter;
+        }
         ParameterBuilder::from(parameter).example(Some(example)).build()
     }
 
@@ -229,5 +240,15 @@ impl Examples {
             object.insert(id.to_owned(), value);
         }
         object.into()
+    }
+}
+
+/// Adds an example to a form.
+fn show(schema: &mut Schema, example: Value) {
+    match schema {
+        Schema::Object(object) => object.examples.push(example),
+        Schema::Array(array) => array.examples.push(example),
+        Schema::OneOf(one) => one.examples.push(example),
+        _ => {}
     }
 }

@@ -5,6 +5,7 @@
 
 mod complete;
 mod describe;
+mod descriptions;
 mod examples;
 mod headers;
 mod openapi;
@@ -22,6 +23,7 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 pub(super) use complete::complete;
 pub use describe::Need;
 pub(super) use describe::{Answer, Describe, Endpoint, Input, Output};
+pub(super) use descriptions::lift;
 pub(super) use examples::Examples;
 pub(super) use openapi::document;
 use strict::Takes;
@@ -108,6 +110,22 @@ impl Tag {
             Self::Events => "Events",
             Self::Webhooks => "Webhooks",
             Self::Keys => "Keys",
+        }
+    }
+
+    /// Returns a sentence about what the part is for.
+    const fn description(self) -> &'static str {
+        match self {
+            Self::Account => "The caller, their plan and what they use of it",
+            Self::Channels => "Groups, rooms and chats with one person",
+            Self::Members => "The people in a channel and their roles",
+            Self::Assistant => "Answers, welcome and group rules that the bot gives",
+            Self::Messages => "Kept messages: lists, search and export",
+            Self::Media => "Pictures, videos, sound and files of messages",
+            Self::Backup => "What is kept, for how long, and what is missing",
+            Self::Events => "What happened, in order",
+            Self::Webhooks => "Addresses that are told what happens",
+            Self::Keys => "API keys of the caller",
         }
     }
 }

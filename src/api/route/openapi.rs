@@ -22,7 +22,7 @@ use utoipa::openapi::{
 use utoipa::{PartialSchema as _, ToSchema};
 
 use super::examples::Examples;
-use super::{Answer, Describe, Need, Route, Routes, Tag, complete, headers};
+use super::{Answer, Describe, Need, Route, Routes, Tag, complete, descriptions, headers};
 use crate::api::error::{ErrorView, sentence};
 use crate::api::webhooks;
 
@@ -42,14 +42,18 @@ pub(in crate::api) fn document(routes: &Routes) -> OpenApi {
         let item = PathItem::new(http_method(&route.method), operation(route, &examples));
         paths = paths.path(format!("/api{}", route.path), item);
     }
-    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("ck_…");
+    let bearer = HttpBuilder::new()
+        .scheme(HttpAuthScheme::Bearer)
+        .bearer_format("ck_…")
+        .description(Some(about_keys()));
     let session = ApiKeyValue::with_description(
         "__Host-chatkeep",
         "The session of a person who signed in; changes need a matching X-CSRF-Token, too.",
     );
     components.add_security_scheme("key", SecurityScheme::Http(bearer.build()));
     components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(session)));
-    let tags = Tag::ALL.map(|tag| TagBuilder::new().name(tag.name()).build());
+    let tags = Tag::ALL
+        .map(|tag| TagBuilder::new().name(tag.name()).description(Some(tag.description())).build());
     OpenApiBuilder::new()
         .info(InfoBuilder::new().title("chatkeep").version("v1").description(Some(ABOUT)).build())
         .servers(Some([ServerBuilder::new().url("/").build()]))
@@ -60,6 +64,15 @@ pub(in crate::api) fn document(routes: &Routes) -> OpenApi {
         .build()
 }
 
+/// Returns the description of keys, with every scope.
+fn about_keys() -> String {
+    format!(
+        "An API key (`ck_…`), which `chatkeep key create` or `POST /api/keys` makes. Its scopes say \
+         what it may be used for:\n\n{}",
+        descriptions::scopes()
+    )
+}
+
 /// The forms of requests and answers, and the headers.
 fn components(routes: &Routes) -> Components {
     let mut schemas: BTreeMap<String, RefOr<Schema>> = BTreeMap::new();
@@ -67,6 +80,10 @@ fn components(routes: &Routes) -> Components {
     for route in routes.all() {
         schemas
             .extend(route.describe.schemas.iter().map(|(name, form)| (name.clone(), form.clone())));
+    }
+    for (name, schema) in &mut schemas {
+        descriptions::lift(schema);
+        descriptions::of_scopes(name, schema);
     }
     for name in complete::of_answers(routes, &schemas) {
         if let Some(schema) = schemas.get_mut(&name) {

@@ -44,6 +44,7 @@ pub(in crate::api) struct WebhookBody {
     /// True when absent.
     #[schema(nullable = false)]
     enabled: Option<bool>,
+    /// A description for people.
     #[serde(default)]
     #[schema(max_length = 500)]
     description: String,
@@ -63,8 +64,10 @@ pub(in crate::api) struct WebhookPatch {
     #[serde(default)]
     #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
     channel_ids: Nullable<Vec<String>>,
+    /// The switch: switching it on forgets earlier failures.
     #[schema(nullable = false)]
     enabled: Option<bool>,
+    /// A description for people.
     #[schema(max_length = 500, nullable = false)]
     description: Option<String>,
 }

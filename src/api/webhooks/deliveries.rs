@@ -30,6 +30,7 @@ const DISABLED: ApiError = ApiError::Conflict("The webhook is disabled");
 pub(in crate::api) struct Deliveries {
     /// Newest first.
     deliveries: Vec<DeliveryView>,
+    /// The `cursor` of the next page; null on the last one.
     next_cursor: Option<String>,
 }
 
@@ -38,6 +39,7 @@ pub(in crate::api) struct Deliveries {
 #[schema(as = Delivery)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::api) struct DeliveryView {
+    /// The id of the delivery.
     delivery_id: String,
     /// The header `webhook-id`: the same for every attempt.
     event_id: String,
@@ -46,16 +48,23 @@ pub(in crate::api) struct DeliveryView {
     kind: &'static str,
     /// When it happened.
     timestamp: Timestamp,
+    /// The channel that it is about; null for events of the account.
     channel_id: Option<ChannelId>,
+    /// The state of the delivery.
     status: DeliveryStatus,
+    /// Attempts that were made.
     attempts: i64,
+    /// When it was made.
     created_at: Timestamp,
+    /// When it is tried next; null when it is not any more.
     next_attempt_at: Option<Timestamp>,
+    /// When it was tried last; null before the first attempt.
     last_attempt_at: Option<Timestamp>,
     /// Of the last attempt, in milliseconds.
     duration: Option<i64>,
     /// Bytes that were sent.
     request_bytes: Option<i64>,
+    /// The HTTP status of the last answer; null when there was none.
     response_status: Option<i64>,
     /// The beginning of the answer. It goes with the message that it may repeat.
     response_excerpt: Option<String>,
@@ -78,6 +87,7 @@ pub(in crate::api) struct DeliveryDetail {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct DeliveryQuery {
+    /// Elements of the page.
     #[serde(default)]
     #[param(inline)]
     limit: Limit,
@@ -110,6 +120,7 @@ pub(in crate::api) struct RedeliverBody {
 /// How many are delivered once more.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct Redelivered {
+    /// Deliveries that are made once more.
     count: u64,
 }
 

@@ -9,28 +9,29 @@ use utoipa::openapi::path::{
     HttpMethod, OperationBuilder, ParameterBuilder, ParameterIn, PathItem, Paths, PathsBuilder,
 };
 use utoipa::openapi::request_body::RequestBodyBuilder;
-use utoipa::openapi::schema::{ObjectBuilder, Type};
-use utoipa::openapi::{
-    ContentBuilder, Ref, RefOr, Required, ResponseBuilder, ResponsesBuilder, Schema,
-};
+use utoipa::openapi::schema::{ObjectBuilder, RefBuilder, Type};
+use utoipa::openapi::{ContentBuilder, RefOr, Required, ResponseBuilder, ResponsesBuilder, Schema};
 use utoipa::{PartialSchema as _, ToSchema};
 
 use crate::api::auth::{ManageWebhooks, Scoped};
 use crate::api::error::ApiError;
-use crate::api::route::{Examples, complete};
+use crate::api::route::{Examples, complete, lift};
 use crate::view::EventData;
 
 /// `GET /api/webhooks/events`.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct EventTypes {
+    /// Every event there is.
     events: Vec<EventType>,
 }
 
 /// An event that a webhook can be told.
 #[derive(Serialize, ToSchema)]
 struct EventType {
+    /// The name of the event.
     #[serde(rename = "type")]
     kind: HappeningKind,
+    /// A sentence about when it happens.
     description: &'static str,
     /// The JSON Schema of the body.
     #[schema(value_type = Object)]
@@ -90,22 +91,29 @@ const fn members(kind: HappeningKind) -> (&'static [&'static str], usize) {
 fn form(kind: &str, members: &[&'static str], always: usize) -> Schema {
     let mut data = ObjectBuilder::new();
     for (nth, name) in members.iter().enumerate() {
+        let plain = |kind, about| ObjectBuilder::new().schema_type(kind).description(Some(about));
+        let named = |form: &str, about: &str| {
+            let form = RefBuilder::new().ref_location_from_schema_name(form);
+            form.description(Some(about)).build()
+        };
         let form: RefOr<Schema> = match *name {
-            "message" => Ref::from_schema_name("EventMessage").into(),
-            "member" => Ref::from_schema_name("Member").into(),
-            "percentage" => ObjectBuilder::new().schema_type(Type::Number).into(),
-            _ => ObjectBuilder::new().schema_type(Type::String).into(),
+            "message" => named("EventMessage", "The message that it is about.").into(),
+            "member" => named("Member", "The person who joined or left.").into(),
+            "percentage" => plain(Type::Number, "Percent of the quota that is used now.").into(),
+            "channelId" => plain(Type::String, "The channel that it happened in.").into(),
+            "userId" => plain(Type::String, "The user whose account it is about.").into(),
+            _ => plain(Type::String, "The webhook that it is about.").into(),
         };
         data = data.property(*name, form);
         if nth < always {
             data = data.required(*name);
         }
     }
-    let text = || ObjectBuilder::new().schema_type(Type::String);
+    let text = |about| ObjectBuilder::new().schema_type(Type::String).description(Some(about));
     ObjectBuilder::new()
-        .property("type", text().enum_values(Some([kind])))
+        .property("type", text("The name of the event.").enum_values(Some([kind])))
         .property("timestamp", chatkeep_core::time::Timestamp::schema())
-        .property("data", data)
+        .property("data", data.description(Some("What it happened to, as it is now.")))
         .required("type")
         .required("timestamp")
         .required("data")
@@ -119,6 +127,7 @@ fn definitions() -> Value {
     let schemas: Map<String, Value> = schemas
         .into_iter()
         .map(|(name, mut schema)| {
+            lift(&mut schema);
             complete(&name, &mut schema);
             (name, serde_json::to_value(schema).unwrap_or_default())
         })

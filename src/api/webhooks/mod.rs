@@ -45,7 +45,9 @@ const TOO_MANY: ApiError = ApiError::Conflict("A user has at most 20 webhooks");
 #[schema(as = WebhookList)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Webhooks {
+    /// The webhooks of the page.
     webhooks: Vec<WebhookView>,
+    /// The `cursor` of the next page; null on the last one.
     next_cursor: Option<String>,
 }
 
@@ -54,12 +56,17 @@ pub(super) struct Webhooks {
 #[schema(as = Webhook)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WebhookView {
+    /// The id of the webhook.
     webhook_id: WebhookId,
+    /// The address that events are sent to.
     url: String,
+    /// A description for people; may be empty.
     description: String,
+    /// The events that are sent.
     events: Vec<HappeningKind>,
     /// The only channels that are told of; null for all that the caller may read.
     channel_ids: Option<Vec<ChannelId>>,
+    /// The switch: while it is off, nothing is sent.
     enabled: bool,
     /// The secret's last four characters.
     mask: String,
@@ -70,8 +77,11 @@ pub(super) struct WebhookView {
     /// Why it was disabled by itself: it answered 410, failed for days, or the key that made it
     /// ended.
     disabled_reason: Option<DisabledReason>,
+    /// When it was disabled by itself; null while it was not.
     disabled_at: Option<Timestamp>,
+    /// When it was made.
     created_at: Timestamp,
+    /// When it was changed last.
     updated_at: Timestamp,
 }
 

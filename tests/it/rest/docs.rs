@@ -60,6 +60,52 @@ async fn browse(rest: &Rest) {
     })
     .await;
     assert_eq!(shown, wanted);
+    call_after_a_reload(&browser).await;
+    let own = format!("http://{}/", rest.stack.ground.address);
+    let loaded = "return performance.getEntriesByType('resource').map((entry) => entry.name)";
+    let loaded = browser.script(loaded).await;
+    let elsewhere = loaded.as_array().unwrap().iter().filter_map(Value::as_str);
+    let elsewhere: Vec<_> =
+        elsewhere.filter(|url| !url.starts_with(&own) && !url.starts_with("data:")).collect();
+    assert_eq!(elsewhere, [""; 0], "nothing is asked of anybody else");
     assert_eq!(json!(browser.errors().await), json!([]), "the console is clean");
     browser.close().await;
+}
+
+/// Gives the page a key as a reader does, loads it again, and calls a route with it.
+async fn call_after_a_reload(browser: &Browser) {
+    let title = browser.script("return document.title").await;
+    assert_eq!(title, "chatkeep: the API");
+    browser.script("document.querySelector('.btn.authorize').click()").await;
+    let typed = "const field = document.querySelector('.auth-container input');
+        if (!field) { return false }
+        const value = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value');
+        value.set.call(field, 'ck_owner');
+        field.dispatchEvent(new Event('input', { bubbles: true }));
+        document.querySelector('.auth-btn-wrapper .authorize').click();
+        return true";
+    until("the key is typed", DEADLINE, async || browser.script(typed).await == json!(true)).await;
+    browser.script("location.reload()").await;
+    let block = "const block = document.querySelector('[id$=get_me]');";
+    let open = format!(
+        "{block} if (!block) {{ return false }}
+         if (!block.querySelector('.execute')) {{
+             block.querySelector('.opblock-summary-control').click(); return false
+         }}
+         block.querySelector('.execute').click(); return true"
+    );
+    until("the route is called", DEADLINE, async || browser.script(&open).await == json!(true))
+        .await;
+    let status = "const cells = document.querySelectorAll('.live-responses-table td');
+        const shown = [...cells].map((cell) => cell.textContent.trim());
+        return shown.find((text) => /^[0-9]{3}/.test(text)) ?? ''";
+    let mut shown = Value::Null;
+    until("there is an answer", DEADLINE, async || {
+        shown = browser.script(status).await;
+        shown != ""
+    })
+    .await;
+    assert!(shown.as_str().unwrap().starts_with("200"), "{shown}");
+    let address = browser.script("return location.href").await;
+    assert!(!address.as_str().unwrap().contains("ck_"), "{address}");
 }

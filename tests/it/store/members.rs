@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chatkeep_core::platform::{ChannelSummary, Profile};
 use chatkeep_core::role::Role;
-use chatkeep_core::store::{ChannelStatus, MemberStatus, SightingKind};
+use chatkeep_core::store::{Channel, ChannelStatus, MemberStatus, SightingKind};
 use chatkeep_core::time::Timestamp;
 
 use super::{Fixture, at, on_both, sighting};
@@ -18,7 +18,29 @@ on_both!(
     names_and_summaries,
     listing_pages_and_filters,
     channels_of_a_person,
+    all_channels_and_how_many_subscribe,
 );
+
+async fn all_channels_and_how_many_subscribe(fixture: Fixture) {
+    let store = &fixture.store;
+    assert!(store.channels(None, 9).await.unwrap().is_empty());
+    for channel in ["C1", "C2", "C3"] {
+        let present = |user: &str| sighting(channel, 10, SightingKind::Present(user.into()));
+        store.sight(&[present("U1"), present("U2")], at(100)).await.unwrap();
+    }
+    for (channel, user) in [("C1", "U1"), ("C1", "U2"), ("C3", "U1")] {
+        store.subscribe(&channel.into(), &user.into(), at(200)).await.unwrap();
+    }
+    assert!(store.unsubscribe(&"C3".into(), &"U1".into(), at(300)).await.unwrap());
+    let page = async |after: Option<&str>, limit| {
+        let after = after.map(Into::into);
+        let page = store.channels(after.as_ref(), limit).await.unwrap();
+        let row = |(channel, count): (Channel, i64)| (channel.id.to_string(), count);
+        page.into_iter().map(row).collect::<Vec<_>>()
+    };
+    assert_eq!(page(None, 2).await, [("C1".to_owned(), 2), ("C2".to_owned(), 0)]);
+    assert_eq!(page(Some("C2"), 2).await, [("C3".to_owned(), 0)], "a subscription that ended");
+}
 
 async fn late_events_change_nothing_newer(fixture: Fixture) {
     let store = &fixture.store;

@@ -60,11 +60,14 @@ struct DraftRule {
         nullable = false
     )]
     id: Option<String>,
+    /// The keywords that trigger it.
     #[schema(value_type = Vec<Keyword>, min_items = 1, max_items = 50)]
     keywords: Vec<String>,
+    /// A description for administrators; part of what tolerant modes compare with.
     #[serde(default)]
     #[schema(max_length = 500)]
     question: String,
+    /// The reply.
     #[schema(min_length = 1, max_length = 5000, pattern = r"[^\s\u0000\u0085]")]
     answer: String,
 }
@@ -89,6 +92,7 @@ pub(in crate::api) struct BacktestView {
     complete: bool,
     /// The oldest time that was looked at.
     from: Timestamp,
+    /// The mode that was tried.
     mode: QaMode,
     /// How many of them the draft answers by a rule.
     answered: usize,
@@ -104,8 +108,11 @@ pub(in crate::api) struct BacktestView {
 #[derive(Serialize, ToSchema)]
 #[schema(as = BacktestChange)]
 struct ChangeView {
+    /// The message.
     message: MessageView,
+    /// The answer that the draft would have given.
     draft: ReplyView,
+    /// The answer that was given then.
     was: ReplyView,
 }
 
@@ -114,7 +121,9 @@ struct ChangeView {
 #[schema(as = BacktestReply)]
 #[serde(rename_all = "camelCase")]
 struct ReplyView {
+    /// The source of the answer; `none` for no answer.
     source: SourceView,
+    /// The rule that answers; null when none does.
     rule_id: Option<RuleId>,
 }
 

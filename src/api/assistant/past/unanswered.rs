@@ -27,6 +27,7 @@ pub(in crate::api) struct UnansweredQuery {
     #[serde(default)]
     #[param(inline)]
     days: Days,
+    /// Elements of the page.
     #[serde(default)]
     #[param(inline)]
     limit: Limit,
@@ -36,6 +37,7 @@ pub(in crate::api) struct UnansweredQuery {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Unanswered)]
 pub(in crate::api) struct UnansweredView {
+    /// The questions, the most frequent first.
     questions: Vec<QuestionView>,
     /// Messages that were looked at.
     scanned: usize,
@@ -52,11 +54,13 @@ pub(in crate::api) struct UnansweredView {
 struct QuestionView {
     /// One of them, word for word.
     text: String,
+    /// Messages that ask it.
     count: usize,
+    /// When it was asked last.
     last_asked_at: Timestamp,
     /// The newest of them.
     message_ids: Vec<MessageId>,
-    /// The rule that came nearest.
+    /// The rule that came nearest; null when none came near.
     nearest_rule_id: Option<RuleId>,
 }
 

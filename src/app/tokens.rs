@@ -1,0 +1,95 @@
+//! Checks the bots' access tokens when the process starts: a wrong one is told at once, not when the
+//! first answer fails.
+
+use std::time::Duration;
+
+use chatkeep_core::health::Health;
+use chatkeep_core::platform::{Directory, PlatformError};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, info, warn};
+
+/// Until the platform is asked again: the first time, and at most.
+const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(5));
+
+/// The check of one bot's access token.
+#[derive(Debug)]
+pub(super) struct TokenCheck {
+    pub(super) bot: String,
+    pub(super) directory: Directory,
+    /// The environment variable that the token can be given in.
+    pub(super) variable: String,
+    pub(super) health: Health,
+}
+
+impl TokenCheck {
+    /// Asks the platform for the bot's own profile until it says yes or `stop` is cancelled. A refusal
+    /// is a problem in `/readyz`; a platform that cannot be reached is none of the token's.
+    pub(super) async fn run(self, stop: CancellationToken) {
+        let mut pause = PAUSE.0;
+        let mut told = false;
+        let part = format!("access_token:{}", self.bot);
+        while let Some(answer) = stop.run_until_cancelled(self.directory.bot()).await {
+            let bot = self.bot.as_str();
+            match &answer {
+                Ok(own) => {
+                    self.health.clear(&part);
+                    info!(bot, user = %own.user_id, name = own.display_name, "the access token works");
+                    return;
+                }
+                Err(error) if tells_nothing(error) => {
+                    if !told {
+                        let code = error.code();
+                        warn!(bot, code, "the access token cannot be checked yet; trying again");
+                    }
+                    told = true;
+                    debug!(bot, code = error.code(), "the access token cannot be checked yet");
+                }
+                Err(error) => self.health.raise(&part, self.reason(error)),
+            }
+            if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+                return;
+            }
+            pause = (pause * 2).min(PAUSE.1);
+        }
+    }
+
+    fn reason(&self, error: &PlatformError) -> String {
+        let Self { bot, variable, .. } = self;
+        let place = format!(
+            "{variable} (or {variable}_FILE, or access_token of the bot in the settings file)"
+        );
+        if matches!(error, PlatformError::Unauthorized) {
+            return format!(
+                "LINE refused the access token of the bot {bot}: set {place} to the channel access \
+                 token that the LINE Developers console shows"
+            );
+        }
+        format!("the access token of the bot {bot} could not be checked: {error}; look at {place}")
+    }
+}
+
+/// Returns whether an error says something about the network or the platform, and nothing about the
+/// token.
+const fn tells_nothing(error: &PlatformError) -> bool {
+    error.not_now().is_some() || matches!(error, PlatformError::Unknown(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_answer_of_the_platform_is_a_problem_of_the_token() {
+        let wait = Duration::from_secs(1);
+        for error in [
+            PlatformError::Unknown(None),
+            PlatformError::RateLimited { retry_after: None },
+            PlatformError::Unavailable { retry_after: wait },
+        ] {
+            assert!(tells_nothing(&error), "{error}");
+        }
+        for error in [PlatformError::Unauthorized, PlatformError::Refused { status: 403 }] {
+            assert!(!tells_nothing(&error), "{error}");
+        }
+    }
+}
