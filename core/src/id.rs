@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Number of shards of the bus subjects (architecture, "Scale-out").
+/// Number of shards of the bus subjects (docs/architecture.md#scaling-out).
 pub const SHARDS: u32 = 64;
 
 /// Separator of a person's id and a bot's name in the id of their chat.

@@ -148,7 +148,7 @@ const UNKNOWN: Refusal = Some((StatusCode::UNAUTHORIZED, "Invalid or missing API
 const LACKS_SCOPE: Refusal = Some((StatusCode::FORBIDDEN, "Insufficient permissions"));
 const DENIED: Refusal = Some((StatusCode::FORBIDDEN, "Permission denied"));
 
-/// Returns the contract's response to that caller at that route; `own`: about themself.
+/// Returns the expected response to that caller at that route; `own`: about themself.
 fn expected(route: &RouteInfo, caller: &Caller, own: bool) -> Refusal {
     if route.need == Need::Nothing {
         return None;

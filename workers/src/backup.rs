@@ -1,5 +1,5 @@
 //! Backup: stores messages, edits and unsends of subscribed channels with their counters, then
-//! publishes the jobs for their files (architecture, rule 2: commit, publish, acknowledge).
+//! publishes the jobs for their files (docs/architecture.md#rule-2: commit, publish, acknowledge).
 
 use chatkeep_core::bus::Bus;
 use chatkeep_core::event::{Event, EventKind, IncomingMessage};

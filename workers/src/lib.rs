@@ -2,7 +2,7 @@
 //!
 //! A stage turns events into effects and returns an outcome ([`Outcome`]); pulling, leases,
 //! acknowledgement, retries, dead letters, timeouts, metrics and draining are the runner's, once,
-//! for every stage (architecture, rule 4).
+//! for every stage (docs/architecture.md#rule-4).
 
 pub mod assistant;
 pub mod backup;

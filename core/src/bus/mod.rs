@@ -1,8 +1,8 @@
 //! Bus port: makes an event durable before its webhook is confirmed.
 //!
-//! Two adapters, one contract (architecture, rule 7): [`embedded`] stores everything in one SQLite
-//! file, [`nats`] uses JetStream. Both publish durably and de-duplicate by message id, lease
-//! messages to consumers, redeliver unacknowledged ones, retain dead letters, and refuse new
+//! Two adapters with one behaviour (docs/architecture.md#rule-7): [`embedded`] stores everything in
+//! one SQLite file, [`nats`] uses JetStream. Both publish durably and de-duplicate by message id,
+//! lease messages to consumers, redeliver unacknowledged ones, retain dead letters, and refuse new
 //! messages when the backlog is full instead of losing old ones. [`talk`] adds light pubsub.
 
 mod delivery;

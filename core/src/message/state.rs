@@ -42,9 +42,9 @@ pub struct Received {
 
 /// Stored state of one message.
 ///
-/// The same changes in any order and any number lead to the same state (architecture, rule 1;
-/// property-tested below), with one exception by design: messages that arrive while backup is
-/// paused are skipped permanently.
+/// The same changes in any order and any number lead to the same state
+/// (docs/architecture.md#rule-1; property-tested below), with one exception by design: messages
+/// that arrive while backup is paused are skipped permanently.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MessageState {
     /// Time at which it was sent; `None` while only an edit or unsend of it is known.

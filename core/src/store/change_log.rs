@@ -1,7 +1,7 @@
 //! Change log for search replicas, a part of the event log: changed messages, in commit order.
 //!
 //! Every transaction that changes searchable content writes its rows itself, so no change goes
-//! unlogged (architecture, rule 2). Rows hold ids only; a reader reads the messages in their
+//! unlogged (docs/architecture.md#rule-2). Rows hold ids only; a reader reads the messages in their
 //! present state, so reading a row twice, or late, has the same result.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,11 +1,11 @@
 //! Store: all persistent data of chatkeep, in SQLite or PostgreSQL.
 //!
-//! One method body serves both databases (architecture, rule 5): statements keep to the portable
-//! subset (`$1` parameters, `ON CONFLICT`, `RETURNING`, integer milliseconds, JSON as text), lists
-//! travel as one JSON parameter read with `json_each` (SQLite's own; on PostgreSQL a function of
-//! the first migration), and where the wording must differ the two stand side by side. Every write
-//! transaction locks rows in one order (channels, users, the rest; each by key), so that two never
-//! deadlock.
+//! One method body serves both databases (docs/architecture.md#rule-5): statements keep to the
+//! portable subset (`$1` parameters, `ON CONFLICT`, `RETURNING`, integer milliseconds, JSON as
+//! text), lists travel as one JSON parameter read with `json_each` (SQLite's own; on PostgreSQL a
+//! function of the first migration), and where the wording must differ the two stand side by side.
+//! Every write transaction locks rows in one order (channels, users, the rest; each by key), so
+//! that two never deadlock.
 
 mod assistant;
 mod availability;

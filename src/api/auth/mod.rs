@@ -1,5 +1,5 @@
-//! Who calls, and what they may: extractors that a handler cannot do without (architecture,
-//! rule 9). There is no other way to a channel's data.
+//! Who calls, and what they may: extractors that a handler cannot do without
+//! (docs/architecture.md#rule-9). There is no other way to a channel's data.
 
 mod access;
 mod identity;

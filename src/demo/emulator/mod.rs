@@ -5,8 +5,8 @@
 //! `add_…`; what they do ([`Action`], or the methods named after it) is told to the webhook URL.
 //! The bot's messages stand in the [`Emulator::transcript`] beside those of the people.
 //!
-//! It stands on LINE's published contract alone and uses nothing else of chatkeep, so that an error
-//! there is not repeated here.
+//! It is built on LINE's published documentation alone and uses nothing else of chatkeep, so that
+//! an error there is not repeated here.
 
 mod act;
 mod action;

@@ -122,7 +122,7 @@ async fn a_cursor_serves_its_own_list_only() {
     assert_eq!(texts(&send(rest.get("/keys?limit=100")).await.ok()["keys"], "name").len(), 2);
 }
 
-/// Lists that the specification returns whole are whole, up to a thousand elements.
+/// Lists of channels and members are whole, up to a thousand elements.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn channels_and_members_are_listed_whole() {
     let rest = Rest::start(&[]).await;

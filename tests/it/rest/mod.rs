@@ -1,5 +1,5 @@
-//! The whole REST contract through the real program: common headers, keys, people, messages,
-//! events, the documentation.
+//! The whole REST API through the real program: common headers, keys, people, messages, events, the
+//! documentation.
 
 mod answers;
 mod bounds;

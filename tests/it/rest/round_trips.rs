@@ -130,7 +130,7 @@ async fn a_welcome_is_written_in_both_forms() {
     assert_eq!(put(json!({"message": "a"})).await.ok()["messages"], text("a"));
     assert_eq!(put(json!({"messages": text("b")})).await.ok()["messages"], text("b"));
     let both = json!({"messages": text("b"), "message": "c"});
-    assert_eq!(put(both).await.ok()["messages"], text("c"), "what the specification writes wins");
+    assert_eq!(put(both).await.ok()["messages"], text("c"), "the documented field wins");
     assert_eq!(put(json!({"messages": []})).await.ok()["messages"], json!([]));
     for (wrong, field) in [
         (

@@ -65,8 +65,8 @@ pub trait Stage: Send + Sync + 'static {
     fn decode(&self, payload: &[u8]) -> Result<Self::Item, String>;
 
     /// Handles messages, and returns an outcome for each, in order. Must be idempotent and
-    /// commutative (architecture, rule 1): messages to be dropped or retried are handed over once
-    /// more in halves, until the failing message of the call is known.
+    /// commutative (docs/architecture.md#rule-1): messages to be dropped or retried are handed over
+    /// once more in halves, until the failing message of the call is known.
     fn handle<'a>(
         &'a self,
         items: &'a [Self::Item],

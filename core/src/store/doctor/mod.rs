@@ -1,5 +1,5 @@
 //! Consistency check: every counter is recomputed from the rows that it counts, and repaired where
-//! it differs (architecture, rule 3).
+//! it differs (docs/architecture.md#rule-3).
 //!
 //! A channel is checked in one snapshot, so that the result is exact while the service runs. A
 //! repair recomputes everything under the locks that every writer takes, and writes in that same

@@ -1,5 +1,5 @@
 //! Ingests messages: one transaction stores a batch of changes and updates every counter with them
-//! (architecture, rules 2 and 3).
+//! (docs/architecture.md#rule-2 and docs/architecture.md#rule-3).
 
 mod batch;
 mod deletion_guard;

@@ -1,5 +1,5 @@
 //! Removal of stored messages: all before a time, or all of one person. In batches, each one
-//! transaction that changes the counters with the rows (architecture, rule 3).
+//! transaction that changes the counters with the rows (docs/architecture.md#rule-3).
 
 use std::collections::BTreeSet;
 
