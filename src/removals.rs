@@ -13,7 +13,7 @@ use chatkeep_core::time::{SharedClock, Timestamp};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use crate::api::random;
+use crate::random;
 
 /// Poll interval of jobs.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);

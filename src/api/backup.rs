@@ -12,8 +12,8 @@ use super::Api;
 use super::auth::{ChannelAccess, Member, Owner, ReadMessages, WriteBackup};
 use super::error::ApiError;
 use super::extract::Query;
-use super::field_path::FieldPath;
 use super::jobs::Removal;
+use crate::services::FieldPath;
 use crate::view::GapView;
 use crate::when::When;
 
@@ -78,7 +78,7 @@ pub(super) async fn delete(
     access: ChannelAccess<Owner, WriteBackup>,
     Query(query): Query<DeleteQuery>,
 ) -> Result<Removal<DeletedView>, ApiError> {
-    let before = query.before.within(api.zone(&access.channel).await?);
+    let before = query.before.within(api.services.messages.zone(Some(&access.channel)).await?);
     let before = before.ok_or_else(|| {
         ApiError::invalid_value(FieldPath::parameter("before"), "is out of range")
     })?;

@@ -13,12 +13,11 @@ use utoipa::ToSchema;
 use super::Api;
 use super::assistant::config::AssistantView;
 use super::auth::{Admin, Caller, ChannelAccess, Member, ReadMembers, WriteBackup};
-use super::cursor::{Page, Window};
+use super::cursor::Page;
 use super::editable::{Editable, Nullable, Shown};
 use super::error::ApiError;
 use super::extract::{Body, Query, WholePaging};
-use super::field_path::FieldPath;
-use super::input;
+use crate::services::FieldPath;
 
 /// A hundred years.
 const MOST_DAYS: u32 = 36_500;
@@ -136,7 +135,7 @@ impl Shown for BackupBody {
 }
 
 fn days<'de, D: Deserializer<'de>>(value: D) -> Result<Nullable<u32>, D::Error> {
-    input::nullable_whole(value).map(Nullable::To)
+    crate::decode::nullable_whole(value).map(Nullable::To)
 }
 
 pub(super) async fn list(
@@ -144,23 +143,10 @@ pub(super) async fn list(
     caller: Caller,
     Query(paging): Query<WholePaging>,
 ) -> Result<Page<Channels>, ApiError> {
-    let (channels, next) = page(&api, &caller, &paging).await?;
+    let cursor = paging.cursor.as_deref();
+    let (channels, next) = api.services.channels.page(&caller, paging.limit.0, cursor).await?;
     let channels = channels.into_iter().map(ChannelItem::from).collect();
     Ok(Page { body: Channels { channels, next_cursor: next.clone() }, next })
-}
-
-/// The channels that a caller may see, and the cursor of the next page.
-pub(crate) async fn page(
-    api: &Api,
-    caller: &Caller,
-    paging: &WholePaging,
-) -> Result<(Vec<Channel>, Option<String>), ApiError> {
-    let window = Window::open("channels", paging.limit, paging.cursor.as_deref())?;
-    let (after, wanted) = (window.after.as_ref(), window.wanted());
-    let mut channels =
-        api.store.channels_of(&caller.user, caller.channels(), after, wanted).await?;
-    let next = window.cut(&mut channels, |channel| channel.id.clone());
-    Ok((channels, next))
 }
 
 pub(super) async fn detail(

@@ -12,7 +12,7 @@ use utoipa::openapi::schema::{ObjectBuilder, SchemaType};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::decode::nullable;
+use crate::decode::nullable;
 
 /// A form that is part of what an answer shows.
 pub(super) trait Shown {
@@ -117,7 +117,7 @@ impl<T: ToSchema + Shown> ToSchema for Editable<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::decode;
+    use crate::decode;
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]

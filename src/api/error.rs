@@ -10,15 +10,15 @@ use std::sync::Arc;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::assistant::limits;
-use chatkeep_core::log_failure;
-use chatkeep_core::store::{DatabaseFault, StoreError};
+use chatkeep_core::bounds::BoundExceeded;
+use chatkeep_core::store::StoreError;
 use chatkeep_workers::assistant::CompileError;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tracing::error;
 use utoipa::ToSchema;
 
-use super::field_path::FieldPath;
+use crate::services::{FieldPath, ServiceError};
 
 /// What went wrong, as the caller may know it.
 #[derive(Clone, Debug)]
@@ -273,6 +273,26 @@ impl From<CompileError> for ApiError {
     }
 }
 
+impl From<ServiceError> for ApiError {
+    fn from(error: ServiceError) -> Self {
+        match error {
+            ServiceError::Invalid { field, why } => Self::Invalid { field, why },
+            ServiceError::InvalidKey => Self::InvalidKey,
+            ServiceError::InsufficientPermissions => Self::InsufficientPermissions,
+            ServiceError::PermissionDenied => Self::PermissionDenied,
+            ServiceError::NotFound => Self::NotFound,
+            ServiceError::Internal => Self::Internal,
+            ServiceError::Unavailable => Self::Unavailable,
+        }
+    }
+}
+
+impl From<BoundExceeded> for ApiError {
+    fn from(exceeded: BoundExceeded) -> Self {
+        ServiceError::from(exceeded).into()
+    }
+}
+
 impl From<StoreError> for ApiError {
     fn from(cause: StoreError) -> Self {
         if matches!(cause, StoreError::ClaimLost) {
@@ -282,18 +302,8 @@ impl From<StoreError> for ApiError {
     }
 }
 
-/// What the database refuses for good is the fault of the request: it is not to be repeated.
 impl From<&StoreError> for ApiError {
     fn from(cause: &StoreError) -> Self {
-        let answer = match cause.fault() {
-            DatabaseFault::Unavailable => Self::Unavailable,
-            DatabaseFault::Refused => {
-                let why = "A value of the request cannot be stored".to_owned();
-                Self::Invalid { field: None, why }
-            }
-            DatabaseFault::Unknown => Self::Internal,
-        };
-        log_failure!(error, cause, "store failed");
-        answer
+        ServiceError::from(cause).into()
     }
 }

@@ -21,10 +21,10 @@ use utoipa::openapi::path::{ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use super::error::ApiError;
-use super::field_path::FieldPath;
 use super::idempotency::ReplayNote;
 use super::large::{self, Turn};
 use super::route::{Describe, Input, Output};
+use crate::services::FieldPath;
 
 /// Bytes of the hash in a tag: enough that no two contents meet.
 const HASH: usize = 15;

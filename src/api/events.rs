@@ -5,11 +5,12 @@ use chatkeep_core::store::{FeedReader, OutboxPosition};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::Api;
 use super::auth::{ReadMessages, Scoped};
 use super::cursor::Page;
 use super::error::ApiError;
 use super::extract::{Limit, Query};
-use super::{Api, cursor};
+use crate::services::{decode_cursor, encode_cursor};
 use crate::view::EventView;
 
 /// Channels of one caller that are read at once.
@@ -45,7 +46,7 @@ pub(super) async fn list(
     Query(query): Query<EventQuery>,
 ) -> Result<Page<EventList>, ApiError> {
     let caller = access.caller;
-    let after = query.cursor.as_deref().map(|text| cursor::decode(LIST, text)).transpose()?;
+    let after = query.cursor.as_deref().map(|text| decode_cursor(LIST, text)).transpose()?;
     let channels = api.store.channels_of(&caller.user, caller.channels(), None, CHANNELS).await?;
     let channels: Vec<_> = channels.into_iter().map(|channel| channel.id).collect();
     let reader =
@@ -53,7 +54,7 @@ pub(super) async fn list(
     let after: OutboxPosition = after.unwrap_or_default();
     let feed = api.store.outbox_events(reader, after, query.limit.0).await?;
     let events = api.event_renderer().events(feed.outbox_events, &caller.bounds).await?;
-    let next_cursor = cursor::encode(LIST, &feed.next).ok_or(ApiError::Internal)?;
+    let next_cursor = encode_cursor(LIST, &feed.next).ok_or(ApiError::Internal)?;
     let next = feed.more.then(|| next_cursor.clone());
     Ok(Page { body: EventList { events, next_cursor, has_more: feed.more }, next })
 }

@@ -14,14 +14,12 @@ use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-use super::decode;
 use super::error::ApiError;
-use super::field_path::FieldPath;
 use super::route::{Describe, Input};
+use crate::decode;
 use crate::heavy::{CALLERS, LIGHT};
-
-/// Elements of a list when the caller does not say, and at most.
-pub(crate) const LIMIT: (u32, u32) = (50, 100);
+use crate::services::FieldPath;
+use crate::services::LIMIT;
 
 /// A JSON body of exactly the form `T`.
 pub(super) struct Body<T>(pub(super) T);
@@ -71,7 +69,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        decode::query(parts.uri.query().unwrap_or_default()).map(Self)
+        Ok(Self(decode::query(parts.uri.query().unwrap_or_default())?))
     }
 }
 

@@ -28,9 +28,10 @@ use sha2::{Digest as _, Sha256};
 use super::auth::{Caller, Credential, bearer};
 use super::error::ApiError;
 use super::etag;
-use super::field_path::FieldPath;
 use super::route::Input;
-use super::{Api, MAX_BODY, random};
+use super::{Api, MAX_BODY};
+use crate::random;
+use crate::services::FieldPath;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");

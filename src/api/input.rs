@@ -4,13 +4,10 @@ use std::collections::HashSet;
 
 use chatkeep_core::id::{ChannelId, UntrustedId};
 use icu_normalizer::ComposingNormalizerBorrowed;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
-use super::decode::nullable;
 use super::error::ApiError;
-use super::field_path::FieldPath;
+use crate::services::FieldPath;
 
 /// Characters of a channel's id that a caller names, at most.
 const CHANNEL: usize = 100;
@@ -27,30 +24,6 @@ pub(super) struct ChannelName(#[expect(dead_code, reason = "only its form is use
 
 /// Bytes that may become one character in NFC: of four characters before, with four bytes each.
 const MOST_BYTES: usize = 16;
-
-/// A whole number. In JSON, `3.0` is one too, as JSON Schema says.
-struct Whole(u32);
-
-impl<'de> Deserialize<'de> for Whole {
-    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
-        let wrong = |_| D::Error::custom("must be a whole number from 0");
-        let number = serde_json::Number::deserialize(value).map_err(wrong)?;
-        // Written without the fraction of zeros; one that is no zeros stays and is refused.
-        let text = number.to_string();
-        let whole = text.strip_suffix(".0").unwrap_or(&text).parse();
-        whole.map(Self).map_err(|_| D::Error::custom("must be a whole number from 0"))
-    }
-}
-
-/// Reads a [`Whole`] number.
-pub(crate) fn whole<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u32>, D::Error> {
-    Option::<Whole>::deserialize(value).map(|number| number.map(|Whole(number)| number))
-}
-
-/// The same of one that may be null.
-pub(super) fn nullable_whole<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u32>, D::Error> {
-    nullable::<Whole, D>(value).map(|number| number.map(|Whole(number)| number))
-}
 
 /// Checks a text's length in characters (Unicode scalar values after NFC), after taking U+0000 out,
 /// which no database keeps.

@@ -11,11 +11,12 @@ use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::Api;
 use super::auth::{Reaches, WriteBackup};
 use super::error::ApiError;
 use super::extract::Path;
 use super::route::{Describe, Output};
-use super::{Api, random};
+use crate::random;
 
 /// A removal of many messages.
 #[derive(Debug, Serialize, ToSchema)]

@@ -15,14 +15,16 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::auth::{Caller, ManageKeys, Scoped};
-use super::cursor::{Page, Window};
-use super::decode::nullable;
+use super::cursor::Page;
 use super::error::ApiError;
 use super::extract::{Body, Paging, Path, Query};
-use super::field_path::FieldPath;
 use super::route::{Describe, Output};
 use super::subscriptions::Success;
-use super::{Api, input, random};
+use super::{Api, input};
+use crate::decode::nullable;
+use crate::random;
+use crate::services::FieldPath;
+use crate::services::Window;
 
 /// Characters of a key's name, at most.
 const NAME: usize = 100;
@@ -133,7 +135,7 @@ pub(super) struct KeyBody {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RotateBody {
     /// Seconds for which the old key works on; a day when absent.
-    #[serde(default, deserialize_with = "input::whole")]
+    #[serde(default, deserialize_with = "crate::decode::whole")]
     #[schema(minimum = 0, maximum = 2_592_000, nullable = false)]
     overlap_seconds: Option<u32>,
 }

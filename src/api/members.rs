@@ -4,17 +4,18 @@ use axum::Json;
 use axum::extract::State;
 use chatkeep_core::id::UserId;
 use chatkeep_core::role::Role;
-use chatkeep_core::store::{ChannelJob, JobKind, Member as StoredMember, MemberStatus, RoleSet};
+use chatkeep_core::store::{ChannelJob, JobKind, MemberStatus, RoleSet};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::Api;
 use super::auth::{Admin, ChannelAccess, Member, Reaches, ReadMembers, WriteBackup, WriteMembers};
-use super::cursor::{Page, Window};
+use super::cursor::Page;
 use super::error::ApiError;
 use super::extract::{Body, Path, Query, WholeLimit};
 use super::jobs::Removal;
 use super::subscriptions::Success;
+use crate::services::members::MemberQuery;
 use crate::view::MemberView;
 
 /// `GET /api/channels/:channelId/members`.
@@ -30,19 +31,19 @@ pub(super) struct Members {
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct MemberQuery {
+pub(super) struct MemberListQuery {
     /// Only people of this role; guests are listed only when asked for.
     #[param(inline)]
-    pub(crate) role: Option<Role>,
+    role: Option<Role>,
     /// Only people who are in the channel, or who left it.
     #[param(inline)]
-    pub(crate) status: Option<MemberStatus>,
+    status: Option<MemberStatus>,
     /// Elements of the page; without it all, up to 1,000, and `nextCursor` where there are more.
     #[serde(default)]
     #[param(inline)]
-    pub(crate) limit: WholeLimit,
+    limit: WholeLimit,
     /// The `nextCursor` of the page before.
-    pub(crate) cursor: Option<String>,
+    cursor: Option<String>,
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -83,26 +84,13 @@ pub(super) struct ErasedView {
 pub(super) async fn list(
     State(api): State<Api>,
     access: ChannelAccess<Member, ReadMembers>,
-    Query(query): Query<MemberQuery>,
+    Query(query): Query<MemberListQuery>,
 ) -> Result<Page<Members>, ApiError> {
-    let (members, next) = page(&api, &access, &query).await?;
+    let MemberListQuery { role, status, limit, cursor } = query;
+    let query = MemberQuery { role, status, limit: limit.0, cursor };
+    let (members, next) = api.services.members.page(&access, &query).await?;
     let members = members.into_iter().map(MemberView::from).collect();
     Ok(Page { body: Members { members, next_cursor: next.clone() }, next })
-}
-
-/// The people in a channel, and the cursor of the next page.
-pub(crate) async fn page(
-    api: &Api,
-    access: &ChannelAccess<Member, ReadMembers>,
-    query: &MemberQuery,
-) -> Result<(Vec<StoredMember>, Option<String>), ApiError> {
-    let (role, status) = (query.role, query.status);
-    let binding = format!("members:{}:{role:?}:{status:?}", access.channel);
-    let window = Window::open(binding, query.limit, query.cursor.as_deref())?;
-    let (after, wanted) = (window.after.as_ref(), window.wanted());
-    let mut members = api.store.members(&access.channel, role, status, after, wanted).await?;
-    let next = window.cut(&mut members, |member| member.user.clone());
-    Ok((members, next))
 }
 
 pub(super) async fn set_role(

@@ -8,10 +8,9 @@
 mod assistant;
 pub(crate) mod auth;
 mod backup;
-pub(crate) mod channels;
+mod channels;
 mod complete;
 mod cursor;
-pub(crate) mod decode;
 mod deprecation;
 mod docs;
 mod editable;
@@ -20,22 +19,19 @@ mod etag;
 mod events;
 mod export;
 pub(crate) mod extract;
-mod field_path;
 mod idempotency;
-pub(crate) mod input;
+mod input;
 mod jobs;
 mod keys;
 mod large;
 mod me;
 mod measure;
 mod media;
-pub(crate) mod members;
-mod membership;
-pub(crate) mod messages;
-pub(crate) mod random;
+mod members;
+mod messages;
 mod respond;
 mod route;
-pub(crate) mod search;
+mod search;
 mod subscriptions;
 mod table;
 mod webhooks;
@@ -58,9 +54,7 @@ use tower_http::compression::predicate::{NotForContentType, Predicate as _, Size
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 pub(crate) use error::ApiError;
-pub(crate) use field_path::FieldPath;
 pub(crate) use large::LargeResponses;
-pub use random::{api_key, key_id};
 pub(crate) use respond::{RequestId, takes_json, whole};
 pub use route::{Need, RouteInfo, Tag};
 
@@ -70,7 +64,7 @@ use crate::mcp;
 use crate::oauth::{self, OAuth};
 use crate::rate_limit::RateLimitGate;
 use crate::removals::RemovalWorker;
-use crate::search::SearchService;
+use crate::services::Services;
 
 /// Request bodies, at most.
 const MAX_BODY: usize = 1024 * 1024;
@@ -86,7 +80,8 @@ pub struct Api {
     pub clock: SharedClock,
     /// Ask the platform about people; none in a process without access tokens.
     pub bots: Bots,
-    pub search: SearchService,
+    /// Use cases that other surfaces share.
+    pub(crate) services: Services,
     /// Compiled assistants, the same ones as the stage's in this process.
     pub assistants: Assistants,
     /// The right to rate a history, which takes long.

@@ -18,7 +18,7 @@ use super::cursor;
 use super::deprecation;
 use super::error::{ApiError, ErrorBody, ErrorView};
 use super::measure::Measurement;
-use super::random;
+use crate::random;
 
 const REQUEST_ID: &str = "x-request-id";
 const VERSION: &str = "x-api-version";

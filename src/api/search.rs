@@ -3,42 +3,21 @@
 use axum::extract::State;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageType;
-use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
-use tracing::debug;
 use utoipa::{IntoParams, ToSchema};
 
-use super::auth::{Caller, ChannelAccess, Member, ReadMessages, Scoped};
+use super::Api;
+use super::auth::{ChannelAccess, Member, ReadMessages, Scoped};
 use super::cursor::Page;
 use super::error::ApiError;
 use super::extract::{Limit, Query};
-use super::field_path::FieldPath;
-use super::messages::point_in_time;
-use super::{Api, cursor};
-use crate::search::{
-    Highlight, ParsedQuery, QueryPeople, SearchError, SearchRequest, SearchResult, Sort,
-};
+use crate::search::{Highlight, SearchResult, Sort};
+use crate::services::search::{SearchPage, SearchQuery};
 use crate::view::MessageView;
-use crate::when::{When, utc_offset};
+use crate::when::When;
 
-/// Characters of a query, at most.
-const MAX_QUERY: usize = 200;
 /// Characters of a snippet, at most.
 const SNIPPET: usize = 160;
-/// Channels that are searched at once, at most.
-const CHANNELS: u32 = 10_000;
-
-/// What a page of hits is made of, on every surface.
-#[derive(Debug)]
-pub(crate) struct SearchPage {
-    pub(crate) hits: Vec<SearchResult>,
-    /// Messages on all pages together.
-    pub(crate) total: usize,
-    /// Names in `from:` that nobody has.
-    pub(crate) unknown_names: Vec<String>,
-    /// The cursor of the next page.
-    pub(crate) next: Option<String>,
-}
 
 /// What was found.
 #[derive(Serialize, ToSchema)]
@@ -89,7 +68,7 @@ pub(crate) enum SortParam {
 
 #[derive(Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct SearchQuery {
+pub(super) struct ChannelSearchQuery {
     /// Words, `"a phrase"`, `-without`, `from:name`, `type:image`, `has:link`, `before:2026-01-31`,
     /// `after:2026-01-01`.
     #[param(
@@ -166,11 +145,9 @@ pub(crate) struct EverywhereQuery {
 pub(super) async fn in_channel(
     State(api): State<Api>,
     access: ChannelAccess<Member, ReadMessages>,
-    Query(query): Query<SearchQuery>,
+    Query(query): Query<ChannelSearchQuery>,
 ) -> Result<Page<SearchResultsView>, ApiError> {
-    let zone = api.zone(&access.channel).await?;
-    let channels = vec![access.channel];
-    Ok(api.search(&access.caller, channels, zone, query, SNIPPET).await?.into())
+    Ok(api.services.search.in_channel(&access, &query.into()).await?.into())
 }
 
 pub(super) async fn everywhere(
@@ -178,108 +155,33 @@ pub(super) async fn everywhere(
     access: Scoped<ReadMessages>,
     Query(query): Query<EverywhereQuery>,
 ) -> Result<Page<SearchResultsView>, ApiError> {
-    Ok(find(&api, access, query, SNIPPET).await?.into())
-}
-
-/// A page of what is found in the channel of the query, or in all that the caller may read.
-/// Snippets have at most so many characters.
-pub(crate) async fn find(
-    api: &Api,
-    access: Scoped<ReadMessages>,
-    query: EverywhereQuery,
-    snippet: usize,
-) -> Result<SearchPage, ApiError> {
-    let caller = access.caller;
     let (only, query) = query.split();
-    let channels = searched(api, &caller, only.as_ref()).await?;
-    let zone = match &only {
-        Some(channel) => api.zone(channel).await?,
-        None => api.time_zone,
-    };
-    api.search(&caller, channels, zone, query, snippet).await
-}
-
-/// Returns the channels that a search goes through: `only` that one, or all that the caller may
-/// read.
-///
-/// # Errors
-/// When the caller may not read that one.
-pub(crate) async fn searched(
-    api: &Api,
-    caller: &Caller,
-    only: Option<&ChannelId>,
-) -> Result<Vec<ChannelId>, ApiError> {
-    if let Some(channel) = only {
-        api.access(caller, channel).await?;
-        return Ok(vec![channel.clone()]);
-    }
-    let channels = api.store.channels_of(&caller.user, caller.channels(), None, CHANNELS).await?;
-    Ok(channels.into_iter().map(|channel| channel.id).collect())
+    Ok(api.services.search.everywhere(&access, only.as_ref(), &query.into()).await?.into())
 }
 
 impl EverywhereQuery {
-    fn split(self) -> (Option<ChannelId>, SearchQuery) {
+    fn split(self) -> (Option<ChannelId>, ChannelSearchQuery) {
         let Self { q, channel_id, from, to, sender_id, kind, sort, limit, cursor } = self;
-        (channel_id, SearchQuery { q, from, to, sender_id, kind, sort, limit, cursor })
+        (channel_id, ChannelSearchQuery { q, from, to, sender_id, kind, sort, limit, cursor })
     }
 }
 
-impl SearchQuery {
-    /// What a cursor of this search is bound to.
-    fn binding(&self, channels: &[ChannelId]) -> String {
-        let only = if let [channel] = channels { channel.as_str() } else { "" };
-        let Self { q, from, to, sender_id, kind, sort, .. } = self;
-        format!("search:{only}:{q}:{from:?}:{to:?}:{sender_id:?}:{kind:?}:{sort:?}")
-    }
-
-    fn checked(&self) -> Result<(), ApiError> {
-        let length = self.q.chars().count();
-        if self.q.trim().is_empty() || length > MAX_QUERY {
-            return Err(ApiError::invalid_value(
-                FieldPath::parameter("q"),
-                format_args!("must be 1 to {MAX_QUERY} characters long"),
-            ));
-        }
-        Ok(())
-    }
-}
-
-impl Api {
-    async fn search(
-        &self,
-        caller: &Caller,
-        channels: Vec<ChannelId>,
-        zone: Tz,
-        query: SearchQuery,
-        snippet: usize,
-    ) -> Result<SearchPage, ApiError> {
-        query.checked()?;
-        let binding = query.binding(&channels);
-        let utc_offset = utc_offset(zone, self.clock.now());
-        let asked = ParsedQuery::parse(&query.q, utc_offset)?;
-        let QueryPeople { people, unknown } = asked.people(&self.store, &channels).await?;
-        let cursor: Option<String> =
-            query.cursor.as_deref().map(|text| cursor::decode(&binding, text)).transpose()?;
-        let find = SearchRequest {
-            query: query.q,
-            utc_offset,
-            channels,
-            people,
-            from: point_in_time(FieldPath::FROM, query.from, zone)?.max(caller.not_before()),
-            to: point_in_time(FieldPath::TO, query.to, zone)?,
+impl From<ChannelSearchQuery> for SearchQuery {
+    fn from(query: ChannelSearchQuery) -> Self {
+        Self {
+            text: query.q,
+            from: query.from,
+            to: query.to,
             sender: query.sender_id,
             kind: query.kind,
             sort: match query.sort {
                 SortParam::Relevance => Sort::Relevance,
                 SortParam::Newest => Sort::Newest,
             },
-            limit: query.limit.0 as usize,
-            cursor,
-        };
-        let found = self.search.find(find).await?;
-        let hits = asked.look_up(&self.store, found.hits, snippet).await?;
-        let next = found.next.and_then(|next| cursor::encode(&binding, &next));
-        Ok(SearchPage { hits, total: found.total, unknown_names: unknown, next })
+            limit: query.limit.0,
+            cursor: query.cursor,
+            snippet: SNIPPET,
+        }
     }
 }
 
@@ -300,20 +202,6 @@ impl From<SearchResult> for HitView {
             score: found.score,
             snippet: found.snippet.text,
             highlights: found.snippet.highlights.into_iter().map(mark).collect(),
-        }
-    }
-}
-
-impl From<SearchError> for ApiError {
-    fn from(cause: SearchError) -> Self {
-        match cause {
-            SearchError::Query(why) => Self::invalid(FieldPath::parameter("q"), why),
-            SearchError::Cursor => cursor::not_ours(),
-            SearchError::Unavailable(why) => {
-                // The outage is logged by the finder.
-                debug!(error = why, "search is unavailable");
-                Self::Unavailable
-            }
         }
     }
 }

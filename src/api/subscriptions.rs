@@ -12,10 +12,11 @@ use utoipa::ToSchema;
 
 use super::Api;
 use super::auth::{Caller, ChannelAccess, Member, Reaches, WriteBackup};
-use super::cursor::{Page, Window};
+use super::cursor::Page;
 use super::error::ApiError;
 use super::extract::{Paging, Query};
 use super::route::{Describe, Output};
+use crate::services::Window;
 
 /// `{success: true}`.
 #[derive(Serialize, ToSchema)]

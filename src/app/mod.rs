@@ -58,6 +58,7 @@ use crate::rate_limit::{Limiter, RateLimitGate};
 use crate::removals::RemovalWorker;
 use crate::search::SearchService;
 use crate::server::{Server, room_for};
+use crate::services::Services;
 use crate::{api, ingress, ops};
 
 /// Maximum share of the shutdown time for closing bus and store.
@@ -251,7 +252,13 @@ impl App {
                 blobs: self.blobs.clone(),
                 clock: Arc::clone(&self.clock),
                 bots: self.bots.clone(),
-                search: self.search.clone(),
+                services: Services::new(
+                    &self.store,
+                    &self.clock,
+                    self.bots.clone(),
+                    self.search.clone(),
+                    self.config.time_zone,
+                ),
                 assistants: self.assistants.clone(),
                 backtest_permit: Arc::new(Semaphore::new(1)),
                 gate: RateLimitGate::new(

@@ -57,7 +57,7 @@ impl Registration {
         let mut shared = shared_settings(config);
         shared.insert(BUS.to_owned(), bus.identity().await?);
         let process = NewProcess {
-            id: format!("{}-{}", namespace(), crate::api::random::text(12)),
+            id: format!("{}-{}", namespace(), crate::random::text(12)),
             host: gethostname::gethostname().to_string_lossy().into_owned(),
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),

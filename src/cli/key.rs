@@ -8,7 +8,6 @@ use chatkeep_core::time::Timestamp;
 use chrono_tz::Tz;
 
 use super::{Context, table};
-use crate::api;
 use crate::app::PreflightError;
 use crate::out::{note, say};
 use crate::when::When;
@@ -105,7 +104,7 @@ async fn create(context: &Context, wanted: &CreateKeyArgs) -> anyhow::Result<()>
             bail!(PreflightError(format!("--channel: there is no channel {channel}")));
         }
     }
-    let (id, secret) = (KeyId::new(api::key_id()), api::api_key());
+    let (id, secret) = (KeyId::new(crate::random::key_id()), crate::random::api_key());
     let key = NewKey {
         id: &id,
         secret: &secret,

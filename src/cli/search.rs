@@ -4,17 +4,16 @@ use anyhow::bail;
 use chatkeep_core::bus::Bus;
 use chatkeep_core::config::BusKind;
 use chatkeep_core::id::ChannelId;
+use chatkeep_core::platform::Bots;
 use chatkeep_core::store::{Channel, Store};
 
 use super::{Context, table};
 use crate::app::{self, PreflightError};
 use crate::out::note;
-use crate::search::{
-    ParsedQuery, QueryPeople, SearchError, SearchFallback, SearchRequest, SearchResult,
-    SearchService,
-};
+use crate::search::{SearchError, SearchFallback, SearchResult, SearchService, Sort};
+use crate::services::Services;
+use crate::services::search::{SearchFailure, SearchQuery};
 use crate::view::MessageView;
-use crate::when::utc_offset;
 
 /// Maximum length of a shown snippet in characters.
 const SNIPPET: usize = 100;
@@ -46,7 +45,7 @@ pub(super) async fn run(context: &Context, args: &SearchArgs) -> anyhow::Result<
         None => SearchFallback::Folder(app::index_folder(&context.config)),
     };
     let search = SearchService::new(None, elsewhere);
-    let done = find(context, &store, &search, args).await;
+    let done = find(context, &store, search, args).await;
     store.close().await;
     if let Some(bus) = &bus {
         Bus::close(bus).await;
@@ -57,7 +56,7 @@ pub(super) async fn run(context: &Context, args: &SearchArgs) -> anyhow::Result<
 async fn find(
     context: &Context,
     store: &Store,
-    search: &SearchService,
+    index: SearchService,
     args: &SearchArgs,
 ) -> anyhow::Result<()> {
     let mut zone = context.config.time_zone;
@@ -69,24 +68,28 @@ async fn find(
         }
         None => store.channel_ids().await?,
     };
-    let utc_offset = utc_offset(zone, context.clock.now());
-    let asked = ParsedQuery::parse(&args.query, utc_offset)
-        .map_err(|error| PreflightError(error.to_string()))?;
-    let QueryPeople { people, unknown } = asked.people(store, &channels).await?;
-    for name in unknown {
-        note!("chatkeep: nobody is called {name}");
-    }
-    let limit = usize::from(args.limit);
-    let query = args.query.clone();
-    let find =
-        SearchRequest { query, utc_offset, channels, people, limit, ..SearchRequest::default() };
-    let found = search.find(find).await.map_err(|error| match error {
-        SearchError::Query(why) => anyhow::Error::from(PreflightError(why)),
+    let services = Services::new(store, &context.clock, Bots::new([]), index, zone);
+    let query = SearchQuery {
+        text: args.query.clone(),
+        from: None,
+        to: None,
+        sender: None,
+        kind: None,
+        sort: Sort::Relevance,
+        limit: args.limit.into(),
+        cursor: None,
+        snippet: SNIPPET,
+    };
+    let found = services.search.unrestricted(channels, zone, &query).await;
+    let page = found.map_err(|failure| match failure {
+        SearchFailure::Search(SearchError::Query(why)) => anyhow::Error::from(PreflightError(why)),
         other => other.into(),
     })?;
-    let hits = asked.look_up(store, found.hits, SNIPPET).await?;
-    show(hits, args.json)?;
-    note!("chatkeep: {} messages match", found.total);
+    for name in page.unknown_names {
+        note!("chatkeep: nobody is called {name}");
+    }
+    show(page.hits, args.json)?;
+    note!("chatkeep: {} messages match", page.total);
     Ok(())
 }
 

@@ -13,8 +13,6 @@ use chatkeep_core::role::Scope;
 use chatkeep_core::store::{NewKey, Store};
 use chatkeep_core::time::Timestamp;
 
-use crate::api;
-
 /// The key's file in the demo's folder.
 const FILE: &str = "api-key";
 /// The name of the demo's key, so that another one replaces it.
@@ -42,9 +40,9 @@ pub(super) async fn lasting(
     for old in store.keys(owner, None, MANY).await?.iter().filter(|key| key.name == NAME) {
         store.drop_key(&old.id, now).await?;
     }
-    let secret = api::api_key();
+    let secret = crate::random::api_key();
     let new = NewKey {
-        id: &KeyId::new(api::key_id()),
+        id: &KeyId::new(crate::random::key_id()),
         secret: &secret,
         user: owner,
         name: NAME,

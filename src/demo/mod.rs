@@ -19,7 +19,6 @@ use chatkeep_core::telemetry;
 use chatkeep_core::time::{Clock as _, SharedClock, SystemClock};
 use tokio::net::TcpListener;
 
-use crate::api;
 use crate::app::{App, ProcessRoles};
 use crate::cli::on_signal;
 use crate::out::say;
@@ -38,8 +37,8 @@ pub async fn run(_: DemoArgs, sources: Sources) -> anyhow::Result<()> {
     let mut config = Config::load(sources)?;
     telemetry::init(&config.log)?;
     let mut options = Options::new(Arc::new(|| SystemClock.now().millis()));
-    options.channel_secret = api::api_key();
-    options.access_token = api::api_key();
+    options.channel_secret = crate::random::api_key();
+    options.access_token = crate::random::api_key();
     embed(&mut config, &options);
     let line = Emulator::start(options).await?;
     for bot in &mut config.line {

@@ -66,7 +66,7 @@ impl Doctor<'_> {
     ) -> Result<(), DoctorError> {
         let Some(replicas) = &self.replicas else { return Ok(()) };
         let question = Question {
-            id: crate::api::random::text(16),
+            id: crate::random::text(16),
             channels: self.options.channels.clone(),
             timeout_ms: u64::try_from(self.options.timeout.as_millis()).unwrap_or(u64::MAX),
         };

@@ -4,7 +4,8 @@
 use axum::http::StatusCode;
 use chatkeep_core::store::StoreError;
 
-use crate::api::{ApiError, FieldPath};
+use crate::api::ApiError;
+use crate::services::FieldPath;
 
 /// Reason for refusing a login.
 #[derive(Debug, thiserror::Error)]

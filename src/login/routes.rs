@@ -17,8 +17,9 @@ use super::address::is_local;
 use super::error::LoginError;
 use super::provider::Provider;
 use super::{Inner, Login, csrf_allows};
+use crate::api::ApiError;
 use crate::api::extract::Query as Strict;
-use crate::api::{ApiError, random};
+use crate::random;
 
 /// Length of a secret in characters.
 const SECRET: usize = 40;

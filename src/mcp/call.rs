@@ -6,9 +6,8 @@ use serde_json::Value;
 
 use super::error::ToolError;
 use super::{lists, read as reading};
-use crate::api::auth::Caller;
-use crate::api::decode::arguments as read;
-use crate::api::{Api, ApiError};
+use crate::decode::arguments as read;
+use crate::services::{Caller, ServiceError, Services};
 
 /// A tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +26,8 @@ pub(super) struct ToolResult {
 }
 
 impl ToolResult {
-    pub(super) fn new<T: Serialize>((answer, text): (T, String)) -> Result<Self, ApiError> {
-        let structured = serde_json::to_value(answer).map_err(|_| ApiError::Internal)?;
+    pub(super) fn new<T: Serialize>((answer, text): (T, String)) -> Result<Self, ServiceError> {
+        let structured = serde_json::to_value(answer).map_err(|_| ServiceError::Internal)?;
         Ok(Self { structured, text })
     }
 }
@@ -62,26 +61,26 @@ impl Name {
     /// Calls the tool.
     pub(super) async fn call(
         self,
-        api: &Api,
+        services: &Services,
         caller: Caller,
         arguments: Value,
     ) -> Result<ToolResult, ToolError> {
         let given = arguments.clone();
-        let answer = Box::pin(self.run(api, caller, arguments)).await;
+        let answer = Box::pin(self.run(services, caller, arguments)).await;
         answer.map_err(|error| ToolError::new(&error, &given, self.scope()))
     }
 
     async fn run(
         self,
-        api: &Api,
+        services: &Services,
         caller: Caller,
         arguments: Value,
-    ) -> Result<ToolResult, ApiError> {
+    ) -> Result<ToolResult, ServiceError> {
         match self {
-            Self::ListChannels => lists::channels(api, caller, read(arguments)?).await,
-            Self::GetMessages => reading::messages(api, caller, read(arguments)?).await,
-            Self::SearchMessages => reading::hits(api, caller, read(arguments)?).await,
-            Self::GetMembers => lists::members(api, caller, read(arguments)?).await,
+            Self::ListChannels => lists::channels(services, caller, read(arguments)?).await,
+            Self::GetMessages => reading::messages(services, caller, read(arguments)?).await,
+            Self::SearchMessages => reading::hits(services, caller, read(arguments)?).await,
+            Self::GetMembers => lists::members(services, caller, read(arguments)?).await,
         }
     }
 }

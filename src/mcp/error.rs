@@ -4,7 +4,7 @@ use chatkeep_core::role::Scope;
 use serde_json::Value;
 
 use super::clean;
-use crate::api::{ApiError, FieldPath};
+use crate::services::{FieldPath, ServiceError};
 
 /// Maximum length of an id in an error, in characters.
 const ECHO: usize = 80;
@@ -20,12 +20,12 @@ pub(super) struct ToolError {
 
 impl ToolError {
     /// Creates it for a call with these arguments, of a tool that requires that scope.
-    pub(super) fn new(error: &ApiError, arguments: &Value, scope: Option<Scope>) -> Self {
+    pub(super) fn new(error: &ServiceError, arguments: &Value, scope: Option<Scope>) -> Self {
         let (text, result) = match error {
-            ApiError::PermissionDenied => (unknown_channel(arguments), "denied"),
-            ApiError::InsufficientPermissions => (lacks(scope), "denied"),
-            ApiError::Invalid { field, why } => (invalid(field.as_ref(), why), "invalid"),
-            ApiError::Unavailable => (
+            ServiceError::PermissionDenied => (unknown_channel(arguments), "denied"),
+            ServiceError::InsufficientPermissions => (lacks(scope), "denied"),
+            ServiceError::Invalid { field, why } => (invalid(field.as_ref(), why), "invalid"),
+            ServiceError::Unavailable => (
                 "Part of the service is down for the moment. Try the same call again in a few \
                  seconds; if that fails, tell the person."
                     .to_owned(),

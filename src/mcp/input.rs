@@ -8,10 +8,8 @@ use rmcp::schemars::{self, JsonSchema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use crate::api::ApiError;
-use crate::api::FieldPath;
-use crate::api::extract::LIMIT;
-use crate::api::input::whole;
+use crate::decode::whole;
+use crate::services::{FieldPath, LIMIT, ServiceError};
 use crate::when::When;
 
 /// Default number of rows.
@@ -132,25 +130,25 @@ fn limit<'de, D: Deserializer<'de>>(value: D) -> Result<u32, D::Error> {
 }
 
 /// Parses a channel id; an invalid one counts as unknown.
-pub(super) fn channel(text: &str) -> Result<ChannelId, ApiError> {
+pub(super) fn channel(text: &str) -> Result<ChannelId, ServiceError> {
     let text = text.trim();
     if text.is_empty() || text.contains('\0') {
-        return Err(ApiError::PermissionDenied);
+        return Err(ServiceError::PermissionDenied);
     }
     Ok(ChannelId::from(text))
 }
 
 /// Parses a day.
-pub(super) fn day(field: FieldPath, text: &str) -> Result<NaiveDate, ApiError> {
-    text.parse().map_err(|_| ApiError::invalid_value(field, "must be a day such as 2026-01-31"))
+pub(super) fn day(field: FieldPath, text: &str) -> Result<NaiveDate, ServiceError> {
+    text.parse().map_err(|_| ServiceError::invalid_value(field, "must be a day such as 2026-01-31"))
 }
 
 /// Parses a time or a day.
-pub(super) fn when(field: FieldPath, text: Option<&str>) -> Result<Option<When>, ApiError> {
+pub(super) fn when(field: FieldPath, text: Option<&str>) -> Result<Option<When>, ServiceError> {
     let Some(text) = text else {
         return Ok(None);
     };
-    let wrong = || ApiError::invalid_value(field, When::refusal());
+    let wrong = || ServiceError::invalid_value(field, When::refusal());
     When::parse(text).map(Some).ok_or_else(wrong)
 }
 
@@ -159,11 +157,13 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::api::decode::arguments as read;
+    use crate::decode::arguments as read;
 
     fn why(arguments: Value) -> String {
         match read::<GetMessages>(arguments) {
-            Err(ApiError::Invalid { field: Some(field), why }) => format!("{} {why}", field.text()),
+            Err(ServiceError::Invalid { field: Some(field), why }) => {
+                format!("{} {why}", field.text())
+            }
             other => panic!("{other:?}"),
         }
     }

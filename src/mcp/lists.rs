@@ -6,22 +6,21 @@ use super::answer::{self, ChannelRow, ChannelsOutput, MemberRow, MembersOutput, 
 use super::call::ToolResult;
 use super::input::{self, GetMembers, ListChannels};
 use super::text_row;
-use crate::api::auth::{self, Caller, ChannelAccess, ReadMembers};
-use crate::api::extract::{WholeLimit, WholePaging};
-use crate::api::members::{self, MemberQuery};
-use crate::api::{Api, ApiError, channels};
+use crate::services::access::{self, ReadMembers};
+use crate::services::members::MemberQuery;
+use crate::services::{Caller, ServiceError, Services};
 
 /// Page size of channels: with their ids they are about fifty tokens each, twice.
 const CHANNELS: u32 = 50;
 
 /// Returns the channels that the caller may see.
 pub(super) async fn channels(
-    api: &Api,
+    services: &Services,
     caller: Caller,
     asked: ListChannels,
-) -> Result<ToolResult, ApiError> {
-    let paging = WholePaging { limit: WholeLimit(CHANNELS), cursor: asked.cursor };
-    let (channels, next) = channels::page(api, &caller, &paging).await?;
+) -> Result<ToolResult, ServiceError> {
+    let cursor = asked.cursor.as_deref();
+    let (channels, next) = services.channels.page(&caller, CHANNELS, cursor).await?;
     let rows: Vec<_> = channels.iter().map(channel).collect();
     let mut lines = vec![match rows.len() {
         0 => "No channels: nobody made this person a member of one yet.".to_owned(),
@@ -58,19 +57,15 @@ fn channel(channel: &StoredChannel) -> ChannelRow {
 
 /// Returns the people in a channel.
 pub(super) async fn members(
-    api: &Api,
+    services: &Services,
     caller: Caller,
     asked: GetMembers,
-) -> Result<ToolResult, ApiError> {
+) -> Result<ToolResult, ServiceError> {
     let channel = input::channel(&asked.channel_id)?;
-    let access = ChannelAccess::<auth::Member, ReadMembers>::of(api, caller, channel).await?;
-    let query = MemberQuery {
-        status: asked.status,
-        limit: WholeLimit(asked.limit),
-        cursor: asked.cursor,
-        role: None,
-    };
-    let (members, next) = members::page(api, &access, &query).await?;
+    let access = services.access.channel::<access::Member, ReadMembers>(caller, channel).await?;
+    let query =
+        MemberQuery { status: asked.status, limit: asked.limit, cursor: asked.cursor, role: None };
+    let (members, next) = services.members.page(&access, &query).await?;
     let rows: Vec<_> = members.iter().map(member).collect();
     let mut lines = vec![match rows.len() {
         1 => format!("1 person. Times are UTC. {NOTE}"),

@@ -33,8 +33,8 @@ use axum::response::{IntoResponse, Response};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
-use crate::api::auth::{Caller, Credential};
 use crate::api::{Api, ApiError};
+use crate::services::{Caller, Credential, Services};
 use metadata::Resource;
 use origin_guard::OriginGuard;
 use server::McpServer;
@@ -54,7 +54,7 @@ pub(crate) fn router(api: &Api, origins: &[String]) -> Router {
     let resource = Arc::new(Resource::new(api.login.base_url(), api.oauth.issuer()));
     let origin_guard = Arc::new(OriginGuard::new(api.login.base_url(), origins));
     Router::new()
-        .route_service(PATH, service(api.clone()))
+        .route_service(PATH, service(api.services.clone()))
         .layer(from_fn(wire::layer))
         .layer(from_fn_with_state(Arc::clone(&resource), admit))
         .merge(metadata::router(resource))
@@ -62,14 +62,14 @@ pub(crate) fn router(api: &Api, origins: &[String]) -> Router {
 }
 
 /// Creates the service. Hosts and origins are checked by [`guard`], before authentication.
-fn service(api: Api) -> StreamableHttpService<McpServer, NeverSessionManager> {
+fn service(services: Services) -> StreamableHttpService<McpServer, NeverSessionManager> {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(MAX_BODY)
         .disable_allowed_hosts()
         .disable_allowed_origins();
-    let server = move || Ok(McpServer::new(api.clone()));
+    let server = move || Ok(McpServer::new(services.clone()));
     StreamableHttpService::new(server, Arc::default(), config)
 }
 

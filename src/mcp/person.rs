@@ -4,8 +4,8 @@ use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_index::fold;
 
 use super::clean;
-use crate::api::{Api, ApiError, FieldPath};
 use crate::heavy::CALLERS;
+use crate::services::{FieldPath, ServiceError, Services};
 
 /// Maximum number of people listed in an error.
 const LISTED: usize = 5;
@@ -21,19 +21,19 @@ type People = Vec<(UserId, Option<String>)>;
 /// Returns an error if it is nobody's id there and does not look like one: lists the people whom it
 /// may mean by name.
 pub(super) async fn sender(
-    api: &Api,
+    services: &Services,
     channels: &[ChannelId],
     given: Option<String>,
-) -> Result<Option<UserId>, ApiError> {
+) -> Result<Option<UserId>, ServiceError> {
     let Some(given) = given else { return Ok(None) };
     if looks_like_an_id(&given) {
         return Ok(Some(UserId::from(given)));
     }
-    let people = api.store.names_in(channels).await?;
+    let people = services.members.names(channels).await?;
     // As many names as there are people are folded.
     match CALLERS.run(move || known(given, people)).await {
         Ok(id) => Ok(Some(id)),
-        Err(why) => Err(ApiError::invalid_value(FieldPath::body("/senderId"), why)),
+        Err(why) => Err(ServiceError::invalid_value(FieldPath::body("/senderId"), why)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `get_messages` and `search_messages`.
 
-use chatkeep_core::store::Gap;
+use chatkeep_core::store::{Gap, Order};
 
 use super::answer::{HitsOutput, MessagesOutput, NOTE};
 use super::call::ToolResult;
@@ -9,25 +9,26 @@ use super::input::{self, GetMessages, SearchMessages};
 use super::person;
 use super::result_builder::{self, ResultBuilder, RowText};
 use super::text_row;
-use crate::api::auth::{Caller, ChannelAccess, Member, ReadMessages, Scoped};
-use crate::api::extract::Limit;
-use crate::api::messages::{self, ListQuery, MessagePage};
-use crate::api::search::{self, EverywhereQuery, SearchPage};
-use crate::api::{Api, ApiError, FieldPath};
+use crate::search::Sort;
+use crate::services::access::{Member, ReadMessages};
+use crate::services::messages::{MessagePage, MessageQuery};
+use crate::services::search::{SearchPage, SearchQuery};
+use crate::services::{Caller, FieldPath, ServiceError, Services};
 
 /// Maximum length of a snippet in characters.
 const SNIPPET: usize = 240;
 
 /// Returns the messages of a channel, newest first.
 pub(super) async fn messages(
-    api: &Api,
+    services: &Services,
     caller: Caller,
     asked: GetMessages,
-) -> Result<ToolResult, ApiError> {
+) -> Result<ToolResult, ServiceError> {
     let channel = input::channel(&asked.channel_id)?;
-    let access = ChannelAccess::<Member, ReadMessages>::of(api, caller, channel).await?;
-    let query = ListQuery {
-        limit: Limit(asked.limit),
+    let access = services.access.channel::<Member, ReadMessages>(caller, channel).await?;
+    let query = MessageQuery {
+        limit: asked.limit,
+        order: Order::Descending,
         date: asked
             .date
             .as_deref()
@@ -35,12 +36,13 @@ pub(super) async fn messages(
             .transpose()?,
         from: input::when(FieldPath::body("/from"), asked.from.as_deref())?,
         to: input::when(FieldPath::body("/to"), asked.to.as_deref())?,
-        sender_id: person::sender(api, std::slice::from_ref(&access.channel), asked.sender_id)
+        sender: person::sender(services, std::slice::from_ref(&access.channel), asked.sender_id)
             .await?,
         cursor: asked.cursor,
-        ..ListQuery::default()
+        around: None,
+        kind: None,
     };
-    let MessagePage { messages, gaps, next } = messages::page(api, &access, &query).await?;
+    let MessagePage { messages, gaps, next } = services.messages.page(&access, &query).await?;
     let mut builder = ResultBuilder::new(asked.limit);
     let shown = messages
         .iter()
@@ -82,47 +84,52 @@ fn messages_result(
 
 /// Returns search results in one channel, or in all that the caller may read.
 pub(super) async fn hits(
-    api: &Api,
+    services: &Services,
     caller: Caller,
     asked: SearchMessages,
-) -> Result<ToolResult, ApiError> {
-    let access = Scoped::<ReadMessages>::of(api, caller)?;
+) -> Result<ToolResult, ServiceError> {
+    let access = services.access.scoped::<ReadMessages>(caller)?;
     if asked.query.contains('\0') {
-        return Err(ApiError::invalid_value(FieldPath::body("/query"), "holds U+0000"));
+        return Err(ServiceError::invalid_value(FieldPath::body("/query"), "holds U+0000"));
     }
     let channel = asked.channel_id.as_deref().map(input::channel).transpose()?;
-    let sender_id = match asked.sender_id {
+    let sender = match asked.sender_id {
         Some(given) => {
-            let channels = search::searched(api, &access.caller, channel.as_ref()).await?;
-            person::sender(api, &channels, Some(given)).await?
+            let channels = services.search.channels(&access.caller, channel.as_ref()).await?;
+            person::sender(services, &channels, Some(given)).await?
         }
         None => None,
     };
-    let query = EverywhereQuery {
-        q: asked.query,
+    let query = SearchQuery {
+        text: asked.query,
         from: input::when(FieldPath::body("/from"), asked.from.as_deref())?,
         to: input::when(FieldPath::body("/to"), asked.to.as_deref())?,
-        sender_id,
-        limit: Limit(asked.limit),
+        sender,
+        kind: None,
+        sort: Sort::Relevance,
+        limit: asked.limit,
         cursor: asked.cursor,
-        channel_id: channel,
-        ..EverywhereQuery::default()
+        snippet: SNIPPET,
     };
-    let page = search::find(api, access.clone(), query.clone(), SNIPPET).await?;
+    let page = services.search.everywhere(&access, channel.as_ref(), &query).await?;
     let builder = found(&page);
     // A cursor of the index points behind a whole page, so a shorter page is requested.
     let page = if builder.rows.len() < page.hits.len() {
-        let limit = Limit(u32::try_from(builder.rows.len()).unwrap_or(asked.limit));
-        search::find(api, access.clone(), EverywhereQuery { limit, ..query.clone() }, SNIPPET)
-            .await?
+        let limit = u32::try_from(builder.rows.len()).unwrap_or(asked.limit);
+        let shorter = SearchQuery { limit, ..query.clone() };
+        services.search.everywhere(&access, channel.as_ref(), &shorter).await?
     } else {
         page
     };
-    let gaps = match &query.channel_id {
+    let gaps = match &channel {
         Some(channel) => {
-            let from = api.moment(Some(channel), FieldPath::body("/from"), query.from).await?;
-            let to = api.moment(Some(channel), FieldPath::body("/to"), query.to).await?;
-            api.gaps(&access.caller.bounds, channel, from, to).await?
+            let from = services
+                .messages
+                .moment(Some(channel), FieldPath::body("/from"), query.from)
+                .await?;
+            let to =
+                services.messages.moment(Some(channel), FieldPath::body("/to"), query.to).await?;
+            services.messages.gaps(&access.caller.bounds, channel, from, to).await?
         }
         None => Vec::new(),
     };

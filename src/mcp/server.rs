@@ -20,8 +20,7 @@ use super::Admitted;
 use super::call::{Name, ToolResult};
 use super::clean;
 use super::tools::{INSTRUCTIONS, TOOLS};
-use crate::api::Api;
-use crate::api::auth::Caller;
+use crate::services::{Caller, Services};
 
 /// Supported protocol revisions.
 static VERSIONS: [ProtocolVersion; 3] =
@@ -34,12 +33,12 @@ const KEEP: u64 = 10 * 60 * 1000;
 /// Handler of one request.
 #[derive(Clone, Debug)]
 pub(super) struct McpServer {
-    api: Api,
+    services: Services,
 }
 
 impl McpServer {
-    pub(super) const fn new(api: Api) -> Self {
-        Self { api }
+    pub(super) const fn new(services: Services) -> Self {
+        Self { services }
     }
 }
 
@@ -89,7 +88,7 @@ impl ServerHandler for McpServer {
         let caller = caller(&context)?;
         let started = Instant::now();
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let answer = name.call(&self.api, caller, arguments).await;
+        let answer = name.call(&self.services, caller, arguments).await;
         metric::MCP_CALL_SECONDS.record([name.text().into()], started.elapsed());
         count(name.text(), answer.as_ref().map_or_else(|error| error.result, |_| "ok"));
         let mut result = match answer {

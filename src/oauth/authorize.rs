@@ -16,8 +16,9 @@ use url::form_urlencoded;
 use super::error::OAuthError;
 use super::reach::ChannelGrant;
 use super::{CODE_TIME, Inner, OAuth, SCOPES, consent, redirect, secret};
-use crate::api::{ApiError, random};
+use crate::api::ApiError;
 use crate::login::form_allows;
+use crate::random;
 
 /// Maximum length of a client's state in bytes.
 const MAX_STATE: usize = 1000;

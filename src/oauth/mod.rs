@@ -28,8 +28,8 @@ use chatkeep_core::role::Scope;
 use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
 
-use crate::api::random;
 use crate::login::Login;
+use crate::random;
 
 /// Scopes that clients may request.
 pub(crate) const SCOPES: [Scope; 2] = [Scope::ReadMessages, Scope::ReadMembers];

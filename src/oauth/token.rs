@@ -21,7 +21,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::OAuthError;
 use super::{ACCESS, ACCESS_TIME, Inner, OAuth, REFRESH, REFRESH_TIME, secret};
-use crate::api::random;
+use crate::random;
 
 /// Length of a seed in characters.
 const SEED: usize = 40;

@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use serde_json::json;
 
-use crate::api::random;
+use crate::random;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const VERSION: HeaderName = HeaderName::from_static("x-api-version");

@@ -16,8 +16,9 @@ use crate::api::editable::{Editable, Nullable, Shown};
 use crate::api::error::ApiError;
 use crate::api::etag::{IfMatch, Versioned};
 use crate::api::extract::Body;
-use crate::api::field_path::FieldPath;
-use crate::api::input::{Keyword, keywords, text, whole};
+use crate::api::input::{Keyword, keywords, text};
+use crate::decode::whole;
+use crate::services::FieldPath;
 
 /// A day: a longer cooldown would be a switched-off rule.
 const MAX_COOLDOWN: u32 = 86_400;

@@ -13,16 +13,17 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{RevisionView, Settings};
+use crate::api::Api;
 use crate::api::editable::{Editable, Shown};
 use crate::api::error::ApiError;
 use crate::api::etag::{Digest, IfMatch, Prepared};
 use crate::api::extract::{Body, Path};
-use crate::api::field_path::FieldPath;
 use crate::api::idempotency::{ReplayNote, Replayed};
 use crate::api::input::{Keyword, keywords, text};
 use crate::api::large::{self, LARGE, Turn};
 use crate::api::subscriptions::Success;
-use crate::api::{Api, random};
+use crate::random;
+use crate::services::FieldPath;
 
 /// Bytes of a rule's JSON beside its texts, about: names, ids, times.
 const AROUND: i64 = 200;

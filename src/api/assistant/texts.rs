@@ -13,8 +13,8 @@ use crate::api::editable::{Editable, Shown};
 use crate::api::error::ApiError;
 use crate::api::etag::{IfMatch, Versioned};
 use crate::api::extract::Body;
-use crate::api::field_path::FieldPath;
 use crate::api::input::text;
+use crate::services::FieldPath;
 
 /// The welcome message.
 #[derive(Serialize, ToSchema)]

@@ -14,9 +14,9 @@ use super::Settings;
 use crate::api::Api;
 use crate::api::error::ApiError;
 use crate::api::extract::Body;
-use crate::api::field_path::FieldPath;
 use crate::api::input::text;
 use crate::heavy::CALLERS;
+use crate::services::FieldPath;
 
 /// Characters of a text to try, at most: what LINE lets people send.
 const MAX_TEXT: usize = 5_000;

@@ -1,58 +1,21 @@
 //! Who calls: a key, a session, or nobody known. Found out once a request, before anything else,
 //! because the rate limit goes by it.
 
-use std::collections::HashSet;
-
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use chatkeep_core::bounds::{BoundExceeded, Bounds, Subject};
-use chatkeep_core::id::{ChannelId, KeyId, SessionId, UserId};
-use chatkeep_core::store::{Grant, Key, Session};
-use chatkeep_core::time::Timestamp;
 
+use super::{Caller, Credential};
 use crate::api::Api;
 use crate::api::error::ApiError;
-use crate::api::random::is_api_key;
 use crate::api::route::{Describe, Input, Need, admitted};
 use crate::login::{LoginError, csrf_allows};
 use crate::oauth::is_access_token;
+use crate::random::is_api_key;
 use crate::rate_limit::{Address, Lookup, RateDecision};
-
-/// A caller with a valid key or session.
-#[derive(Clone, Debug)]
-pub(crate) struct Caller {
-    pub(crate) user: UserId,
-    pub(crate) credential: Credential,
-    /// The limits of what they may be shown.
-    pub(crate) bounds: Bounds,
-}
-
-/// What a caller showed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Credential {
-    /// An API key.
-    Key(KeyId),
-    /// A person's session.
-    Session(SessionId),
-    /// An access token, by the consent that it is of. It is good for that resource alone, which is
-    /// none of the API's.
-    Token { grant: String, resource: String },
-}
-
-impl Credential {
-    /// Names it among all credentials.
-    pub(crate) fn owner(&self) -> String {
-        match self {
-            Self::Key(id) => format!("key:{id}"),
-            Self::Session(id) => format!("session:{id}"),
-            Self::Token { grant, .. } => format!("grant:{grant}"),
-        }
-    }
-}
 
 /// Whose request it is; a forged one came from somebody else's page.
 struct Known {
@@ -71,37 +34,6 @@ impl Caller {
             Some(Identity(caller)) => caller.clone(),
             // No layer ran: nobody is known then.
             None => Err(ApiError::InvalidKey),
-        }
-    }
-
-    /// Refuses what is beyond the bounds of what they showed: of every door, before anything else
-    /// is asked about it.
-    pub(crate) fn admit(&self, subject: &Subject<'_>, now: Timestamp) -> Result<(), ApiError> {
-        self.bounds.admit(subject, now).map_err(ApiError::from)
-    }
-
-    /// Whether the key may see all of these channels.
-    pub(crate) fn sees_all(&self, channels: &[ChannelId]) -> bool {
-        let Some(only) = self.channels() else { return true };
-        let only: HashSet<_> = only.iter().collect();
-        channels.iter().all(|channel| only.contains(channel))
-    }
-
-    /// The only channels that the key may see; `None` for all.
-    pub(crate) fn channels(&self) -> Option<&[ChannelId]> {
-        self.bounds.channels.as_deref()
-    }
-
-    /// Nothing sent before this may be read.
-    pub(crate) const fn not_before(&self) -> Option<Timestamp> {
-        self.bounds.not_before
-    }
-
-    /// The key that was shown, if it was one.
-    pub(crate) const fn key(&self) -> Option<&KeyId> {
-        match &self.credential {
-            Credential::Key(key) => Some(key),
-            Credential::Session(_) | Credential::Token { .. } => None,
         }
     }
 }
@@ -187,50 +119,6 @@ impl Api {
         }
         self.store.note_key_use(&key, now);
         Ok(Known { caller: key.into(), forged: false })
-    }
-}
-
-/// A session may do what a key with all scopes may.
-impl From<Session> for Caller {
-    fn from(session: Session) -> Self {
-        Self {
-            user: session.user,
-            credential: Credential::Session(session.id),
-            bounds: Bounds::full(),
-        }
-    }
-}
-
-impl From<Grant> for Caller {
-    fn from(grant: Grant) -> Self {
-        Self {
-            user: grant.user,
-            credential: Credential::Token { grant: grant.id, resource: grant.resource },
-            bounds: Bounds {
-                scopes: grant.scopes,
-                channels: grant.channels,
-                not_before: None,
-                expires_at: Some(grant.expires_at),
-            },
-        }
-    }
-}
-
-impl From<Key> for Caller {
-    fn from(key: Key) -> Self {
-        let bounds = key.bounds();
-        Self { user: key.user, credential: Credential::Key(key.id), bounds }
-    }
-}
-
-impl From<BoundExceeded> for ApiError {
-    fn from(beyond: BoundExceeded) -> Self {
-        match beyond {
-            BoundExceeded::End => Self::InvalidKey,
-            BoundExceeded::Scope => Self::InsufficientPermissions,
-            BoundExceeded::Channel => Self::PermissionDenied,
-            BoundExceeded::Time => Self::NotFound,
-        }
     }
 }
 

@@ -24,13 +24,14 @@ use tracing::{debug, warn};
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 use utoipa::{IntoParams, ToSchema};
 
+use super::Api;
 use super::auth::{ChannelAccess, Member, ReadMedia};
 use super::cursor::Page;
 use super::error::ApiError;
 use super::extract::{Limit, Path, Query};
 use super::messages::MessagePath;
 use super::route::{Answer, Describe, Output};
-use super::{Api, cursor};
+use crate::services::{decode_cursor, encode_cursor};
 use range::RequestedRange;
 use refused::Refused;
 
@@ -124,7 +125,7 @@ pub(super) async fn list(
 ) -> Result<Page<MediaList>, ApiError> {
     let binding = format!("media:{}:{:?}", access.channel, query.kind);
     let after: Option<(i64, MessageId)> =
-        query.cursor.as_deref().map(|text| cursor::decode(&binding, text)).transpose()?;
+        query.cursor.as_deref().map(|text| decode_cursor(&binding, text)).transpose()?;
     let filter = MediaFilter {
         from: access.not_before(),
         kind: query.kind.map(MessageType::from),
@@ -132,7 +133,7 @@ pub(super) async fn list(
         limit: query.limit.0,
     };
     let page = api.store.media_page(&access.channel, &filter).await?;
-    let next = page.next.and_then(|(at, id)| cursor::encode(&binding, &(at.millis(), id)));
+    let next = page.next.and_then(|(at, id)| encode_cursor(&binding, &(at.millis(), id)));
     let media = page.media.into_iter().map(MediaView::from).collect();
     Ok(Page { body: MediaList { media, next_cursor: next.clone() }, next })
 }

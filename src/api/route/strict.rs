@@ -11,10 +11,10 @@ use axum::response::{IntoResponse, Response};
 use url::form_urlencoded;
 
 use super::{Describe, Endpoint};
-use crate::api::decode::{self, Json};
 use crate::api::error::ApiError;
-use crate::api::field_path::FieldPath;
 use crate::api::{Api, MAX_BODY};
+use crate::decode::{self, Json};
+use crate::services::FieldPath;
 
 /// Bytes of a body that is not taken that are looked at, at most.
 const MAX_BODY_PEEK: usize = 4 * 1024;

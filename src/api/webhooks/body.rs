@@ -7,11 +7,11 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::api::auth::Caller;
-use crate::api::decode::nullable;
 use crate::api::editable::{Nullable, Shown};
 use crate::api::error::ApiError;
-use crate::api::field_path::FieldPath;
 use crate::api::input;
+use crate::decode::nullable;
+use crate::services::FieldPath;
 
 /// Characters of an address, of a description; channels, at most.
 const URL: usize = 2_048;

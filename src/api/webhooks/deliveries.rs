@@ -14,12 +14,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::WebhookPath;
+use crate::api::Api;
 use crate::api::auth::{Caller, ManageWebhooks, Scoped};
-use crate::api::cursor::{Page, Window};
+use crate::api::cursor::Page;
 use crate::api::error::ApiError;
 use crate::api::extract::{Body, Limit, Path, Query};
 use crate::api::route::{Describe, Output};
-use crate::api::{Api, random};
+use crate::random;
+use crate::services::Window;
 
 const DISABLED: ApiError = ApiError::Conflict("The webhook is disabled");
 

@@ -23,15 +23,17 @@ use utoipa::{IntoParams, ToSchema};
 
 use self::body::{BEYOND, WebhookBody, WebhookPatch};
 pub(super) use self::table::routes;
+use super::Api;
 use super::auth::{Caller, ManageWebhooks, Scoped};
-use super::cursor::{Page, Window};
+use super::cursor::Page;
 use super::editable::Editable;
 use super::error::ApiError;
 use super::extract::{Body, Paging, Path, Query};
-use super::field_path::FieldPath;
 use super::route::{Describe, Output};
 use super::subscriptions::Success;
-use super::{Api, input, random};
+use crate::random;
+use crate::services::FieldPath;
+use crate::services::Window;
 
 /// A rotated secret signs this long beside the new one unless the caller says otherwise.
 const OVERLAP: Duration = Duration::from_hours(24);
@@ -99,7 +101,7 @@ pub(super) struct MadeWebhook {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RotateSecretBody {
     /// Seconds for which the old secret signs, too; a day when absent.
-    #[serde(default, deserialize_with = "input::whole")]
+    #[serde(default, deserialize_with = "crate::decode::whole")]
     #[schema(minimum = 0, maximum = 2_592_000, nullable = false)]
     overlap_seconds: Option<u32>,
 }

@@ -19,9 +19,10 @@ use crate::api::assistant::trial::SourceView;
 use crate::api::editable::{Editable, Shown};
 use crate::api::error::ApiError;
 use crate::api::extract::Body;
-use crate::api::field_path::FieldPath;
-use crate::api::input::{Keyword, keywords, text, whole};
+use crate::api::input::{Keyword, keywords, text};
+use crate::decode::whole;
 use crate::heavy::CALLERS;
+use crate::services::FieldPath;
 use crate::view::MessageView;
 
 /// Characters of a draft's id, at most.

@@ -26,7 +26,7 @@ pub(in crate::api) use unanswered::unanswered;
 use crate::api::Api;
 use crate::api::auth::{Admin, ChannelAccess, ReadMessages};
 use crate::api::error::ApiError;
-use crate::api::field_path::FieldPath;
+use crate::services::FieldPath;
 
 /// Whoever may change the rules may see what people asked, with a key that may read messages.
 type History = ChannelAccess<Admin, ReadMessages>;

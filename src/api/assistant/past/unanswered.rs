@@ -15,7 +15,7 @@ use super::{Days, History, Look, Said, since};
 use crate::api::Api;
 use crate::api::error::ApiError;
 use crate::api::extract::{Limit, Query};
-use crate::api::field_path::FieldPath;
+use crate::services::FieldPath;
 
 /// Messages named as examples of a question, at most.
 const EXAMPLES: usize = 5;

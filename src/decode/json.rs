@@ -8,7 +8,7 @@ use serde_json::{Number, Value};
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::api) enum Json {
+pub(crate) enum Json {
     Null,
     Bool(bool),
     Number(Number),

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{arguments, body, nullable, query};
-use crate::api::error::ApiError;
+use crate::services::ServiceError;
 
 /// A body; it does not say that it refuses what it does not know.
 #[derive(Debug, Default, Deserialize, PartialEq)]
@@ -39,9 +39,9 @@ enum Mode {
 
 /// Field and sentence of a refusal.
 #[track_caller]
-fn refused<T: std::fmt::Debug>(read: Result<T, ApiError>) -> (String, String) {
+fn refused<T: std::fmt::Debug>(read: Result<T, ServiceError>) -> (String, String) {
     match read {
-        Err(ApiError::Invalid { field: Some(field), why }) => (field.text().into_owned(), why),
+        Err(ServiceError::Invalid { field: Some(field), why }) => (field.text().into_owned(), why),
         other => panic!("{other:?}"),
     }
 }

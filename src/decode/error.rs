@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{Error, Expected, Unexpected};
 
-use crate::api::field_path::FieldPath;
+use crate::services::FieldPath;
 
 /// What is wrong: a predicate such as `must be a text`, of the value at the end of some steps.
 #[derive(Debug)]

@@ -7,6 +7,7 @@
 
 mod error;
 mod json;
+mod number;
 mod reader;
 
 use serde::de::DeserializeOwned;
@@ -14,24 +15,24 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use url::form_urlencoded;
 
-use super::error::ApiError;
-use super::field_path::FieldPath;
-pub(super) use json::Json;
+use crate::services::{FieldPath, ServiceError};
+pub(crate) use json::Json;
+pub(crate) use number::{nullable_whole, whole};
 use reader::{NULLABLE, Rules, ValueReader};
 
 /// Reads a JSON body.
 ///
 /// # Errors
-/// [`ApiError::Invalid`] with the JSON Pointer of what is wrong.
-pub(super) fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+/// [`ServiceError::Invalid`] with the JSON Pointer of what is wrong.
+pub(crate) fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ServiceError> {
     let json = parse(bytes)?;
     T::deserialize(ValueReader::new(json, Rules::Body)).map_err(|error| error.in_body().into())
 }
 
 /// Reads the text of a body as JSON of any form.
-pub(super) fn parse(bytes: &[u8]) -> Result<Json, ApiError> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Json, ServiceError> {
     if bytes.trim_ascii().is_empty() {
-        return Err(ApiError::invalid_value(FieldPath::BODY, "is missing"));
+        return Err(ServiceError::invalid_value(FieldPath::BODY, "is missing"));
     }
     serde_json::from_slice(bytes).map_err(|error| {
         let (line, column) = (error.line(), error.column());
@@ -40,18 +41,18 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Json, ApiError> {
         } else {
             format!("is not JSON: look at line {line}, column {column}")
         };
-        ApiError::invalid_value(FieldPath::BODY, why)
+        ServiceError::invalid_value(FieldPath::BODY, why)
     })
 }
 
 /// Reads a query; its values are texts, and none is empty.
 ///
 /// # Errors
-/// [`ApiError::Invalid`] with the parameter's name.
-pub(super) fn query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
+/// [`ServiceError::Invalid`] with the parameter's name.
+pub(crate) fn query<T: DeserializeOwned>(query: &str) -> Result<T, ServiceError> {
     let mut pairs = Vec::new();
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-        let wrong = |why: &str| Err(ApiError::invalid_value(FieldPath::named(&name), why));
+        let wrong = |why: &str| Err(ServiceError::invalid_value(FieldPath::named(&name), why));
         if name.contains('\0') || value.contains('\0') {
             return wrong("holds U+0000");
         }
@@ -64,14 +65,14 @@ pub(super) fn query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
 /// Reads the arguments of a tool. Models write null for what they leave out.
 ///
 /// # Errors
-/// [`ApiError::Invalid`] with the JSON Pointer of the argument.
-pub(crate) fn arguments<T: DeserializeOwned>(arguments: Value) -> Result<T, ApiError> {
+/// [`ServiceError::Invalid`] with the JSON Pointer of the argument.
+pub(crate) fn arguments<T: DeserializeOwned>(arguments: Value) -> Result<T, ServiceError> {
     let reader = ValueReader::new(arguments.into(), Rules::Arguments);
     T::deserialize(reader).map_err(|error| error.in_body().into())
 }
 
 /// Reads what may be null: for `deserialize_with`, together with `default`.
-pub(super) fn nullable<'de, T, D>(value: D) -> Result<Option<T>, D::Error>
+pub(crate) fn nullable<'de, T, D>(value: D) -> Result<Option<T>, D::Error>
 where
     T: Deserialize<'de>,
     D: Deserializer<'de>,
@@ -94,12 +95,6 @@ where
     }
 
     value.deserialize_newtype_struct(NULLABLE, Visitor(std::marker::PhantomData))
-}
-
-impl From<(FieldPath, String)> for ApiError {
-    fn from((field, why): (FieldPath, String)) -> Self {
-        Self::invalid_value(field, why)
-    }
 }
 
 #[cfg(test)]

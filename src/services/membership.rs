@@ -1,4 +1,4 @@
-//! People whom the store does not know in a channel: the platform is asked about each once.
+//! People unknown to the store in a channel: the platform is asked about each once a day.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,20 +9,20 @@ use chatkeep_core::log_failure;
 use chatkeep_core::platform::PlatformError;
 use chatkeep_core::store::{Member, PresenceEvidence, PresenceEvidenceKind};
 
-use super::Api;
-use super::error::ApiError;
+use super::ServiceError;
+use super::access::AccessService;
 
-/// Somebody who was not in the channel is asked about again after this.
+/// Interval between two questions about somebody who was not in the channel.
 const ASK_AGAIN: Duration = Duration::from_hours(24);
 
-impl Api {
-    /// Makes somebody a member whom the platform knows in the channel. Nothing is asked about
-    /// channels that are not known, nor about other people's 1:1 chats.
+impl AccessService {
+    /// Makes somebody a member whom the platform knows in the channel. Does not ask about unknown
+    /// channels or about the 1:1 chats of other people.
     pub(super) async fn ask_platform(
         &self,
         channel: &ChannelId,
         user: &UserId,
-    ) -> Result<Option<Member>, ApiError> {
+    ) -> Result<Option<Member>, ServiceError> {
         let Some(known) = self.store.channel(channel).await? else {
             return Ok(None);
         };

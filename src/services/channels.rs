@@ -1,0 +1,36 @@
+//! Channels of callers.
+
+use chatkeep_core::store::{Channel, Store};
+
+use super::access::Caller;
+use super::{ServiceError, Window};
+
+/// Channels. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct ChannelService {
+    store: Store,
+}
+
+impl ChannelService {
+    pub(super) const fn new(store: Store) -> Self {
+        Self { store }
+    }
+
+    /// Returns at most `limit` channels that the caller may see, and the cursor of the next page.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for a bad cursor.
+    pub(crate) async fn page(
+        &self,
+        caller: &Caller,
+        limit: u32,
+        cursor: Option<&str>,
+    ) -> Result<(Vec<Channel>, Option<String>), ServiceError> {
+        let window = Window::open("channels", limit, cursor)?;
+        let (after, wanted) = (window.after.as_ref(), window.wanted());
+        let mut channels =
+            self.store.channels_of(&caller.user, caller.channels(), after, wanted).await?;
+        let next = window.cut(&mut channels, |channel| channel.id.clone());
+        Ok((channels, next))
+    }
+}

@@ -1,0 +1,113 @@
+//! Cursors of lists: opaque keysets, bound to the list and filters that they were made for, so that
+//! paging stays right while rows arrive and vanish.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::{FieldPath, ServiceError};
+
+/// U+0000 as it stands in JSON.
+const NUL: &[u8] = b"\\u0000";
+
+#[derive(Serialize, Deserialize)]
+struct Cursor<T> {
+    /// What it was made for.
+    #[serde(rename = "f")]
+    binding: String,
+    /// Where to go on.
+    #[serde(rename = "k")]
+    key: T,
+}
+
+/// Encodes a cursor that continues at `key` in the list that `binding` (list and filters) names.
+pub(crate) fn encode<T: Serialize>(binding: &str, key: &T) -> Option<String> {
+    let cursor = Cursor { binding: binding.to_owned(), key };
+    serde_json::to_vec(&cursor).ok().map(|json| URL_SAFE_NO_PAD.encode(json))
+}
+
+/// Decodes the key at which a cursor continues.
+///
+/// # Errors
+/// [`ServiceError::Invalid`] for a cursor that is broken or was made for another list.
+pub(crate) fn decode<T: DeserializeOwned>(binding: &str, text: &str) -> Result<T, ServiceError> {
+    let bad = not_ours;
+    let json = URL_SAFE_NO_PAD.decode(text).map_err(|_| bad())?;
+    // Its texts are compared in the database, which holds no U+0000 and so gave none.
+    if json.windows(NUL.len()).any(|part| part == NUL) {
+        return Err(bad());
+    }
+    let cursor: Cursor<T> = serde_json::from_slice(&json).map_err(|_| bad())?;
+    if cursor.binding == binding { Ok(cursor.key) } else { Err(bad()) }
+}
+
+/// Returns the error about a cursor that this list did not issue.
+pub(super) fn not_ours() -> ServiceError {
+    ServiceError::invalid_value(FieldPath::parameter("cursor"), "is not one that this list gave")
+}
+
+/// Requested part of a list: its start and its length.
+#[derive(Debug)]
+pub(crate) struct Window<K> {
+    binding: String,
+    limit: u32,
+    /// The key of the last element of the page before.
+    pub(crate) after: Option<K>,
+}
+
+impl<K: Serialize + DeserializeOwned> Window<K> {
+    /// Parses a request for a page; `binding` names the list and its filters.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for a bad cursor.
+    pub(crate) fn open(
+        binding: impl Into<String>,
+        limit: impl Into<u32>,
+        cursor: Option<&str>,
+    ) -> Result<Self, ServiceError> {
+        let binding = binding.into();
+        let after = cursor.map(|text| decode(&binding, text)).transpose()?;
+        Ok(Self { binding, limit: limit.into(), after })
+    }
+
+    /// Returns the number of rows to read: one more than the page holds, to know whether more follow.
+    pub(crate) const fn wanted(&self) -> u32 {
+        self.limit + 1
+    }
+
+    /// Truncates the rows to the page; returns the cursor of the next one, if any.
+    pub(crate) fn cut<T>(&self, rows: &mut Vec<T>, key: impl Fn(&T) -> K) -> Option<String> {
+        let more = rows.len() > self.limit as usize;
+        rows.truncate(self.limit as usize);
+        let last = rows.last().filter(|_| more)?;
+        encode(&self.binding, &key(last))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_serves_its_own_list_only() {
+        let cursor = encode("a", &7).unwrap();
+        assert_eq!(decode::<i32>("a", &cursor).unwrap(), 7);
+        assert!(decode::<i32>("b", &cursor).is_err() && decode::<String>("a", &cursor).is_err());
+        assert!(decode::<i32>("a", "zzz").is_err());
+        let nul = encode("a", &"x\0y").unwrap();
+        assert!(decode::<String>("a", &nul).is_err());
+    }
+
+    #[test]
+    fn a_page_knows_whether_more_follow() {
+        let window = Window::<u32>::open("list", 2_u32, None).unwrap();
+        let mut rows = vec![1, 2, 3];
+        let next = window.cut(&mut rows, |row| *row).unwrap();
+        assert_eq!(rows, [1, 2]);
+        let window = Window::<u32>::open("list", 2_u32, Some(&next)).unwrap();
+        assert_eq!(window.after, Some(2));
+        let mut rows = vec![3];
+        assert!(window.cut(&mut rows, |row| *row).is_none());
+    }
+}

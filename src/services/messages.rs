@@ -1,0 +1,262 @@
+//! Stored messages of a channel: pages, single messages, days and gaps.
+
+use chatkeep_core::bounds::Bounds;
+use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::message::MessageType;
+use chatkeep_core::store::{Gap, MessageFilter, Order, Store, StoredMessage};
+use chatkeep_core::time::Timestamp;
+use chrono::{Days, NaiveDate, NaiveTime};
+use chrono_tz::Tz;
+
+use super::access::{ChannelAccess, Member, ReadMessages};
+use super::{FieldPath, ServiceError, decode_cursor, encode_cursor};
+use crate::when::{When, first};
+
+/// Position in a list: a time, and the id of a message sent then.
+type Keyset = (Timestamp, MessageId);
+
+/// Request for a page of messages.
+#[derive(Clone, Debug)]
+pub(crate) struct MessageQuery {
+    /// Maximum number of messages.
+    pub(crate) limit: u32,
+    /// Cursor of the page; the first page without it.
+    pub(crate) cursor: Option<String>,
+    /// Order by time.
+    pub(crate) order: Order,
+    /// Only that day, in the channel's zone.
+    pub(crate) date: Option<NaiveDate>,
+    /// Sent at or after this time; read in the channel's zone.
+    pub(crate) from: Option<When>,
+    /// Sent before this time; read in the channel's zone.
+    pub(crate) to: Option<When>,
+    /// Id of a message, or a time: the first page is on both sides of it.
+    pub(crate) around: Option<String>,
+    /// Sent by this person.
+    pub(crate) sender: Option<UserId>,
+    /// Only messages of this type.
+    pub(crate) kind: Option<MessageType>,
+}
+
+/// Page of messages.
+#[derive(Debug)]
+pub(crate) struct MessagePage {
+    /// Messages in the requested order.
+    pub(crate) messages: Vec<StoredMessage>,
+    /// Times in the requested range in which the channel was not backed up.
+    pub(crate) gaps: Vec<Gap>,
+    /// Cursor of the next page.
+    pub(crate) next: Option<String>,
+}
+
+impl MessageQuery {
+    /// Returns the cursor of a page that continues after that message of the list.
+    pub(crate) fn cursor_after(&self, message: &StoredMessage) -> Option<String> {
+        encode_cursor(&self.binding(&message.channel), &(message.sent_at.millis(), &message.id))
+    }
+
+    /// Returns the text that cursors of this list are bound to.
+    fn binding(&self, channel: &ChannelId) -> String {
+        let Self { order, date, from, to, sender, kind, .. } = self;
+        format!("messages:{channel}:{order:?}:{date:?}:{from:?}:{to:?}:{sender:?}:{kind:?}")
+    }
+
+    /// Returns the filter of the store, without times: they need the channel's zone.
+    fn filter(&self, binding: &str) -> Result<MessageFilter, ServiceError> {
+        let after: Option<(i64, MessageId)> =
+            self.cursor.as_deref().map(|text| decode_cursor(binding, text)).transpose()?;
+        Ok(MessageFilter {
+            from: None,
+            to: None,
+            sender: self.sender.clone(),
+            kind: self.kind,
+            order: self.order,
+            after: after.map(|(at, id)| (Timestamp::from_millis(at), id)),
+            limit: self.limit,
+        })
+    }
+}
+
+/// Messages of channels. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct MessageService {
+    store: Store,
+    /// Zone of channels without one of their own.
+    time_zone: Tz,
+}
+
+impl MessageService {
+    pub(super) const fn new(store: Store, time_zone: Tz) -> Self {
+        Self { store, time_zone }
+    }
+
+    /// Returns a page of a channel's messages, with the gaps in the requested range.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for a bad cursor or time, [`ServiceError::NotFound`] when there is
+    /// no message that `around` names.
+    pub(crate) async fn page(
+        &self,
+        access: &ChannelAccess<Member, ReadMessages>,
+        query: &MessageQuery,
+    ) -> Result<MessagePage, ServiceError> {
+        let channel = &access.channel;
+        let binding = query.binding(channel);
+        let mut filter = query.filter(&binding)?;
+        let from = self.moment(Some(channel), FieldPath::FROM, query.from).await?;
+        filter.from = from.max(access.not_before());
+        filter.to = self.moment(Some(channel), FieldPath::TO, query.to).await?;
+        if let Some(date) = query.date {
+            let (from, to) = self.day(channel, date).await?;
+            filter.from = filter.from.max(Some(from));
+            filter.to = filter.to.map_or(Some(to), |end| Some(end.min(to)));
+        }
+        let bounds = &access.caller.bounds;
+        let (messages, next) = match &query.around {
+            Some(around) if filter.after.is_none() => {
+                let around = self.position(channel, around, bounds).await?;
+                self.around(channel, &filter, around).await?
+            }
+            _ => {
+                let page = self.store.messages(channel, &filter).await?;
+                (page.messages, page.next)
+            }
+        };
+        let gaps = self.gaps(bounds, channel, filter.from, filter.to).await?;
+        let next = next.and_then(|(at, id)| encode_cursor(&binding, &(at.millis(), id)));
+        Ok(MessagePage { messages, gaps, next })
+    }
+
+    /// Returns a message.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`] when the channel has no such message that the caller may read.
+    pub(crate) async fn one(
+        &self,
+        access: &ChannelAccess<Member, ReadMessages>,
+        message: &MessageId,
+    ) -> Result<StoredMessage, ServiceError> {
+        let message = self.store.message(&access.channel, message).await?;
+        let readable = |m: &StoredMessage| access.caller.bounds.reads(m.sent_at);
+        message.filter(readable).ok_or(ServiceError::NotFound)
+    }
+
+    /// Returns the gaps of a channel that overlap the given time, within the bounds.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn gaps(
+        &self,
+        bounds: &Bounds,
+        channel: &ChannelId,
+        from: Option<Timestamp>,
+        to: Option<Timestamp>,
+    ) -> Result<Vec<Gap>, ServiceError> {
+        let from = from.max(bounds.not_before);
+        let gaps = self.store.gaps(channel, from, to).await?;
+        Ok(gaps.into_iter().filter_map(|gap| gap.since(bounds.not_before)).collect())
+    }
+
+    /// Returns the zone in which the days of a channel begin; without a channel, that of the
+    /// service.
+    ///
+    /// # Errors
+    /// [`ServiceError::PermissionDenied`] for an unknown channel.
+    pub(crate) async fn zone(&self, channel: Option<&ChannelId>) -> Result<Tz, ServiceError> {
+        let Some(channel) = channel else { return Ok(self.time_zone) };
+        let channel = self.store.channel(channel).await?.ok_or(ServiceError::PermissionDenied)?;
+        Ok(channel.zone(self.time_zone))
+    }
+
+    /// Returns the point in time that a value names: in the channel's zone if there is one channel,
+    /// else in the service's.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] of `field` for a time beyond the range of a calendar.
+    pub(crate) async fn moment(
+        &self,
+        channel: Option<&ChannelId>,
+        field: FieldPath,
+        when: Option<When>,
+    ) -> Result<Option<Timestamp>, ServiceError> {
+        let Some(when) = when else {
+            return Ok(None);
+        };
+        let zone = if when.is_local() { self.zone(channel).await? } else { self.time_zone };
+        point_in_time(field, Some(when), zone)
+    }
+
+    /// Returns the times between which a day lies in the channel's zone.
+    async fn day(
+        &self,
+        channel: &ChannelId,
+        date: NaiveDate,
+    ) -> Result<(Timestamp, Timestamp), ServiceError> {
+        let zone = self.zone(Some(channel)).await?;
+        let wrong = || ServiceError::invalid_value(FieldPath::parameter("date"), "is out of range");
+        let next = date.checked_add_days(Days::new(1)).ok_or_else(wrong)?;
+        let midnight = |day: NaiveDate| first(zone, day.and_time(NaiveTime::MIN));
+        Ok((midnight(date).ok_or_else(wrong)?, midnight(next).ok_or_else(wrong)?))
+    }
+
+    /// Returns the position that `around` names.
+    async fn position(
+        &self,
+        channel: &ChannelId,
+        around: &str,
+        bounds: &Bounds,
+    ) -> Result<Keyset, ServiceError> {
+        let field = FieldPath::parameter("around");
+        if let Some(time) = self.moment(Some(channel), field, When::parse(around)).await? {
+            return Ok((time, MessageId::new("")));
+        }
+        let message = self.store.message(channel, &MessageId::from(around)).await?;
+        let readable = message.filter(|m| bounds.reads(m.sent_at));
+        readable.map(|message| (message.sent_at, message.id)).ok_or(ServiceError::NotFound)
+    }
+
+    /// Returns a page with as much before a position as after it, in the order of the filter.
+    async fn around(
+        &self,
+        channel: &ChannelId,
+        filter: &MessageFilter,
+        around: Keyset,
+    ) -> Result<(Vec<StoredMessage>, Option<Keyset>), ServiceError> {
+        let half = filter.limit / 2;
+        let side = |order, limit| {
+            let after = Some(around.clone());
+            MessageFilter { order, limit, after, ..filter.clone() }
+        };
+        // The message itself belongs to the older side.
+        let mut older = side(Order::Descending, filter.limit - half);
+        older.after = Some((around.0, MessageId::new(format!("{}\u{1}", around.1))));
+        let older = self.store.messages(channel, &older).await?;
+        let newer = match half {
+            0 => None,
+            half => Some(self.store.messages(channel, &side(Order::Ascending, half)).await?),
+        };
+        let (newer, newest) = newer.map_or((Vec::new(), None), |page| (page.messages, page.next));
+        Ok(match filter.order {
+            Order::Ascending => (older.messages.into_iter().rev().chain(newer).collect(), newest),
+            Order::Descending => {
+                (newer.into_iter().rev().chain(older.messages).collect(), older.next)
+            }
+        })
+    }
+}
+
+/// Returns the point in time that a value names in that zone.
+///
+/// # Errors
+/// [`ServiceError::Invalid`] of `field` for a time beyond the range of a calendar.
+pub(crate) fn point_in_time(
+    field: FieldPath,
+    when: Option<When>,
+    zone: Tz,
+) -> Result<Option<Timestamp>, ServiceError> {
+    let Some(when) = when else {
+        return Ok(None);
+    };
+    let wrong = || ServiceError::invalid_value(field, "is out of range");
+    when.within(zone).map(Some).ok_or_else(wrong)
+}

@@ -1,0 +1,244 @@
+//! Message search: one request, one parse of the query, one page of results, for every surface.
+
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::message::MessageType;
+use chatkeep_core::store::{Store, StoreError};
+use chatkeep_core::time::{SharedClock, Timestamp};
+use chrono_tz::Tz;
+use tracing::error;
+
+use super::access::{AccessService, Caller, ChannelAccess, Member, ReadMessages, Scoped};
+use super::cursor::not_ours;
+use super::messages::{MessageService, point_in_time};
+use super::{FieldPath, ServiceError, decode_cursor, encode_cursor};
+use crate::search::{
+    ParsedQuery, QueryPeople, SearchError, SearchRequest, SearchResult, SearchService, Sort,
+};
+use crate::when::{When, utc_offset};
+
+/// Maximum length of a query in characters.
+const MAX_QUERY: usize = 200;
+/// Maximum number of channels of one search.
+const CHANNELS: u32 = 10_000;
+
+/// Request for a page of search results.
+#[derive(Clone, Debug)]
+pub(crate) struct SearchQuery {
+    /// Query as typed: words, `"a phrase"`, `-word`, `from:`, `type:`, `has:`, `before:`, `after:`.
+    pub(crate) text: String,
+    /// Sent at or after this time.
+    pub(crate) from: Option<When>,
+    /// Sent before this time.
+    pub(crate) to: Option<When>,
+    /// Sent by this person.
+    pub(crate) sender: Option<UserId>,
+    /// Only messages of this type.
+    pub(crate) kind: Option<MessageType>,
+    /// Sort order.
+    pub(crate) sort: Sort,
+    /// Maximum number of results.
+    pub(crate) limit: u32,
+    /// Cursor of the page; the first page without it.
+    pub(crate) cursor: Option<String>,
+    /// Maximum length of a snippet in characters.
+    pub(crate) snippet: usize,
+}
+
+/// Page of search results.
+#[derive(Debug)]
+pub(crate) struct SearchPage {
+    /// Results in order.
+    pub(crate) hits: Vec<SearchResult>,
+    /// Number of messages on all pages together.
+    pub(crate) total: usize,
+    /// Names in `from:` that nobody has.
+    pub(crate) unknown_names: Vec<String>,
+    /// Cursor of the next page.
+    pub(crate) next: Option<String>,
+}
+
+/// Reason for which a search failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SearchFailure {
+    /// The index refused the query or cannot be reached.
+    #[error(transparent)]
+    Search(#[from] SearchError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A value of the request is invalid.
+    #[error("{0:?}")]
+    Request(ServiceError),
+}
+
+/// Channels of a search, with what its times are read by.
+struct Reach {
+    channels: Vec<ChannelId>,
+    zone: Tz,
+    /// Nothing sent before this may be found.
+    not_before: Option<Timestamp>,
+}
+
+/// Message search. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct MessageSearch {
+    store: Store,
+    clock: SharedClock,
+    index: SearchService,
+    access: AccessService,
+    messages: MessageService,
+}
+
+impl SearchQuery {
+    /// Returns the text that cursors of this search are bound to.
+    fn binding(&self, channels: &[ChannelId]) -> String {
+        let only = if let [channel] = channels { channel.as_str() } else { "" };
+        let Self { text, from, to, sender, kind, sort, .. } = self;
+        format!("search:{only}:{text}:{from:?}:{to:?}:{sender:?}:{kind:?}:{sort:?}")
+    }
+
+    fn check(&self) -> Result<(), ServiceError> {
+        if self.text.trim().is_empty() || self.text.chars().count() > MAX_QUERY {
+            return Err(ServiceError::invalid_value(
+                FieldPath::parameter("q"),
+                format_args!("must be 1 to {MAX_QUERY} characters long"),
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl MessageSearch {
+    pub(super) const fn new(
+        store: Store,
+        clock: SharedClock,
+        index: SearchService,
+        access: AccessService,
+        messages: MessageService,
+    ) -> Self {
+        Self { store, clock, index, access, messages }
+    }
+
+    /// Searches a channel.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for a bad query, cursor or time, [`ServiceError::Unavailable`]
+    /// when no process has an index.
+    pub(crate) async fn in_channel(
+        &self,
+        access: &ChannelAccess<Member, ReadMessages>,
+        query: &SearchQuery,
+    ) -> Result<SearchPage, ServiceError> {
+        query.check()?;
+        let zone = self.messages.zone(Some(&access.channel)).await?;
+        let channels = vec![access.channel.clone()];
+        let reach = Reach { channels, zone, not_before: access.not_before() };
+        Ok(self.run(reach, query).await?)
+    }
+
+    /// Searches `only` that channel, or all that the caller may read.
+    ///
+    /// # Errors
+    /// As of [`Self::in_channel`]; [`ServiceError::PermissionDenied`] when the caller may not read
+    /// that channel.
+    pub(crate) async fn everywhere(
+        &self,
+        access: &Scoped<ReadMessages>,
+        only: Option<&ChannelId>,
+        query: &SearchQuery,
+    ) -> Result<SearchPage, ServiceError> {
+        query.check()?;
+        let channels = self.channels(&access.caller, only).await?;
+        let zone = self.messages.zone(only).await?;
+        let reach = Reach { channels, zone, not_before: access.caller.not_before() };
+        Ok(self.run(reach, query).await?)
+    }
+
+    /// Searches these channels for an operator, who may read everything; times are read in `zone`.
+    ///
+    /// # Errors
+    /// Returns [`SearchFailure`] for a bad query, or when the store or the index fails.
+    pub(crate) async fn unrestricted(
+        &self,
+        channels: Vec<ChannelId>,
+        zone: Tz,
+        query: &SearchQuery,
+    ) -> Result<SearchPage, SearchFailure> {
+        self.run(Reach { channels, zone, not_before: None }, query).await
+    }
+
+    /// Returns the channels of a search: `only` that one, or all that the caller may read.
+    ///
+    /// # Errors
+    /// [`ServiceError::PermissionDenied`] when the caller may not read that one.
+    pub(crate) async fn channels(
+        &self,
+        caller: &Caller,
+        only: Option<&ChannelId>,
+    ) -> Result<Vec<ChannelId>, ServiceError> {
+        if let Some(channel) = only {
+            self.access.role(caller, channel).await?;
+            return Ok(vec![channel.clone()]);
+        }
+        let channels =
+            self.store.channels_of(&caller.user, caller.channels(), None, CHANNELS).await?;
+        Ok(channels.into_iter().map(|channel| channel.id).collect())
+    }
+
+    async fn run(&self, reach: Reach, query: &SearchQuery) -> Result<SearchPage, SearchFailure> {
+        let Reach { channels, zone, not_before } = reach;
+        let binding = query.binding(&channels);
+        let utc_offset = utc_offset(zone, self.clock.now());
+        let parsed = ParsedQuery::parse(&query.text, utc_offset)?;
+        let QueryPeople { people, unknown } = parsed.people(&self.store, &channels).await?;
+        let cursor = query.cursor.as_deref().map(|text| decode_cursor(&binding, text));
+        let request = SearchRequest {
+            query: query.text.clone(),
+            utc_offset,
+            channels,
+            people,
+            from: point_in_time(FieldPath::FROM, query.from, zone)?.max(not_before),
+            to: point_in_time(FieldPath::TO, query.to, zone)?,
+            sender: query.sender.clone(),
+            kind: query.kind,
+            sort: query.sort,
+            limit: query.limit as usize,
+            cursor: cursor.transpose()?,
+        };
+        let found = self.index.find(request).await?;
+        let hits = parsed.look_up(&self.store, found.hits, query.snippet).await?;
+        let next = found.next.and_then(|next| encode_cursor(&binding, &next));
+        Ok(SearchPage { hits, total: found.total, unknown_names: unknown, next })
+    }
+}
+
+impl From<ServiceError> for SearchFailure {
+    fn from(error: ServiceError) -> Self {
+        Self::Request(error)
+    }
+}
+
+impl From<SearchFailure> for ServiceError {
+    fn from(cause: SearchFailure) -> Self {
+        match cause {
+            SearchFailure::Search(cause) => cause.into(),
+            SearchFailure::Store(cause) => cause.into(),
+            SearchFailure::Request(error) => error,
+        }
+    }
+}
+
+impl From<SearchError> for ServiceError {
+    fn from(cause: SearchError) -> Self {
+        match cause {
+            SearchError::Query(why) => {
+                Self::Invalid { field: Some(FieldPath::parameter("q")), why }
+            }
+            SearchError::Cursor => not_ours(),
+            SearchError::Unavailable(why) => {
+                error!(error = why, "search is unavailable");
+                Self::Unavailable
+            }
+        }
+    }
+}
