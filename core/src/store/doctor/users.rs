@@ -43,7 +43,7 @@ macro_rules! users {
                                    WHERE s.user_id = u.user_id AND s.cancelled_at = 0), 0)
                          AS BIGINT) AS held,
                     (SELECT n.status FROM usage_notices n WHERE n.user_id = u.user_id
-                     ORDER BY n.notice_id DESC LIMIT 1) AS told
+                     ORDER BY n.notice_id DESC LIMIT 1) AS notified_status
              FROM users u ",
             $rest
         )
