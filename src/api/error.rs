@@ -73,18 +73,18 @@ pub(super) struct ErrorBody {
     pub(super) more: Map<String, Value>,
 }
 
-/// Every error's body.
+/// Body of every error response.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Error)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ErrorView<'a> {
-    /// A sentence for people.
+    /// Human-readable message.
     pub(super) error: &'a str,
-    /// What went wrong, for programs; it does not change.
+    /// Stable machine-readable error code.
     pub(super) code: &'a str,
-    /// The place of the value that is wrong, missing or not known: in a body its JSON Pointer, such
-    /// as `/assistant/qa/mode` or `/keywords/0` (empty for the body as a whole), else the name of
-    /// the parameter or the header.
+    /// Location of the invalid, missing or unknown value: in a body its JSON Pointer, such as
+    /// `/assistant/qa/mode` or `/keywords/0` (empty for the whole body), otherwise the name of the
+    /// parameter or header.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(super) field: Option<&'a str>,
@@ -92,23 +92,23 @@ pub(super) struct ErrorView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(super) retry_after: Option<u64>,
-    /// Names the request in the log.
+    /// ID of the request, as in the service's log.
     pub(super) request_id: &'a str,
 }
 
 /// What a status means here, for the documentation.
 pub(super) fn sentence(status: StatusCode) -> &'static str {
     match status.as_u16() {
-        400 => "A value is not acceptable: `field` says which, `error` why",
+        400 => "Invalid value: `field` names it, `error` gives the reason",
         401 => "Invalid or missing API key",
         403 => "Insufficient permissions, or permission denied",
         404 => "Not found",
-        406 => "The answer cannot be given in a form that `Accept` names",
+        406 => "The response is not available in a media type that `Accept` allows",
         409 => "Conflict",
-        412 => "`If-Match` names another version",
+        412 => "The object has changed: `If-Match` names another version",
         413 => "The request body is too large",
         415 => "The request body must be application/json",
-        416 => "The range is outside of the file",
+        416 => "The requested range is outside the file",
         422 => "The Idempotency-Key was used for another request",
         429 => "Rate limit exceeded",
         503 => "Service unavailable",

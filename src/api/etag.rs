@@ -225,7 +225,10 @@ impl Input for IfMatch {
             .name("If-Match")
             .parameter_in(ParameterIn::Header)
             .required(Required::False)
-            .description(Some("The `ETag` that was read: another version is not overwritten."))
+            .description(Some(
+                "`ETag` of the version that was read: the change is refused with 412 when the \
+                 object has changed since.",
+            ))
             .schema(Some(
                 ObjectBuilder::new()
                     .schema_type(Type::String)
@@ -248,7 +251,7 @@ impl<T: Serialize> IntoResponse for Versioned<T> {
 
 impl<T: Serialize + ToSchema> Output for Versioned<T> {
     fn describe(route: &mut Describe) {
-        route.answers::<T>(StatusCode::OK, "The settings as they are now");
+        route.answers::<T>(StatusCode::OK, "The current settings");
         route.carries("ETag");
     }
 }
@@ -271,7 +274,7 @@ impl<T> IntoResponse for Prepared<T> {
 
 impl<T: Serialize + ToSchema> Output for Prepared<T> {
     fn describe(route: &mut Describe) {
-        route.answers::<T>(StatusCode::OK, "The settings as they are now");
+        route.answers::<T>(StatusCode::OK, "The current settings");
         route.carries("ETag");
     }
 }

@@ -229,11 +229,12 @@ impl ToSchema for WholeLimit {}
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WholePaging {
-    /// Elements of the page; without it all, up to 1,000, and `nextCursor` where there are more.
+    /// Maximum number of items on the page. When absent, all items up to 1,000 are returned, with
+    /// `nextCursor` when there are more.
     #[serde(default)]
     #[param(inline)]
     pub(crate) limit: WholeLimit,
-    /// The `nextCursor` of the page before.
+    /// `nextCursor` of the previous page.
     pub(crate) cursor: Option<String>,
 }
 
@@ -241,10 +242,10 @@ pub(crate) struct WholePaging {
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Paging {
-    /// Elements of the page.
+    /// Maximum number of items on the page.
     #[serde(default)]
     #[param(inline)]
     pub(crate) limit: Limit,
-    /// The `nextCursor` of the page before.
+    /// `nextCursor` of the previous page.
     pub(crate) cursor: Option<String>,
 }

@@ -15,12 +15,12 @@ use super::field_path::FieldPath;
 /// Characters of a channel's id that a caller names, at most.
 const CHANNEL: usize = 100;
 
-/// A keyword, for the documentation.
+/// Keyword of a rule.
 #[derive(ToSchema)]
 #[schema(min_length = 1, max_length = 100, pattern = r"[^\s\u0000\u0085]")]
 pub(super) struct Keyword(#[expect(dead_code, reason = "only its form is used")] String);
 
-/// A channel's id, for the documentation.
+/// ID of a channel.
 #[derive(ToSchema)]
 #[schema(min_length = 2, max_length = 100, pattern = r"^([CRU]|[a-z0-9]+:)[!-~]+$")]
 pub(super) struct ChannelName(#[expect(dead_code, reason = "only its form is used")] String);

@@ -17,34 +17,34 @@ use super::extract::Path;
 use super::route::{Describe, Output};
 use super::{Api, random};
 
-/// A removal of many messages.
+/// Background deletion of many messages.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Job)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct JobView {
-    /// The job's id.
+    /// ID of the job.
     id: String,
-    /// The channel whose messages are removed.
+    /// ID of the channel.
     channel_id: ChannelId,
-    /// The kind of removal.
+    /// Kind of deletion.
     kind: KindView,
     /// The state of the job.
     status: StatusView,
-    /// Messages removed so far.
+    /// Number of messages deleted so far.
     done: i64,
-    /// Messages to remove.
+    /// Number of messages to delete.
     total: i64,
-    /// When it was asked for.
+    /// Time of the request.
     created_at: Timestamp,
-    /// When it was done or failed; null before.
+    /// Time of completion or failure; null before.
     finished_at: Option<Timestamp>,
     /// RetentionReason it failed; null otherwise.
     error: Option<String>,
-    /// Where to ask how far it is.
+    /// Address of the job's status.
     url: String,
 }
 
-/// The kinds of a removal: `erasure` of what a person wrote, `deletion` of what was sent before a
+/// Kind of deletion job: `erasure` of a person's messages, `deletion` of messages sent before a
 /// time.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -55,7 +55,7 @@ enum KindView {
     Deletion,
 }
 
-/// The states of a job, in their order; it ends `done` or `failed`.
+/// State of a job, in order; it ends as `done` or `failed`.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum StatusView {
@@ -161,7 +161,7 @@ impl<T: Serialize + ToSchema> Output for Removal<T> {
         route.answers::<T>(StatusCode::OK, "Done");
         route.answers::<JobView>(
             StatusCode::ACCEPTED,
-            "It takes a while: the job goes on by itself; `url` says how far it is",
+            "Accepted: the deletion continues in the background; `url` is the address of the job",
         );
     }
 }

@@ -25,14 +25,15 @@ const REVISION: [&str; 2] = ["updatedAt", "updatedBy"];
 /// Who edits a settings object that nobody edited yet.
 const SYSTEM: &str = "system";
 
-/// Who changed a settings object last, and when.
+/// Last change of a settings object.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Revision)]
 #[serde(rename_all = "camelCase")]
 struct RevisionView {
-    /// The last edit; before the first one, when the channel appeared.
+    /// Time of the last change; before the first change, the time at which the channel was first
+    /// seen.
     updated_at: Timestamp,
-    /// Who made it: a user's id; `system` before the first one.
+    /// ID of the user who made the last change; `system` before the first.
     updated_by: UserId,
 }
 

@@ -27,40 +27,40 @@ use crate::api::{Api, random};
 /// Bytes of a rule's JSON beside its texts, about: names, ids, times.
 const AROUND: i64 = 200;
 
-/// The rule list.
+/// List of rules.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RuleList)]
 pub(in crate::api) struct RuleListView {
     #[serde(flatten)]
     revision: RevisionView,
-    /// The rules, the oldest first.
+    /// Rules, oldest first.
     items: Vec<Rule>,
 }
 
-/// The rule list after a rule was saved.
+/// List of rules after saving a rule.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SavedRuleList)]
 pub(in crate::api) struct SavedView {
     #[serde(flatten)]
     list: RuleListView,
-    /// What the rule's editor should know.
+    /// Warnings about the saved rule.
     warnings: Vec<RuleWarning>,
 }
 
-/// A keyword that will not do what its editor thinks.
+/// Warning about a keyword with an unexpected effect.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct RuleWarning {
-    /// The kind of the warning.
+    /// Kind of warning.
     code: WarningCode,
-    /// The keyword, in the form that is compared.
+    /// Keyword in the normalized form used for matching.
     keyword: String,
-    /// The rules that have it, the one that answers first.
+    /// IDs of the rules with this keyword; the first one answers.
     rule_ids: Vec<RuleId>,
 }
 
-/// The kinds of a warning: `keyword_shared` when another rule has the keyword, too (the oldest
-/// answers), `keyword_is_trigger` when it is a trigger of the group rules, which answer first.
+/// Kind of warning: `keyword_shared` when another rule has the same keyword (the oldest answers),
+/// `keyword_is_trigger` when it is a trigger of the group rules, which take precedence.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum WarningCode {
@@ -70,14 +70,14 @@ enum WarningCode {
     KeywordIsTrigger,
 }
 
-/// What an editor writes.
+/// Rule to create or replace.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct RuleBody {
-    /// The keywords that trigger it; duplicates collapse.
+    /// Keywords that trigger the rule; duplicates are removed.
     #[schema(value_type = Vec<Keyword>, min_items = 1, max_items = 50)]
     keywords: Vec<String>,
-    /// A description for administrators; part of what tolerant modes compare with.
+    /// Description for administrators; the tolerant modes also match against it.
     #[serde(default)]
     #[schema(max_length = 500)]
     question: String,

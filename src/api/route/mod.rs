@@ -116,15 +116,17 @@ impl Tag {
     /// Returns a sentence about what the part is for.
     const fn description(self) -> &'static str {
         match self {
-            Self::Account => "The caller, their plan and what they use of it",
-            Self::Channels => "Groups, rooms and chats with one person",
-            Self::Members => "The people in a channel and their roles",
-            Self::Assistant => "Answers, welcome and group rules that the bot gives",
-            Self::Messages => "Kept messages: lists, search and export",
-            Self::Media => "Pictures, videos, sound and files of messages",
-            Self::Backup => "What is kept, for how long, and what is missing",
-            Self::Events => "What happened, in order",
-            Self::Webhooks => "Addresses that are told what happens",
+            Self::Account => "The caller, their plan and its usage",
+            Self::Channels => "Groups, rooms and one-to-one chats",
+            Self::Members => "Members of a channel and their roles",
+            Self::Assistant => {
+                "Question-and-answer rules, welcome message and group rules of the bot"
+            }
+            Self::Messages => "Stored messages: lists, search and export",
+            Self::Media => "Images, videos, audio and files of messages",
+            Self::Backup => "Backup subscriptions, retention, deletion and coverage",
+            Self::Events => "Feed of events in order",
+            Self::Webhooks => "Webhook endpoints and their deliveries",
             Self::Keys => "API keys of the caller",
         }
     }

@@ -48,7 +48,7 @@ pub(in crate::api) fn document(routes: &Routes) -> OpenApi {
         .description(Some(about_keys()));
     let session = ApiKeyValue::with_description(
         "__Host-chatkeep",
-        "The session of a person who signed in; changes need a matching X-CSRF-Token, too.",
+        "Session of a signed-in person; changes also require a matching X-CSRF-Token.",
     );
     components.add_security_scheme("key", SecurityScheme::Http(bearer.build()));
     components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(session)));
@@ -172,7 +172,8 @@ fn idempotency_key() -> Parameter {
         .parameter_in(ParameterIn::Header)
         .required(Required::False)
         .description(Some(
-            "Makes repeating the request harmless for 24 hours: the first answer comes again.",
+            "Unique key of the request: a repetition within 24 hours returns the first response \
+             and does nothing else.",
         ))
         .schema(Some(schema))
         .build()
@@ -183,7 +184,10 @@ fn if_none_match() -> Parameter {
         .name("If-None-Match")
         .parameter_in(ParameterIn::Header)
         .required(Required::False)
-        .description(Some("The `ETag` that the caller has: the same is not sent again."))
+        .description(Some(
+            "`ETag` of the caller's copy: when it is still current, the response is 304 without a \
+             body.",
+        ))
         .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
         .build()
 }
@@ -194,7 +198,8 @@ fn responses(route: &Route, examples: &Examples) -> ResponsesBuilder {
         responses = responses.response(answer.status.as_str(), success(route, answer, examples));
     }
     if route.method == Method::GET {
-        let unchanged = ResponseBuilder::new().description("The caller has it already");
+        let unchanged =
+            ResponseBuilder::new().description("Not modified: the caller's copy is current");
         let unchanged = headers::with(unchanged, &["ETag"]).build();
         responses = responses.response(StatusCode::NOT_MODIFIED.as_str(), unchanged);
     }

@@ -25,49 +25,50 @@ const CHANNEL_IDS: FieldPath = FieldPath::body("/channelIds");
 /// It asks for events beyond what its maker, or who made it first, may know.
 pub(super) const BEYOND: ApiError = ApiError::InsufficientFor { field: EVENTS };
 
-/// What a webhook shall be.
+/// Webhook endpoint to create.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(in crate::api) struct WebhookBody {
-    /// An `https` address of the public internet.
+    /// Public `https` address to send events to.
     #[schema(min_length = 1, max_length = 2048, format = "uri")]
     url: String,
-    /// At least one, and only events that the caller's scopes cover: `message.*` needs
-    /// `read:messages`, `member.*` `read:members`, `file.*` and `media.*` `read:media`; `usage.*`
-    /// and `endpoint.disabled` need a key that is not bound to channels.
+    /// Event types to send: at least one, and only those that the caller's scopes cover.
+    /// `message.*` requires `read:messages`, `member.*` `read:members`, `file.*` and `media.*`
+    /// `read:media`; `usage.*` and `endpoint.disabled` require a key that is not restricted to
+    /// channels.
     #[schema(min_items = 1, max_items = 14)]
     events: Vec<OutboxEventKind>,
-    /// Only these channels; all that the caller may read when absent or null.
+    /// Channels whose events are sent; all that the caller may read when absent or null.
     #[serde(default, deserialize_with = "nullable")]
     #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
     channel_ids: Option<Vec<String>>,
-    /// True when absent.
+    /// Enables the webhook; true when absent.
     #[schema(nullable = false)]
     enabled: Option<bool>,
-    /// A description for people.
+    /// Description for people.
     #[serde(default)]
     #[schema(max_length = 500)]
     description: String,
 }
 
-/// A change of a webhook: what is absent stays as it is.
+/// Change of a webhook; absent fields are unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(in crate::api) struct WebhookPatch {
-    /// An `https` address of the public internet.
+    /// Public `https` address to send events to.
     #[schema(min_length = 1, max_length = 2048, format = "uri", nullable = false)]
     url: Option<String>,
-    /// At least one, and only events that the caller's scopes cover.
+    /// Event types to send: at least one, and only those that the caller's scopes cover.
     #[schema(min_items = 1, max_items = 14, nullable = false)]
     events: Option<Vec<OutboxEventKind>>,
-    /// Only these channels; null for all that the caller may read.
+    /// Channels whose events are sent; null for all that the caller may read.
     #[serde(default)]
     #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
     channel_ids: Nullable<Vec<String>>,
-    /// The switch: switching it on forgets earlier failures.
+    /// Enables the webhook; enabling it resets the failure count.
     #[schema(nullable = false)]
     enabled: Option<bool>,
-    /// A description for people.
+    /// Description for people.
     #[schema(max_length = 500, nullable = false)]
     description: Option<String>,
 }

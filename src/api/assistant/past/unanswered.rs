@@ -23,11 +23,11 @@ const EXAMPLES: usize = 5;
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct UnansweredQuery {
-    /// How far to look back.
+    /// Number of days of history to examine.
     #[serde(default)]
     #[param(inline)]
     days: Days,
-    /// Elements of the page.
+    /// Maximum number of items on the page.
     #[serde(default)]
     #[param(inline)]
     limit: Limit,
@@ -39,28 +39,29 @@ pub(in crate::api) struct UnansweredQuery {
 pub(in crate::api) struct UnansweredView {
     /// The questions, the most frequent first.
     questions: Vec<QuestionView>,
-    /// Messages that were looked at.
+    /// Number of messages examined.
     scanned: usize,
-    /// Whether these are all since `from`: not when there were too many, or they took too long.
+    /// True when all messages since `from` were examined, false when a limit of count or time was
+    /// reached.
     complete: bool,
-    /// The oldest time that was looked at.
+    /// Time of the oldest message examined.
     from: Timestamp,
 }
 
-/// Messages that ask about the same.
+/// Group of messages with the same question.
 #[derive(Serialize, ToSchema)]
 #[schema(as = UnansweredQuestion)]
 #[serde(rename_all = "camelCase")]
 struct QuestionView {
-    /// One of them, word for word.
+    /// Text of one of the messages.
     text: String,
-    /// Messages that ask it.
+    /// Number of messages in the group.
     count: usize,
-    /// When it was asked last.
+    /// Time of the newest message.
     last_asked_at: Timestamp,
-    /// The newest of them.
+    /// IDs of the newest messages.
     message_ids: Vec<MessageId>,
-    /// The rule that came nearest; null when none came near.
+    /// ID of the most similar rule; null when none is similar.
     nearest_rule_id: Option<RuleId>,
 }
 
