@@ -38,9 +38,10 @@ pub(crate) fn make_data_folder(folder: &Path) -> anyhow::Result<()> {
         .recursive(true)
         .mode(OWN)
         .create(folder)
-        .with_context(|| format!("cannot make the data folder {shown}"))?;
+        .with_context(|| format!("cannot create the data folder {shown}"))?;
     check_data_folder(folder)?;
-    let found = fs::metadata(folder).with_context(|| format!("cannot look at {shown}"))?;
+    let found =
+        fs::metadata(folder).with_context(|| format!("cannot read the metadata of {shown}"))?;
     let mode = found.mode();
     if mode & OTHERS == 0 {
         return Ok(());

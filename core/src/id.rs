@@ -23,7 +23,7 @@ pub enum InvalidId {
     #[error("it is longer than {MAX_ID} bytes")]
     TooLong,
     /// It holds a control character or U+FFFD, which stands for unreadable input.
-    #[error("it holds a control character")]
+    #[error("it contains a control character")]
     Control,
 }
 

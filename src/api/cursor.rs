@@ -46,7 +46,7 @@ pub(super) fn decode<T: DeserializeOwned>(binding: &str, text: &str) -> Result<T
 
 /// The refusal of a cursor that this list did not give.
 pub(super) fn not_ours() -> ApiError {
-    ApiError::invalid_value(FieldPath::parameter("cursor"), "is not one that this list gave")
+    ApiError::invalid_value(FieldPath::parameter("cursor"), "is not a cursor of this list")
 }
 
 /// The part of a list that a caller asked for: where it starts and how long it is.

@@ -147,7 +147,7 @@ impl ApiError {
             }
             Self::RulesTooLarge { bytes } => {
                 let why = format!(
-                    "The rules of the channel would hold {bytes} bytes; at most {} are allowed",
+                    "The rules of the channel would have {bytes} bytes; at most {} are allowed",
                     limits::RULE_BYTES
                 );
                 return (StatusCode::BAD_REQUEST, "rules_too_large", why.into());
@@ -181,12 +181,12 @@ impl ApiError {
             Self::MethodNotAllowed => (
                 StatusCode::METHOD_NOT_ALLOWED,
                 "method_not_allowed",
-                "This route does not take that method",
+                "The route does not support this method",
             ),
             Self::Stale => (
                 StatusCode::PRECONDITION_FAILED,
                 "precondition_failed",
-                "If-Match names another version than the present one",
+                "If-Match names another version than the current one",
             ),
             Self::TooLarge => {
                 (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "The request body is too large")

@@ -207,7 +207,7 @@ fn versions(headers: &HeaderMap) -> Result<Option<Vec<i64>>, ApiError> {
     if !given.iter().all(|tag| is_tag(tag)) {
         return Err(ApiError::invalid_value(
             FieldPath::header("If-Match"),
-            "must be * or a list of ETags in their quotes",
+            "must be * or a list of quoted ETags",
         ));
     }
     Ok(Some(given.into_iter().filter_map(version_of).collect()))

@@ -207,7 +207,7 @@ const INTERRUPTED: ApiError = ApiError::Refused {
 const NOT_KEPT: ApiError = ApiError::Refused {
     status: StatusCode::CONFLICT,
     code: "answer_not_kept",
-    error: "The request with this Idempotency-Key was done; its answer cannot be given again",
+    error: "The request with this Idempotency-Key was completed; its response cannot be replayed",
 };
 
 fn digest(parts: &[&[u8]]) -> String {

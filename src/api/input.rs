@@ -85,7 +85,7 @@ pub(super) fn channel_ids(
     max: usize,
 ) -> Result<Vec<ChannelId>, ApiError> {
     if given.len() > max {
-        let why = format_args!("holds more than {max} channels");
+        let why = format_args!("contains more than {max} channels");
         return Err(ApiError::invalid_value(field.clone(), why));
     }
     let each = given.into_iter().enumerate();
@@ -98,14 +98,18 @@ fn channel_id(field: FieldPath, given: String) -> Result<ChannelId, ApiError> {
         return Err(ApiError::invalid_value(field, why));
     }
     if given.chars().any(char::is_whitespace) {
-        return Err(ApiError::invalid_value(field, "holds white space, which no id has"));
+        return Err(ApiError::invalid_value(
+            field,
+            "contains white space, which is not allowed in an ID",
+        ));
     }
     let id: Result<ChannelId, _> = UntrustedId::new(given).checked();
-    let id =
-        id.map_err(|why| ApiError::invalid_value(field.clone(), format_args!("is no id: {why}")))?;
+    let id = id.map_err(|why| {
+        ApiError::invalid_value(field.clone(), format_args!("is not a valid ID: {why}"))
+    })?;
     if !id.is_possible() {
         let why =
-            "is no id of a channel: it begins with C, R or U, or with a platform's name and `:`";
+            "is not a channel ID: it must begin with C, R or U, or with a platform's name and `:`";
         return Err(ApiError::invalid_value(field, why));
     }
     Ok(id)
@@ -120,7 +124,10 @@ pub(super) fn keywords(
     max: usize,
 ) -> Result<Vec<String>, ApiError> {
     if given.len() > max {
-        return Err(ApiError::invalid_value(field, format_args!("holds more than {max} keywords")));
+        return Err(ApiError::invalid_value(
+            field,
+            format_args!("contains more than {max} keywords"),
+        ));
     }
     let mut seen = HashSet::with_capacity(given.len());
     let mut kept: Vec<String> = Vec::with_capacity(given.len());
@@ -135,7 +142,7 @@ pub(super) fn keywords(
     if kept.len() < min {
         return Err(ApiError::invalid_value(
             field,
-            format_args!("must hold at least {min} keyword"),
+            format_args!("must contain at least {min} keyword"),
         ));
     }
     Ok(kept)
@@ -175,7 +182,7 @@ mod tests {
         let ApiError::Invalid { why, .. } = keywords(KEYWORDS, given, 1, 50).unwrap_err() else {
             panic!("refused otherwise");
         };
-        assert_eq!(why, "keywords holds more than 50 keywords");
+        assert_eq!(why, "keywords contains more than 50 keywords");
     }
 
     #[test]

@@ -41,7 +41,7 @@ const MAX_OVERLAP: u64 = 2_592_000;
 const TOO_MANY: ApiError = ApiError::Refused {
     status: StatusCode::CONFLICT,
     code: "too_many_keys",
-    error: "A user has at most 50 keys that work: delete one first",
+    error: "A user can have at most 50 active keys: delete one first",
 };
 
 /// `GET /api/keys`.
@@ -271,7 +271,7 @@ impl KeyBody {
     fn checked(self, caller: &Caller, now: Timestamp) -> Result<Wanted, ApiError> {
         let name = input::text(FieldPath::body("/name"), self.name, 1, NAME)?;
         if !(1..=Scope::ALL.len()).contains(&self.scopes.len()) {
-            let why = "must hold at least one scope, and each once";
+            let why = "must contain at least one scope and no duplicates";
             return Err(ApiError::invalid_value(FieldPath::body("/scopes"), why));
         }
         let mut scopes = Vec::new();

@@ -111,7 +111,7 @@ pub(super) async fn negotiate(request: Request, next: Next) -> Response {
     ApiError::Refused {
         status: StatusCode::NOT_ACCEPTABLE,
         code: "not_acceptable",
-        error: "Answers are application/json",
+        error: "Responses are application/json",
     }
     .into_response()
 }

@@ -66,7 +66,7 @@ async fn perform(bus: &Bus, command: BusCommand) -> anyhow::Result<()> {
                 .into());
             }
             if !bus.remove_consumer(&name).await? {
-                bail!("there is no consumer {name}");
+                bail!("unknown consumer {name}");
             }
             note!("removed the consumer {name}");
             Ok(())

@@ -149,7 +149,7 @@ async fn assign(context: &Context, channel: &ChannelId, bot: &str) -> anyhow::Re
     let known = store.assign_channel(channel, bot, context.clock.now()).await?;
     store.close().await;
     if !known {
-        bail!("there is no channel {channel}");
+        bail!("unknown channel {channel}");
     }
     note!("{channel} belongs to the bot {bot}");
     Ok(())

@@ -131,7 +131,7 @@ impl CreatingContext {
         let Config { database, data, blobs, .. } = &self.0.config;
         make_data_folder(data)?;
         if let BlobsKind::Folder(folder) = blobs {
-            let why = || format!("cannot make the folder of media files {}", folder.display());
+            let why = || format!("cannot create the media folder {}", folder.display());
             std::fs::create_dir_all(folder).with_context(why)?;
         }
         opened(&self.0.config, Store::open_for_scan(database, data).await)

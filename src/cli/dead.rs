@@ -75,7 +75,7 @@ async fn list(bus: &Bus, limit: usize, json: bool) -> anyhow::Result<()> {
 }
 
 async fn show(bus: &Bus, id: &str) -> anyhow::Result<()> {
-    let Some(letter) = bus.dead_letter(id).await? else { bail!("there is no dead letter {id}") };
+    let Some(letter) = bus.dead_letter(id).await? else { bail!("unknown dead letter {id}") };
     say!("{}", serde_json::to_string_pretty(&letter)?)?;
     say!("{}", String::from_utf8_lossy(&letter.payload))?;
     Ok(())
@@ -84,7 +84,7 @@ async fn show(bus: &Bus, id: &str) -> anyhow::Result<()> {
 async fn each(bus: &Bus, id: &str, done: &str, action: Action) -> anyhow::Result<()> {
     if id != "all" {
         if !act(bus, id, action).await? {
-            bail!("there is no dead letter {id}");
+            bail!("unknown dead letter {id}");
         }
         note!("{id} is {done}");
         return Ok(());

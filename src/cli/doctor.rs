@@ -161,7 +161,7 @@ async fn channels(store: &Store, args: &DoctorArgs) -> anyhow::Result<Option<Vec
     channels.dedup();
     for channel in &channels {
         if store.channel(channel).await?.is_none() {
-            return Err(PreflightError(format!("there is no channel {channel}")).into());
+            return Err(PreflightError(format!("unknown channel {channel}")).into());
         }
     }
     Ok(Some(channels))

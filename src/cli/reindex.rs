@@ -42,7 +42,7 @@ async fn reindex(context: &Context, args: &ReindexArgs, store: &Store) -> anyhow
     if let Some(channel) = &channel
         && store.channel(channel).await?.is_none()
     {
-        bail!("there is no channel {channel}");
+        bail!("unknown channel {channel}");
     }
     if searching(store).await?.is_empty() && !app::index_folder(&context.config).exists() {
         bail!(
@@ -144,7 +144,7 @@ async fn here(context: &Context, store: &Store, what: &str) -> anyhow::Result<()
                 let done = states.borrow_and_update().work.unwrap_or_default().done;
                 progress.at(done, || format!("{done} of {total} messages"));
             }
-            () = stop.cancelled() => bail!("interrupted: the old index stays"),
+            () = stop.cancelled() => bail!("interrupted: the old index is kept"),
         }
     };
     progress.end();

@@ -92,7 +92,7 @@ async fn find(
 
 async fn known(store: &Store, id: ChannelId) -> anyhow::Result<Channel> {
     let Some(channel) = store.channel(&id).await? else {
-        bail!("there is no channel {id}");
+        bail!("unknown channel {id}");
     };
     Ok(channel)
 }

@@ -99,7 +99,7 @@ fn keys_end_in_the_future_and_are_for_channels_that_there_are() {
     run_in(folder.path(), &["user", "add", "U1"]).unwrap();
     for (flag, value, why) in [
         ("--expires", "2020-01-01", "--expires must be in the future"),
-        ("--channel", "Cnone", "--channel: there is no channel Cnone"),
+        ("--channel", "Cnone", "--channel: unknown channel Cnone"),
     ] {
         let error = run_in(folder.path(), &["key", "create", "--user", "U1", flag, value]);
         assert_eq!(error.unwrap_err().to_string(), why);

@@ -112,7 +112,7 @@ async fn set_plan(context: &Context, id: &UserId, plan: &str) -> anyhow::Result<
     let known = store.set_plan(id, plan, context.clock.now()).await?;
     store.close().await;
     if !known {
-        bail!("there is no user {id}; `chatkeep user add {id}` makes one");
+        bail!("unknown user {id}; `chatkeep user add {id}` creates it");
     }
     note!("{id} is on plan {plan} ({} bytes)", plan.quota());
     Ok(())

@@ -20,7 +20,7 @@ pub(super) enum PeopleError {
     #[error("{0} owns this group and is signed in on this page: they cannot leave it")]
     OwnerStays(String),
     /// Everybody is in the group.
-    #[error("everybody is in the group already: nobody is left to join")]
+    #[error("everybody is already in the group")]
     NobodyLeft,
     /// LINE would not let it happen.
     #[error(transparent)]

@@ -88,7 +88,7 @@ pub(super) async fn hits(
 ) -> Result<ToolResult, ApiError> {
     let access = Scoped::<ReadMessages>::of(api, caller)?;
     if asked.query.contains('\0') {
-        return Err(ApiError::invalid_value(FieldPath::body("/query"), "holds U+0000"));
+        return Err(ApiError::invalid_value(FieldPath::body("/query"), "contains U+0000"));
     }
     let channel = asked.channel_id.as_deref().map(input::channel).transpose()?;
     let sender_id = match asked.sender_id {

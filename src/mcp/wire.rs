@@ -82,7 +82,7 @@ async fn pass(request: Request, next: Next) -> Result<Response, RpcRefusal> {
         return Err(RpcRefusal::of_request(StatusCode::METHOD_NOT_ALLOWED, why));
     }
     if !takes_json(&parts.headers) {
-        let why = "Answers are application/json: Accept must take it";
+        let why = "Responses are application/json: Accept must take it";
         return Err(RpcRefusal::of_request(StatusCode::NOT_ACCEPTABLE, why));
     }
     parts.headers.insert(header::ACCEPT, BOTH);

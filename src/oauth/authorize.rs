@@ -156,11 +156,12 @@ fn sign_in(here: &Uri) -> Response {
 const FORGED: ApiError = ApiError::Refused {
     status: StatusCode::FORBIDDEN,
     code: "forged",
-    error: "This form is not one of the page that you are signed in to: go back and reload it",
+    error: "This form does not belong to your session: go back and reload the page",
 };
 
 fn malformed() -> ApiError {
-    let why = "client_id and redirect_uri, or what the form has, are needed, each once".to_owned();
+    let why = "client_id and redirect_uri, or the fields of the form, are required exactly once"
+        .to_owned();
     ApiError::Invalid { field: None, why }
 }
 
@@ -243,7 +244,7 @@ impl Inner {
     async fn question(&self, asked: &AuthorizeRequest) -> Result<ConsentQuestion, Refusal> {
         let client = self.client(&asked.client_id).await.map_err(Refusal::Page)?;
         if !redirect::is_named(&client.redirect_uris, &asked.redirect_uri) {
-            let why = "The program did not say before that it is at this redirect_uri";
+            let why = "The redirect_uri is not registered for this client";
             return Err(Refusal::Page(OAuthError::request(why)));
         }
         if asked.state.as_ref().is_some_and(|state| state.len() > MAX_STATE) {

@@ -113,7 +113,7 @@ pub enum SearchError {
     #[error("not a search cursor")]
     Cursor,
     /// No index is available right now; the text is for the operator.
-    #[error("search is down: {0}")]
+    #[error("search is unavailable: {0}")]
     Unavailable(String),
 }
 

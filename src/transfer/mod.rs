@@ -52,10 +52,10 @@ pub(crate) enum TransferError {
     #[error("reading or writing failed")]
     Io(#[from] std::io::Error),
     /// The channel has no subscriber.
-    #[error("nobody subscribes to the channel, so nothing of it is kept")]
+    #[error("the channel has no backup subscription, so its messages are not stored")]
     NotSubscribed,
     /// The archive is not an export.
-    #[error("there is no messages.jsonl in {}", .0.display())]
+    #[error("{} contains no messages.jsonl", .0.display())]
     NoMessages(std::path::PathBuf),
     /// The file exceeds a limit of an import.
     #[error("{} is too large to import: {why}", .path.display())]

@@ -94,7 +94,7 @@ async fn what_cannot_be_checked_ends_it_with_code_2(parts: Parts) {
     let stack = Stack::start(parts, emulator().await).await;
     let unknown = doctor(&stack, &["--channel", "Cnowhere"]).await;
     unknown.is(2);
-    assert!(unknown.said.contains("there is no channel Cnowhere"), "{}", unknown.said);
+    assert!(unknown.said.contains("unknown channel Cnowhere"), "{}", unknown.said);
     let away = doctor(&stack, &["--database", "postgres://nobody@127.0.0.1:1/none"]).await;
     away.is(2);
     assert!(away.said.contains("cannot open the database"), "{}", away.said);

@@ -162,7 +162,9 @@ async fn change(
         RuleChanged::Stale => Err(ApiError::Stale),
         RuleChanged::NoRule => Err(ApiError::NotFound),
         RuleChanged::TooLarge(bytes) => Err(ApiError::RulesTooLarge { bytes }),
-        RuleChanged::TooMany => Err(ApiError::Conflict("The channel has as many rules as it may")),
+        RuleChanged::TooMany => {
+            Err(ApiError::Conflict("The channel has the maximum number of rules"))
+        }
     }
 }
 

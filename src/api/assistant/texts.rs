@@ -78,7 +78,7 @@ impl WelcomeBody {
             (None, Some(mut messages)) => {
                 if messages.len() > 1 {
                     let field = FieldPath::body("/messages");
-                    return Err(ApiError::invalid_value(field, "must hold at most one text"));
+                    return Err(ApiError::invalid_value(field, "must contain at most one text"));
                 }
                 let content = messages.pop().map(|one| one.content).unwrap_or_default();
                 (FieldPath::body("/messages/0/content"), content)

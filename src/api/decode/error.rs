@@ -30,8 +30,8 @@ impl DecodeError {
     /// Of a member that is given and not known.
     pub(super) fn unknown(name: &str, known: &[&str]) -> Self {
         let why = match known {
-            [] => "is not known here: nothing is taken".to_owned(),
-            known => format!("is not known here: known are {}", list(known)),
+            [] => "is unknown: no members are allowed".to_owned(),
+            known => format!("is unknown: allowed are {}", list(known)),
         };
         Self::new(why).inside(name)
     }

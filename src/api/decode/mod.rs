@@ -36,9 +36,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Json, ApiError> {
     serde_json::from_slice(bytes).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         let why = if error.is_eof() {
-            "ends before its JSON does".to_owned()
+            "ends before the JSON is complete".to_owned()
         } else {
-            format!("is not JSON: look at line {line}, column {column}")
+            format!("is not valid JSON: error at line {line}, column {column}")
         };
         ApiError::invalid_value(FieldPath::BODY, why)
     })
@@ -53,7 +53,7 @@ pub(super) fn query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         let wrong = |why: &str| Err(ApiError::invalid_value(FieldPath::named(&name), why));
         if name.contains('\0') || value.contains('\0') {
-            return wrong("holds U+0000");
+            return wrong("contains U+0000");
         }
         pairs.push((name.into_owned(), Json::Text(value.into_owned())));
     }

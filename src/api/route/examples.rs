@@ -72,10 +72,10 @@ impl Examples {
             401 => ("invalid_api_key", "Invalid or missing API key", None),
             403 => ("permission_denied", "Permission denied", None),
             404 => ("not_found", "Not found", None),
-            406 => ("not_acceptable", "Answers are application/json", None),
+            406 => ("not_acceptable", "Responses are application/json", None),
             409 => ("conflict", "A request with this Idempotency-Key is running", None),
             412 => {
-                ("precondition_failed", "If-Match names another version than the present one", None)
+                ("precondition_failed", "If-Match names another version than the current one", None)
             }
             413 => ("body_too_large", "The request body is too large", None),
             415 => ("unsupported_media_type", "The request body must be application/json", None),

@@ -53,7 +53,7 @@ impl Takes {
         if !self.query
             && let Some((name, _)) = form_urlencoded::parse(query.as_bytes()).next()
         {
-            let why = "is not known here: the route takes no parameters";
+            let why = "is unknown: the route has no parameters";
             return Err(ApiError::invalid_value(FieldPath::named(&name), why));
         }
         if self.body { Ok(()) } else { no_body(std::mem::take(body)).await }
@@ -63,7 +63,7 @@ impl Takes {
 /// Refuses a body that says anything.
 async fn no_body(body: Body) -> Result<(), ApiError> {
     let refusal =
-        || ApiError::invalid_value(FieldPath::BODY, "must be empty: the route takes none");
+        || ApiError::invalid_value(FieldPath::BODY, "must be empty: the route has no body");
     // A body that is left unread breaks the connection, and the caller may never read why.
     let bytes = to_bytes(body, MAX_BODY).await.map_err(|_| refusal())?;
     if bytes.len() > MAX_BODY_PEEK {
@@ -76,7 +76,7 @@ async fn no_body(body: Body) -> Result<(), ApiError> {
         Ok(Json::Object(members)) => match members.first() {
             None => Ok(()),
             Some((name, _)) => {
-                let why = "is not known here: the route takes no body";
+                let why = "is unknown: the route has no body";
                 Err(ApiError::invalid_value(FieldPath::BODY.member(name), why))
             }
         },

@@ -131,7 +131,7 @@ impl WebhookBody {
             }
         }
         if events.is_empty() {
-            return Err(ApiError::invalid_value(EVENTS, "must hold at least one event"));
+            return Err(ApiError::invalid_value(EVENTS, "must contain at least one event"));
         }
         let covered = |kind: &OutboxEventKind| {
             let account = !kind.is_about_account() || caller.channels().is_none();

@@ -38,7 +38,7 @@ const OVERLAP: Duration = Duration::from_hours(24);
 /// And at most this long, in seconds: 30 days.
 const MAX_OVERLAP: u64 = 2_592_000;
 
-const TOO_MANY: ApiError = ApiError::Conflict("A user has at most 20 webhooks");
+const TOO_MANY: ApiError = ApiError::Conflict("A user can have at most 20 webhooks");
 
 /// `GET /api/webhooks`.
 #[derive(Serialize, ToSchema)]

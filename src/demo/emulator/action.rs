@@ -40,10 +40,10 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ActError {
     /// Nobody has this user id.
-    #[error("no user {0}")]
+    #[error("unknown user {0}")]
     NoUser(String),
     /// No chat has this id.
-    #[error("no chat {0}")]
+    #[error("unknown chat {0}")]
     NoChat(String),
     /// The person is not in the chat.
     #[error("{0} is not in the chat")]
@@ -52,15 +52,15 @@ pub enum ActError {
     #[error("{0} is in the chat already")]
     AlreadyAMember(String),
     /// The bot is there already, or is not there to be removed.
-    #[error("the bot's place in {0} does not change by that")]
+    #[error("this does not change the bot's membership in {0}")]
     NoChange(String),
     /// The chat is of another kind.
-    #[error("not possible in a chat of the kind of {0}")]
+    #[error("not possible in a chat of this kind: {0}")]
     WrongKind(String),
     /// No message has this id, or it was unsent, or it is not a person's.
     #[error("no message {0} to act on")]
     NoMessage(String),
     /// A mention or an emoji is not part of the text.
-    #[error("`{0}` does not stand in the text")]
+    #[error("the text does not contain `{0}`")]
     NotInText(String),
 }

@@ -30,7 +30,7 @@ pub(super) struct ExpansionBudget {
 
 /// Error of an archive that expands to more than its limit.
 #[derive(Debug, thiserror::Error)]
-#[error("it expands to more than {0} bytes, far more than any export does for its size")]
+#[error("it expands to more than {0} bytes, which is implausible for an export of its size")]
 struct Exhausted(u64);
 
 /// Reader within a [`ExpansionBudget`].

@@ -191,7 +191,7 @@ async fn errors_say_what_to_do_next() {
         (
             "get_messages",
             json!({"channelId": CHANNEL, "order": "asc"}),
-            "order is not known here: known are channelId, date",
+            "order is unknown: allowed are channelId, date",
         ),
         ("get_messages", json!({"channelId": CHANNEL, "cursor": "x"}), "call again without cursor"),
         (

@@ -65,7 +65,7 @@ async fn what_cannot_be_an_id_is_put_aside_alone(parts: Parts) {
         reasons
     };
     let expected = [
-        "message.id is not an identifier: it holds a control character",
+        "message.id is not an identifier: it contains a control character",
         "message.id is not an identifier: it is longer than 255 bytes",
         "source.groupId is not an identifier: it is longer than 255 bytes",
         "source.userId is not an identifier: it is longer than 255 bytes",

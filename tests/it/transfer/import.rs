@@ -90,7 +90,7 @@ async fn lines_that_are_not_understood_are_told(parts: Parts) {
     let file = home.write("mixed.jsonl", text);
     let ended = home.import(&file, &["--user", OWNER]).await.ended(3);
     assert_eq!((ended.count("stored"), ended.count("notUnderstood")), (2, 4));
-    assert!(ended.stderr.contains("4 lines were not understood"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("4 lines could not be parsed"), "{}", ended.stderr);
     let shown = home.run(&["import", &file, "--channel", GROUP]).await.ended(3);
     for what in ["2 known already", "line 4 (not JSON", "line 5 (not a message", "channel Cother"] {
         assert!(shown.stderr.contains(what), "{what}: {}", shown.stderr);

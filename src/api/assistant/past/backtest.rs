@@ -228,7 +228,7 @@ impl ReplyView {
 
 fn drafts(rules: Vec<DraftItem>, now: Timestamp, by: &UserId) -> Result<Vec<Rule>, ApiError> {
     if rules.len() > limits::RULES {
-        let why = format_args!("holds more than {} rules", limits::RULES);
+        let why = format_args!("contains more than {} rules", limits::RULES);
         return Err(ApiError::invalid_value(RULES, why));
     }
     let rule = |(Editable(draft), number): (DraftItem, usize)| {
