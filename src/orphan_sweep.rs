@@ -57,7 +57,7 @@ impl OrphanSweeper {
             }
         }
         if deleted > 0 {
-            info!(deleted, "orphaned media is deleted");
+            info!(deleted, "deleted orphaned media");
         }
     }
 
@@ -82,7 +82,7 @@ impl OrphanSweeper {
             Ok(Err(error)) => failed(&error),
             Err(_) => {
                 self.blobs.availability().fails(Work::Reading, "it does not delete in time");
-                debug!(%blob, "the media store does not delete in time");
+                debug!(%blob, "the media store did not delete in time");
             }
         }
         None

@@ -48,7 +48,7 @@ pub(crate) fn make_data_folder(folder: &Path) -> anyhow::Result<()> {
     }
     let own = fs::Permissions::from_mode(mode & !OTHERS);
     if let Err(error) = fs::set_permissions(folder, own) {
-        warn!(%error, folder = %shown, "other users of this machine may look into the data folder");
+        warn!(%error, folder = %shown, "other users of this machine can read the data folder");
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ pub(super) async fn layer(
     match tasks.spawn(work).await {
         Ok(response) => response,
         Err(error) => {
-            error!(%error, "a request did not run to its end");
+            error!(%error, "a request was not completed");
             ApiError::Unavailable.into_response()
         }
     }

@@ -71,7 +71,7 @@ fn file(path: &str, config: Arc<Config<'static>>) -> Response {
         Ok(Some(file)) => content(&file.content_type, file.bytes.into_owned()),
         Ok(None) => ApiError::NotFound.into_response(),
         Err(cause) => {
-            error!(cause, "the documentation's page failed");
+            error!(cause, "rendering the API documentation failed");
             ApiError::Internal.into_response()
         }
     }

@@ -114,7 +114,7 @@ pub(super) async fn apart<T: Send + 'static>(
         return Ok(work());
     }
     tokio::task::spawn_blocking(work).await.map_err(|cause| {
-        error!(%cause, "work on a large answer failed");
+        error!(%cause, "a task for a large response failed");
         ApiError::Internal
     })
 }

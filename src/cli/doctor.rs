@@ -130,8 +130,7 @@ async fn same_media_store(blobs: &Blobs, running: &[ProcessRecord]) -> anyhow::R
     if blobs.known_identity().await?.as_deref() != Some(theirs) {
         let (pid, host) = (record.process.pid, &record.process.host);
         bail!(PreflightError(format!(
-            "the media store is another one than that of the process {pid} on {host}: give --data, \
-             --blobs or --config"
+            "this is not the media store of process {pid} on {host}: give --data, --blobs or --config"
         )));
     }
     Ok(())
@@ -187,7 +186,7 @@ async fn open_indexes(context: &Context, running: bool) -> anyhow::Result<Vec<Lo
     if indexes.is_empty() && running {
         let folder = context.config.data.display();
         bail!(PreflightError(format!(
-            "the search index of the process that runs is not in {folder}: give --data or --config"
+            "the search index of the running process is not in {folder}: give --data or --config"
         )));
     }
     if indexes.is_empty() {

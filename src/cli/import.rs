@@ -111,7 +111,7 @@ pub(super) async fn run(creator: &CreatingContext, args: &ImportArgs) -> anyhow:
     args.tell(&summary)?;
     if summary.full {
         bail!(
-            "quota exceeded: {} messages are left; raise the plan and run it again",
+            "quota exceeded: {} messages remain; raise the plan and run the command again",
             summary.left
         );
     }
@@ -214,8 +214,7 @@ async fn open_channel(
     let (subscribed, _) = store.backup_state(channel).await?;
     if !subscribed {
         bail!(
-            "nobody subscribes to channel {channel}, so nothing of it is kept; `--user ID` makes \
-             that user subscribe"
+            "the channel {channel} has no backup subscription, so its messages are not stored; `--user ID` subscribes that user"
         );
     }
     Ok(())

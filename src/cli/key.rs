@@ -72,7 +72,7 @@ fn scopes_of(names: &[String]) -> Result<Vec<Scope>, PreflightError> {
     }
     let unknown = |name: &String| {
         let allowed = Scope::ALL.map(Scope::name).join(", ");
-        PreflightError(format!("there is no scope {name:?}; allowed: {allowed}"))
+        PreflightError(format!("unknown scope {name:?}; allowed: {allowed}"))
     };
     names.iter().map(|name| Scope::parse(name).ok_or_else(|| unknown(name))).collect()
 }
@@ -120,8 +120,7 @@ async fn create(context: &Context, wanted: &CreateKeyArgs) -> anyhow::Result<()>
     store.close().await;
     if !made {
         bail!(
-            "{user} has {KEYS_OF_USER} keys that work, and a user has no more; `chatkeep key \
-             revoke` deletes one"
+            "{user} has {KEYS_OF_USER} active keys, the maximum; `chatkeep key revoke` deletes one"
         );
     }
     note!("{id}: keep the key, it is not shown again");
@@ -179,6 +178,6 @@ async fn revoke(context: &Context, id: &KeyId) -> anyhow::Result<()> {
     if !known {
         bail!("unknown key {id}");
     }
-    note!("{id} is deleted");
+    note!("{id} was deleted");
     Ok(())
 }

@@ -44,7 +44,7 @@ pub(super) async fn run(context: &Context, command: ModelCommand) -> anyhow::Res
 
 async fn status(context: &Context) -> anyhow::Result<()> {
     let space = app::open_space(&context.config).await?;
-    say!("semantic answers: {}", space.name())?;
+    say!("semantic mode is available: {}", space.name())?;
     Ok(())
 }
 
@@ -54,7 +54,7 @@ fn remove(target: &Path) -> anyhow::Result<()> {
     }
     std::fs::remove_dir_all(target)
         .with_context(|| format!("cannot delete {}", target.display()))?;
-    note!("the full model is gone; semantic answers use the built-in one");
+    note!("the full model was deleted; semantic mode uses the built-in one");
     Ok(())
 }
 

@@ -46,15 +46,14 @@ async fn reindex(context: &Context, args: &ReindexArgs, store: &Store) -> anyhow
     }
     if searching(store).await?.is_empty() && !app::index_folder(&context.config).exists() {
         bail!(
-            "no process with the role search runs, and there is no index in {}: the next one that \
-             starts builds one",
+            "no process with the role search is running, and {} contains no index: the next process that starts builds one",
             app::index_folder(&context.config).display()
         );
     }
     let whole = channel.is_none();
     let request = channel.as_ref().map_or(IndexRequest::Rebuild, IndexRequest::Channel);
     let asked = store.request_indexing(request, context.clock.now()).await?;
-    let what = channel.map_or("the search index is rebuilt".to_owned(), |channel| {
+    let what = channel.map_or("the search index was rebuilt".to_owned(), |channel| {
         format!("channel {channel} is indexed anew")
     });
     let running = searching(store).await?.len();
@@ -104,7 +103,7 @@ async fn watch(store: &Store, asked: OutboxPosition, whole: bool) -> anyhow::Res
         if replicas.is_empty() {
             progress.end();
             bail!(
-                "no process with the role search runs any more: the next one that starts does it"
+                "no process with the role search is running any more: the next one that starts does it"
             );
         }
         let done = |state: &ReplicaState| {

@@ -90,7 +90,7 @@ fn a_new_database_without_a_service_is_data() {
     }
     // The bus is created by the service.
     let error = run_in(folder.path(), &["dead", "list"]).unwrap_err();
-    assert!(error.to_string().starts_with("no chatkeep has served in "), "{error:#}");
+    assert!(error.to_string().starts_with("no chatkeep process has used the bus in "), "{error:#}");
 }
 
 #[test]

@@ -26,13 +26,13 @@ impl ToolError {
             ApiError::InsufficientPermissions => (lacks(scope), "denied"),
             ApiError::Invalid { field, why } => (invalid(field.as_ref(), why), "invalid"),
             ApiError::Unavailable => (
-                "Part of the service is down for the moment. Try the same call again in a few \
+                "Part of the service is temporarily unavailable. Try the same call again in a few \
                  seconds; if that fails, tell the person."
                     .to_owned(),
                 "unavailable",
             ),
             _ => (
-                "The service failed on its side. Trying again will hardly help: tell the person."
+                "Internal error of the service. Retrying will hardly help: tell the person."
                     .to_owned(),
                 "error",
             ),

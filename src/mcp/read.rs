@@ -142,7 +142,7 @@ fn found(page: &SearchPage) -> ResultBuilder {
 fn hits_result(builder: ResultBuilder, page: SearchPage, gaps: &[Gap]) -> (HitsOutput, String) {
     let (gaps, gaps_omitted) = result_builder::gaps(gaps);
     let first = match page.total {
-        0 => "Nothing found.".to_owned(),
+        0 => "No results.".to_owned(),
         total => format!("{} of {total} found, best first.", builder.rows.len()),
     };
     let nobody =

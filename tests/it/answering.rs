@@ -143,7 +143,7 @@ async fn the_index_is_built_anew_while_it_is_used(parts: Parts) {
         }
     };
     let (told, ()) = tokio::join!(rebuild, meanwhile);
-    assert!(told.contains("the search index is rebuilt: "), "{told}");
+    assert!(told.contains("the search index was rebuilt: "), "{told}");
     found(40).await;
     say("lunch 40".to_owned()).await;
     found(41).await;
@@ -158,7 +158,7 @@ async fn the_index_is_built_anew_while_it_is_used(parts: Parts) {
     assert!(stack.process.terminate().await.success());
     // Without a running service the command does it itself.
     let told = stack.ground.said(&line, &["reindex"]).await;
-    assert!(told.contains("the search index is rebuilt: "), "{told}");
+    assert!(told.contains("the search index was rebuilt: "), "{told}");
     stack.ground.said(&line, &["reindex", "--channel", chat]).await;
     stack.process = stack.ground.serve(&line).await;
     assert_eq!(total(&stack, chat, "lunch").await, 42);

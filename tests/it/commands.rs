@@ -142,7 +142,7 @@ async fn reindexing_ends_when_nobody_does_it_any_more() {
     let status = command.finish().await;
     let said = command.stderr().join("\n");
     assert_eq!(status.code(), Some(1), "{said}");
-    assert!(said.contains("no process with the role search runs any more"), "{said}");
+    assert!(said.contains("no process with the role search is running any more"), "{said}");
 }
 
 on_both!(a_newer_schema_is_named, an_empty_database_stays_empty);

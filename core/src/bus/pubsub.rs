@@ -189,7 +189,7 @@ where
         running: &mut JoinSet<()>,
     ) {
         if running.len() >= self.at_once.saturating_mul(WAITING + 1) {
-            warn!(topic = self.topic, "a request is refused: too many are waiting");
+            warn!(topic = self.topic, "a request was rejected: too many are pending");
             question.reply.send(Err(RequestRefused::Busy)).await;
             return;
         }

@@ -338,7 +338,7 @@ async fn succeed(
     if !owner.is_present() {
         note(tx, channel, Timestamp::from_millis(left), CoverageChange::BotLeft).await?;
     }
-    tracing::info!(channel = c, bot = owner.bot, "a channel has another owning bot now");
+    tracing::info!(channel = c, bot = owner.bot, "a channel has a new owning bot");
     Ok(())
 }
 

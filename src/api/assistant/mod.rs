@@ -79,7 +79,7 @@ impl Api {
     ) -> Result<T, ApiError> {
         let _turn = self.backtest_permit.acquire().await.map_err(|_| ApiError::Unavailable)?;
         tokio::task::spawn_blocking(work).await.map_err(|error| {
-            tracing::error!(%error, "rating messages failed");
+            tracing::error!(%error, "scoring messages failed");
             ApiError::Internal
         })
     }

@@ -193,9 +193,9 @@ async fn body(api: &Api, file: &File, part: Option<std::ops::Range<u64>>) -> Res
 
 fn missing(api: &Api, blob: &BlobId) -> Refused {
     if api.blobs.availability().is_away() {
-        debug!(%blob, "a message's file is not in the media store");
+        debug!(%blob, "the file of a message is missing from the media store");
     } else {
-        warn!(%blob, "a message's file is not in the media store");
+        warn!(%blob, "the file of a message is missing from the media store");
     }
     Refused::Absent("media_missing")
 }

@@ -181,7 +181,7 @@ impl Media {
         match self.try_preview(item, stored).await {
             Ok(preview) => preview,
             Err(trouble) => {
-                debug!(?trouble, "no preview");
+                debug!(?trouble, "no preview image");
                 None
             }
         }

@@ -50,8 +50,8 @@ pub(super) async fn connect(
                     follow.send_replace(false);
                     availability.fails(Work::Reading, "the connection was lost");
                 }
-                Event::ServerError(error) => debug!(%error, "an error from the NATS server"),
-                Event::ClientError(error) => debug!(%error, "an error of the NATS client"),
+                Event::ServerError(error) => debug!(%error, "error from the NATS server"),
+                Event::ClientError(error) => debug!(%error, "error in the NATS client"),
                 _ => {}
             }
             std::future::ready(())

@@ -132,7 +132,7 @@ impl NatsReply {
             }
         };
         if let Err(error) = sent {
-            debug!(%error, "a reply could not be sent");
+            debug!(%error, "cannot send a reply");
         }
     }
 }
