@@ -116,7 +116,8 @@ impl ConsumerMonitor {
         let ConsumerStatus { name, backlog, .. } = consumer;
         (percent >= BACKLOG_WARNING_PERCENT).then(|| {
             let why = format!(
-                "{backlog} messages are pending for the stage {name}, {percent} % of the bus's capacity"
+                "{backlog} messages are pending for the stage {name}, {percent} % of the bus's \
+                 capacity"
             );
             (format!("consumer:{name}"), why)
         })

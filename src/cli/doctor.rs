@@ -130,7 +130,8 @@ async fn same_media_store(blobs: &Blobs, running: &[ProcessRecord]) -> anyhow::R
     if blobs.known_identity().await?.as_deref() != Some(theirs) {
         let (pid, host) = (record.process.pid, &record.process.host);
         bail!(PreflightError(format!(
-            "this is not the media store of process {pid} on {host}: give --data, --blobs or --config"
+            "this is not the media store of process {pid} on {host}: give --data, --blobs or \
+             --config"
         )));
     }
     Ok(())

@@ -214,7 +214,8 @@ async fn open_channel(
     let (subscribed, _) = store.backup_state(channel).await?;
     if !subscribed {
         bail!(
-            "the channel {channel} has no backup subscription, so its messages are not stored; `--user ID` subscribes that user"
+            "the channel {channel} has no backup subscription, so its messages are not stored; \
+             `--user ID` subscribes that user"
         );
     }
     Ok(())

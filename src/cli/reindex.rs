@@ -46,7 +46,8 @@ async fn reindex(context: &Context, args: &ReindexArgs, store: &Store) -> anyhow
     }
     if searching(store).await?.is_empty() && !app::index_folder(&context.config).exists() {
         bail!(
-            "no process with the role search is running, and {} contains no index: the next process that starts builds one",
+            "no process with the role search is running, and {} contains no index: the next \
+             process that starts builds one",
             app::index_folder(&context.config).display()
         );
     }
@@ -103,7 +104,8 @@ async fn watch(store: &Store, asked: OutboxPosition, whole: bool) -> anyhow::Res
         if replicas.is_empty() {
             progress.end();
             bail!(
-                "no process with the role search is running any more: the next one that starts does it"
+                "no process with the role search is running any more: the next one that starts \
+                 does it"
             );
         }
         let done = |state: &ReplicaState| {

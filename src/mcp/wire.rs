@@ -135,7 +135,8 @@ fn check(bytes: &Bytes) -> Result<Value, RpcRefusal> {
     match serde_json::from_slice::<ClientJsonRpcMessage>(bytes) {
         Ok(message) if is_understood(&message) => Ok(id),
         _ => {
-            let why = "Invalid params for the method; tools/call takes the tool's name and its arguments, an object";
+            let why = "Invalid params for the method; tools/call takes the tool's name and its \
+                       arguments, an object";
             Err(RpcRefusal::new(StatusCode::OK, ErrorCode::INVALID_PARAMS, why).about(id))
         }
     }

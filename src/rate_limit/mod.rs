@@ -92,7 +92,7 @@ impl Limiter {
         let limiter = match getrandom::fill(&mut event_renderer) {
             Ok(()) => Self::build(config, topic, clock, Some(event_renderer)),
             Err(error) => {
-                warn!(%error, "no random number generator: rate limits are not shared with other processes");
+                warn!(%error, "no random number: rate limits are not shared with other processes");
                 Self::build(config, topic, clock, None)
             }
         };

@@ -85,7 +85,8 @@ fn unknown_keys_are_errors_that_name_the_likely_one() {
         ),
         (
             "[reply]\nconcurrency = 1",
-            "my.toml, line 2: unknown setting reply.concurrency (did you mean workers.concurrency?)",
+            "my.toml, line 2: unknown setting reply.concurrency (did you mean \
+             workers.concurrency?)",
         ),
         ("\nnothing_like_it = 1", "my.toml, line 2: unknown setting nothing_like_it"),
         ("[wrokers]", "my.toml, line 1: unknown setting wrokers"),
@@ -104,9 +105,8 @@ fn a_mistyped_variable_is_a_warning() {
     let config = load("", &given).unwrap();
     assert_eq!(
         config.warnings,
-        [
-            "environment CHATKEEP_LISTN is not a setting and is ignored (did you mean CHATKEEP_LISTEN?)"
-        ]
+        ["environment CHATKEEP_LISTN is not a setting and is ignored (did you mean \
+          CHATKEEP_LISTEN?)"]
     );
     let config = load("", &[("CHATKEEP_LISTEN_FILE", "/x")]).unwrap();
     assert_eq!(config.warnings.len(), 1, "only secrets come from files");

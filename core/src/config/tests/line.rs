@@ -103,7 +103,8 @@ fn what_is_wrong_with_bots_is_said() {
     let twice = error(&format!("{}{}", bot("\"a\""), bot("\"a\"")), &[]);
     assert_eq!(
         twice,
-        "my.toml, line 4: name of a [[line]] is \"a\" (a duplicate); allowed: a name that no other bot uses"
+        "my.toml, line 4: name of a [[line]] is \"a\" (a duplicate); allowed: a name that no other \
+         bot uses"
     );
     let unknown = error(&format!("{}acess_token = \"hunter2\"", bot("\"a\"")), &[]);
     assert_eq!(
