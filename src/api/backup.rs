@@ -1,4 +1,4 @@
-//! What is kept as a whole: what is missing, and deleting what is old.
+//! Coverage of a channel's backup, and deletion of old messages.
 
 use axum::Json;
 use axum::extract::State;

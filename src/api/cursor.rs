@@ -1,5 +1,5 @@
-//! Pages of a list. Cursors are opaque keysets, bound to the route and filters they were made for,
-//! so that paging stays right while rows arrive and vanish.
+//! Pagination. Cursors are opaque keysets, bound to the route and filters they were created for, so
+//! that pages stay consistent while rows are added and removed.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -13,26 +13,26 @@ use super::error::ApiError;
 use super::field_path::FieldPath;
 use super::route::{Describe, Output};
 
-/// U+0000 as it stands in JSON.
+/// U+0000 as escaped in JSON.
 const NUL: &[u8] = b"\\u0000";
 
 #[derive(Serialize, Deserialize)]
 struct Cursor<T> {
-    /// What it was made for.
+    /// Binding: the list that the cursor belongs to.
     #[serde(rename = "f")]
     binding: String,
-    /// Where to go on.
+    /// Keyset of the last row.
     #[serde(rename = "k")]
     key: T,
 }
 
-/// A cursor that goes on at `key` in the list that `binding` (route and filters) names.
+/// Returns a cursor that continues after `key` in the list of `binding` (route and filters).
 pub(super) fn encode<T: Serialize>(binding: &str, key: &T) -> Option<String> {
     let cursor = Cursor { binding: binding.to_owned(), key };
     serde_json::to_vec(&cursor).ok().map(|json| URL_SAFE_NO_PAD.encode(json))
 }
 
-/// Where a cursor goes on; 400 for one that is broken or was made for another list.
+/// Decodes a cursor; 400 when it is malformed or belongs to another list.
 pub(super) fn decode<T: DeserializeOwned>(binding: &str, text: &str) -> Result<T, ApiError> {
     let bad = not_ours;
     let json = URL_SAFE_NO_PAD.decode(text).map_err(|_| bad())?;
@@ -49,7 +49,7 @@ pub(super) fn not_ours() -> ApiError {
     ApiError::invalid_value(FieldPath::parameter("cursor"), "is not a cursor of this list")
 }
 
-/// The part of a list that a caller asked for: where it starts and how long it is.
+/// Requested page: its start and size.
 #[derive(Debug)]
 pub(super) struct Window<K> {
     binding: String,
@@ -84,13 +84,13 @@ impl<K: Serialize + DeserializeOwned> Window<K> {
     }
 }
 
-/// A page, told with a `Link` to the next one.
+/// A page; the response has a `Link` header to the next one.
 pub(super) struct Page<T> {
     pub(super) body: T,
     pub(super) next: Option<String>,
 }
 
-/// The cursor that [`super::respond::finish`] makes the `Link` header from.
+/// Cursor that [`super::respond::finish`] turns into the `Link` header.
 #[derive(Clone, Debug)]
 pub(super) struct Next(pub(super) String);
 

@@ -1,7 +1,8 @@
 //! Errors of the API: one enum, one table of status, code and public text.
 //!
-//! Policy: whatever goes wrong inside is logged with its causes where it is turned into an
-//! [`ApiError`]; the caller gets a fixed sentence. No error shows SQL, a path, a secret or a stack.
+//! Policy: internal errors are logged with their causes where they are converted into an
+//! [`ApiError`]; the caller gets a fixed sentence. No error contains SQL, a path, a secret or a
+//! stack trace.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -20,19 +21,19 @@ use utoipa::ToSchema;
 
 use super::field_path::FieldPath;
 
-/// What went wrong, as the caller may know it.
+/// Error of a request, as the caller sees it.
 #[derive(Clone, Debug)]
 pub(crate) enum ApiError {
-    /// 400: the place of a value, and a sentence that says what is wrong with it. Without a place
-    /// only where it is not known which value it is.
+    /// 400: location of a value and a sentence about it. Without a location only when the value is
+    /// unknown.
     Invalid { field: Option<FieldPath>, why: String },
     /// 401.
     InvalidKey,
     /// 403: the key's scopes do not cover the operation.
     InsufficientPermissions,
-    /// 403: the same, of something that the request asks for in that field.
+    /// 403: a value in that field is beyond the key's scopes.
     InsufficientFor { field: FieldPath },
-    /// 403: not a member, role too low, no such channel. Which one is not told.
+    /// 403: not a member, role too low, or no such channel; the reason is not disclosed.
     PermissionDenied,
     /// 404.
     NotFound,
@@ -48,11 +49,11 @@ pub(crate) enum ApiError {
     TooLarge,
     /// 415.
     UnsupportedMediaType,
-    /// 429, with the seconds to wait.
+    /// 429, with the retry-after in seconds.
     RateLimited { retry_after: u64 },
-    /// Whatever one route alone refuses with.
+    /// Error of one route.
     Refused { status: StatusCode, code: &'static str, error: &'static str },
-    /// The same with a sentence that is made of what there is.
+    /// Error of one route with a computed sentence.
     Explained { status: StatusCode, code: &'static str, error: String },
     /// 400: the rules of a channel would hold that many bytes.
     RulesTooLarge { bytes: i64 },
@@ -62,14 +63,14 @@ pub(crate) enum ApiError {
     Unavailable,
 }
 
-/// What [`super::respond::finish`] writes into the body.
+/// Body that [`super::respond::finish`] writes.
 #[derive(Clone, Debug)]
 pub(super) struct ErrorBody {
     pub(super) error: Cow<'static, str>,
     pub(super) code: &'static str,
     pub(super) field: Option<Cow<'static, str>>,
     pub(super) retry_after: Option<u64>,
-    /// Members of one answer's own.
+    /// Additional members of one response.
     pub(super) more: Map<String, Value>,
 }
 
@@ -96,7 +97,7 @@ pub(super) struct ErrorView<'a> {
     pub(super) request_id: &'a str,
 }
 
-/// What a status means here, for the documentation.
+/// Returns the description of a status in the documentation.
 pub(super) fn sentence(status: StatusCode) -> &'static str {
     match status.as_u16() {
         400 => "Invalid value: `field` names it, `error` gives the reason",
@@ -122,13 +123,13 @@ impl ApiError {
         Self::Invalid { field: Some(field), why: why.into() }
     }
 
-    /// The same with a sentence about the place: `must be …`, `is longer than …`.
+    /// Creates an error from a predicate about the location: `must be …`, `is longer than …`.
     pub(crate) fn invalid_value(field: FieldPath, why: impl Display) -> Self {
         let why = format!("{field} {why}");
         Self::invalid(field, why)
     }
 
-    /// The request is being answered already.
+    /// The first request with this key is still running.
     pub(super) const RUNNING: Self =
         Self::Conflict("A request with this Idempotency-Key is running");
 
@@ -221,7 +222,7 @@ impl ApiError {
         (status, ErrorBody { error, code, field, retry_after, more: Map::new() })
     }
 
-    /// The answer, whose body has these members, too.
+    /// Returns the response with additional members in its body.
     pub(crate) fn with(self, more: Map<String, Value>) -> Response {
         let (status, body) = self.into_body();
         let mut response = status.into_response();
@@ -232,7 +233,8 @@ impl ApiError {
         response
     }
 
-    /// What stands for a status that something beneath the routes answered: axum, hyper, a library.
+    /// Returns the error for a status that something beneath the routes returned: axum, hyper, a
+    /// library.
     pub(super) const fn of_status(status: StatusCode) -> Self {
         match status {
             StatusCode::NOT_FOUND => Self::NotFound,
@@ -282,7 +284,7 @@ impl From<StoreError> for ApiError {
     }
 }
 
-/// What the database refuses for good is the fault of the request: it is not to be repeated.
+/// Data that the database rejects permanently is an error of the request, which is not retried.
 impl From<&StoreError> for ApiError {
     fn from(cause: &StoreError) -> Self {
         let answer = match cause.fault() {

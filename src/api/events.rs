@@ -1,4 +1,4 @@
-//! The pull feed of what happened, in order.
+//! Pull feed of events, in order.
 
 use axum::extract::State;
 use chatkeep_core::store::{FeedReader, OutboxPosition};

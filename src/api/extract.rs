@@ -1,5 +1,5 @@
-//! Extractors that refuse bad input with a clear 400: JSON bodies, query strings, paths. A route
-//! whose handler has none for the body, or the query, takes none: see [`super::route`].
+//! Extractors that reject bad input with a clear 400: JSON bodies, query strings, paths. A route
+//! whose handler has no body or query extractor accepts none: see [`super::route`].
 
 use std::borrow::Cow;
 
@@ -20,10 +20,10 @@ use super::field_path::FieldPath;
 use super::route::{Describe, Input};
 use crate::heavy::{CALLERS, LIGHT};
 
-/// Elements of a list when the caller does not say, and at most.
+/// Default and maximum page size.
 pub(crate) const LIMIT: (u32, u32) = (50, 100);
 
-/// A JSON body of exactly the form `T`.
+/// JSON body of exactly the form `T`.
 pub(super) struct Body<T>(pub(super) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for Body<T> {
@@ -64,7 +64,7 @@ impl<T: ToSchema> Input for Body<T> {
     }
 }
 
-/// A query string of exactly the form `T`.
+/// Query string of exactly the form `T`.
 pub(crate) struct Query<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
@@ -112,7 +112,7 @@ fn never_null(mut parameter: Parameter) -> Parameter {
     parameter
 }
 
-/// No text in a query is empty, or holds U+0000, which no database keeps.
+/// Rejects empty texts and U+0000, which no database stores.
 fn filled(mut parameter: Parameter) -> Parameter {
     if let Some(RefOr::T(Schema::Object(object))) = &mut parameter.schema
         && object.schema_type == SchemaType::Type(Type::String)
@@ -124,7 +124,7 @@ fn filled(mut parameter: Parameter) -> Parameter {
     parameter
 }
 
-/// Path parameters of the form `T`; a path that does not fit is an unknown one.
+/// Path parameters of the form `T`; a path that does not match is unknown (404).
 pub(super) struct Path<T>(pub(super) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
@@ -148,7 +148,7 @@ impl<T: IntoParams> Input for Path<T> {
     }
 }
 
-/// How many elements a caller wants: 50 unless they say, 1 to 100.
+/// Page size: 1 to 100, default 50.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit(pub(crate) u32);
 
@@ -181,11 +181,10 @@ impl PartialSchema for Limit {
 
 impl ToSchema for Limit {}
 
-/// Elements of a list that is answered whole when the caller does not say.
+/// Default page size of lists that are usually returned whole.
 const WHOLE: u32 = 1_000;
 
-/// How many elements a caller wants of a list that is whole unless they say: 1 to 100, and up to
-/// 1,000 where they do not.
+/// Page size of a list that is usually returned whole: 1 to 100, up to 1,000 when absent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WholeLimit(pub(crate) u32);
 

@@ -12,7 +12,7 @@ use super::decode::nullable;
 use super::error::ApiError;
 use super::field_path::FieldPath;
 
-/// Characters of a channel's id that a caller names, at most.
+/// Maximum characters of a channel ID from a caller.
 const CHANNEL: usize = 100;
 
 /// Keyword of a rule.
@@ -35,7 +35,7 @@ impl<'de> Deserialize<'de> for Whole {
     fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
         let wrong = |_| D::Error::custom("must be a whole number from 0");
         let number = serde_json::Number::deserialize(value).map_err(wrong)?;
-        // Written without the fraction of zeros; one that is no zeros stays and is refused.
+        // Written without a zero fraction; any other fraction stays and is rejected.
         let text = number.to_string();
         let whole = text.strip_suffix(".0").unwrap_or(&text).parse();
         whole.map(Self).map_err(|_| D::Error::custom("must be a whole number from 0"))
@@ -47,13 +47,13 @@ pub(crate) fn whole<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u32>, 
     Option::<Whole>::deserialize(value).map(|number| number.map(|Whole(number)| number))
 }
 
-/// The same of one that may be null.
+/// Reads a nullable [`Whole`] number.
 pub(super) fn nullable_whole<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u32>, D::Error> {
     nullable::<Whole, D>(value).map(|number| number.map(|Whole(number)| number))
 }
 
-/// Checks a text's length in characters (Unicode scalar values after NFC), after taking U+0000 out,
-/// which no database keeps.
+/// Checks a text's length in characters (Unicode scalar values after NFC), after removing U+0000,
+/// which no database stores.
 pub(super) fn text(
     field: FieldPath,
     given: String,
@@ -77,8 +77,8 @@ pub(super) fn text(
     Ok(given)
 }
 
-/// Checks the ids of channels that a caller names: at most `max`, each of at most 100 characters and
-/// such as a platform could give.
+/// Checks channel IDs from a caller: at most `max`, each of at most 100 characters and valid for
+/// some platform.
 pub(super) fn channel_ids(
     field: &FieldPath,
     given: Vec<String>,

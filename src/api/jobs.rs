@@ -1,4 +1,4 @@
-//! RemovalWorker that take long: jobs, which go on without the request that asked for them.
+//! Background deletions: jobs that continue without the request that started them.
 
 use axum::Json;
 use axum::extract::State;
@@ -38,7 +38,7 @@ pub(super) struct JobView {
     created_at: Timestamp,
     /// Time of completion or failure; null before.
     finished_at: Option<Timestamp>,
-    /// RetentionReason it failed; null otherwise.
+    /// Reason for the failure; null otherwise.
     error: Option<String>,
     /// Address of the job's status.
     url: String,
@@ -49,9 +49,9 @@ pub(super) struct JobView {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum KindView {
-    /// Of what a person wrote.
+    /// Erasure of a person's messages.
     Erasure,
-    /// Of what was sent before a time.
+    /// Deletion of messages sent before a time.
     Deletion,
 }
 
@@ -65,7 +65,7 @@ enum StatusView {
     Failed,
 }
 
-/// The answer to whoever asks for a removal: `T` when it is done, else the job that does it.
+/// Response to a deletion request: `T` when it is completed, otherwise the job.
 pub(super) enum Removal<T> {
     Done(T),
     Begun(Box<JobView>),

@@ -24,17 +24,17 @@ use super::route::{Describe, Output};
 use super::subscriptions::Success;
 use super::{Api, input, random};
 
-/// Characters of a key's name, at most.
+/// Maximum characters of a key's name.
 const NAME: usize = 100;
 /// Keys read at a time.
 const PAGE: u32 = 500;
-/// Channels that one key may be bound to, at most.
+/// Maximum number of channels that a key is restricted to.
 const CHANNELS: usize = 1_000;
-/// Where they stand in a body.
+/// Location in the body.
 const CHANNEL_IDS: FieldPath = FieldPath::body("/channelIds");
 /// A rotated key works this long unless the caller says otherwise.
 const OVERLAP: Duration = Duration::from_hours(24);
-/// And at most this long, in seconds: 30 days.
+/// Maximum overlap in seconds: 30 days.
 const MAX_OVERLAP: u64 = 2_592_000;
 
 /// The user has as many keys as a user may have.
@@ -267,7 +267,7 @@ struct Wanted {
 }
 
 impl KeyBody {
-    /// A key never reaches further than the caller who makes it.
+    /// Validates the body: a key never exceeds the permissions of its creator.
     fn checked(self, caller: &Caller, now: Timestamp) -> Result<Wanted, ApiError> {
         let name = input::text(FieldPath::body("/name"), self.name, 1, NAME)?;
         if !(1..=Scope::ALL.len()).contains(&self.scopes.len()) {

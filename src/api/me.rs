@@ -82,7 +82,7 @@ pub(super) async fn me(State(api): State<Api>, caller: Caller) -> Result<Json<Me
     }))
 }
 
-/// The part of [`UsageView`] that does not tell the time: quota and what each channel holds.
+/// Part of [`UsageView`] without the time: quota and usage of each channel.
 type UsageContent = (i64, i64, BTreeMap<ChannelId, ChannelUsageView>);
 
 pub(super) async fn usage(

@@ -1,4 +1,5 @@
-//! People whom the store does not know in a channel: the platform is asked about each once.
+//! Membership of people whom the store does not know in a channel: the platform is queried once per
+//! person.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,12 +13,12 @@ use chatkeep_core::store::{Member, PresenceEvidence, PresenceEvidenceKind};
 use super::Api;
 use super::error::ApiError;
 
-/// Somebody who was not in the channel is asked about again after this.
+/// Time after which the platform is queried again about a person who was not in the channel.
 const ASK_AGAIN: Duration = Duration::from_hours(24);
 
 impl Api {
-    /// Makes somebody a member whom the platform knows in the channel. Nothing is asked about
-    /// channels that are not known, nor about other people's 1:1 chats.
+    /// Adds a person as a member when the platform confirms it. Unknown channels and other people's
+    /// one-to-one chats are never queried.
     pub(super) async fn ask_platform(
         &self,
         channel: &ChannelId,

@@ -32,7 +32,7 @@ pub fn api_key() -> String {
     format!("ck_{}", text(40))
 }
 
-/// Whether a text may be an API key: anything else is not looked up.
+/// Returns true when a text may be an API key; others are not looked up.
 pub(crate) fn is_api_key(text: &str) -> bool {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     text.strip_prefix("ck_").is_some_and(|rest| rest.len() <= 40 && rest.bytes().all(letter))

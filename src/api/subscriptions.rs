@@ -1,4 +1,4 @@
-//! Subscriptions: which channels are kept for the caller.
+//! Backup subscriptions of the caller.
 
 use axum::Json;
 use axum::extract::State;
@@ -72,7 +72,7 @@ pub(super) async fn subscribe(
     }
 }
 
-/// Open to whoever has a subscription, also after they left the chat: it still counts for them.
+/// Also allowed after leaving the channel, as it still counts against the quota.
 pub(super) async fn unsubscribe(
     State(api): State<Api>,
     access: Reaches<WriteBackup>,

@@ -36,7 +36,7 @@ pub(in crate::api) struct ConfigView {
 pub(in crate::api) struct AssistantView {
     /// Master switch: while false, the bot never replies.
     enabled: bool,
-    /// Questions and answers.
+    /// Question-and-answer settings.
     qa: QaView,
     /// The welcome of new members.
     welcome: WelcomeConfig,
@@ -44,7 +44,7 @@ pub(in crate::api) struct AssistantView {
     rules: RulesConfig,
 }
 
-/// The settings of questions and answers.
+/// Question-and-answer settings.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AssistantQa)]
 #[serde(rename_all = "camelCase")]
@@ -80,7 +80,7 @@ struct AssistantPatch {
     /// Master switch: while false, the bot never replies.
     #[schema(nullable = false)]
     enabled: Option<bool>,
-    /// Questions and answers.
+    /// Question-and-answer settings.
     #[schema(nullable = false)]
     qa: Option<QaEdit>,
     /// The welcome of new members.
@@ -168,7 +168,7 @@ pub(in crate::api) async fn change(
     let now = api.clock.now();
     let change = |config: AssistantConfig, versions: SettingVersions| {
         let mode = config.qa.mode;
-        // What is wrong in any version is said first.
+        // Errors that apply to every version are reported first.
         let changed = patch.applied_to(config)?;
         // A mode from before a downgrade may stay: it runs as another one.
         if changed.qa.mode != mode && changed.qa.mode.under(plan) != changed.qa.mode {

@@ -22,7 +22,7 @@ use super::error::ApiError;
 /// The fields of [`RevisionView`].
 const REVISION: [&str; 2] = ["updatedAt", "updatedBy"];
 
-/// Who edits a settings object that nobody edited yet.
+/// Editor of a settings object before its first change.
 const SYSTEM: &str = "system";
 
 /// Last change of a settings object.
@@ -66,13 +66,12 @@ impl Api {
         Ok(RevisionView { updated_at, updated_by })
     }
 
-    /// HasFilter the channel's settings compiled anew, in every process.
+    /// Recompiles the channel's settings in every process.
     async fn assistant_changed(&self, channel: &ChannelId) {
         self.assistants.changed(channel, &self.bus).await;
     }
 
-    /// Rates many messages, which keeps a processor busy for seconds: apart from everything else,
-    /// and one such work at a time.
+    /// Runs CPU-bound scoring of many messages on a blocking thread, one at a time.
     async fn thinking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,

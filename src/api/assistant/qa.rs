@@ -24,7 +24,7 @@ use crate::api::large::{self, LARGE, Turn};
 use crate::api::subscriptions::Success;
 use crate::api::{Api, random};
 
-/// Bytes of a rule's JSON beside its texts, about: names, ids, times.
+/// Approximate bytes of a rule's JSON beside its texts: names, IDs, times.
 const AROUND: i64 = 200;
 
 /// List of rules.
@@ -64,9 +64,9 @@ struct RuleWarning {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum WarningCode {
-    /// Another rule has it, too: the oldest answers.
+    /// Another rule has the same keyword; the oldest answers.
     KeywordShared,
-    /// It is a trigger of the group rules, which answer first.
+    /// The keyword is a trigger of the group rules, which take precedence.
     KeywordIsTrigger,
 }
 
@@ -86,7 +86,7 @@ pub(in crate::api) struct RuleBody {
     answer: String,
 }
 
-/// What the item of the list has beside them.
+/// Read-only fields of a rule in the list.
 impl Shown for RuleBody {
     const READ_ONLY: &'static [&'static str] =
         &["id", "createdAt", "createdBy", "hitCount", "suppressedCount"];
@@ -168,7 +168,7 @@ async fn change(
     }
 }
 
-/// The rules with their version; a list that may make a large answer with its turn.
+/// Returns the rules with their version, and a turn when the response may be large.
 async fn full_list(
     api: &Api,
     channel: &ChannelId,
@@ -198,8 +198,8 @@ async fn saved(
     Ok(Prepared { note: Some(note), ..prepared(turn, work).await? })
 }
 
-/// The answer that `work` writes: version, digest and JSON. What has a turn is large, and is written
-/// where it holds nobody up.
+/// Builds the response that `work` writes: version, digest and JSON. A large one (with a turn) is
+/// built on a blocking thread.
 async fn prepared<T>(
     turn: Option<Turn>,
     work: impl FnOnce() -> (i64, Digest, serde_json::Result<Vec<u8>>) + Send + 'static,

@@ -155,7 +155,7 @@ pub(in crate::api) async fn set_rules(
 }
 
 impl Api {
-    /// A text with its version, as its GET and its PUT answer it.
+    /// Returns a text with its version, the response of GET and PUT.
     async fn setting_text<T: From<(RevisionView, String)>>(
         &self,
         channel: &ChannelId,

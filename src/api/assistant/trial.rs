@@ -18,7 +18,7 @@ use crate::api::field_path::FieldPath;
 use crate::api::input::text;
 use crate::heavy::CALLERS;
 
-/// Characters of a text to try, at most: what LINE lets people send.
+/// Maximum characters of a text, LINE's limit.
 const MAX_TEXT: usize = 5_000;
 
 /// Message to simulate.
@@ -57,7 +57,7 @@ pub(in crate::api) struct TrialView {
 pub(super) enum SourceView {
     /// A trigger of the group rules.
     Rules,
-    /// A question-and-answer rule.
+    /// Question-and-answer rule.
     Qa,
     /// No rule matched.
     NoMatch,
@@ -72,7 +72,7 @@ pub(super) enum SourceView {
 pub(super) struct CandidateView {
     /// The rule.
     rule_id: RuleId,
-    /// From 0 to 1.
+    /// Score, from 0 to 1.
     score: f32,
 }
 

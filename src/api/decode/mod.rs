@@ -1,9 +1,8 @@
-//! Reads what callers write: JSON bodies, queries, arguments of tools.
+//! Decodes input of callers: JSON bodies, queries, arguments of tools.
 //!
-//! Beyond what serde's own readers do, every error says where the value stands and what it should
-//! be in words for people, and two rules hold for every type without its doing: a member or
-//! parameter that the type does not have is refused, and so is a `null`, except where the type says
-//! with [`nullable`] that it means something.
+//! Beyond serde's own deserializers, every error names the location of the value and the expected
+//! form in plain words, and two rules hold for every type: members and parameters that the type
+//! does not have are rejected, and so is `null`, except for fields that use [`nullable`].
 
 mod error;
 mod json;
@@ -28,7 +27,7 @@ pub(super) fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     T::deserialize(ValueReader::new(json, Rules::Body)).map_err(|error| error.in_body().into())
 }
 
-/// Reads the text of a body as JSON of any form.
+/// Parses a body as JSON.
 pub(super) fn parse(bytes: &[u8]) -> Result<Json, ApiError> {
     if bytes.trim_ascii().is_empty() {
         return Err(ApiError::invalid_value(FieldPath::BODY, "is missing"));

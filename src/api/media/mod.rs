@@ -70,7 +70,7 @@ struct MediaView {
     sha256: Option<String>,
     /// Duration in milliseconds.
     duration: Option<i64>,
-    /// RetentionReason it is failed or expired.
+    /// Reason for the status `failed` or `expired`.
     reason: Option<String>,
 }
 

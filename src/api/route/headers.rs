@@ -1,4 +1,4 @@
-//! The headers of answers: described once, and named by every answer that may carry them.
+//! Headers of responses: described once, and referenced by every response that may carry them.
 
 use axum::http::{Method, StatusCode};
 use utoipa::openapi::header::HeaderBuilder;
@@ -7,7 +7,7 @@ use utoipa::openapi::{Ref, ResponseBuilder};
 
 use super::{Answer, Route};
 
-/// Every header: its name, the type and form of its value, what it says.
+/// All headers: name, type, pattern and description.
 const HEADERS: [(&str, Type, &str, &str); 14] = [
     ("Accept-Ranges", Type::String, "^bytes$", "Byte ranges are supported"),
     (
@@ -45,7 +45,7 @@ const HEADERS: [(&str, Type, &str, &str); 14] = [
     ),
 ];
 
-/// What every answer may carry.
+/// Headers that every response may carry.
 const ALWAYS: [&str; 6] = [
     "X-API-Version",
     "X-Deprecated",
@@ -66,7 +66,7 @@ pub(super) fn described(mut components: ComponentsBuilder) -> ComponentsBuilder 
     components
 }
 
-/// The headers of a successful answer.
+/// Adds the headers of a successful response.
 pub(super) fn of_answer(
     response: ResponseBuilder,
     route: &Route,
@@ -95,7 +95,7 @@ pub(super) fn of_refusal(response: ResponseBuilder, status: StatusCode) -> Respo
     with(response, own)
 }
 
-/// These headers, and those that every answer may carry.
+/// Adds these headers, and those that every response may carry.
 pub(super) fn with(response: ResponseBuilder, own: &[&str]) -> ResponseBuilder {
     own.iter().chain(&ALWAYS).fold(response, |response, name| {
         response.header_ref(*name, Ref::new(format!("#/components/headers/{name}")))

@@ -32,7 +32,7 @@ pub(super) use strict::admitted;
 use super::Api;
 use super::error::ApiError;
 
-/// What a person reads about a route.
+/// Documentation of a route.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RouteText {
     pub(super) id: &'static str,
@@ -56,20 +56,20 @@ pub enum Tag {
     Keys,
 }
 
-/// A route, for whoever documents or tests it.
+/// A route, for documentation and tests.
 #[derive(Clone, Debug)]
 pub struct RouteInfo {
     pub method: Method,
-    /// Under `/api`, with parameters in braces.
+    /// Path under `/api`, with parameters in braces.
     pub path: &'static str,
     /// The operation's name, `verb_thing`.
     pub id: &'static str,
     pub tag: Tag,
-    /// What a caller needs.
+    /// Permission that a caller needs.
     pub need: Need,
 }
 
-/// A route with everything known of it.
+/// A route with its documentation and description.
 pub(super) struct Route {
     pub(super) method: Method,
     pub(super) path: &'static str,
@@ -132,13 +132,13 @@ impl Tag {
     }
 }
 
-/// What a person reads about a route: its operation name, part and one sentence.
+/// Returns the documentation of a route: operation ID, tag and summary.
 pub(super) const fn text(id: &'static str, tag: Tag, summary: &'static str) -> RouteText {
     RouteText { id, tag, summary, description: "" }
 }
 
 impl RouteText {
-    /// With more to read.
+    /// Adds a description.
     pub(super) const fn more(self, description: &'static str) -> Self {
         Self { description, ..self }
     }
@@ -200,7 +200,7 @@ impl Routes {
         self
     }
 
-    /// What is known of each route.
+    /// Returns information about each route.
     pub(super) fn infos(&self) -> Vec<RouteInfo> {
         let info = |route: &Route| RouteInfo {
             method: route.method.clone(),
@@ -216,8 +216,8 @@ impl Routes {
         &self.routes
     }
 
-    /// The router: beside the handlers every path answers OPTIONS, and 405 to other methods, both
-    /// with `Allow`.
+    /// Returns the router: every path also answers OPTIONS, and 405 to other methods, both with
+    /// `Allow`.
     pub(super) fn router(self) -> Router<Api> {
         let mut router = Router::new();
         for (path, handlers) in self.handlers {

@@ -73,7 +73,7 @@ fn about_keys() -> String {
     )
 }
 
-/// The forms of requests and answers, and the headers.
+/// Returns the schemas of requests and responses, and the headers.
 fn components(routes: &Routes) -> Components {
     let mut schemas: BTreeMap<String, RefOr<Schema>> = BTreeMap::new();
     schemas.insert(ErrorView::name().into_owned(), ErrorView::schema());
@@ -135,7 +135,7 @@ fn operation(route: &Route, examples: &Examples) -> Operation {
     operation.responses(responses(route, examples).build()).build()
 }
 
-/// The route's own words, and what it needs.
+/// Returns the route's description with the required permission.
 fn description(route: &Route) -> String {
     let need = match route.describe.need {
         Need::Nothing => "Needs no key.".to_owned(),
@@ -233,7 +233,7 @@ fn success(route: &Route, answer: &Answer, examples: &Examples) -> utoipa::opena
     headers::of_answer(response, route, answer).build()
 }
 
-/// What the route may refuse with: what its signature says, and what every route of its kind may.
+/// Returns the error statuses of a route: its own, and those of every route of its kind.
 fn errors(route: &Route) -> Vec<StatusCode> {
     let describe: &Describe = &route.describe;
     let mut errors = describe.errors.clone();

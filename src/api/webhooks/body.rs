@@ -1,4 +1,4 @@
-//! What a webhook shall be, and the checks of it.
+//! Bodies of webhook requests and their validation.
 
 use chatkeep_core::http::guard::{self, Forbidden};
 use chatkeep_core::id::ChannelId;
@@ -13,16 +13,16 @@ use crate::api::error::ApiError;
 use crate::api::field_path::FieldPath;
 use crate::api::input;
 
-/// Characters of an address, of a description; channels, at most.
+/// Maximum characters of an address and of a description; maximum number of channels.
 const URL: usize = 2_048;
 const DESCRIPTION: usize = 500;
 const CHANNELS: usize = 1_000;
 
-/// Where they stand in a body.
+/// Locations in the body.
 const EVENTS: FieldPath = FieldPath::body("/events");
 const CHANNEL_IDS: FieldPath = FieldPath::body("/channelIds");
 
-/// It asks for events beyond what its maker, or who made it first, may know.
+/// 403: events beyond the permissions of the caller, or of the webhook's creator.
 pub(super) const BEYOND: ApiError = ApiError::InsufficientFor { field: EVENTS };
 
 /// Webhook endpoint to create.
@@ -116,7 +116,7 @@ pub(super) struct CheckedWebhook {
 }
 
 impl WebhookBody {
-    /// A webhook never reaches further than the caller who makes it.
+    /// Validates the body: a webhook never exceeds the permissions of its creator.
     pub(super) fn checked(
         self,
         caller: &Caller,
@@ -161,7 +161,7 @@ impl WebhookBody {
 }
 
 impl CheckedWebhook {
-    /// Whether it is what the webhook is already.
+    /// Returns true when the change equals the current webhook.
     pub(super) fn is(&self, known: &Webhook) -> bool {
         self.url == known.url
             && self.events == known.events

@@ -70,8 +70,8 @@ pub(in crate::api) struct DeliveryView {
     /// Beginning of the response body. It is deleted together with the message, which it may
     /// repeat.
     response_excerpt: Option<String>,
-    /// RetentionReason it failed: `status`, `timeout`, `connect`, `broken`, `redirect`, `gone`,
-    /// `forbidden_address`, `unusable_secret`, or, when dropped, `gone` or `not_permitted`.
+    /// Reason for the failure: `status`, `timeout`, `connect`, `broken`, `redirect`, `gone`,
+    /// `forbidden_address`, `unusable_secret`; of a dropped delivery `gone` or `not_permitted`.
     error: Option<String>,
 }
 
@@ -198,7 +198,7 @@ pub(in crate::api) async fn redeliver_since(
 }
 
 impl Caller {
-    /// What both the caller and the webhook may be told.
+    /// Returns the intersection of the caller's and the webhook's bounds.
     fn common(&self, webhook: &Webhook) -> Bounds {
         self.bounds.narrowed(&webhook.bounds)
     }
@@ -225,7 +225,7 @@ impl Api {
         delivery.filter(|found| name(found) == id).ok_or(ApiError::NotFound)
     }
 
-    /// What would be sent now, if the caller may read it.
+    /// Returns the body that would be sent now, if the caller may read it.
     async fn request_of(
         &self,
         caller: &Caller,

@@ -1,5 +1,5 @@
-//! What can be told to a webhook: the catalogue of events with the form of each, and the part of
-//! the OpenAPI document that describes what is sent.
+//! Catalogue of webhook event types with their schemas, and the part of the OpenAPI document that
+//! describes deliveries.
 
 use axum::Json;
 use chatkeep_core::store::{OutboxEventKind, TEST_EVENT};
@@ -91,7 +91,7 @@ const fn members(kind: OutboxEventKind) -> (&'static [&'static str], usize) {
     }
 }
 
-/// The form of a body.
+/// Returns the schema of a body.
 fn form(kind: &str, members: &[&'static str], always: usize) -> Schema {
     let mut data = ObjectBuilder::new();
     for (nth, name) in members.iter().enumerate() {
@@ -129,7 +129,7 @@ fn form(kind: &str, members: &[&'static str], always: usize) -> Schema {
         .into()
 }
 
-/// Everything that forms refer to.
+/// Returns all referenced schemas.
 fn definitions() -> Value {
     let mut schemas = Vec::new();
     EventData::schemas(&mut schemas);
@@ -155,7 +155,7 @@ fn standalone(kind: OutboxEventKind, definitions: &Value) -> Value {
     schema
 }
 
-/// With references to the schema's own definitions in place of the document's.
+/// Rewrites references to the schema's own definitions.
 fn moved(value: Value) -> Value {
     match value {
         Value::Object(object) => Value::Object(
@@ -174,7 +174,7 @@ fn moved(value: Value) -> Value {
     }
 }
 
-/// What is sent, for the OpenAPI document.
+/// Returns the `webhooks` section of the OpenAPI document.
 pub(in crate::api) fn document(examples: &Examples) -> Paths {
     let mut paths = PathsBuilder::new();
     for kind in OutboxEventKind::ALL {

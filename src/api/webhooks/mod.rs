@@ -1,4 +1,4 @@
-//! Outgoing webhooks of the caller: where what happens is sent to.
+//! Outgoing webhooks of the caller.
 
 mod body;
 mod deliveries;
@@ -33,9 +33,9 @@ use super::route::{Describe, Output};
 use super::subscriptions::Success;
 use super::{Api, input, random};
 
-/// A rotated secret signs this long beside the new one unless the caller says otherwise.
+/// Default overlap after rotating a secret.
 const OVERLAP: Duration = Duration::from_hours(24);
-/// And at most this long, in seconds: 30 days.
+/// Maximum overlap in seconds: 30 days.
 const MAX_OVERLAP: u64 = 2_592_000;
 
 const TOO_MANY: ApiError = ApiError::Conflict("A user can have at most 20 webhooks");
@@ -74,8 +74,8 @@ pub(super) struct WebhookView {
     previous_until: Option<Timestamp>,
     /// Time of the first failure since the last success.
     failing_since: Option<Timestamp>,
-    /// RetentionReason it was disabled by itself: it answered 410, failed for days, or the key that made it
-    /// ended.
+    /// Reason for disabling the webhook automatically: it responded 410, failed for days, or the
+    /// key that created it ended.
     disabled_reason: Option<DisabledReason>,
     /// Time at which the webhook was disabled automatically; null otherwise.
     disabled_at: Option<Timestamp>,
@@ -226,13 +226,13 @@ impl Api {
 }
 
 impl Caller {
-    /// Whether the webhook is told no more than the caller's own key may see, and for no longer;
-    /// others are not the key's to know.
+    /// Returns true when the webhook's bounds are within the caller's key; other webhooks are
+    /// hidden from it.
     fn reaches(&self, webhook: &Webhook) -> bool {
         webhook.reach().within(&self.bounds)
     }
 
-    /// The caller as who makes or changes a webhook.
+    /// Returns the caller as the creator of a webhook or its change.
     fn maker(&self) -> WebhookMaker<'_> {
         WebhookMaker { key: self.key(), bounds: &self.bounds }
     }

@@ -1,4 +1,4 @@
-//! `POST …/assistant/backtest`: what other rules or another mode would have said.
+//! `POST …/assistant/backtest`: tests draft rules or another mode against past messages.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,11 +24,11 @@ use crate::api::input::{Keyword, keywords, text, whole};
 use crate::heavy::CALLERS;
 use crate::view::MessageView;
 
-/// Characters of a draft's id, at most.
+/// Maximum length of a draft's ID in characters.
 const MAX_ID: usize = 100;
-/// Where drafts stand in a body.
+/// Location of the drafts in the body.
 const RULES: FieldPath = FieldPath::body("/rules");
-/// Different answers that are listed, at most.
+/// Maximum number of changes listed.
 const CHANGES: usize = 100;
 
 /// Draft to test against past messages: other rules, another mode, or both.
@@ -75,7 +75,7 @@ struct DraftRule {
 /// A name without parameters, which the documentation needs.
 type DraftItem = Editable<DraftRule>;
 
-/// What an item of the rule list has beside them.
+/// Read-only fields of a rule in the list.
 impl Shown for DraftRule {
     const READ_ONLY: &'static [&'static str] =
         &["createdAt", "createdBy", "hitCount", "suppressedCount"];
@@ -179,7 +179,7 @@ impl BacktestView {
         }
     }
 
-    /// Adds what the draft says to some messages, beside what they were answered.
+    /// Adds a page of messages: compares the draft's replies with those given at the time.
     fn compare(&mut self, compiled: &Compiled, said: Vec<Said>, replies: &[ReplyRecord]) {
         let given: HashMap<_, _> = replies
             .iter()

@@ -1,4 +1,4 @@
-//! `GET …/assistant/unanswered`: what people ask and no rule answers.
+//! `GET …/assistant/unanswered`: frequent questions that no rule answers.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::api::error::ApiError;
 use crate::api::extract::{Limit, Query};
 use crate::api::field_path::FieldPath;
 
-/// Messages named as examples of a question, at most.
+/// Maximum number of example messages per question.
 const EXAMPLES: usize = 5;
 
 #[derive(Deserialize, IntoParams)]
@@ -33,7 +33,7 @@ pub(in crate::api) struct UnansweredQuery {
     limit: Limit,
 }
 
-/// Questions that no rule answers, the most frequent first.
+/// Questions that no rule answers, most frequent first.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Unanswered)]
 pub(in crate::api) struct UnansweredView {
@@ -83,7 +83,7 @@ pub(in crate::api) async fn unanswered(
     Ok(Json(UnansweredView { questions, scanned: look.scanned, complete: look.complete, from }))
 }
 
-/// A question that no rule answers.
+/// Question without a matching rule.
 struct Open {
     message: MessageId,
     asked_at: Timestamp,
