@@ -28,8 +28,7 @@ pub(super) fn of_scopes(name: &str, schema: &mut RefOr<Schema>) {
     if name == <Scope as ToSchema>::name()
         && let RefOr::T(Schema::Object(object)) = schema
     {
-        object.description =
-            Some(format!("An operation that a key may be used for:\n\n{}", scopes()));
+        object.description = Some(format!("Operation that a key permits:\n\n{}", scopes()));
     }
 }
 

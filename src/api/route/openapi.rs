@@ -27,13 +27,14 @@ use crate::api::error::{ErrorView, sentence};
 use crate::api::webhooks;
 
 const ABOUT: &str = "Backed-up messages of chat groups, usage, members and the assistant.\n\n\
-    `/api/v1/…` is the same as `/api/…`. Every answer carries `X-API-Version`, `X-Request-Id` and \
-    the rate limit's headers; errors have one form. A parameter or member that a route does not know \
-    is refused, and so is a `null` where it means nothing; `field` says which value it is: in a body \
-    by its JSON Pointer, else by the name of the parameter or header. Lists take `limit` and `cursor` and answer \
-    `nextCursor` and a `Link` header. Every POST takes an `Idempotency-Key`.";
+    `/api/v1/…` is the same as `/api/…`. Every response has `X-API-Version`, `X-Request-Id` and \
+    the rate limit's headers; all errors have the same form. Parameters and members that a route \
+    does not know are rejected, and so is `null` in a field that is not nullable; `field` names \
+    the location: in a body a JSON Pointer, otherwise the name of the parameter or header. Lists \
+    accept `limit` and `cursor` and return `nextCursor` and a `Link` header. Every POST accepts an \
+    `Idempotency-Key`.";
 
-/// The document of all routes.
+/// Returns the document of all routes.
 pub(in crate::api) fn document(routes: &Routes) -> OpenApi {
     let mut components = components(routes);
     let examples = Examples::new(&components);
@@ -67,8 +68,8 @@ pub(in crate::api) fn document(routes: &Routes) -> OpenApi {
 /// Returns the description of keys, with every scope.
 fn about_keys() -> String {
     format!(
-        "An API key (`ck_…`), which `chatkeep key create` or `POST /api/keys` makes. Its scopes say \
-         what it may be used for:\n\n{}",
+        "API key (`ck_…`), created by `chatkeep key create` or `POST /api/keys`. Its scopes are the \
+         operations that it permits:\n\n{}",
         descriptions::scopes()
     )
 }
@@ -138,14 +139,17 @@ fn operation(route: &Route, examples: &Examples) -> Operation {
 /// Returns the route's description with the required permission.
 fn description(route: &Route) -> String {
     let need = match route.describe.need {
-        Need::Nothing => "Needs no key.".to_owned(),
-        Need::Key => "Needs any valid key.".to_owned(),
-        Need::Scope(scope) => format!("Needs the scope `{}`.", scope.name()),
+        Need::Nothing => "Requires no key.".to_owned(),
+        Need::Key => "Requires any valid key.".to_owned(),
+        Need::Scope(scope) => format!("Requires the scope `{}`.", scope.name()),
         Need::Channel { role: Role::Guest, scope } => {
-            format!("Needs the scope `{}`; who else may is said above.", scope.name())
+            format!(
+                "Requires the scope `{}`; the permitted callers are listed above.",
+                scope.name()
+            )
         }
         Need::Channel { role, scope } => {
-            format!("Needs the scope `{}` and the role `{role}` in the channel.", scope.name())
+            format!("Requires the scope `{}` and the role `{role}` in the channel.", scope.name())
         }
     };
     if route.text.description.is_empty() {
