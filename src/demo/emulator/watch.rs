@@ -60,7 +60,7 @@ impl Emulator {
         lock(&self.shared.log).attempts()
     }
 
-    /// What happens from now on.
+    /// Subscribes to changes from now on.
     pub fn subscribe(&self) -> broadcast::Receiver<Change> {
         self.shared.changes.subscribe()
     }
@@ -94,7 +94,7 @@ impl Emulator {
         }
     }
 
-    /// What `look` finds, looking again after every change.
+    /// Waits until `look` returns a value, evaluating it again after every change.
     async fn wait_for<T>(&self, limit: Duration, look: impl Fn(&Self) -> Option<T>) -> Option<T> {
         let mut changes = self.subscribe();
         let found = async {

@@ -1,4 +1,4 @@
-//! Webhook bodies in the form LINE sends them, and their signature.
+//! Webhook bodies in LINE's form, and their signature.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -12,9 +12,9 @@ use sha2::Sha256;
 pub struct Event {
     /// Its `webhookEventId`.
     pub id: String,
-    /// Where it happened.
+    /// Chat of the event.
     pub chat_id: String,
-    /// The id of the message it brings, edits or takes back.
+    /// ID of the message that is sent, edited or unsent.
     pub message_id: Option<String>,
     /// The reply token, where the event has one.
     pub reply_token: Option<String>,
@@ -75,7 +75,7 @@ impl Signed {
 
 /// Base64 of the HMAC-SHA256 of the raw body under the channel secret.
 pub fn signature(channel_secret: &str, body: &[u8]) -> String {
-    // HMAC takes keys of every length.
+    // HMAC accepts keys of any length.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(channel_secret.as_bytes()) else {
         return String::new();
     };
@@ -83,7 +83,7 @@ pub fn signature(channel_secret: &str, body: &[u8]) -> String {
     BASE64_STANDARD.encode(mac.finalize().into_bytes())
 }
 
-/// What an event object holds besides the fields that all have.
+/// Fields of an event object besides the common ones.
 #[derive(Debug)]
 pub(super) struct Draft<'a> {
     pub(super) kind: &'a str,
@@ -123,7 +123,7 @@ impl Draft<'_> {
     }
 }
 
-/// A source object: the chat and, where known, the person.
+/// Returns a source object: the chat and, where known, the person.
 fn source(chat_id: &str, user_id: Option<&str>) -> Value {
     let mut source = match chat_id.as_bytes().first() {
         Some(b'C') => json!({ "type": "group", "groupId": chat_id }),

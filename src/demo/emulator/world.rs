@@ -1,4 +1,4 @@
-//! The people, the chats and the bot: who is where, and what was said.
+//! State of the emulated world: people, chats, the bot, and their messages.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,17 +20,17 @@ pub struct User {
     pub display_name: String,
     /// The address of the picture.
     pub picture_url: Option<String>,
-    /// The language of their app; LINE tells it of friends who agreed.
+    /// Language of their app; LINE includes it for friends who agreed.
     pub language: Option<String>,
 }
 
-/// What kind of chat it is.
+/// Kind of chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ChatKind {
     /// A group with a name, `C…`.
     Group,
-    /// A chat of several people without a name, `R…`.
+    /// Chat of several people without a name, `R…`.
     Room,
     /// A person's chat with the bot; its id is the person's.
     User,
@@ -48,11 +48,11 @@ pub struct Chat {
     pub name: Option<String>,
     /// The address of its picture.
     pub picture_url: Option<String>,
-    /// The user ids of its people in the order they came; the bot is not among them.
+    /// User IDs of its people in the order of joining, without the bot.
     pub members: Vec<String>,
-    /// Whether the bot is in it (in 1:1 chats: is a friend and not blocked).
+    /// True while the bot is in it (in one-to-one chats: is a friend and not blocked).
     pub has_bot: bool,
-    /// Whether the bot ever was in it.
+    /// True when the bot was ever in it.
     pub had_bot: bool,
 }
 
@@ -60,7 +60,7 @@ pub struct Chat {
 #[derive(Debug)]
 pub(super) struct Posted {
     pub(super) chat_id: String,
-    /// The place of its line in the chat's transcript.
+    /// Index of its line in the chat's transcript.
     pub(super) line: usize,
     pub(super) media: Option<Media>,
 }
@@ -71,7 +71,7 @@ pub(super) struct World {
     pub(super) ids: Ids,
     /// The bot, as its own API shows it.
     pub(super) bot: User,
-    /// Whether another module is in control of the chats: events then carry no reply token.
+    /// True while another module controls the chats: events then have no reply token.
     pub(super) standby: bool,
     pub(super) users: BTreeMap<String, User>,
     pub(super) chats: BTreeMap<String, Chat>,
@@ -195,7 +195,7 @@ impl World {
         Change::Posted(entry)
     }
 
-    /// Adds a line of the chat itself: who came or went.
+    /// Adds a line of the chat itself: people who joined or left.
     pub(super) fn note(&mut self, chat_id: &str, kind: &str, names: String) -> Change {
         let entry = Entry {
             chat_id: chat_id.to_owned(),

@@ -1,4 +1,4 @@
-//! Errors in LINE's form, and the rules that were broken to get them.
+//! Errors in LINE's form, with the rules that the request violated.
 
 use axum::Json;
 use axum::http::StatusCode;

@@ -1,4 +1,4 @@
-//! What LINE asks of messages that are to be sent.
+//! LINE's rules for messages to send.
 
 use serde_json::Value;
 
