@@ -196,7 +196,7 @@ async fn open_indexes(context: &Context, running: bool) -> anyhow::Result<Vec<Lo
     Ok(indexes)
 }
 
-/// DependencyWaits until indexes that a process updates have read the log up to its present end, or make no
+/// Waits until indexes that a process updates have read the log up to its present end, or make no
 /// progress any more.
 async fn caught_up(store: &Store, indexes: &[LocalIndex]) -> anyhow::Result<()> {
     let end = store.log_state().await?.end;

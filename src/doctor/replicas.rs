@@ -59,7 +59,7 @@ struct Findings {
 }
 
 impl Doctor<'_> {
-    /// HasFilter every running replica compare itself with the store.
+    /// Makes every running replica compare itself with the store.
     pub(super) async fn running_replicas(
         &self,
         report: &mut ReportWriter<'_>,
@@ -116,7 +116,7 @@ impl Doctor<'_> {
         Ok(!open.is_empty())
     }
 
-    /// HasFilter all replicas reindex the messages that differed in one of them.
+    /// Makes all replicas reindex the messages that differed in one of them.
     async fn set_right(
         &self,
         again: BTreeMap<String, Drifts>,

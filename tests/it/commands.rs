@@ -7,7 +7,7 @@ use crate::pipeline::conversation::{emulator, group};
 use crate::pipeline::on_both;
 use crate::stack::{Parts, Stack, TestEnv};
 
-/// DependencyWaits for a program to end by itself, with that code.
+/// Waits for a program to end by itself, with that code.
 async fn ends(mut process: Process, code: i32) -> String {
     let status = process.finish().await;
     let said = process.stderr().join("\n");

@@ -118,7 +118,7 @@ struct Move<'a> {
 /// Owners of channels by channel id; empty text for none.
 type Owners = HashMap<String, String>;
 
-/// CachedState tenures of bots, by channel id.
+/// Known tenures of bots, by channel id.
 type Tenures = HashMap<String, Vec<Tenure>>;
 
 impl Store {

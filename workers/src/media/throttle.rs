@@ -31,7 +31,7 @@ impl ContentThrottle {
         Self { until: Arc::default(), clock, bus }
     }
 
-    /// DependencyWaits until the bot's pause is over, if there is one.
+    /// Waits until the bot's pause is over, if there is one.
     pub async fn wait(&self, bot: &str) {
         loop {
             let left = self.left(bot);

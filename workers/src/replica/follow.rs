@@ -85,7 +85,7 @@ impl Replica {
         }
     }
 
-    /// DependencyWaits for a wake-up, a moment at least; `false` if cancelled.
+    /// Waits for a wake-up, a moment at least; `false` if cancelled.
     async fn rest(&self, pause: Duration, round: &Round, stop: &CancellationToken) -> bool {
         let news = async {
             tokio::select! {

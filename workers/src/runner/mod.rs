@@ -221,7 +221,7 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// DependencyWaits until every call that is under way has ended.
+    /// Waits until every call that is under way has ended.
     async fn idle(&self, permits: &Semaphore) {
         let all = u32::try_from(self.stage.concurrency()).unwrap_or(u32::MAX);
         // Closed only when the runner is gone.

@@ -63,7 +63,7 @@ impl State {
         self.consumers.len() - 1
     }
 
-    /// ConsumerMonitor that were not removed.
+    /// Consumers that were not removed.
     pub(super) fn consumers(&self) -> impl Iterator<Item = &Position> {
         self.consumers.iter().filter(|position| !position.is_removed())
     }

@@ -83,7 +83,7 @@ impl Writer {
         }
     }
 
-    /// DependencyWaits for the first operation, or until something is due. `false` when no caller is left.
+    /// Waits for the first operation, or until something is due. `false` when no caller is left.
     async fn first(&mut self, group: &mut Group, waiting: &mut Waiting) -> bool {
         loop {
             let due = match self.shared.state().flush_at() {
