@@ -60,8 +60,8 @@ async fn perform(bus: &Bus, command: BusCommand) -> anyhow::Result<()> {
         BusCommand::RemoveConsumer { name, force } => {
             if StageName::parse(&name).is_some() && !force {
                 return Err(PreflightError(format!(
-                    "{name} is a stage of this version: what waits for it would be lost; --force \
-                     removes it all the same"
+                    "{name} is a stage of this version: its pending messages would be lost; \
+                     --force removes it anyway"
                 ))
                 .into());
             }

@@ -87,7 +87,7 @@ async fn list(context: &Context, json: bool) -> anyhow::Result<()> {
         ["CHANNEL", "NAME", "TYPE", "STATUS", "BOT", "MEMBERS", "SUBSCRIBERS", "MESSAGES"];
     table::print(&headings, &rows)?;
     if rows.is_empty() {
-        note!("no channel yet: invite the bot to a group, or say something to it");
+        note!("no channels yet: invite the bot to a group, or send it a message");
     }
     Ok(())
 }

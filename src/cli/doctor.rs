@@ -61,8 +61,8 @@ pub(super) async fn run(context: &Context, args: &DoctorArgs) -> anyhow::Result<
     }
     match report.left() {
         0 => Ok(()),
-        1 => bail!("1 difference is left"),
-        left => bail!("{left} differences are left"),
+        1 => bail!("1 difference remains"),
+        left => bail!("{left} differences remain"),
     }
 }
 
@@ -191,7 +191,7 @@ async fn open_indexes(context: &Context, running: bool) -> anyhow::Result<Vec<Lo
         )));
     }
     if indexes.is_empty() {
-        note!("chatkeep: there is no search index here, so it is not checked");
+        note!("chatkeep: no search index found here, not checked");
     }
     Ok(indexes)
 }
@@ -232,9 +232,9 @@ fn summary(report: &Report) -> String {
     let CheckedCounts { channels, messages, media, users, files, indexed, replicas } =
         report.looked;
     let found = match (report.differences, report.mended) {
-        (0, _) => "no difference".to_owned(),
+        (0, _) => "no differences".to_owned(),
         (found, 0) => format!("{found} different"),
-        (found, mended) => format!("{found} different, {mended} of them set right"),
+        (found, mended) => format!("{found} different, {mended} of them repaired"),
     };
     let index = match (indexed, replicas) {
         (None, _) => String::new(),

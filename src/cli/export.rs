@@ -119,10 +119,7 @@ impl ExportArgs {
             name.parse().map_err(|_| PreflightError(why))
         };
         let format = Format::parse(&self.format).ok_or_else(|| {
-            PreflightError(format!(
-                "there is no format {:?}; allowed: jsonl, csv, html",
-                self.format
-            ))
+            PreflightError(format!("unknown format {:?}; allowed: jsonl, csv, html", self.format))
         })?;
         Ok(Wanted {
             service,

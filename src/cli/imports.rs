@@ -83,10 +83,10 @@ pub(super) async fn undo(context: &Context, args: &UndoArgs) -> anyhow::Result<(
     let Undone { messages, freed_bytes } = undone;
     let again = import
         .undone_at
-        .map_or_else(String::new, |at: Timestamp| format!(" (it was undone before, at {at})"));
+        .map_or_else(String::new, |at: Timestamp| format!(" (already undone at {at})"));
     note!(
         "import {}: {messages} messages removed, {freed_bytes} bytes freed{again}; the channel, its \
-         members and subscriptions stay",
+         members and subscriptions are kept",
         import.id
     );
     Ok(())

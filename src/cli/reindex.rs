@@ -54,24 +54,24 @@ async fn reindex(context: &Context, args: &ReindexArgs, store: &Store) -> anyhow
     let whole = channel.is_none();
     let request = channel.as_ref().map_or(IndexRequest::Rebuild, IndexRequest::Channel);
     let asked = store.request_indexing(request, context.clock.now()).await?;
-    let what = channel.map_or("the search index was rebuilt".to_owned(), |channel| {
-        format!("channel {channel} is indexed anew")
+    let what = channel.map_or("rebuilding the search index".to_owned(), |channel| {
+        format!("reindexing channel {channel}")
     });
     let running = searching(store).await?.len();
     if running == 0 {
         return here(context, store, &what).await;
     }
     if args.no_wait {
-        note!("{what} by {running} running processes");
+        note!("{what} in {running} running processes");
         return Ok(());
     }
     let stop = on_signal()?;
     match stop.run_until_cancelled(watch(store, asked, whole)).await {
-        None => note!("{what} although nobody waits for it"),
+        None => note!("{what} continues in the background"),
         Some(replicas) => {
             let (replicas, messages) = replicas?;
             let indexes = if replicas == 1 { "index" } else { "indexes" };
-            note!("{what}: {messages} messages in {replicas} {indexes}");
+            note!("{what} completed: {messages} messages in {replicas} {indexes}");
         }
     }
     Ok(())
@@ -129,7 +129,7 @@ async fn watch(store: &Store, asked: OutboxPosition, whole: bool) -> anyhow::Res
     }
 }
 
-/// Rebuilds in this process, for none runs that would.
+/// Rebuilds the index in this process when no other one would.
 async fn here(context: &Context, store: &Store, what: &str) -> anyhow::Result<()> {
     let (folder, clock) = (app::index_folder(&context.config), Arc::clone(&context.clock));
     let replica = Replica::open(store.clone(), folder, clock).await?;
@@ -150,6 +150,6 @@ async fn here(context: &Context, store: &Store, what: &str) -> anyhow::Result<()
     };
     progress.end();
     done?;
-    note!("{what}: {} messages in 1 index", replica.state().messages);
+    note!("{what} completed: {} messages in 1 index", replica.state().messages);
     Ok(())
 }

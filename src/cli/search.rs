@@ -74,7 +74,7 @@ async fn find(
         .map_err(|error| PreflightError(error.to_string()))?;
     let QueryPeople { people, unknown } = asked.people(store, &channels).await?;
     for name in unknown {
-        note!("chatkeep: nobody is called {name}");
+        note!("chatkeep: no person is named {name}");
     }
     let limit = usize::from(args.limit);
     let query = args.query.clone();

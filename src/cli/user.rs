@@ -51,8 +51,7 @@ pub(super) async fn run(creator: &CreatingContext, command: UserCommand) -> anyh
 }
 
 fn plan_of(name: &str) -> Result<Plan, PreflightError> {
-    let unknown =
-        || PreflightError(format!("there is no plan {name:?}; allowed: free, standard, pro"));
+    let unknown = || PreflightError(format!("unknown plan {name:?}; allowed: free, standard, pro"));
     Plan::parse(name).ok_or_else(unknown)
 }
 
@@ -71,7 +70,7 @@ async fn add(
     if let Some(plan) = plan {
         store.set_plan(id, plan, clock.now()).await?;
     }
-    note!("{id} is known");
+    note!("user {id} is registered");
     store.close().await;
     Ok(())
 }

@@ -102,7 +102,7 @@ async fn every_message_is_found_through_every_process_whoever_dies() {
         assert_eq!(total(&stack, second, &path).await, Some(all));
     }
     let clean = stack.ground.said(&stack.line, &["doctor"]).await;
-    assert!(clean.starts_with("no difference: "), "{clean}");
+    assert!(clean.starts_with("no differences: "), "{clean}");
     assert!(clean.trim().ends_with(" in 3 indexes"), "{clean}");
     let status = stack.ground.command(&stack.line, &["status", "--json"]).await;
     let status: Value = serde_json::from_str(&status).unwrap();

@@ -50,7 +50,7 @@ impl IntoResponse for Refused {
             Self::Unsatisfiable(size) => {
                 let range = HeaderValue::try_from(format!("bytes */{size}")).ok();
                 let range = range.map(|range| (header::CONTENT_RANGE, range));
-                let error = "The range is behind the end of the file";
+                let error = "The range is outside the file";
                 (StatusCode::RANGE_NOT_SATISFIABLE, error, "range_not_satisfiable", range)
             }
         };

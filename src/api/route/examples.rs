@@ -79,7 +79,7 @@ impl Examples {
             }
             413 => ("body_too_large", "The request body is too large", None),
             415 => ("unsupported_media_type", "The request body must be application/json", None),
-            416 => ("range_not_satisfiable", "The range is behind the end of the file", None),
+            416 => ("range_not_satisfiable", "The range is outside the file", None),
             422 => ("idempotency_key_reused", sentence(status), None),
             429 => ("rate_limited", "Rate limit exceeded", Some(("retryAfter", json!(12)))),
             503 => ("unavailable", "Service unavailable", None),

@@ -69,9 +69,9 @@ impl ReplicaState {
                 Some("the search index is catching up with the store".to_owned())
             }
             (ReplicaPhase::Filling, Some(ReplicaWork { done, total }), _) => {
-                Some(format!("filling the search index: {done} of {total} messages"))
+                Some(format!("the search index is being filled: {done} of {total} messages"))
             }
-            (ReplicaPhase::Filling, None, _) => Some("filling the search index".to_owned()),
+            (ReplicaPhase::Filling, None, _) => Some("the search index is being filled".to_owned()),
             (ReplicaPhase::Failing, _, error) => {
                 let error = error.as_deref().unwrap_or("unknown reason");
                 Some(format!("the search index cannot follow the store: {error}"))
