@@ -109,7 +109,7 @@ impl Doctor<'_> {
         let running: BTreeSet<_> = running.into_iter().map(|record| record.process.id).collect();
         open.retain(|id, name| {
             if !running.contains(id) {
-                report.skip(format!("{} is not compared: its process ended", known(name)));
+                report.skip(format!("{} was not compared: its process ended", known(name)));
             }
             running.contains(id)
         });
@@ -134,7 +134,7 @@ impl Doctor<'_> {
 /// Adds a result to the report; returns the drifts by the name of the replica.
 fn take(name: &str, findings: Findings, report: &mut ReportWriter<'_>) -> Option<(String, Drifts)> {
     if let Some(error) = findings.error {
-        report.skip(format!("{} is not compared: {error}", known(name)));
+        report.skip(format!("{} was not compared: {error}", known(name)));
         return None;
     }
     report.looked.replicas += 1;

@@ -149,7 +149,7 @@ async fn a_process_that_would_make_others_wrong_does_not_start(parts: Parts) {
         async {
             // One process at a time owns the embedded bus of a folder.
             if parts == Parts::Servers {
-                let says = "the bus is another one than that of the process";
+                let says = "the bus differs from that of the process";
                 refused(&["serve"], ("CHATKEEP_BUS", "embedded"), says).await;
             }
         },
