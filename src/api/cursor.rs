@@ -44,7 +44,7 @@ pub(super) fn decode<T: DeserializeOwned>(binding: &str, text: &str) -> Result<T
     if cursor.binding == binding { Ok(cursor.key) } else { Err(bad()) }
 }
 
-/// The refusal of a cursor that this list did not give.
+/// Returns the error for a cursor of another list.
 pub(super) fn not_ours() -> ApiError {
     ApiError::invalid_value(FieldPath::parameter("cursor"), "is not a cursor of this list")
 }

@@ -23,7 +23,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'u
 /// for the address of another document.
 const PAGE: &str = include_str!("docs.html");
 
-/// The documentation's routes.
+/// Returns the documentation's routes.
 pub(super) fn router(document: &OpenApi) -> Router {
     let json = Bytes::from(document.to_json().unwrap_or_default());
     let config = Config::from("/openapi.json")

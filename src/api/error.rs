@@ -118,7 +118,7 @@ pub(super) fn sentence(status: StatusCode) -> &'static str {
 }
 
 impl ApiError {
-    /// A value that is not acceptable, with a whole sentence.
+    /// Creates an error about an invalid value, with a whole sentence.
     pub(crate) fn invalid(field: FieldPath, why: impl Into<String>) -> Self {
         Self::Invalid { field: Some(field), why: why.into() }
     }
@@ -163,7 +163,7 @@ impl ApiError {
         (status, code, error.into())
     }
 
-    /// The parts of errors that are always the same.
+    /// Returns the parts of errors with a fixed text.
     const fn fixed(&self) -> (StatusCode, &'static str, &'static str) {
         match self {
             Self::InvalidKey => {
@@ -209,7 +209,7 @@ impl ApiError {
 }
 
 impl ApiError {
-    /// The status, and what its body says.
+    /// Returns the status and the body.
     pub(super) fn into_body(self) -> (StatusCode, ErrorBody) {
         let (status, code, error) = self.parts();
         let (field, retry_after) = match self {

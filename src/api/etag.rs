@@ -167,8 +167,8 @@ fn tag(version: Option<Version>, digest: Digest) -> String {
     }
 }
 
-/// The tags of a header, without the mark of weak ones: ours name content either way. A comma
-/// inside of a tag's quotes separates nothing.
+/// Splits a header into tags, without the mark of weak ones: our tags identify content either way.
+/// A comma inside a tag's quotes is not a separator.
 fn tags(value: &HeaderValue) -> impl Iterator<Item = &str> {
     let text = value.to_str().unwrap_or_default();
     let mut quoted = false;
@@ -183,7 +183,7 @@ fn names(value: &HeaderValue, tag: &str) -> bool {
     tags(value).any(|given| given == "*" || given == tag)
 }
 
-/// The version in a tag of ours.
+/// Returns the version in one of our tags.
 fn version_of(tag: &str) -> Option<i64> {
     let (version, _) = tag.strip_prefix("\"v")?.split_once('-')?;
     version.parse().ok()

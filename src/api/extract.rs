@@ -84,7 +84,7 @@ impl<T: IntoParams> Input for Query<T> {
     }
 }
 
-/// A query leaves out what it does not say; it cannot say null.
+/// Removes null from a parameter's schema: queries omit values instead.
 fn never_null(mut parameter: Parameter) -> Parameter {
     let null = |schema: &RefOr<Schema>| {
         matches!(schema, RefOr::T(Schema::Object(object))

@@ -30,12 +30,12 @@ impl FieldPath {
     /// The body as a whole.
     pub(crate) const BODY: Self = Self::body("");
 
-    /// A value in the body, by its JSON Pointer.
+    /// Creates the location of a value in the body from its JSON Pointer.
     pub(crate) const fn body(pointer: &'static str) -> Self {
         Self { part: Part::Body, field: Cow::Borrowed(pointer) }
     }
 
-    /// A parameter of the query or the path.
+    /// Creates the location of a query or path parameter.
     pub(crate) const fn parameter(name: &'static str) -> Self {
         Self { part: Part::Parameter, field: Cow::Borrowed(name) }
     }
@@ -44,24 +44,24 @@ impl FieldPath {
     pub(crate) const FROM: Self = Self::parameter("from");
     pub(crate) const TO: Self = Self::parameter("to");
 
-    /// A parameter whose name is the caller's own.
+    /// Creates the location of a parameter with a caller's own name.
     pub(crate) fn named(name: &str) -> Self {
         Self { part: Part::Parameter, field: Cow::Owned(cut(name)) }
     }
 
-    /// A header.
+    /// Creates the location of a header.
     pub(crate) const fn header(name: &'static str) -> Self {
         Self { part: Part::Header, field: Cow::Borrowed(name) }
     }
 
-    /// The member of that name in the object here.
+    /// Returns the location of a member of this object.
     #[must_use]
     pub(crate) fn member(self, name: &str) -> Self {
         let name = cut(name).replace('~', "~0").replace('/', "~1");
         Self { part: self.part, field: format!("{}/{name}", self.field).into() }
     }
 
-    /// The element at that index of the list here.
+    /// Returns the location of an item of this list.
     #[must_use]
     pub(crate) fn item(self, index: usize) -> Self {
         Self { part: self.part, field: format!("{}/{index}", self.field).into() }

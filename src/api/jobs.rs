@@ -78,7 +78,7 @@ pub(super) struct JobPath {
     job: String,
 }
 
-/// Open to the owner, and to the person whose messages are erased.
+/// Allowed for the owner, and for the person whose messages are erased.
 pub(super) async fn read(
     State(api): State<Api>,
     access: Reaches<WriteBackup>,

@@ -230,15 +230,15 @@ pub(super) async fn remove(
 }
 
 impl Api {
-    /// The caller's key of that id, unless it reaches beyond what the caller showed: then it is as
-    /// unknown as another person's.
+    /// Returns the caller's key of that ID, if it is within the caller's permissions; otherwise it
+    /// is as unknown as another person's.
     async fn key_of(&self, caller: &Caller, id: &KeyId) -> Result<Option<Key>, ApiError> {
         let key = self.store.key_of(&caller.user, id).await?;
         Ok(key.filter(|key| key.bounds().within(&caller.bounds)))
     }
 
-    /// The caller's keys that do not reach beyond what the caller showed, from after `after`, at
-    /// most `wanted`.
+    /// Returns the caller's keys within the caller's permissions, from after `after`, at most
+    /// `wanted`.
     async fn keys_within(
         &self,
         caller: &Caller,

@@ -143,7 +143,7 @@ pub(super) async fn set_notices(
     Ok(Json(notices))
 }
 
-/// The key's user; a key without one is as good as deleted.
+/// Returns the key's user; a key without one is treated as deleted.
 async fn user(api: &Api, caller: &Caller) -> Result<User, ApiError> {
     api.store.user(&caller.user).await?.ok_or(ApiError::InvalidKey)
 }

@@ -117,7 +117,7 @@ impl Api {
     }
 }
 
-/// The API's routes, under `/api` and `/api/v1` alike, with their documentation. Pages of
+/// Returns the API's routes, under both `/api` and `/api/v1`, with their documentation. Pages of
 /// `origins` may call it from a browser.
 pub(crate) fn router(api: Api, origins: &[String]) -> Router {
     let routes = table::routes();
@@ -151,7 +151,7 @@ pub fn catalogue() -> Vec<RouteInfo> {
     table::routes().infos()
 }
 
-/// The OpenAPI document.
+/// Returns the OpenAPI document.
 pub fn openapi() -> utoipa::openapi::OpenApi {
     route::document(&table::routes())
 }
@@ -210,7 +210,7 @@ async fn not_found() -> ApiError {
     ApiError::NotFound
 }
 
-/// An unknown route, or an unknown version of the API.
+/// Returns the error for an unknown route or an unknown version of the API.
 async fn unknown(uri: axum::http::Uri) -> ApiError {
     let first = uri.path().trim_start_matches('/').split('/').next().unwrap_or_default();
     let version = first != "v1"

@@ -27,7 +27,7 @@ pub(crate) fn bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// A new API key: `ck_` and 40 letters.
+/// Generates an API key: `ck_` and 40 letters.
 pub fn api_key() -> String {
     format!("ck_{}", text(40))
 }
@@ -38,12 +38,12 @@ pub(crate) fn is_api_key(text: &str) -> bool {
     text.strip_prefix("ck_").is_some_and(|rest| rest.len() <= 40 && rest.bytes().all(letter))
 }
 
-/// A new webhook's id.
+/// Generates a webhook's ID.
 pub(crate) fn webhook_id() -> WebhookId {
     WebhookId::new(format!("wh_{}", text(16)))
 }
 
-/// A new key's public id.
+/// Generates a key's public ID.
 pub fn key_id() -> String {
     format!("key_{}", text(12))
 }

@@ -133,7 +133,8 @@ pub(crate) fn takes_json(headers: &HeaderMap) -> bool {
         })
 }
 
-/// A handler that panics is a bug of ours: the caller gets a plain 500, the process lives on.
+/// Catches panics of handlers, which are bugs: the caller gets a plain 500, and the process
+/// continues.
 pub(super) async fn catch_panics(request: Request, next: Next) -> Response {
     match AssertUnwindSafe(next.run(request)).catch_unwind().await {
         Ok(response) => response,
@@ -144,7 +145,7 @@ pub(super) async fn catch_panics(request: Request, next: Next) -> Response {
     }
 }
 
-/// The caller's own id where it is printable and short, else a new one.
+/// Returns the caller's request ID if it is printable and short, otherwise a new one.
 fn request_id(headers: &HeaderMap) -> String {
     let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
     match given {
@@ -206,7 +207,7 @@ fn link_next(headers: &mut HeaderMap, uri: &Uri, cursor: &str) {
     }
 }
 
-/// A compressed body is not the bytes that a strong tag names.
+/// Weakens the tag of a compressed body, which differs from the bytes that a strong tag identifies.
 fn weaken_compressed_tag(headers: &mut HeaderMap) {
     if !headers.contains_key(header::CONTENT_ENCODING) {
         return;

@@ -45,7 +45,7 @@ async fn check(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// The name and port that the request is for, if every one that it gives is of this machine.
+/// Returns the host and port of the request, if every host that it names is this machine.
 fn local_host(headers: &HeaderMap, uri: &Uri) -> Option<Authority> {
     let mut named = headers.get_all(header::HOST).iter();
     let (name, None) = (named.next()?, named.next()) else {

@@ -72,17 +72,17 @@ impl People {
         Ok(Self { line, group, owner, all, owner_left })
     }
 
-    /// The group's id.
+    /// Returns the group's ID.
     pub(super) const fn group(&self) -> &ChannelId {
         &self.group
     }
 
-    /// The person whose key the page uses.
+    /// Returns the owner, whose key the page uses.
     pub(super) const fn owner(&self) -> &User {
         &self.owner
     }
 
-    /// The owner's id.
+    /// Returns the owner's ID.
     pub(super) fn owner_id(&self) -> UserId {
         UserId::from(self.owner.user_id.as_str())
     }
@@ -92,7 +92,7 @@ impl People {
         self.owner_left
     }
 
-    /// The group as it is now.
+    /// Returns the current group.
     pub(super) fn chat(&self) -> Option<Chat> {
         self.line.chats().into_iter().find(|chat| chat.chat_id == self.group.as_str())
     }
@@ -131,7 +131,7 @@ impl People {
         }
     }
 
-    /// A person leaves, or is removed.
+    /// Removes a person, who leaves or is removed.
     ///
     /// # Errors
     /// For the owner, and for who is not in the group.

@@ -78,7 +78,8 @@ fn disc(x: f32, y: f32, center: (f32, f32), radius: f32) -> f32 {
     edge(radius - (x - center.0).hypot(y - center.1))
 }
 
-/// A box with round corners, given by its left, top, right and bottom edges.
+/// Returns the coverage of a box with round corners, given by its left, top, right and bottom
+/// edges.
 fn block(x: f32, y: f32, [left, top, right, bottom]: [f32; 4], round: f32) -> f32 {
     let beyond = |at: f32, low: f32, high: f32| (low + round - at).max(at - high + round);
     let (dx, dy) = (beyond(x, left, right), beyond(y, top, bottom));
@@ -96,12 +97,12 @@ fn noise(a: f32, b: f32) -> f32 {
     f32::from(u16::from_le_bytes([low, high])) / f32::from(u16::MAX)
 }
 
-/// The sky: from the first colour at the top to the second one at `horizon`.
+/// Renders the sky: from the first colour at the top to the second one at `horizon`.
 fn sky(y: f32, horizon: f32, palette: &[Color; 4]) -> Color {
     over(palette[0], palette[1], (y / horizon).clamp(0.0, 1.0).powf(0.8))
 }
 
-/// A lake between mountains, with the sun low above it.
+/// Renders a lake between mountains, with the sun low above it.
 fn mountains(x: f32, y: f32, palette: &[Color; 4]) -> Color {
     const SHORE: f32 = 2.15;
     // The water reflects the scene above, a little darker and in waves.
@@ -157,7 +158,7 @@ fn books(x: f32, y: f32, palette: &[Color; 4]) -> Color {
     over(color, wood, edge(down - (SHELF - 0.1)))
 }
 
-/// A city at night under the moon.
+/// Renders a city at night under the moon.
 fn city(x: f32, y: f32, palette: &[Color; 4]) -> Color {
     const CELL: f32 = 0.05;
     let night = over(palette[3], [0.03, 0.04, 0.12], 0.55);
@@ -185,7 +186,7 @@ fn city(x: f32, y: f32, palette: &[Color; 4]) -> Color {
     color
 }
 
-/// A chart of deletion_guard that rise.
+/// Renders a chart of rising bars.
 fn chart(x: f32, y: f32, palette: &[Color; 4]) -> Color {
     const FOOT: f32 = 2.45;
     const STEP: f32 = 0.44;

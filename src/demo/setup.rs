@@ -69,8 +69,8 @@ impl Sample {
         self.tell_history().await
     }
 
-    /// Nothing works without the owner, whose key the page uses: an owner who left in an earlier
-    /// version of the demo returns and owns the group again.
+    /// Restores the owner, whose key the page uses, if they left in an earlier version of the demo:
+    /// they return and own the group again.
     async fn bring_owner_back(&self) -> anyhow::Result<()> {
         let (group, owner) = (self.people().group().as_str(), &self.people().owner().user_id);
         accepted(&self.line().members_join(group, &[owner]).await?)?;

@@ -57,7 +57,7 @@ struct QaView {
 }
 
 impl AssistantView {
-    /// The switches under the plan of the channel's owner.
+    /// Returns the settings under the plan of the channel's owner.
     pub(in crate::api) fn new(config: AssistantConfig, plan: Option<Plan>) -> Self {
         let AssistantConfig { enabled, qa, welcome, rules } = config;
         let effective_mode = qa.mode.under(plan);

@@ -41,7 +41,7 @@ struct RevisionView {
 type Settings = ChannelAccess<Admin, WriteAssistant>;
 
 impl Api {
-    /// The channel's assistant as it is, or as it would be before anything was set.
+    /// Returns the channel's assistant, with defaults for what was never set.
     async fn assistant(&self, channel: &ChannelId) -> Result<Arc<Compiled>, ApiError> {
         if let Some(compiled) = self.assistants.of(channel).await? {
             return Ok(compiled);
@@ -50,7 +50,8 @@ impl Api {
         Ok(self.assistants.compile_source(source, None).await?)
     }
 
-    /// The last edit of a settings object of the channel; its appearance before the first one.
+    /// Returns the last change of a settings object of the channel; before the first one, the time
+    /// at which the channel was first seen.
     async fn revision(
         &self,
         channel: &ChannelId,

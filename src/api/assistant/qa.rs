@@ -181,7 +181,7 @@ async fn full_list(
     Ok((turn, version, RuleListView { revision, items }))
 }
 
-/// The list after `rule` was saved, and what its editor should know.
+/// Returns the list after `rule` was saved, with warnings for its editor.
 async fn saved(
     api: &Api,
     channel: &ChannelId,

@@ -67,7 +67,7 @@ impl DecodeError {
     }
 }
 
-/// Some names in a sentence.
+/// Joins names for a sentence.
 pub(super) fn list(names: &[&str]) -> String {
     names.join(", ")
 }

@@ -35,7 +35,7 @@ impl ValueReader {
         Self { value, rules, nullable: false }
     }
 
-    /// The refusal of a value that is none of what it should be.
+    /// Returns the error for a value of another type.
     fn must_be(&self, what: &str) -> DecodeError {
         match self.value {
             Json::Null => DecodeError::new("must not be null"),
@@ -43,7 +43,7 @@ impl ValueReader {
         }
     }
 
-    /// A number, in a query the one that the text says.
+    /// Returns a number, in a query the one that the text contains.
     fn number(&self) -> Option<serde_json::Number> {
         match &self.value {
             Json::Number(number) => Some(number.clone()),
@@ -75,7 +75,7 @@ impl ValueReader {
         read.map_err(|_: DecodeError| wrong())
     }
 
-    /// The members of an object.
+    /// Returns the members of an object.
     fn members(self) -> Result<Members, DecodeError> {
         match self.value {
             Json::Object(members) => {

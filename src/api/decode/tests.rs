@@ -1,4 +1,4 @@
-//! What is wrong is named, in words and by its place.
+//! Errors name the problem in plain words and its location.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -95,7 +95,7 @@ pub(super) fn content(headers: &mut HeaderMap, content_type: &str, name: &str) {
     set(headers, header::CONTENT_DISPOSITION, disposition(shown, name));
 }
 
-/// A type without its parameters.
+/// Returns a media type without its parameters.
 fn essence(content_type: &str) -> String {
     content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }

@@ -201,7 +201,7 @@ fn missing(api: &Api, blob: &BlobId) -> Refused {
 }
 
 impl File {
-    /// A message's file, or its preview.
+    /// Returns a message's file, or its preview.
     fn of(message: StoredMessage, preview: bool) -> Result<Self, Refused> {
         let record = message.media.ok_or(ApiError::NotFound)?;
         let code = match record.status {

@@ -37,7 +37,7 @@ impl Examples {
         Self { values: serde_json::from_str(VALUES).unwrap_or_default(), schemas }
     }
 
-    /// An example of a body of that media type; none of a file.
+    /// Returns an example of a body of that media type; none for a file.
     pub(in crate::api) fn body(&self, kind: &str, schema: &RefOr<Schema>) -> Option<Value> {
         let kind = kind.split(';').next().unwrap_or_default();
         if kind == "application/json" {
@@ -65,7 +65,7 @@ impl Examples {
         ParameterBuilder::from(parameter).example(Some(example)).build()
     }
 
-    /// An example of a refusal with that status.
+    /// Returns an example of an error with that status.
     pub(super) fn refusal(&self, route: &Route, status: StatusCode) -> Value {
         let (code, error, field) = match status.as_u16() {
             400 => return self.invalid(route),
@@ -190,7 +190,7 @@ impl Examples {
         }
     }
 
-    /// An example of what no table names.
+    /// Returns an example of a value without an entry in the table.
     fn plain(&self, owner: &str, schema: &Value, depth: usize) -> Value {
         if let Some(choices) = schema["oneOf"].as_array() {
             return choices.first().map_or(Value::Null, |first| self.part(owner, first, depth));

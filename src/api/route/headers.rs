@@ -82,7 +82,7 @@ pub(super) fn of_answer(
     with(response, &names)
 }
 
-/// The headers of a refusal.
+/// Adds the headers of an error response.
 pub(super) fn of_refusal(response: ResponseBuilder, status: StatusCode) -> ResponseBuilder {
     let own: &[&str] = match status {
         StatusCode::UNAUTHORIZED => &["WWW-Authenticate"],

@@ -87,7 +87,7 @@ impl Shown for WebhookPatch {
 }
 
 impl WebhookPatch {
-    /// The webhook with these changes.
+    /// Returns the webhook with these changes.
     pub(super) fn over(self, known: &Webhook) -> WebhookBody {
         let channel_ids = match self.channel_ids {
             Nullable::To(ids) => ids,

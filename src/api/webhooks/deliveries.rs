@@ -210,7 +210,7 @@ impl Api {
         if webhook.enabled { Ok(webhook) } else { Err(DISABLED) }
     }
 
-    /// A delivery that is within the bounds of caller and webhook.
+    /// Returns a delivery within the bounds of caller and webhook.
     async fn delivery(
         &self,
         caller: &Caller,

@@ -76,7 +76,7 @@ const fn description(kind: OutboxEventKind) -> &'static str {
     }
 }
 
-/// The members of `data` that an event has, and which of them are always there.
+/// Returns the members of `data` of an event, and the number of those that are always present.
 const fn members(kind: OutboxEventKind) -> (&'static [&'static str], usize) {
     match kind {
         OutboxEventKind::MemberJoined | OutboxEventKind::MemberLeft => {

@@ -218,7 +218,7 @@ pub(super) async fn rotate(
 }
 
 impl Api {
-    /// A webhook that the caller may deal with.
+    /// Returns a webhook that the caller may manage.
     async fn webhook_of(&self, caller: &Caller, id: &WebhookId) -> Result<Webhook, ApiError> {
         let webhook = self.store.webhook(&caller.user, id).await?;
         webhook.filter(|webhook| caller.reaches(webhook)).ok_or(ApiError::NotFound)

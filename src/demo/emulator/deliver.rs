@@ -64,7 +64,7 @@ pub struct Attempt {
 /// Result of delivering a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Its number, for [`Emulator::redeliver`].
+    /// Number for [`Emulator::redeliver`].
     pub webhook: u64,
     /// Number of attempts.
     pub attempts: u32,

@@ -68,7 +68,7 @@ impl Faults {
         self.0.clear();
     }
 
-    /// The fault for a call to `target`; it is used up by one.
+    /// Takes the fault for a call to `target`; each applies once.
     pub(super) fn take(&mut self, target: Target) -> Option<Fault> {
         let fits = |switch: &Switch| switch.target == target || switch.target == Target::Any;
         let index = self.0.iter().position(fits)?;

@@ -40,7 +40,7 @@ impl Ids {
         Self { seed, made: Counters::default(), last_message: 0 }
     }
 
-    /// The bot's own user id.
+    /// Returns the bot's own user ID.
     pub(super) fn bot(&self) -> String {
         format!("U{}", self.hex("bot", "", 32))
     }
@@ -60,7 +60,7 @@ impl Ids {
         format!("R{}", self.hex("room", &number, 32))
     }
 
-    /// A webhook event id: a ULID of that time.
+    /// Returns a webhook event ID: a ULID of that time.
     pub(super) fn event(&mut self, now: i64) -> String {
         self.made.events += 1;
         let time = u128::from(u64::try_from(now).unwrap_or(0)) << 80;
@@ -75,7 +75,7 @@ impl Ids {
         self.last_message.to_string()
     }
 
-    /// The id of images that were sent together.
+    /// Returns the ID of images that are sent together.
     pub(super) fn image_set(&mut self, now: i64) -> String {
         let number = next(&mut self.made.image_sets);
         self.hex("images", &format!("{now}/{number}"), 64).to_uppercase()

@@ -134,7 +134,7 @@ impl Emulator {
         }
     }
 
-    /// The address of the API, for content too: `http://127.0.0.1:…`.
+    /// Returns the address of the API, for content too: `http://127.0.0.1:…`.
     pub fn api_base(&self) -> String {
         format!("http://{}", self.shared.address)
     }
@@ -155,12 +155,12 @@ impl Emulator {
         lock(&self.shared.world).standby = standby;
     }
 
-    /// The time by the clock it was given.
+    /// Returns the time by the configured clock.
     pub fn now(&self) -> i64 {
         lock(&self.shared.world).now()
     }
 
-    /// A new person, no friend of the bot yet.
+    /// Creates a person who has not added the bot as a friend yet.
     pub fn add_user(&self, name: &str, picture_url: Option<&str>) -> User {
         let (user, chat) = lock(&self.shared.world).add_user(name, picture_url.map(str::to_owned));
         self.shared.announce(Change::Chat(chat));
@@ -215,7 +215,7 @@ impl fmt::Debug for Emulator {
     }
 }
 
-/// The client that sends webhooks.
+/// Builds the HTTP client for webhooks.
 fn client(timeout: Duration) -> Result<reqwest::Client, reqwest::Error> {
     // The client wants a TLS library even for plain HTTP; another part of the process may have
     // installed it already.

@@ -75,7 +75,7 @@ impl World {
         Ok(self.bot_says(&chat_id, messages, Some(&event_id)))
     }
 
-    /// The chat and the event of a token that can still be used.
+    /// Returns the chat and the event of a token that is still valid.
     fn redeemable(&self, token: &str) -> Result<(String, String), Rule> {
         let token = self.tokens.get(token).ok_or(Rule::ReplyTokenKnown)?;
         if token.used {

@@ -66,7 +66,7 @@ pub struct Emoji {
     pub literal: String,
     /// The set it is of.
     pub product_id: String,
-    /// Its id in the set.
+    /// ID in the set.
     pub emoji_id: String,
 }
 
@@ -75,7 +75,7 @@ pub struct Emoji {
 pub struct Sticker {
     /// The package it is of.
     pub package_id: String,
-    /// Its id in the package.
+    /// ID in the package.
     pub sticker_id: String,
     /// `STATIC`, `ANIMATION`, …
     pub resource_type: String,
@@ -88,9 +88,9 @@ pub struct Sticker {
 /// Location.
 #[derive(Clone, Debug)]
 pub struct Location {
-    /// Its name.
+    /// Name.
     pub title: Option<String>,
-    /// Its address.
+    /// Address.
     pub address: Option<String>,
     /// Degrees north.
     pub latitude: f64,
@@ -103,7 +103,7 @@ pub struct Location {
 pub struct Media {
     /// Bytes of the content endpoint.
     pub bytes: Bytes,
-    /// Its `Content-Type`.
+    /// Media type (`Content-Type`).
     pub content_type: String,
     /// Bytes of the preview endpoint (`image/jpeg`); the content itself when `None`.
     pub preview: Option<Bytes>,
@@ -155,7 +155,7 @@ impl<T: Into<String>> From<T> for Text {
 }
 
 impl Text {
-    /// A text that quotes the message of that id.
+    /// Creates a text that quotes the message of that ID.
     #[must_use]
     pub fn quoting(mut self, message_id: impl Into<String>) -> Self {
         self.quoted = Some(message_id.into());
@@ -225,7 +225,7 @@ fn places<'a>(
 }
 
 impl Post {
-    /// The message object, without its id and tokens.
+    /// Returns the message object, without its ID and tokens.
     pub(super) fn object(&self, bot_id: &str) -> Result<Value, ActError> {
         Ok(match self {
             Self::Text(text) => text.object(bot_id)?,
@@ -252,7 +252,7 @@ impl Post {
         })
     }
 
-    /// The id of the message it quotes.
+    /// Returns the ID of the quoted message.
     pub(super) fn quoted(&self) -> Option<&str> {
         match self {
             Self::Text(text) => text.quoted.as_deref(),

@@ -17,7 +17,7 @@ impl World {
         self.users.get(user).ok_or_else(|| ActError::NoUser(user.to_owned()))
     }
 
-    /// A person who is in the chat.
+    /// Returns a person who is in the chat.
     pub(super) fn member(&self, chat: &str, user: &str) -> Result<&User, ActError> {
         let found = self.user_of(user)?;
         if self.chat_of(chat)?.members.iter().any(|member| member == user) {

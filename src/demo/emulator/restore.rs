@@ -15,11 +15,11 @@ pub struct RestoredMessage {
     pub user_id: Option<String>,
     /// Time of sending, in milliseconds since the Unix epoch.
     pub at: i64,
-    /// Its id.
+    /// ID.
     pub message_id: String,
     /// LINE's type of message.
     pub kind: String,
-    /// Its text, where it has one.
+    /// Text, if any.
     pub text: Option<String>,
 }
 

@@ -18,12 +18,12 @@ pub struct Told {
 }
 
 impl Told {
-    /// The id of the first message that was sent, edited or unsent.
+    /// Returns the ID of the first message that was sent, edited or unsent.
     pub fn message_id(&self) -> Option<&str> {
         self.events.iter().find_map(|event| event.message_id.as_deref())
     }
 
-    /// The id of the first event.
+    /// Returns the ID of the first event.
     pub fn event_id(&self) -> Option<&str> {
         self.events.first().map(|event| event.id.as_str())
     }
@@ -45,12 +45,12 @@ impl Emulator {
         Ok(outcome.events)
     }
 
-    /// A webhook with these events.
+    /// Builds a webhook with these events.
     pub fn webhook(&self, events: Vec<Event>) -> Webhook {
         Webhook { destination: self.bot().user_id, events }
     }
 
-    /// The body of a webhook with these events and its signature.
+    /// Returns the body of a webhook with these events and its signature.
     pub fn sign(&self, events: Vec<Event>, redelivery: bool) -> Signed {
         self.webhook(events).sign(&self.shared.channel_secret, redelivery)
     }
@@ -159,7 +159,7 @@ impl Emulator {
         self.act(Action::Postback { chat, user, data }).await
     }
 
-    /// An event of a type that does not exist yet.
+    /// Sends an event of an unknown type.
     pub async fn unknown_event(
         &self,
         chat: &str,

@@ -10,7 +10,7 @@ use sha2::Sha256;
 /// One webhook event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Its `webhookEventId`.
+    /// `webhookEventId` of the event.
     pub id: String,
     /// Chat of the event.
     pub chat_id: String,
@@ -41,14 +41,14 @@ pub struct Signed {
 }
 
 impl Webhook {
-    /// The body, signed; `redelivery` says what `isRedelivery` says in every event.
+    /// Serializes and signs the body; `redelivery` is the value of `isRedelivery` in every event.
     pub fn sign(&self, channel_secret: &str, redelivery: bool) -> Signed {
         let events: Vec<Value> = self.events.iter().map(|e| e.delivered(redelivery)).collect();
         let body = json!({ "destination": self.destination, "events": events });
         Signed::new(channel_secret, body.to_string())
     }
 
-    /// The ids of its events.
+    /// Returns the IDs of its events.
     pub fn event_ids(&self) -> Vec<String> {
         self.events.iter().map(|event| event.id.clone()).collect()
     }
@@ -95,7 +95,7 @@ pub(super) struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    /// The event at `timestamp` (milliseconds since the Unix epoch).
+    /// Builds the event at `timestamp` (milliseconds since the Unix epoch).
     pub(super) fn finish(
         self,
         id: String,
@@ -136,7 +136,7 @@ fn source(chat_id: &str, user_id: Option<&str>) -> Value {
     source
 }
 
-/// The fields of a JSON object.
+/// Returns the fields of a JSON object.
 pub(super) fn fields(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(fields) => fields,

@@ -40,9 +40,9 @@ pub enum ChatKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Chat {
-    /// Its id.
+    /// ID.
     pub chat_id: String,
-    /// Its kind.
+    /// Kind.
     pub kind: ChatKind,
     /// The group's name; `None` for rooms, the person's for 1:1 chats.
     pub name: Option<String>,
@@ -108,12 +108,12 @@ impl World {
         }
     }
 
-    /// The time by the clock the emulator was given.
+    /// Returns the time by the configured clock.
     pub(super) fn now(&self) -> i64 {
         (self.clock)()
     }
 
-    /// A new person, who is no friend of the bot yet.
+    /// Creates a person who has not added the bot as a friend yet.
     pub(super) fn add_user(&mut self, name: &str, picture_url: Option<String>) -> (User, Chat) {
         let user = User {
             user_id: self.ids.user(),
@@ -136,7 +136,7 @@ impl World {
         (user, chat)
     }
 
-    /// A new group (with a name) or room (without), in which the bot is not yet.
+    /// Creates a group (with a name) or room (without), without the bot.
     pub(super) fn add_many(
         &mut self,
         name: Option<&str>,
@@ -166,7 +166,7 @@ impl World {
         self.chats.insert(chat.chat_id.clone(), chat);
     }
 
-    /// The line of a message.
+    /// Returns the line of a message.
     pub(super) fn line(&self, message_id: &str) -> Option<&Entry> {
         let posted = self.posts.get(message_id)?;
         self.lines.get(&posted.chat_id)?.get(posted.line)
@@ -212,7 +212,7 @@ impl World {
         self.write(entry, None)
     }
 
-    /// A quote token for a message.
+    /// Creates a quote token for a message.
     pub(super) fn quotable(&mut self, message_id: &str) -> String {
         let token = self.ids.quote_token(message_id);
         self.quotes.insert(token.clone(), message_id.to_owned());

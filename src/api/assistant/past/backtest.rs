@@ -217,7 +217,7 @@ impl ReplyView {
         }
     }
 
-    /// The reply to what no rule matched is not what a draft changes.
+    /// Returns the draft without the reply to unmatched messages, which a draft does not change.
     fn without_no_match(&self) -> Self {
         match self.source {
             SourceView::NoMatch => Self::NOTHING,

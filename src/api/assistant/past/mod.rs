@@ -112,7 +112,7 @@ impl<'a> Look<'a> {
         Self { api, channel, filter, scanned: 0, ends: Instant::now() + TIME, complete: false }
     }
 
-    /// The next page, the newest first, until nothing is left or it is enough.
+    /// Returns the next page, newest first, until nothing is left or a limit is reached.
     async fn next(&mut self) -> Result<Option<Vec<Said>>, ApiError> {
         let enough = self.scanned >= MESSAGES || Instant::now() >= self.ends;
         if self.complete || enough {

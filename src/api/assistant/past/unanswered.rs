@@ -103,7 +103,7 @@ fn unanswered_of(compiled: &Compiled, said: Vec<Said>) -> Vec<Open> {
     questions.filter_map(open).collect()
 }
 
-/// These in groups of about the same, the largest first.
+/// Groups similar messages, largest group first.
 fn questions(open: &[Open], limit: usize) -> Vec<QuestionView> {
     let texts: Vec<_> = open.iter().map(|open| open.text.as_str()).collect();
     let view = |group: similar::Group| {

@@ -60,7 +60,7 @@ pub(super) async fn transcoding(
     Ok(Json(json!({ "status": status })))
 }
 
-/// The type and the content of a message.
+/// Returns the type and the content of a message.
 fn find(emulator: &Emulator, message: &str) -> Result<(String, Media, Readiness), Refusal> {
     let world = lock(&emulator.shared.world);
     let line = world.line(message).ok_or_else(|| {

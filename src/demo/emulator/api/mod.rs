@@ -58,7 +58,7 @@ pub(super) fn router(emulator: Emulator) -> Router {
         .with_state(emulator)
 }
 
-/// Every call passes here: token, faults, request id, records.
+/// Handles every call: token, faults, request ID, records.
 async fn gate(State(emulator): State<Emulator>, mut request: Request, next: Next) -> Response {
     let at = emulator.now();
     let request_id = lock(&emulator.shared.world).ids.request(at);
@@ -149,7 +149,7 @@ async fn answer(emulator: &Emulator, fault: Option<Fault>, request: Request, nex
     }
 }
 
-/// An error that the caller is not to blame for.
+/// Returns an error that is not the caller's fault.
 fn failure(status: u16, retry_after: Option<u64>) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let message = match status {

@@ -120,7 +120,7 @@ fn is_uuid(text: &str) -> bool {
     text.len() == 36 && text.bytes().enumerate().all(fits)
 }
 
-/// The body as JSON and as it came.
+/// Returns the body as JSON and as raw bytes.
 fn json_body(
     headers: &HeaderMap,
     body: Result<Bytes, BytesRejection>,
