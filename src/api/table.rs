@@ -113,11 +113,8 @@ fn assistant_routes(routes: Routes) -> Routes {
         .put(
             "/channels/{channelId}/assistant/config",
             assistant::config::change,
-            text(
-                "change_assistant_config",
-                Assistant,
-                "Change the assistant's settings; absent fields are unchanged",
-            ),
+            text("change_assistant_config", Assistant, "Change the assistant's settings")
+                .more("Absent fields are unchanged."),
         )
         .get(
             "/channels/{channelId}/assistant/qa",
@@ -127,10 +124,8 @@ fn assistant_routes(routes: Routes) -> Routes {
         .post(
             "/channels/{channelId}/assistant/qa",
             assistant::qa::add,
-            text("add_rule", Assistant, "Create a question-and-answer rule").more(
-                "All rules of a channel together may have at most 8 MiB; otherwise the error code \
-                 is `rules_too_large`.",
-            ),
+            text("add_rule", Assistant, "Create a question-and-answer rule")
+                .more("All rules of a channel may have at most 8 MiB (`rules_too_large`)."),
         )
         .put(
             "/channels/{channelId}/assistant/qa/{qaId}",
@@ -165,28 +160,22 @@ fn assistant_routes(routes: Routes) -> Routes {
         .post(
             "/channels/{channelId}/assistant/try",
             assistant::trial::attempt,
-            text("try_assistant", Assistant, "Simulate the assistant's reply to a text")
+            text("try_assistant", Assistant, "Simulate a reply of the assistant")
                 .more("Nothing is sent or counted."),
         )
         .get(
             "/channels/{channelId}/assistant/unanswered",
             assistant::past::unanswered,
-            text("list_unanswered", Assistant, "List frequent questions that no rule answers")
-                .more(
-                    "Examines up to 20,000 of the newest stored messages of people, for up to 10 \
+            text("list_unanswered", Assistant, "List frequent unanswered questions").more(
+                "Examines up to 20,000 of the newest stored messages of people, for up to 10 \
                  seconds. Messages that look like a question and that no current rule answers are \
                  grouped by similarity.",
-                ),
+            ),
         )
         .post(
             "/channels/{channelId}/assistant/backtest",
             assistant::past::backtest,
-            text(
-                "backtest_rules",
-                Assistant,
-                "Test draft rules or another mode against past messages",
-            )
-            .more(
+            text("backtest_rules", Assistant, "Test draft rules against past messages").more(
                 "Examines up to 20,000 of the newest stored messages of people, for up to 10 \
                  seconds, and compares with the replies that were given at the time.",
             ),

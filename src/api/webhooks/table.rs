@@ -35,35 +35,22 @@ pub(in crate::api) fn routes(routes: Routes) -> Routes {
         .put(
             "/webhooks/{webhookId}",
             super::replace,
-            text(
-                "replace_webhook",
-                Webhooks,
-                "Change a webhook endpoint; absent fields are unchanged",
-            )
-            .more(
-                "Events that occurred while it was disabled are not sent. It keeps the \
-                 restrictions of the key that created it, and adds those of the caller's key; \
-                 enabled again after `key_ended`, it is bound to the caller's key.",
+            text("replace_webhook", Webhooks, "Change a webhook endpoint").more(
+                "Absent fields are unchanged. Events that occurred while it was disabled are not \
+                 sent. It keeps the restrictions of the key that created it, and adds those of the \
+                 caller's key; enabled again after `key_ended`, it is bound to the caller's key.",
             ),
         )
         .delete(
             "/webhooks/{webhookId}",
             super::remove,
-            text(
-                "delete_webhook",
-                Webhooks,
-                "Delete a webhook endpoint and its pending deliveries",
-            ),
+            text("delete_webhook", Webhooks, "Delete a webhook endpoint and its deliveries"),
         )
         .post(
             "/webhooks/{webhookId}/rotate-secret",
             super::rotate,
-            text(
-                "rotate_webhook_secret",
-                Webhooks,
-                "Rotate the signing secret; the old one also signs for a while",
-            )
-            .more("During this time each delivery has two signatures."),
+            text("rotate_webhook_secret", Webhooks, "Rotate the signing secret")
+                .more("The old secret signs, too, for a while: deliveries have two signatures."),
         )
         .post(
             "/webhooks/{webhookId}/test",
@@ -78,11 +65,7 @@ pub(in crate::api) fn routes(routes: Routes) -> Routes {
         .get(
             "/webhooks/{webhookId}/deliveries/{deliveryId}",
             deliveries::one,
-            text(
-                "get_delivery",
-                Webhooks,
-                "Get a delivery with the body that a redelivery would send now",
-            ),
+            text("get_delivery", Webhooks, "Get a delivery with its current body"),
         )
         .post(
             "/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver",
@@ -92,6 +75,6 @@ pub(in crate::api) fn routes(routes: Routes) -> Routes {
         .post(
             "/webhooks/{webhookId}/redeliver",
             deliveries::redeliver_since,
-            text("redeliver_failed", Webhooks, "Repeat all deliveries that failed since a time"),
+            text("redeliver_failed", Webhooks, "Repeat deliveries that failed since a time"),
         )
 }
