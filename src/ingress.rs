@@ -162,7 +162,13 @@ impl Ingress {
             }
             Err(error) => {
                 let events = envelopes.len();
-                log_failure!(warn, &error, bot = bot.name(), events, "events refused: no bus");
+                log_failure!(
+                    warn,
+                    &error,
+                    bot = bot.name(),
+                    events,
+                    "events rejected: the bus is unavailable"
+                );
                 WebhookResponse::Unavailable
             }
         }

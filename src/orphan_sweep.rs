@@ -51,7 +51,7 @@ impl OrphanSweeper {
                 Ok(Some(more)) => deleted += more,
                 Ok(None) => break,
                 Err(error) => {
-                    log_failure!(warn, &error, "cannot look for media that nobody holds");
+                    log_failure!(warn, &error, "cannot look up orphaned media");
                     break;
                 }
             }
@@ -103,5 +103,5 @@ impl OrphanSweeper {
 }
 
 fn failed(error: &BlobError) {
-    log_failure!(warn, error, "the media store cannot be swept");
+    log_failure!(warn, error, "the orphan sweep of the media store failed");
 }

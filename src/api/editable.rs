@@ -96,7 +96,7 @@ impl<T: PartialSchema + Shown> PartialSchema for Editable<T> {
                 let ignored = ObjectBuilder::new()
                     .schema_type(SchemaType::AnyValue)
                     .read_only(true)
-                    .description(Some("As an answer has it; ignored here."));
+                    .description(Some("Read-only: accepted and ignored."));
                 object.properties.insert((*name).to_owned(), ignored.into());
             }
         }

@@ -1,8 +1,7 @@
 //! Errors of the API: one enum, one table of status, code and public text.
 //!
-//! Policy: internal errors are logged with their causes where they are converted into an
-//! [`ApiError`]; the caller gets a fixed sentence. No error contains SQL, a path, a secret or a
-//! stack trace.
+//! Policy: internal errors are logged with their causes where they become an [`ApiError`]; the
+//! caller gets a fixed sentence. No error contains SQL, a path, a secret or a stack trace.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -233,8 +232,7 @@ impl ApiError {
         response
     }
 
-    /// Returns the error for a status that something beneath the routes returned: axum, hyper, a
-    /// library.
+    /// Returns the error for a status from beneath the routes: axum, hyper, a library.
     pub(super) const fn of_status(status: StatusCode) -> Self {
         match status {
             StatusCode::NOT_FOUND => Self::NotFound,

@@ -68,7 +68,7 @@ pub(super) async fn messages(
     };
     // The status is out already: all that is left is to break the connection off and to say so.
     let stream = export(api.store, access.channel, wanted).inspect_err(|cause| {
-        log_failure!(error, cause, "an export broke off");
+        log_failure!(error, cause, "an export was interrupted");
     });
     let name = format!("attachment; filename=\"messages.{}\"", format.extension());
     let mut response = Body::from_stream(stream).into_response();

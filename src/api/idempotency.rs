@@ -184,7 +184,7 @@ fn owner(caller: &Caller) -> String {
 }
 
 fn not_kept(error: &StoreError) {
-    log_failure!(warn, error, "an answer could not be kept for its Idempotency-Key");
+    log_failure!(warn, error, "cannot store the response for its Idempotency-Key");
 }
 
 fn replayed(mut response: Response) -> Response {

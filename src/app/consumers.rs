@@ -61,11 +61,7 @@ impl ConsumerMonitor {
             match self.check(&mut orphaned).await {
                 Ok(found) => self.report(&mut raised, found),
                 Err(error) => {
-                    log_failure!(
-                        warn,
-                        error.as_ref(),
-                        "cannot look after the consumers of the bus"
-                    );
+                    log_failure!(warn, error.as_ref(), "cannot check the consumers of the bus");
                 }
             }
             pause = if raised.is_empty() { INTERVAL } else { RECHECK_INTERVAL };

@@ -109,7 +109,7 @@ impl Registration {
                 true
             }
             Ok(Err(error)) => {
-                log_failure!(warn, &error, "the media store cannot be identified yet");
+                log_failure!(warn, &error, "cannot identify the media store yet");
                 false
             }
             Err(_) => false,
@@ -175,7 +175,7 @@ impl Registration {
 }
 
 fn failed(error: &StoreError) {
-    log_failure!(warn, error, "this process cannot tell the others that it runs");
+    log_failure!(warn, error, "cannot write this process' heartbeat");
 }
 
 /// Returns the settings that decide about data shared by all processes, by name.

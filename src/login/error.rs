@@ -31,7 +31,7 @@ pub(crate) enum LoginError {
     #[error("the identity provider is unavailable")]
     Unavailable,
     /// There is no session.
-    #[error("nobody is signed in")]
+    #[error("not signed in")]
     SignedOut,
     /// The request may come from a page of another origin (CSRF).
     #[error("no CSRF token")]

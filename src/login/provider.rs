@@ -138,7 +138,7 @@ impl Provider {
         nonce: &Nonce,
     ) -> Result<CoreIdTokenClaims, ClaimsVerificationError> {
         let token = tokens.id_token().ok_or_else(|| {
-            ClaimsVerificationError::Other("the answer has no ID token".to_owned())
+            ClaimsVerificationError::Other("the response has no ID token".to_owned())
         })?;
         let now = || instant(self.clock.now());
         token.claims(&client.id_token_verifier().set_time_fn(now), nonce).cloned()

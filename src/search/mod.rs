@@ -290,7 +290,7 @@ pub async fn answer(bus: Bus, replica: Replica, stop: CancellationToken) {
                 answering.run(end).await;
             }
             Err(error) => {
-                log_failure!(warn, &error, "searches of other processes are not answered");
+                log_failure!(warn, &error, "cannot serve searches of other processes");
                 stop.run_until_cancelled(tokio::time::sleep(RETRY_INTERVAL)).await;
             }
         }

@@ -186,7 +186,7 @@ async fn body(api: &Api, file: &File, part: Option<std::ops::Range<u64>>) -> Res
     let read = api.blobs.get(&file.blob, part).await?;
     // The status is out already: all that is left is to break the connection off and to say so.
     let stream = read.stream.inspect_err(|cause| {
-        log_failure!(error, cause, "a media file broke off while it was sent");
+        log_failure!(error, cause, "sending a media file was interrupted");
     });
     Ok(Body::from_stream(stream))
 }

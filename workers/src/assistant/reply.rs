@@ -75,7 +75,7 @@ impl Assistant {
         loop {
             match self.record(event, channel, texts, &given).await {
                 Err(Outcome::Unavailable(failure)) => {
-                    log_reason!(warn, failure, "reply not recorded yet");
+                    log_reason!(warn, failure, "cannot record a reply yet");
                 }
                 done => return done,
             }

@@ -90,7 +90,7 @@ impl<B: Bodies> Notifier<B> {
         match self.store.claim_webhooks(room, lease_end, now).await {
             Ok(taken) => taken,
             Err(error) => {
-                log_failure!(warn, &error, "cannot take webhook deliveries");
+                log_failure!(warn, &error, "cannot claim webhook deliveries");
                 Vec::new()
             }
         }

@@ -120,7 +120,7 @@ impl<B: Bodies> Notifier<B> {
                     Ok(Some(_)) => {}
                     Ok(None) => break,
                     Err(error) => {
-                        log_failure!(warn, &error, "cannot look for what happened");
+                        log_failure!(warn, &error, "cannot read outbox events");
                         break;
                     }
                 }

@@ -63,7 +63,7 @@ pub(super) async fn connect(
     }
     let client = timeout(CONFIRM, options.connect(target.servers))
         .await
-        .map_err(|_| BusError::Unavailable("no NATS server answers".into()))?
+        .map_err(|_| BusError::Unavailable("no NATS server responds".into()))?
         .map_err(|error| unavailable(&error))?;
     let context =
         ContextBuilder::new().timeout(CONFIRM).max_ack_inflight(UNCONFIRMED).build(client.clone());

@@ -162,7 +162,7 @@ impl NatsBus {
             // A server that came back empty is usable again as soon as it is set up.
             Ok(Ok(false)) => self.set_up_again().await,
             Ok(Err(error)) => Err(error),
-            Err(_) => Err(BusError::Unavailable("JetStream does not answer".into())),
+            Err(_) => Err(BusError::Unavailable("JetStream does not respond".into())),
         }
     }
 
