@@ -65,7 +65,7 @@ pub(in crate::api) struct WebhookPatch {
     #[serde(default)]
     #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
     channel_ids: Nullable<Vec<String>>,
-    /// Enables the webhook; enabling it resets the failure count.
+    /// Enables the webhook; enabling it clears earlier failures.
     #[schema(nullable = false)]
     enabled: Option<bool>,
     /// Description for people.

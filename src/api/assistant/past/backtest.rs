@@ -91,7 +91,7 @@ pub(in crate::api) struct BacktestView {
     /// True when all messages since `from` were examined, false when a limit of count or time was
     /// reached.
     complete: bool,
-    /// Time of the oldest message examined.
+    /// Beginning of the examined period.
     from: Timestamp,
     /// Mode that was tested.
     mode: QaMode,

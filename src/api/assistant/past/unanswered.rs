@@ -44,7 +44,7 @@ pub(in crate::api) struct UnansweredView {
     /// True when all messages since `from` were examined, false when a limit of count or time was
     /// reached.
     complete: bool,
-    /// Time of the oldest message examined.
+    /// Beginning of the examined period.
     from: Timestamp,
 }
 
