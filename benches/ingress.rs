@@ -147,7 +147,7 @@ async fn chatkeep(bus: &str, data: &str, roles: Option<&str>) -> (Process, Socke
         .args(args)
         .env("CHATKEEP_LINE_CHANNEL_SECRET", SECRET)
         .env("CHATKEEP_LINE_ACCESS_TOKEN", "none")
-        // Nobody listens there: names stay unknown, which is no part of this measurement.
+        // An unused port: names stay unknown, which this measurement does not need.
         .env("CHATKEEP_LINE_API_BASE", "http://127.0.0.1:9")
         .env("CHATKEEP_METRICS_LISTEN", "")
         .env("CHATKEEP_LOG_FILTER", "warn")

@@ -124,7 +124,7 @@ impl Ingress {
         }
         warn!(bot = bot.name(), %address, "webhook with a wrong or missing signature");
         if verdict.remaining == 0 {
-            warn!(%address, "further ones from this address are not logged for now");
+            warn!(%address, "further invalid signatures from this address are not logged for now");
         }
         WebhookResponse::BadSignature
     }
@@ -148,7 +148,7 @@ impl Ingress {
         messages: Result<Vec<Outgoing>, serde_json::Error>,
     ) -> WebhookResponse {
         if envelopes.is_empty() {
-            debug!("connection check");
+            debug!("webhook without events: connection check");
             return WebhookResponse::Accepted;
         }
         match self.publish(messages).await {
@@ -162,7 +162,13 @@ impl Ingress {
             }
             Err(error) => {
                 let events = envelopes.len();
-                log_failure!(warn, &error, bot = bot.name(), events, "events refused: no bus");
+                log_failure!(
+                    warn,
+                    &error,
+                    bot = bot.name(),
+                    events,
+                    "events rejected: the bus is unavailable"
+                );
                 WebhookResponse::Unavailable
             }
         }

@@ -66,7 +66,7 @@ impl Maintenance<'_> {
             loop {
                 let running = stop.run_until_cancelled(due.tick()).await.is_some();
                 if let Err(error) = store.write_uses().await {
-                    log_failure!(warn, &error, "cannot write when keys and sessions were used");
+                    log_failure!(warn, &error, "cannot store the last use of keys and sessions");
                 }
                 if !running {
                     return;

@@ -51,13 +51,13 @@ impl OrphanSweeper {
                 Ok(Some(more)) => deleted += more,
                 Ok(None) => break,
                 Err(error) => {
-                    log_failure!(warn, &error, "cannot look for media that nobody holds");
+                    log_failure!(warn, &error, "cannot look up orphaned media");
                     break;
                 }
             }
         }
         if deleted > 0 {
-            info!(deleted, "orphaned media is deleted");
+            info!(deleted, "deleted orphaned media");
         }
     }
 
@@ -82,7 +82,7 @@ impl OrphanSweeper {
             Ok(Err(error)) => failed(&error),
             Err(_) => {
                 self.blobs.availability().fails(Work::Reading, "it does not delete in time");
-                debug!(%blob, "the media store does not delete in time");
+                debug!(%blob, "the media store did not delete in time");
             }
         }
         None
@@ -103,5 +103,5 @@ impl OrphanSweeper {
 }
 
 fn failed(error: &BlobError) {
-    log_failure!(warn, error, "the media store cannot be swept");
+    log_failure!(warn, error, "the orphan sweep of the media store failed");
 }

@@ -13,7 +13,7 @@ pub(crate) const READER_GONE: u8 = 141;
 
 /// Closed standard output.
 #[derive(Debug, thiserror::Error)]
-#[error("nobody reads standard output any more")]
+#[error("standard output was closed")]
 struct ReaderGone;
 
 /// Writes a line of results to standard output.

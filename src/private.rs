@@ -38,16 +38,17 @@ pub(crate) fn make_data_folder(folder: &Path) -> anyhow::Result<()> {
         .recursive(true)
         .mode(OWN)
         .create(folder)
-        .with_context(|| format!("cannot make the data folder {shown}"))?;
+        .with_context(|| format!("cannot create the data folder {shown}"))?;
     check_data_folder(folder)?;
-    let found = fs::metadata(folder).with_context(|| format!("cannot look at {shown}"))?;
+    let found =
+        fs::metadata(folder).with_context(|| format!("cannot read the metadata of {shown}"))?;
     let mode = found.mode();
     if mode & OTHERS == 0 {
         return Ok(());
     }
     let own = fs::Permissions::from_mode(mode & !OTHERS);
     if let Err(error) = fs::set_permissions(folder, own) {
-        warn!(%error, folder = %shown, "other users of this machine may look into the data folder");
+        warn!(%error, folder = %shown, "other users of this machine can read the data folder");
     }
     Ok(())
 }

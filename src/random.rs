@@ -27,23 +27,23 @@ pub(crate) fn bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// A new API key: `ck_` and 40 letters.
+/// Generates an API key: `ck_` and 40 letters.
 pub fn api_key() -> String {
     format!("ck_{}", text(40))
 }
 
-/// Whether a text may be an API key: anything else is not looked up.
+/// Returns true when a text may be an API key; others are not looked up.
 pub(crate) fn is_api_key(text: &str) -> bool {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     text.strip_prefix("ck_").is_some_and(|rest| rest.len() <= 40 && rest.bytes().all(letter))
 }
 
-/// A new webhook's id.
+/// Generates a webhook's ID.
 pub(crate) fn webhook_id() -> WebhookId {
     WebhookId::new(format!("wh_{}", text(16)))
 }
 
-/// A new key's public id.
+/// Generates a key's public ID.
 pub fn key_id() -> String {
     format!("key_{}", text(12))
 }

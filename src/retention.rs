@@ -161,7 +161,7 @@ fn failed(error: &(dyn std::error::Error + 'static), what: &'static str) {
     log_failure!(warn, error, "{what}");
 }
 
-/// DependencyWaits for a time, or until `stop` is cancelled.
+/// Waits for a time, or until `stop` is cancelled.
 async fn pause(time: Duration, stop: &CancellationToken) {
     stop.run_until_cancelled(tokio::time::sleep(time)).await;
 }

@@ -117,8 +117,8 @@ impl Statements {
 /// Parameter syntax of a statement.
 #[derive(Clone, Copy)]
 enum Placeholder {
-    /// `?`. `SQLite` looks a numbered parameter up by walking through all of them, at each binding:
-    /// with 9,000 parameters a batch takes ten times as long.
+    /// `?`. `SQLite` finds a numbered parameter by a linear scan at each binding: with 9,000
+    /// parameters a batch takes ten times as long.
     Plain,
     /// `$1`, the only kind PostgreSQL has.
     Numbered,

@@ -92,7 +92,7 @@ impl Default for QaConfig {
 pub struct WelcomeConfig {
     /// `true` when the welcome message is switched on.
     pub enabled: bool,
-    /// The welcome text; the same value as the first text of the welcome object.
+    /// Welcome text; the same as the first text of the welcome object.
     pub message: String,
 }
 
@@ -102,7 +102,7 @@ pub struct WelcomeConfig {
 pub struct RulesConfig {
     /// `true` when the group rules are switched on.
     pub enabled: bool,
-    /// Words that make the bot answer with the group rules.
+    /// Words that make the bot reply with the group rules.
     pub trigger_keywords: Vec<String>,
 }
 
@@ -144,11 +144,11 @@ pub struct RuleDraft {
     pub answer: String,
 }
 
-/// A rule.
+/// Question-and-answer rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Rule {
-    /// Its id: `qa_<millis>_<suffix>`.
+    /// ID of the rule: `qa_<millis>_<suffix>`.
     pub id: RuleId,
     /// Keywords that trigger it.
     pub keywords: Vec<String>,

@@ -75,7 +75,7 @@ fn key_of(platform: PlatformKind, bot: &str, id: &EventId) -> String {
     format!("{}:{bot}:{id}", platform.name())
 }
 
-/// The kind of a chat.
+/// Kind of chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChannelKind {

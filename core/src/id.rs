@@ -23,7 +23,7 @@ pub enum InvalidId {
     #[error("it is longer than {MAX_ID} bytes")]
     TooLong,
     /// It holds a control character or U+FFFD, which stands for unreadable input.
-    #[error("it holds a control character")]
+    #[error("it contains a control character")]
     Control,
 }
 
@@ -118,15 +118,16 @@ macro_rules! id {
 }
 
 id! {
-    /// A chat: on LINE a group (`C…`), a room (`R…`) or a 1:1 chat (the person's `U…`).
+    /// ID of a chat: on LINE a group (`C…`), a room (`R…`) or a one-to-one chat (the person's
+    /// `U…`).
     ChannelId
 }
 id! {
-    /// A person or a bot, as the platform names them.
+    /// ID of a person or bot on the platform.
     UserId
 }
 id! {
-    /// A message, unique inside its channel.
+    /// ID of a message, unique within its channel.
     MessageId
 }
 id! {
@@ -134,11 +135,11 @@ id! {
     EventId
 }
 id! {
-    /// A question-and-answer rule: `qa_<millis>_<suffix>`.
+    /// ID of a question-and-answer rule: `qa_<millis>_<suffix>`.
     RuleId
 }
 id! {
-    /// An API key's public identifier (never the key itself).
+    /// Public ID of an API key; not the key itself.
     KeyId
 }
 id! {

@@ -87,11 +87,11 @@ macro_rules! registry {
 
 registry! {
     BUILD_INFO: Gauge<1> { "chatkeep_build_info", ["version"], "always 1";
-        "The version of chatkeep that runs, as a label" }
+        "Running version of chatkeep, as a label" }
     PROBLEM: Gauge<1> { "chatkeep_problem", ["part"], "1 or 0";
-        "Whether a part of the process has a problem, as listed by /readyz" }
+        "Problem of a part of the process, as listed by /readyz" }
     DEPENDENCY_UP: Gauge<2> { "chatkeep_dependency_up", ["dependency", "address"], "1 or 0";
-        "Whether what the process depends on answered when it was last asked" }
+        "Availability of a dependency at the last check" }
 
     HTTP_REQUESTS: Counter<3> { "chatkeep_http_requests_total", ["method", "route", "status"], "requests";
         "HTTP requests by method, route template and status" }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A person's role in a channel. Roles are ordered, the lowest first.
+/// Role of a person in a channel, lowest first.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
@@ -111,14 +111,14 @@ impl Scope {
         match self {
             Self::ReadMessages => "read, search and export messages, and read events",
             Self::ReadMedia => "read media files",
-            Self::ReadMembers => "see the settings of channels and who is in them",
-            Self::WriteAssistant => "see and change the settings of the assistant",
+            Self::ReadMembers => "read the settings and members of channels",
+            Self::WriteAssistant => "read and change the settings of the assistant",
             Self::WriteMembers => "change the roles of members",
             Self::WriteBackup => {
-                "subscribe to channels, set how they are kept, delete messages and erase people"
+                "manage backup subscriptions and retention, delete messages and erase people"
             }
-            Self::ManageWebhooks => "see, make, change and delete webhooks",
-            Self::ManageKeys => "see, make and delete keys that reach no further than this one",
+            Self::ManageWebhooks => "manage webhooks",
+            Self::ManageKeys => "manage keys with at most the permissions of this one",
         }
     }
 

@@ -107,9 +107,7 @@ impl utoipa::PartialSchema for Timestamp {
         ObjectBuilder::new()
             .schema_type(Type::String)
             .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
-            .description(Some(
-                "A point in time in ISO 8601; in answers in UTC, to the millisecond.",
-            ))
+            .description(Some("Point in time in ISO 8601; responses use UTC with milliseconds."))
             .into()
     }
 }

@@ -201,7 +201,7 @@ fn add_tile<S: Simd, W: Copy, const VECTORS: usize, const ROWS: usize>(
         std::array::from_fn(|row| &rows.data[rows.starts[row.min(last)]..][..panel.len()]);
     let mut totals = [[simd.splat_f32s(0.0); VECTORS]; ROWS];
     for (at, weights) in panel.iter().enumerate() {
-        // SingleUse for all rows.
+        // Once for all rows.
         let weights = floats(weights);
         for (totals, row) in totals.iter_mut().zip(rows) {
             add_scaled(simd, totals, row[at], &weights);

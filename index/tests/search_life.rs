@@ -288,7 +288,7 @@ fn a_writer_killed_at_any_moment_loses_nothing_and_doubles_nothing() {
     }
 }
 
-/// DependencyWaits until a process has committed more than `before`.
+/// Waits until a process has committed more than `before`.
 fn wait_for_progress(folder: &Path, before: u64) {
     let begun = Instant::now();
     loop {

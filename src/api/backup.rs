@@ -1,4 +1,4 @@
-//! What is kept as a whole: what is missing, and deleting what is old.
+//! Coverage of a channel's backup, and deletion of old messages.
 
 use axum::Json;
 use axum::extract::State;
@@ -20,56 +20,57 @@ use crate::when::When;
 #[derive(Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct DeleteQuery {
-    /// Messages sent before this time go; a day is its first moment, in the channel's time zone.
+    /// Messages sent before this time are deleted. A date stands for its first moment in the
+    /// channel's time zone.
     #[param(inline)]
     before: When,
-    /// Only count.
+    /// Counts the messages without deleting them.
     #[serde(default)]
     dry_run: bool,
 }
 
-/// What was deleted, or would be.
+/// Result of a deletion, or of a dry run.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DeletedView {
-    /// Messages that were deleted, or would be.
+    /// Number of messages that were or would be deleted.
     deleted_count: i64,
-    /// Bytes that were freed, or would be, media included.
+    /// Bytes that were or would be freed, media included.
     freed_bytes: i64,
 }
 
-/// What is kept of a channel, and what is not.
+/// Backup coverage of a channel: what is stored and what is missing.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Coverage)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CoverageView {
     /// The channel.
     channel_id: ChannelId,
-    /// When keeping began, or since when the key may read if that is later; null when nobody ever
-    /// subscribed.
+    /// Beginning of the backup, or the key's `notBefore` if that is later; null when nobody has
+    /// ever subscribed.
     since: Option<Timestamp>,
-    /// When the oldest kept message was sent; null when none is kept.
+    /// Time of the oldest stored message; null when there is none.
     first_message_at: Option<Timestamp>,
-    /// When the newest kept message was sent; null when none is kept.
+    /// Time of the newest stored message; null when there is none.
     last_message_at: Option<Timestamp>,
-    /// Times in which the channel was not kept, the oldest first.
+    /// Periods without backup, oldest first.
     gaps: Vec<GapView>,
-    /// Media files of which nothing is kept, by reason.
+    /// Media files that are not stored, by reason.
     missing_media: Vec<MissingMedia>,
-    /// Days after which messages are removed; null keeps them.
+    /// Days after which messages are deleted; null keeps them.
     retention_days: Option<i64>,
-    /// Messages sent before this were removed because of their age; null when none was.
+    /// Messages sent before this time were deleted because of their age; null when none were.
     removed_before: Option<Timestamp>,
 }
 
-/// Media files of which nothing is kept, for one reason.
+/// Number of media files that are not stored for one reason.
 #[derive(Serialize, ToSchema)]
 struct MissingMedia {
-    /// `skipped`, `failed` or `expired`.
+    /// Status of the files: `skipped`, `failed` or `expired`.
     status: String,
-    /// The reason, such as `too_large`; null when there is none beside the status.
+    /// Reason, such as `too_large`; null when the status says enough.
     reason: Option<String>,
-    /// Files that are missing for this reason.
+    /// Number of files.
     count: i64,
 }
 

@@ -40,14 +40,14 @@ pub(super) struct ChannelItem {
     /// The id of the channel; on LINE a group begins with `C`, a room with `R` and a person's own
     /// chat with `U`.
     channel_id: ChannelId,
-    /// Null for a channel without a name, and until the platform told it.
+    /// Name of the channel; null when it has none or the platform has not provided it yet.
     name: Option<String>,
-    /// The kind of chat.
+    /// Kind of chat.
     #[serde(rename = "type")]
     kind: ChannelKind,
-    /// When the channel last became active.
+    /// Time at which the channel last became active.
     enabled_at: Timestamp,
-    /// `active` while the bot is in the channel.
+    /// Status of the channel: `active` while the bot is in it.
     status: ChannelStatus,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct ChannelItem {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ChannelDetail)]
 pub(super) struct ChannelDetail {
-    /// The channel itself.
+    /// Properties of the channel.
     meta: Meta,
     /// The settings of the channel.
     config: Config,
@@ -63,27 +63,28 @@ pub(super) struct ChannelDetail {
     role: Role,
 }
 
-/// A channel, as the platform knows it.
+/// Channel metadata from the platform.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ChannelMeta)]
 #[serde(rename_all = "camelCase")]
 struct Meta {
     /// The id of the channel.
     channel_id: ChannelId,
-    /// The kind of chat.
+    /// Kind of chat.
     #[serde(rename = "type")]
     kind: ChannelKind,
-    /// The bot that is in the channel, by its name in the settings; null before any was.
+    /// Name of the channel's bot in the settings; null before any bot joined.
     bot: Option<String>,
-    /// Null for a channel without a name, and until the platform told it.
+    /// Name of the channel; null when it has none or the platform has not provided it yet.
     name: Option<String>,
-    /// Null until the platform told it, and for a channel without a picture.
+    /// Address of the channel's picture; null when it has none or the platform has not provided it
+    /// yet.
     picture: Option<String>,
-    /// When the channel first appeared.
+    /// Time at which the channel was first seen.
     created_at: Timestamp,
-    /// The user who made it known; `system` for the platform.
+    /// ID of the user who registered the channel; `system` for the platform.
     created_by: String,
-    /// People who are in the channel, as far as they are known.
+    /// Number of known members in the channel.
     member_count: i64,
 }
 
@@ -102,19 +103,19 @@ struct Config {
 #[schema(as = ChannelBackup)]
 #[serde(rename_all = "camelCase")]
 struct Backup {
-    /// Somebody subscribes to the channel.
+    /// True while the channel has a backup subscription.
     enabled: bool,
-    /// Every subscriber's quota is exceeded: nothing new is kept.
+    /// True while every subscriber's quota is exceeded: new messages are not stored.
     paused: bool,
     /// IANA name of the zone in which the channel's days begin; null for the service's.
     time_zone: Option<String>,
-    /// The zone in which they do begin: the channel's, else the service's.
+    /// Effective time zone: the channel's, otherwise the service's.
     effective_time_zone: String,
-    /// Days after which messages and their files are removed; null keeps them.
+    /// Days after which messages and their files are deleted; null keeps them.
     retention_days: Option<i64>,
 }
 
-/// How a channel is kept; what is absent stays as it is.
+/// Backup settings of a channel; absent fields are unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct BackupBody {
@@ -123,7 +124,8 @@ pub(super) struct BackupBody {
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 64)]
     time_zone: Nullable<String>,
-    /// Days after which messages and their files are removed; null keeps them. For the owner.
+    /// Days after which messages and their files are deleted; null keeps them. Only the owner may
+    /// change it.
     #[serde(default, deserialize_with = "days")]
     #[schema(value_type = Option<u32>, minimum = 1, maximum = 36500)]
     retention_days: Nullable<u32>,

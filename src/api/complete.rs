@@ -1,8 +1,8 @@
-//! Runs what changes something to its end, also when whoever asked for it is gone.
+//! Runs mutating requests to completion, also when the client disconnects.
 //!
-//! The server drops the work on a request as soon as its connection closes. Half of a change would
-//! be done then, and its `Idempotency-Key` would stay taken. So each request that may change
-//! something is answered by a task of its own, which the process waits for when it stops.
+//! The server drops a request's future as soon as its connection closes, which could leave a change
+//! half done and its `Idempotency-Key` claimed. So each request that may change something runs in a
+//! task of its own, which the process awaits at shutdown.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -13,7 +13,7 @@ use tracing::{Instrument as _, error};
 use super::error::ApiError;
 use super::respond;
 
-/// Answers requests that may change something in a task of `tasks`.
+/// Runs requests that may change something in a task of `tasks`.
 pub(super) async fn layer(
     State(tasks): State<TaskTracker>,
     request: Request,
@@ -22,18 +22,18 @@ pub(super) async fn layer(
     if !may_change(&request) {
         return next.run(request).await;
     }
-    // A panic is answered inside of the task: nobody may be there to see it otherwise.
+    // Panics are caught inside the task: the caller may be gone.
     let work = respond::catch_panics(request, next).in_current_span();
     match tasks.spawn(work).await {
         Ok(response) => response,
         Err(error) => {
-            error!(%error, "a request did not run to its end");
+            error!(%error, "a request was not completed");
             ApiError::Unavailable.into_response()
         }
     }
 }
 
-/// Whether the request may change something. Login changes sessions with GET, too.
+/// Returns true when the request may change something. Login changes sessions with GET, too.
 fn may_change(request: &Request) -> bool {
     let path = request.uri().path();
     !request.method().is_safe() || path.starts_with("/auth/") || path.starts_with("/oauth/")

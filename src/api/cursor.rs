@@ -7,13 +7,13 @@ use utoipa::ToSchema;
 
 use super::route::{Describe, Output};
 
-/// A page, told with a `Link` to the next one.
+/// A page; the response has a `Link` header to the next one.
 pub(super) struct Page<T> {
     pub(super) body: T,
     pub(super) next: Option<String>,
 }
 
-/// The cursor that [`super::respond::finish`] makes the `Link` header from.
+/// Cursor that [`super::respond::finish`] turns into the `Link` header.
 #[derive(Clone, Debug)]
 pub(super) struct Next(pub(super) String);
 

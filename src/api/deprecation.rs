@@ -1,6 +1,5 @@
-//! What is deprecated, in one place: a deprecated route
-//! or field answers with `X-Deprecated`, whose text states the removal date, for at least six
-//! months before it goes.
+//! Registry of deprecated routes and fields: responses that use one carry `X-Deprecated`, whose
+//! text states the removal date, at least six months ahead.
 
 use axum::http::Method;
 
@@ -9,14 +8,14 @@ struct Deprecation {
     method: Method,
     /// The route as it is registered, under `/api`.
     path: &'static str,
-    /// What goes and when: "`field` will be removed on 2027-06-01; use `other`".
+    /// Text of the header: "`field` will be removed on 2027-06-01; use `other`".
     text: &'static str,
 }
 
 /// Everything that is deprecated now.
 const DEPRECATIONS: &[Deprecation] = &[];
 
-/// What to tell whoever calls this route.
+/// Returns the deprecation text of a route.
 pub(super) fn of(method: &Method, matched: &str) -> Option<&'static str> {
     find(DEPRECATIONS, method, matched)
 }

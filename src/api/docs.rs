@@ -23,14 +23,14 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'u
 /// for the address of another document.
 const PAGE: &str = include_str!("docs.html");
 
-/// The documentation's routes.
+/// Returns the documentation's routes.
 pub(super) fn router(document: &OpenApi) -> Router {
     let json = Bytes::from(document.to_json().unwrap_or_default());
     let config = Config::from("/openapi.json")
         .try_it_out_enabled(true)
-        // In the browser's storage, and so never in an address or on another origin.
+        // Stored in the browser only, so never part of an address or visible to another origin.
         .persist_authorization(true)
-        // It would be asked about the document from a server elsewhere.
+        // The validator would send the document to an external server.
         .validator_url("none")
         .use_base_layout();
     let config = Arc::new(config);
@@ -52,7 +52,7 @@ fn page() -> Response {
     content("text/html; charset=utf-8", PAGE)
 }
 
-/// Answers a part of the page.
+/// Serves a part of the page.
 fn content(kind: &str, body: impl IntoResponse) -> Response {
     let kind = HeaderValue::from_str(kind);
     let kind = kind.unwrap_or(HeaderValue::from_static("application/octet-stream"));
@@ -71,7 +71,7 @@ fn file(path: &str, config: Arc<Config<'static>>) -> Response {
         Ok(Some(file)) => content(&file.content_type, file.bytes.into_owned()),
         Ok(None) => ApiError::NotFound.into_response(),
         Err(cause) => {
-            error!(cause, "the documentation's page failed");
+            error!(cause, "rendering the API documentation failed");
             ApiError::Internal.into_response()
         }
     }

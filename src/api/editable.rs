@@ -96,7 +96,7 @@ impl<T: PartialSchema + Shown> PartialSchema for Editable<T> {
                 let ignored = ObjectBuilder::new()
                     .schema_type(SchemaType::AnyValue)
                     .read_only(true)
-                    .description(Some("As an answer has it; ignored here."));
+                    .description(Some("Read-only: accepted and ignored."));
                 object.properties.insert((*name).to_owned(), ignored.into());
             }
         }
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(read(r#"{"id":{"a":[1]},"text":"x","at":null,"\u0069d":2}"#).unwrap(), "x");
         assert_eq!(read(r#"{"te\u0078t":"x"}"#).unwrap(), "x");
         assert!(read(r#"{"id":1}"#).unwrap_err().contains("text is missing"));
-        assert!(read(r#"{"text":"x","ids":1}"#).unwrap_err().contains("ids is not known"));
+        assert!(read(r#"{"text":"x","ids":1}"#).unwrap_err().contains("ids is unknown"));
         let wrong = read(r#"{"id":1,"text":2}"#).unwrap_err();
         assert!(wrong.contains("text must be a text"), "{wrong}");
     }

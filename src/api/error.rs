@@ -1,7 +1,7 @@
 //! Errors of the API: one enum, one table of status, code and public text.
 //!
-//! Policy: whatever goes wrong inside is logged with its causes where it is turned into an
-//! [`ApiError`]; the caller gets a fixed sentence. No error shows SQL, a path, a secret or a stack.
+//! Policy: internal errors are logged with their causes where they become an [`ApiError`]; the
+//! caller gets a fixed sentence. No error contains SQL, a path, a secret or a stack trace.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -20,19 +20,19 @@ use utoipa::ToSchema;
 
 use crate::services::{FieldPath, ServiceError};
 
-/// What went wrong, as the caller may know it.
+/// Error of a request, as the caller sees it.
 #[derive(Clone, Debug)]
 pub(crate) enum ApiError {
-    /// 400: the place of a value, and a sentence that says what is wrong with it. Without a place
-    /// only where it is not known which value it is.
+    /// 400: location of a value and a sentence about it. Without a location only when the value is
+    /// unknown.
     Invalid { field: Option<FieldPath>, why: String },
     /// 401.
     InvalidKey,
     /// 403: the key's scopes do not cover the operation.
     InsufficientPermissions,
-    /// 403: the same, of something that the request asks for in that field.
+    /// 403: a value in that field is beyond the key's scopes.
     InsufficientFor { field: FieldPath },
-    /// 403: not a member, role too low, no such channel. Which one is not told.
+    /// 403: not a member, role too low, or no such channel; the reason is not disclosed.
     PermissionDenied,
     /// 404.
     NotFound,
@@ -48,11 +48,11 @@ pub(crate) enum ApiError {
     TooLarge,
     /// 415.
     UnsupportedMediaType,
-    /// 429, with the seconds to wait.
+    /// 429, with the retry-after in seconds.
     RateLimited { retry_after: u64 },
-    /// Whatever one route alone refuses with.
+    /// Error of one route.
     Refused { status: StatusCode, code: &'static str, error: &'static str },
-    /// The same with a sentence that is made of what there is.
+    /// Error of one route with a computed sentence.
     Explained { status: StatusCode, code: &'static str, error: String },
     /// 400: the rules of a channel would hold that many bytes.
     RulesTooLarge { bytes: i64 },
@@ -62,29 +62,29 @@ pub(crate) enum ApiError {
     Unavailable,
 }
 
-/// What [`super::respond::finish`] writes into the body.
+/// Body that [`super::respond::finish`] writes.
 #[derive(Clone, Debug)]
 pub(super) struct ErrorBody {
     pub(super) error: Cow<'static, str>,
     pub(super) code: &'static str,
     pub(super) field: Option<Cow<'static, str>>,
     pub(super) retry_after: Option<u64>,
-    /// Members of one answer's own.
+    /// Additional members of one response.
     pub(super) more: Map<String, Value>,
 }
 
-/// Every error's body.
+/// Body of every error response.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Error)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ErrorView<'a> {
-    /// A sentence for people.
+    /// Human-readable message.
     pub(super) error: &'a str,
-    /// What went wrong, for programs; it does not change.
+    /// Stable machine-readable error code.
     pub(super) code: &'a str,
-    /// The place of the value that is wrong, missing or not known: in a body its JSON Pointer, such
-    /// as `/assistant/qa/mode` or `/keywords/0` (empty for the body as a whole), else the name of
-    /// the parameter or the header.
+    /// Location of the invalid, missing or unknown value: in a body its JSON Pointer, such as
+    /// `/assistant/qa/mode` or `/keywords/0` (empty for the whole body), otherwise the name of the
+    /// parameter or header.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(super) field: Option<&'a str>,
@@ -92,23 +92,23 @@ pub(super) struct ErrorView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(super) retry_after: Option<u64>,
-    /// Names the request in the log.
+    /// ID of the request, as in the service's log.
     pub(super) request_id: &'a str,
 }
 
-/// What a status means here, for the documentation.
+/// Returns the description of a status in the documentation.
 pub(super) fn sentence(status: StatusCode) -> &'static str {
     match status.as_u16() {
-        400 => "A value is not acceptable: `field` says which, `error` why",
+        400 => "Invalid value: `field` names it, `error` gives the reason",
         401 => "Invalid or missing API key",
         403 => "Insufficient permissions, or permission denied",
         404 => "Not found",
-        406 => "The answer cannot be given in a form that `Accept` names",
+        406 => "The response is not available in a media type that `Accept` allows",
         409 => "Conflict",
-        412 => "`If-Match` names another version",
+        412 => "The object has changed: `If-Match` names another version",
         413 => "The request body is too large",
         415 => "The request body must be application/json",
-        416 => "The range is outside of the file",
+        416 => "The requested range is outside the file",
         422 => "The Idempotency-Key was used for another request",
         429 => "Rate limit exceeded",
         503 => "Service unavailable",
@@ -117,18 +117,18 @@ pub(super) fn sentence(status: StatusCode) -> &'static str {
 }
 
 impl ApiError {
-    /// A value that is not acceptable, with a whole sentence.
+    /// Creates an error about an invalid value, with a whole sentence.
     pub(crate) fn invalid(field: FieldPath, why: impl Into<String>) -> Self {
         Self::Invalid { field: Some(field), why: why.into() }
     }
 
-    /// The same with a sentence about the place: `must be …`, `is longer than …`.
+    /// Creates an error from a predicate about the location: `must be …`, `is longer than …`.
     pub(crate) fn invalid_value(field: FieldPath, why: impl Display) -> Self {
         let why = format!("{field} {why}");
         Self::invalid(field, why)
     }
 
-    /// The request is being answered already.
+    /// The first request with this key is still running.
     pub(super) const RUNNING: Self =
         Self::Conflict("A request with this Idempotency-Key is running");
 
@@ -147,7 +147,7 @@ impl ApiError {
             }
             Self::RulesTooLarge { bytes } => {
                 let why = format!(
-                    "The rules of the channel would hold {bytes} bytes; at most {} are allowed",
+                    "The rules of the channel would have {bytes} bytes; at most {} are allowed",
                     limits::RULE_BYTES
                 );
                 return (StatusCode::BAD_REQUEST, "rules_too_large", why.into());
@@ -162,7 +162,7 @@ impl ApiError {
         (status, code, error.into())
     }
 
-    /// The parts of errors that are always the same.
+    /// Returns the parts of errors with a fixed text.
     const fn fixed(&self) -> (StatusCode, &'static str, &'static str) {
         match self {
             Self::InvalidKey => {
@@ -181,12 +181,12 @@ impl ApiError {
             Self::MethodNotAllowed => (
                 StatusCode::METHOD_NOT_ALLOWED,
                 "method_not_allowed",
-                "This route does not take that method",
+                "The route does not support this method",
             ),
             Self::Stale => (
                 StatusCode::PRECONDITION_FAILED,
                 "precondition_failed",
-                "If-Match names another version than the present one",
+                "If-Match names another version than the current one",
             ),
             Self::TooLarge => {
                 (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "The request body is too large")
@@ -208,7 +208,7 @@ impl ApiError {
 }
 
 impl ApiError {
-    /// The status, and what its body says.
+    /// Returns the status and the body.
     pub(super) fn into_body(self) -> (StatusCode, ErrorBody) {
         let (status, code, error) = self.parts();
         let (field, retry_after) = match self {
@@ -221,7 +221,7 @@ impl ApiError {
         (status, ErrorBody { error, code, field, retry_after, more: Map::new() })
     }
 
-    /// The answer, whose body has these members, too.
+    /// Returns the response with additional members in its body.
     pub(crate) fn with(self, more: Map<String, Value>) -> Response {
         let (status, body) = self.into_body();
         let mut response = status.into_response();
@@ -232,7 +232,7 @@ impl ApiError {
         response
     }
 
-    /// What stands for a status that something beneath the routes answered: axum, hyper, a library.
+    /// Returns the error for a status from beneath the routes: axum, hyper, a library.
     pub(super) const fn of_status(status: StatusCode) -> Self {
         match status {
             StatusCode::NOT_FOUND => Self::NotFound,

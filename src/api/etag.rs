@@ -1,5 +1,5 @@
-//! `ETag`s: every JSON answer to a GET carries one made from its content, and is not sent again to
-//! whoever has it. Settings objects also carry their version, which `If-Match` names.
+//! `ETag`s: every JSON response to a GET has one, computed from its content, and becomes 304 when
+//! the caller's copy is current. Settings objects also have a version, which `If-Match` names.
 
 use std::io;
 use std::marker::PhantomData;
@@ -29,14 +29,14 @@ use crate::services::FieldPath;
 /// Bytes of the hash in a tag: enough that no two contents meet.
 const HASH: usize = 15;
 
-/// The form of `If-Match`: any version, or a list of tags.
+/// Pattern of `If-Match`: any version, or a list of tags.
 const IF_MATCH: &str = r#"^(\*|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$"#;
 
 /// The hash of what a tag names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Digest([u8; HASH]);
 
-/// What a tag is made from instead of the body, where the body tells the time.
+/// Source of a tag instead of the body, for bodies that contain the current time.
 #[derive(Clone, Copy, Debug)]
 struct TagOf(Digest);
 
@@ -50,20 +50,20 @@ pub(super) struct Versioned<T> {
     pub(super) body: T,
 }
 
-/// A settings object of the form `T`, written as JSON already.
+/// Settings object of the form `T`, serialized to JSON.
 pub(super) struct Prepared<T> {
     pub(super) version: i64,
-    /// Of the object alone: a body may hold notes for its editor that are no part of it.
+    /// Digest of the object alone: a body may have notes for its editor that are not part of it.
     pub(super) digest: Digest,
     pub(super) json: Vec<u8>,
-    /// Held until the answer is ready to be sent, if it is large.
+    /// Turn of a large response, held until it is ready to be sent.
     pub(super) turn: Option<Turn>,
-    /// From which the answer is made again when the request is repeated.
+    /// Note from which the response is rebuilt when the request is repeated.
     pub(super) note: Option<ReplayNote>,
     pub(super) form: PhantomData<T>,
 }
 
-/// An answer that holds the time of asking, with the part that decides whether it changed.
+/// Response with a timestamp, and the content that its tag is computed from.
 pub(super) struct Timed<T, C> {
     pub(super) body: T,
     pub(super) content: C,
@@ -72,7 +72,7 @@ pub(super) struct Timed<T, C> {
 /// `If-Match`: the versions that a change may replace; none given, any.
 pub(super) struct IfMatch(pub(super) Option<Vec<i64>>);
 
-/// Adds the tag; answers 304 to whoever names it.
+/// Adds the tag; returns 304 when `If-None-Match` matches.
 pub(super) async fn layer(request: Request, next: Next) -> Response {
     let asked = request.method() == Method::GET;
     let known = request.headers().get(header::IF_NONE_MATCH).cloned();
@@ -92,7 +92,7 @@ pub(super) async fn layer(request: Request, next: Next) -> Response {
     response
 }
 
-/// The answer with its tag, where it has one: a settings object, or any JSON that was `asked` for.
+/// Returns the response with its tag: a settings object, or any JSON in response to a GET.
 pub(super) async fn tagged(response: Response, asked: bool) -> Response {
     let version = response.extensions().get::<Version>().copied();
     let json = response.headers().get(header::CONTENT_TYPE).is_some_and(is_json);
@@ -139,15 +139,15 @@ impl io::Write for Hasher {
 }
 
 impl Digest {
-    /// Of these bytes.
+    /// Returns the digest of bytes.
     fn of_bytes(bytes: &[u8]) -> Self {
         Self::finish(Sha256::new().chain_update(bytes))
     }
 
-    /// Of the JSON of `value`, which is not kept in memory.
+    /// Returns the digest of a value's JSON, without keeping the JSON in memory.
     pub(super) fn of(value: &impl Serialize) -> Self {
         let mut hasher = Hasher(Sha256::new());
-        // Neither hashing nor the forms of answers ever fail.
+        // Neither hashing nor serializing responses ever fails.
         let _ = serde_json::to_writer(&mut hasher, value);
         Self::finish(hasher.0)
     }
@@ -167,8 +167,8 @@ fn tag(version: Option<Version>, digest: Digest) -> String {
     }
 }
 
-/// The tags of a header, without the mark of weak ones: ours name content either way. A comma
-/// inside of a tag's quotes separates nothing.
+/// Splits a header into tags, without the mark of weak ones: our tags identify content either way.
+/// A comma inside a tag's quotes is not a separator.
 fn tags(value: &HeaderValue) -> impl Iterator<Item = &str> {
     let text = value.to_str().unwrap_or_default();
     let mut quoted = false;
@@ -183,7 +183,7 @@ fn names(value: &HeaderValue, tag: &str) -> bool {
     tags(value).any(|given| given == "*" || given == tag)
 }
 
-/// The version in a tag of ours.
+/// Returns the version in one of our tags.
 fn version_of(tag: &str) -> Option<i64> {
     let (version, _) = tag.strip_prefix("\"v")?.split_once('-')?;
     version.parse().ok()
@@ -197,8 +197,8 @@ impl<S: Send + Sync> FromRequestParts<S> for IfMatch {
     }
 }
 
-/// The versions that `If-Match` names. What is no list of tags is refused: whoever sent it wanted
-/// to be careful.
+/// Parses the versions in `If-Match`. Malformed lists are rejected, since the caller wanted a
+/// conditional change.
 fn versions(headers: &HeaderMap) -> Result<Option<Vec<i64>>, ApiError> {
     let given: Vec<_> = headers.get_all(header::IF_MATCH).iter().flat_map(tags).collect();
     if given.is_empty() || given == ["*"] {
@@ -207,13 +207,13 @@ fn versions(headers: &HeaderMap) -> Result<Option<Vec<i64>>, ApiError> {
     if !given.iter().all(|tag| is_tag(tag)) {
         return Err(ApiError::invalid_value(
             FieldPath::header("If-Match"),
-            "must be * or a list of ETags in their quotes",
+            "must be * or a list of quoted ETags",
         ));
     }
     Ok(Some(given.into_iter().filter_map(version_of).collect()))
 }
 
-/// Whether it is a tag in its quotes (RFC 9110, section 8.8.3).
+/// Returns true for a quoted tag (RFC 9110, section 8.8.3).
 fn is_tag(text: &str) -> bool {
     let inner = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     inner.is_some_and(|inner| inner.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"'))
@@ -225,7 +225,10 @@ impl Input for IfMatch {
             .name("If-Match")
             .parameter_in(ParameterIn::Header)
             .required(Required::False)
-            .description(Some("The `ETag` that was read: another version is not overwritten."))
+            .description(Some(
+                "`ETag` of the version that was read: the change is refused with 412 when the \
+                 object has changed since.",
+            ))
             .schema(Some(
                 ObjectBuilder::new()
                     .schema_type(Type::String)
@@ -248,7 +251,7 @@ impl<T: Serialize> IntoResponse for Versioned<T> {
 
 impl<T: Serialize + ToSchema> Output for Versioned<T> {
     fn describe(route: &mut Describe) {
-        route.answers::<T>(StatusCode::OK, "The settings as they are now");
+        route.answers::<T>(StatusCode::OK, "The current settings");
         route.carries("ETag");
     }
 }
@@ -271,7 +274,7 @@ impl<T> IntoResponse for Prepared<T> {
 
 impl<T: Serialize + ToSchema> Output for Prepared<T> {
     fn describe(route: &mut Describe) {
-        route.answers::<T>(StatusCode::OK, "The settings as they are now");
+        route.answers::<T>(StatusCode::OK, "The current settings");
         route.carries("ETag");
     }
 }

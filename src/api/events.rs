@@ -1,4 +1,4 @@
-//! The pull feed of what happened, in order.
+//! Pull feed of events, in order.
 
 use axum::extract::State;
 use chatkeep_core::store::{FeedReader, OutboxPosition};
@@ -21,22 +21,23 @@ const LIST: &str = "events";
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct EventList {
-    /// The events of the page, in the order in which they happened.
+    /// Events of the page, in order.
     events: Vec<EventView>,
-    /// Where to go on, also when nothing more has happened yet: ask again with it later.
+    /// Cursor for the next request; always present, so that polling can continue with it later.
     next_cursor: String,
-    /// Whether more has happened already.
+    /// True when more events are available now.
     has_more: bool,
 }
 
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EventQuery {
-    /// Elements of the page.
+    /// Maximum number of items on the page.
     #[serde(default)]
     #[param(inline)]
     limit: Limit,
-    /// The `nextCursor` of the last answer; without it the feed begins with the oldest there is.
+    /// `nextCursor` of the last response; when absent, the feed begins with the oldest retained
+    /// event.
     cursor: Option<String>,
 }
 

@@ -34,13 +34,16 @@ enum FormatParam {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ExportQuery {
-    /// `jsonl` can be imported again, `csv` is for spreadsheets, `html` opens in a browser.
+    /// Format of the document: `jsonl` can be imported again, `csv` is for spreadsheets, `html` for
+    /// browsers.
     #[param(inline)]
     format: FormatParam,
-    /// Not sent before this: a time, or a day for its first moment, in the channel's time zone.
+    /// Only messages sent at or after this time. A date stands for its first moment in the
+    /// channel's time zone.
     #[param(inline)]
     from: Option<When>,
-    /// Sent before this: a time, or a day for its first moment, in the channel's time zone.
+    /// Only messages sent before this time. A date stands for its first moment in the channel's
+    /// time zone.
     #[param(inline)]
     to: Option<When>,
 }
@@ -65,7 +68,7 @@ pub(super) async fn messages(
     };
     // The status is out already: all that is left is to break the connection off and to say so.
     let stream = export(api.store, access.channel, wanted).inspect_err(|cause| {
-        log_failure!(error, cause, "an export broke off");
+        log_failure!(error, cause, "an export was interrupted");
     });
     let name = format!("attachment; filename=\"messages.{}\"", format.extension());
     let mut response = Body::from_stream(stream).into_response();
@@ -99,7 +102,8 @@ impl Output for Document {
         let text = || ObjectBuilder::new().schema_type(Type::String);
         let kinds = [Format::Jsonl, Format::Csv, Format::Html].map(Format::content_type);
         let content = kinds.map(|kind| (kind, Some(text().into())));
-        let description = "The messages, oldest first; the connection breaks off when it fails";
+        let description = "The messages, oldest first; the connection is closed early when the \
+                           export fails";
         let (content, headers, links) = (content.into(), vec!["Content-Disposition"], Vec::new());
         let answer = Answer { status: StatusCode::OK, description, content, headers, links };
         route.answers.push(answer);

@@ -1,5 +1,5 @@
-//! Extractors that refuse bad input with a clear 400: JSON bodies, query strings, paths. A route
-//! whose handler has none for the body, or the query, takes none: see [`super::route`].
+//! Extractors that reject bad input with a clear 400: JSON bodies, query strings, paths. A route
+//! whose handler has no body or query extractor accepts none: see [`super::route`].
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ use crate::heavy::{CALLERS, LIGHT};
 use crate::services::FieldPath;
 use crate::services::LIMIT;
 
-/// A JSON body of exactly the form `T`.
+/// JSON body of exactly the form `T`.
 pub(super) struct Body<T>(pub(super) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for Body<T> {
@@ -62,7 +62,7 @@ impl<T: ToSchema> Input for Body<T> {
     }
 }
 
-/// A query string of exactly the form `T`.
+/// Query string of exactly the form `T`.
 pub(crate) struct Query<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
@@ -82,7 +82,7 @@ impl<T: IntoParams> Input for Query<T> {
     }
 }
 
-/// A query leaves out what it does not say; it cannot say null.
+/// Removes null from a parameter's schema: queries omit values instead.
 fn never_null(mut parameter: Parameter) -> Parameter {
     let null = |schema: &RefOr<Schema>| {
         matches!(schema, RefOr::T(Schema::Object(object))
@@ -110,7 +110,7 @@ fn never_null(mut parameter: Parameter) -> Parameter {
     parameter
 }
 
-/// No text in a query is empty, or holds U+0000, which no database keeps.
+/// Rejects empty texts and U+0000, which no database stores.
 fn filled(mut parameter: Parameter) -> Parameter {
     if let Some(RefOr::T(Schema::Object(object))) = &mut parameter.schema
         && object.schema_type == SchemaType::Type(Type::String)
@@ -122,7 +122,7 @@ fn filled(mut parameter: Parameter) -> Parameter {
     parameter
 }
 
-/// Path parameters of the form `T`; a path that does not fit is an unknown one.
+/// Path parameters of the form `T`; a path that does not match is unknown (404).
 pub(super) struct Path<T>(pub(super) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
@@ -146,7 +146,7 @@ impl<T: IntoParams> Input for Path<T> {
     }
 }
 
-/// How many elements a caller wants: 50 unless they say, 1 to 100.
+/// Page size: 1 to 100, default 50.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit(pub(crate) u32);
 
@@ -179,11 +179,10 @@ impl PartialSchema for Limit {
 
 impl ToSchema for Limit {}
 
-/// Elements of a list that is answered whole when the caller does not say.
+/// Default page size of lists that are usually returned whole.
 const WHOLE: u32 = 1_000;
 
-/// How many elements a caller wants of a list that is whole unless they say: 1 to 100, and up to
-/// 1,000 where they do not.
+/// Page size of a list that is usually returned whole: 1 to 100, up to 1,000 when absent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WholeLimit(pub(crate) u32);
 
@@ -227,11 +226,12 @@ impl ToSchema for WholeLimit {}
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WholePaging {
-    /// Elements of the page; without it all, up to 1,000, and `nextCursor` where there are more.
+    /// Maximum number of items on the page. When absent, all items up to 1,000 are returned, with
+    /// `nextCursor` when there are more.
     #[serde(default)]
     #[param(inline)]
     pub(crate) limit: WholeLimit,
-    /// The `nextCursor` of the page before.
+    /// `nextCursor` of the previous page.
     pub(crate) cursor: Option<String>,
 }
 
@@ -239,10 +239,10 @@ pub(crate) struct WholePaging {
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Paging {
-    /// Elements of the page.
+    /// Maximum number of items on the page.
     #[serde(default)]
     #[param(inline)]
     pub(crate) limit: Limit,
-    /// The `nextCursor` of the page before.
+    /// `nextCursor` of the previous page.
     pub(crate) cursor: Option<String>,
 }

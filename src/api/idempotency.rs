@@ -1,9 +1,9 @@
-//! `Idempotency-Key`: a POST that is repeated with the same key gives the first answer again.
+//! `Idempotency-Key`: a repeated POST with the same key returns the first response.
 //!
-//! Answers may hold a secret that is shown once (a new API key), so they are stored sealed with a
-//! key made from the caller's own secret: the database alone cannot open them. Only successes are
-//! kept; after a refusal the key is free again. Of a large answer only that is kept from which its
-//! handler makes it again ([`ReplayNote`]).
+//! Responses may contain a secret that is shown once (a new API key), so they are stored encrypted
+//! with a key derived from the caller's own secret: the database alone cannot decrypt them. Only
+//! successes are stored; after a failure the key is free again. Of a large response only a
+//! [`ReplayNote`] is stored, from which its handler rebuilds it.
 //!
 //! A request that changed something is never run again: the store marks its claim in the
 //! transaction that changes it.
@@ -35,16 +35,16 @@ use crate::services::FieldPath;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
-/// A key is at most this long.
+/// Maximum length of a key.
 const MAX_KEY: usize = 255;
 const NONCE: usize = 12;
-/// Bytes of an answer that is kept as it is, at most.
+/// Maximum bytes of a response that is stored in full.
 const MAX_KEPT: usize = 64 * 1024;
-/// Headers that are part of an answer.
+/// Headers that are stored with a response.
 const HEADERS: [HeaderName; 3] = [header::CONTENT_TYPE, header::ETAG, header::LOCATION];
 
-/// What a handler needs to make a large answer again. A handler whose answer carries one finds it in
-/// a repeated request, where it must change nothing.
+/// Data from which a handler rebuilds a large response. A handler that returns one finds it in the
+/// repeated request, and must then change nothing.
 #[derive(Clone, Debug)]
 pub(super) struct ReplayNote(pub(super) String);
 
@@ -61,16 +61,16 @@ impl<S: Send + Sync> FromRequestParts<S> for Replayed {
 
 impl Input for Replayed {}
 
-/// An answer as it is kept.
+/// Stored response.
 #[derive(Debug, Serialize, Deserialize)]
 struct StoredResponse {
     headers: Vec<(String, String)>,
-    /// None of a large answer.
+    /// Absent for a large response.
     body: Option<String>,
     note: Option<String>,
 }
 
-/// Answers repeated POSTs.
+/// Replays responses to repeated POSTs.
 pub(super) async fn layer(State(api): State<Api>, request: Request, next: Next) -> Response {
     if request.method() != Method::POST || !request.headers().contains_key(&KEY) {
         return next.run(request).await;
@@ -82,7 +82,7 @@ pub(super) async fn layer(State(api): State<Api>, request: Request, next: Next) 
             let why = "must be 1 to 255 printable ASCII characters";
             ApiError::invalid_value(FieldPath::header("Idempotency-Key"), why).into_response()
         }
-        // Whoever is not known is refused anyway.
+        // Unauthenticated callers are rejected anyway.
         (Some(_), None) => next.run(request).await,
         (Some(key), Some(caller)) => match api.once(&key, &caller, request, next).await {
             Ok(response) => response,
@@ -156,19 +156,20 @@ impl Api {
         let (parts, body) = etag::tagged(answer, false).await.into_parts();
         let body = to_bytes(body, usize::MAX).await.map_err(|_| ApiError::Internal)?;
         let kept = StoredResponse::of(&parts, &body);
-        // What changed nothing is simply done again.
+        // A request that changed nothing is simply run again.
         let free = kept.is_empty() && self.store.abandon_idempotency(claim).await?;
         if !free {
             let (status, sealed) = (parts.status.as_u16(), seal.close(&kept)?);
             if let Err(error) = self.store.finish_idempotency(claim, status, &sealed).await {
-                // It is done, and not done again; only the answer is lost to a repetition.
+                // The request is completed and never run again; only its response cannot be
+                // replayed.
                 not_kept(&error);
             }
         }
         Ok(Response::from_parts(parts, Body::from(body)))
     }
 
-    /// What only the caller has: the key, or of all cookies the session's.
+    /// Returns the caller's secret: the key, or the session's cookie.
     fn secret_of<'h>(&self, headers: &'h HeaderMap) -> &'h str {
         let session = || self.login.session_cookie(headers);
         bearer(headers).or_else(session).unwrap_or_default()
@@ -184,7 +185,7 @@ fn owner(caller: &Caller) -> String {
 }
 
 fn not_kept(error: &StoreError) {
-    log_failure!(warn, error, "an answer could not be kept for its Idempotency-Key");
+    log_failure!(warn, error, "cannot store the response for its Idempotency-Key");
 }
 
 fn replayed(mut response: Response) -> Response {
@@ -208,7 +209,7 @@ const INTERRUPTED: ApiError = ApiError::Refused {
 const NOT_KEPT: ApiError = ApiError::Refused {
     status: StatusCode::CONFLICT,
     code: "answer_not_kept",
-    error: "The request with this Idempotency-Key was done; its answer cannot be given again",
+    error: "The request with this Idempotency-Key was completed; its response cannot be replayed",
 };
 
 fn digest(parts: &[&[u8]]) -> String {
@@ -220,7 +221,7 @@ fn digest(parts: &[&[u8]]) -> String {
     STANDARD_NO_PAD.encode(hash.finalize())
 }
 
-/// Seals answers so that only whoever sent the request can have them again.
+/// Encrypts responses so that only the original caller can decrypt them.
 struct Seal(ChaCha20Poly1305);
 
 impl Seal {
@@ -251,7 +252,7 @@ impl Seal {
 }
 
 impl StoredResponse {
-    /// What is kept of an answer: all of it, or of a large one its note.
+    /// Returns the stored form of a response: in full, or the note of a large one.
     fn of(parts: &response::Parts, body: &[u8]) -> Self {
         let kept = |name: &HeaderName| {
             let value = parts.headers.get(name)?.to_str().ok()?;
@@ -265,7 +266,7 @@ impl StoredResponse {
         }
     }
 
-    /// Whether the answer cannot be given again from it.
+    /// Returns true when the response cannot be replayed from it.
     const fn is_empty(&self) -> bool {
         self.body.is_none() && self.note.is_none()
     }

@@ -9,15 +9,15 @@ use utoipa::ToSchema;
 use super::error::ApiError;
 use crate::services::FieldPath;
 
-/// Characters of a channel's id that a caller names, at most.
+/// Maximum characters of a channel ID from a caller.
 const CHANNEL: usize = 100;
 
-/// A keyword, for the documentation.
+/// Keyword of a rule.
 #[derive(ToSchema)]
 #[schema(min_length = 1, max_length = 100, pattern = r"[^\s\u0000\u0085]")]
 pub(super) struct Keyword(#[expect(dead_code, reason = "only its form is used")] String);
 
-/// A channel's id, for the documentation.
+/// ID of a channel.
 #[derive(ToSchema)]
 #[schema(min_length = 2, max_length = 100, pattern = r"^([CRU]|[a-z0-9]+:)[!-~]+$")]
 pub(super) struct ChannelName(#[expect(dead_code, reason = "only its form is used")] String);
@@ -25,8 +25,8 @@ pub(super) struct ChannelName(#[expect(dead_code, reason = "only its form is use
 /// Bytes that may become one character in NFC: of four characters before, with four bytes each.
 const MOST_BYTES: usize = 16;
 
-/// Checks a text's length in characters (Unicode scalar values after NFC), after taking U+0000 out,
-/// which no database keeps.
+/// Checks a text's length in characters (Unicode scalar values after NFC), after removing U+0000,
+/// which no database stores.
 pub(super) fn text(
     field: FieldPath,
     given: String,
@@ -50,15 +50,15 @@ pub(super) fn text(
     Ok(given)
 }
 
-/// Checks the ids of channels that a caller names: at most `max`, each of at most 100 characters and
-/// such as a platform could give.
+/// Checks channel IDs from a caller: at most `max`, each of at most 100 characters and valid for
+/// some platform.
 pub(super) fn channel_ids(
     field: &FieldPath,
     given: Vec<String>,
     max: usize,
 ) -> Result<Vec<ChannelId>, ApiError> {
     if given.len() > max {
-        let why = format_args!("holds more than {max} channels");
+        let why = format_args!("contains more than {max} channels");
         return Err(ApiError::invalid_value(field.clone(), why));
     }
     let each = given.into_iter().enumerate();
@@ -71,14 +71,18 @@ fn channel_id(field: FieldPath, given: String) -> Result<ChannelId, ApiError> {
         return Err(ApiError::invalid_value(field, why));
     }
     if given.chars().any(char::is_whitespace) {
-        return Err(ApiError::invalid_value(field, "holds white space, which no id has"));
+        return Err(ApiError::invalid_value(
+            field,
+            "contains white space, which is not allowed in an ID",
+        ));
     }
     let id: Result<ChannelId, _> = UntrustedId::new(given).checked();
-    let id =
-        id.map_err(|why| ApiError::invalid_value(field.clone(), format_args!("is no id: {why}")))?;
+    let id = id.map_err(|why| {
+        ApiError::invalid_value(field.clone(), format_args!("is not a valid ID: {why}"))
+    })?;
     if !id.is_possible() {
         let why =
-            "is no id of a channel: it begins with C, R or U, or with a platform's name and `:`";
+            "is not a channel ID: it must begin with C, R or U, or with a platform's name and `:`";
         return Err(ApiError::invalid_value(field, why));
     }
     Ok(id)
@@ -93,7 +97,10 @@ pub(super) fn keywords(
     max: usize,
 ) -> Result<Vec<String>, ApiError> {
     if given.len() > max {
-        return Err(ApiError::invalid_value(field, format_args!("holds more than {max} keywords")));
+        return Err(ApiError::invalid_value(
+            field,
+            format_args!("contains more than {max} keywords"),
+        ));
     }
     let mut seen = HashSet::with_capacity(given.len());
     let mut kept: Vec<String> = Vec::with_capacity(given.len());
@@ -108,7 +115,7 @@ pub(super) fn keywords(
     if kept.len() < min {
         return Err(ApiError::invalid_value(
             field,
-            format_args!("must hold at least {min} keyword"),
+            format_args!("must contain at least {min} keyword"),
         ));
     }
     Ok(kept)
@@ -148,7 +155,7 @@ mod tests {
         let ApiError::Invalid { why, .. } = keywords(KEYWORDS, given, 1, 50).unwrap_err() else {
             panic!("refused otherwise");
         };
-        assert_eq!(why, "keywords holds more than 50 keywords");
+        assert_eq!(why, "keywords contains more than 50 keywords");
     }
 
     #[test]

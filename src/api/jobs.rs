@@ -1,4 +1,4 @@
-//! RemovalWorker that take long: jobs, which go on without the request that asked for them.
+//! Background deletions: jobs that continue without the request that started them.
 
 use axum::Json;
 use axum::extract::State;
@@ -18,45 +18,45 @@ use super::extract::Path;
 use super::route::{Describe, Output};
 use crate::random;
 
-/// A removal of many messages.
+/// Background deletion of many messages.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Job)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct JobView {
-    /// The job's id.
+    /// ID of the job.
     id: String,
-    /// The channel whose messages are removed.
+    /// ID of the channel.
     channel_id: ChannelId,
-    /// The kind of removal.
+    /// Kind of deletion.
     kind: KindView,
     /// The state of the job.
     status: StatusView,
-    /// Messages removed so far.
+    /// Number of messages deleted so far.
     done: i64,
-    /// Messages to remove.
+    /// Number of messages to delete.
     total: i64,
-    /// When it was asked for.
+    /// Time of the request.
     created_at: Timestamp,
-    /// When it was done or failed; null before.
+    /// Time of completion or failure; null before.
     finished_at: Option<Timestamp>,
-    /// RetentionReason it failed; null otherwise.
+    /// Reason for the failure; null otherwise.
     error: Option<String>,
-    /// Where to ask how far it is.
+    /// Address of the job's status.
     url: String,
 }
 
-/// The kinds of a removal: `erasure` of what a person wrote, `deletion` of what was sent before a
+/// Kind of deletion job: `erasure` of a person's messages, `deletion` of messages sent before a
 /// time.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum KindView {
-    /// Of what a person wrote.
+    /// Erasure of a person's messages.
     Erasure,
-    /// Of what was sent before a time.
+    /// Deletion of messages sent before a time.
     Deletion,
 }
 
-/// The states of a job, in their order; it ends `done` or `failed`.
+/// State of a job, in order; it ends as `done` or `failed`.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum StatusView {
@@ -66,7 +66,7 @@ enum StatusView {
     Failed,
 }
 
-/// The answer to whoever asks for a removal: `T` when it is done, else the job that does it.
+/// Response to a deletion request: `T` when it is completed, otherwise the job.
 pub(super) enum Removal<T> {
     Done(T),
     Begun(Box<JobView>),
@@ -79,7 +79,7 @@ pub(super) struct JobPath {
     job: String,
 }
 
-/// Open to the owner, and to the person whose messages are erased.
+/// Allowed for the owner, and for the person whose messages are erased.
 pub(super) async fn read(
     State(api): State<Api>,
     access: Reaches<WriteBackup>,
@@ -162,7 +162,7 @@ impl<T: Serialize + ToSchema> Output for Removal<T> {
         route.answers::<T>(StatusCode::OK, "Done");
         route.answers::<JobView>(
             StatusCode::ACCEPTED,
-            "It takes a while: the job goes on by itself; `url` says how far it is",
+            "Accepted: the deletion continues in the background; `url` is the address of the job",
         );
     }
 }

@@ -26,24 +26,24 @@ use crate::random;
 use crate::services::FieldPath;
 use crate::services::Window;
 
-/// Characters of a key's name, at most.
+/// Maximum characters of a key's name.
 const NAME: usize = 100;
 /// Keys read at a time.
 const PAGE: u32 = 500;
-/// Channels that one key may be bound to, at most.
+/// Maximum number of channels that a key is restricted to.
 const CHANNELS: usize = 1_000;
-/// Where they stand in a body.
+/// Location in the body.
 const CHANNEL_IDS: FieldPath = FieldPath::body("/channelIds");
 /// A rotated key works this long unless the caller says otherwise.
 const OVERLAP: Duration = Duration::from_hours(24);
-/// And at most this long, in seconds: 30 days.
+/// Maximum overlap in seconds: 30 days.
 const MAX_OVERLAP: u64 = 2_592_000;
 
 /// The user has as many keys as a user may have.
 const TOO_MANY: ApiError = ApiError::Refused {
     status: StatusCode::CONFLICT,
     code: "too_many_keys",
-    error: "A user has at most 50 keys that work: delete one first",
+    error: "A user can have at most 50 active keys: delete one first",
 };
 
 /// `GET /api/keys`.
@@ -57,28 +57,28 @@ pub(super) struct Keys {
     next_cursor: Option<String>,
 }
 
-/// A key; never the key itself.
+/// An API key, without its secret.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Key)]
 #[serde(rename_all = "camelCase")]
 struct KeyView {
-    /// The id of the key, which is no secret.
+    /// ID of the key; not a secret.
     key_id: KeyId,
-    /// The name that its maker gave it.
+    /// Name given at creation.
     name: String,
-    /// The key's last four characters.
+    /// Last four characters of the key.
     mask: String,
-    /// The scopes of the key: the operations that it may be used for.
+    /// Scopes of the key.
     scopes: Vec<Scope>,
-    /// The only channels it may see; null for all.
+    /// Channels that the key is restricted to; null for all.
     channel_ids: Option<Vec<ChannelId>>,
-    /// Nothing sent before this can be read with it; null for no such bound.
+    /// The key cannot read messages sent before this time; null for no restriction.
     not_before: Option<Timestamp>,
-    /// When it was made.
+    /// Time of creation.
     created_at: Timestamp,
-    /// When it ends; null for never.
+    /// Time of expiry; null for never.
     expires_at: Option<Timestamp>,
-    /// When it was last used, to the minute; null before the first use.
+    /// Time of last use, to the minute; null before the first use.
     last_used_at: Option<Timestamp>,
 }
 
@@ -86,55 +86,55 @@ struct KeyView {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MadeKey {
-    /// The key itself. It is not shown again.
+    /// The secret key. It is not shown again.
     key: String,
-    /// The id of the key, which is no secret.
+    /// ID of the key; not a secret.
     key_id: KeyId,
-    /// The name that its maker gave it.
+    /// Name given at creation.
     name: String,
     /// The last four characters of the key.
     mask: String,
-    /// The scopes of the key: the operations that it may be used for.
+    /// Scopes of the key.
     scopes: Vec<Scope>,
-    /// The only channels it may see; null for all.
+    /// Channels that the key is restricted to; null for all.
     channel_ids: Option<Vec<ChannelId>>,
-    /// Nothing sent before this can be read with it; null for no such bound.
+    /// The key cannot read messages sent before this time; null for no restriction.
     not_before: Option<Timestamp>,
-    /// When it was made.
+    /// Time of creation.
     created_at: Timestamp,
-    /// When it ends; null for never.
+    /// Time of expiry; null for never.
     expires_at: Option<Timestamp>,
-    /// After rotation: until when the key before it works; null for a key that replaces none.
+    /// Time until which the previous key stays valid after a rotation; null for a new key.
     previous_until: Option<Timestamp>,
 }
 
-/// What a new key shall be.
+/// API key to create.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct KeyBody {
-    /// A name to know it by.
+    /// Name of the key, for people.
     #[schema(min_length = 1, max_length = 100, pattern = r"[^\s\u0000\u0085]")]
     name: String,
-    /// At least one, and only scopes that the caller has.
+    /// Scopes of the key: at least one, and only scopes that the caller has.
     #[schema(min_items = 1, max_items = 8)]
     scopes: Vec<Scope>,
-    /// Only these channels; all when absent or null.
+    /// Channels that the key is restricted to; all when absent or null.
     #[serde(default, deserialize_with = "nullable")]
     #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
     channel_ids: Option<Vec<String>>,
-    /// Nothing sent before this can be read with it; everything when absent or null.
+    /// The key cannot read messages sent before this time; no restriction when absent or null.
     #[serde(default, deserialize_with = "nullable")]
     not_before: Option<Timestamp>,
-    /// In the future; never when absent or null.
+    /// Time of expiry, in the future; never when absent or null.
     #[serde(default, deserialize_with = "nullable")]
     expires_at: Option<Timestamp>,
 }
 
-/// How to rotate a key.
+/// Options for rotating a key.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RotateBody {
-    /// Seconds for which the old key works on; a day when absent.
+    /// Seconds for which the old key stays valid; one day when absent.
     #[serde(default, deserialize_with = "crate::decode::whole")]
     #[schema(minimum = 0, maximum = 2_592_000, nullable = false)]
     overlap_seconds: Option<u32>,
@@ -142,7 +142,7 @@ pub(super) struct RotateBody {
 
 #[derive(Deserialize, IntoParams)]
 pub(super) struct KeyPath {
-    /// The key's id.
+    /// ID of the key.
     #[serde(rename = "keyId")]
     #[param(value_type = String)]
     key: KeyId,
@@ -232,15 +232,15 @@ pub(super) async fn remove(
 }
 
 impl Api {
-    /// The caller's key of that id, unless it reaches beyond what the caller showed: then it is as
-    /// unknown as another person's.
+    /// Returns the caller's key of that ID, if it is within the caller's permissions; otherwise it
+    /// is as unknown as another person's.
     async fn key_of(&self, caller: &Caller, id: &KeyId) -> Result<Option<Key>, ApiError> {
         let key = self.store.key_of(&caller.user, id).await?;
         Ok(key.filter(|key| key.bounds().within(&caller.bounds)))
     }
 
-    /// The caller's keys that do not reach beyond what the caller showed, from after `after`, at
-    /// most `wanted`.
+    /// Returns the caller's keys within the caller's permissions, from after `after`, at most
+    /// `wanted`.
     async fn keys_within(
         &self,
         caller: &Caller,
@@ -269,11 +269,11 @@ struct Wanted {
 }
 
 impl KeyBody {
-    /// A key never reaches further than the caller who makes it.
+    /// Validates the body: a key never exceeds the permissions of its creator.
     fn checked(self, caller: &Caller, now: Timestamp) -> Result<Wanted, ApiError> {
         let name = input::text(FieldPath::body("/name"), self.name, 1, NAME)?;
         if !(1..=Scope::ALL.len()).contains(&self.scopes.len()) {
-            let why = "must hold at least one scope, and each once";
+            let why = "must contain at least one scope and no duplicates";
             return Err(ApiError::invalid_value(FieldPath::body("/scopes"), why));
         }
         let mut scopes = Vec::new();
@@ -346,7 +346,7 @@ impl IntoResponse for CreatedKey {
 
 impl Output for CreatedKey {
     fn describe(route: &mut Describe) {
-        route.answers::<MadeKey>(StatusCode::CREATED, "The key, shown this once");
+        route.answers::<MadeKey>(StatusCode::CREATED, "The key, which is shown only once");
         for answer in &mut route.answers {
             answer.links = vec![("rotate_key", "keyId", "keyId"), ("delete_key", "keyId", "keyId")];
         }

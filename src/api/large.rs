@@ -1,8 +1,9 @@
-//! Large answers, such as a rule list of megabytes: few are made at once, what takes long is done
-//! apart from the threads that serve everybody, and what waits to be sent is bounded.
+//! Large responses, such as a rule list of megabytes: few are built at once, CPU-bound work runs on
+//! blocking threads, and the memory of unsent ones is bounded.
 //!
-//! An answer has a turn while it is made and compressed, and takes its size from a common room while
-//! it is sent. Who reads too slowly loses the connection, so that nobody keeps the room.
+//! A response holds a turn while it is built and compressed, and reserves its size from a shared
+//! budget while it is sent. Clients that read too slowly are disconnected, so that they do not hold
+//! the budget.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -22,27 +23,27 @@ use tracing::error;
 
 use super::error::ApiError;
 
-/// Answers of at least so many bytes are large.
+/// Minimum size of a large response in bytes.
 pub(super) const LARGE: usize = 256 * 1024;
-/// Large answers that are made at once.
+/// Maximum number of large responses built at once.
 const TURNS: usize = 2;
-/// KiB of large answers that wait to be sent, together.
+/// Budget of all unsent large responses together, in KiB.
 const ROOM: u32 = 64 * 1024;
 /// A turn, or room, is waited for so long.
 const WAIT: Duration = Duration::from_secs(30);
-/// A large answer must have been taken after this long.
+/// Timeout for sending a large response.
 const SENDING: Duration = Duration::from_mins(2);
 /// Bytes that are handed to the connection at a time.
 const CHUNK: usize = 64 * 1024;
 
-/// The turns and the room of large answers. Clones share them.
+/// Turns and memory budget of large responses. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct LargeResponses {
     turns: Arc<Semaphore>,
     room: Arc<Semaphore>,
 }
 
-/// The right to make a large answer; it goes with the answer until that is compressed.
+/// Permit to build a large response; held until the response is compressed.
 #[derive(Clone, Debug)]
 pub(super) struct Turn(#[expect(dead_code, reason = "held")] Arc<OwnedSemaphorePermit>);
 
@@ -54,7 +55,7 @@ impl Default for LargeResponses {
 }
 
 impl LargeResponses {
-    /// DependencyWaits for a turn.
+    /// Waits for a turn.
     ///
     /// # Errors
     /// [`ApiError::Unavailable`] when there is none for long.
@@ -86,7 +87,7 @@ impl LargeResponses {
     }
 }
 
-/// Sends large answers in their turn. What is small, streamed or compressed already passes.
+/// Sends large responses in turn. Small, streamed and compressed ones pass through.
 pub(super) async fn layer(
     State(large): State<LargeResponses>,
     request: Request,
@@ -102,7 +103,7 @@ pub(super) async fn layer(
     large.send(answer, gzip).await.unwrap_or_else(IntoResponse::into_response)
 }
 
-/// Does work that takes long for that many bytes where it holds nobody up.
+/// Runs work of that many bytes on a blocking thread when it takes long.
 ///
 /// # Errors
 /// [`ApiError::Internal`] when the work panics.
@@ -114,7 +115,7 @@ pub(super) async fn apart<T: Send + 'static>(
         return Ok(work());
     }
     tokio::task::spawn_blocking(work).await.map_err(|cause| {
-        error!(%cause, "work on a large answer failed");
+        error!(%cause, "a task for a large response failed");
         ApiError::Internal
     })
 }
@@ -124,7 +125,7 @@ fn is_text(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.starts_with("application/json") || kind.starts_with("text/"))
 }
 
-/// Whether the caller takes gzip: named, and not with a weight of nothing.
+/// Returns true when the caller accepts gzip with a weight above 0.
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::ACCEPT_ENCODING).iter();
     let mut codings = values.filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
@@ -150,20 +151,20 @@ async fn compress(bytes: Bytes) -> Result<Bytes, ApiError> {
     }
 }
 
-/// A body that gives its bytes and its room free when they are taken, and at the latest after
-/// `time`; it ends too early then, which ends the connection.
+/// Returns a body that releases its budget as its bytes are read, or after `time`; it then ends
+/// early, which closes the connection.
 fn sent_within(time: Duration, bytes: Bytes, room: OwnedSemaphorePermit) -> Body {
     let (sender, receiver) = mpsc::channel::<Result<Bytes, std::io::Error>>(1);
     tokio::spawn(async move {
         let send = async {
-            // Copied: a part of the bytes would keep all of them.
+            // Copied: a slice would keep all of the bytes in memory.
             for chunk in bytes.chunks(CHUNK) {
                 if sender.send(Ok(Bytes::copy_from_slice(chunk))).await.is_err() {
                     return;
                 }
             }
         };
-        // Nobody is left to be told.
+        // The receiver is gone.
         let _ = timeout(time, send).await;
         drop((bytes, room));
     });

@@ -21,52 +21,52 @@ use super::extract::Body;
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Me {
-    /// The id of the user; on LINE it begins with `U`.
+    /// ID of the user; on LINE it begins with `U`.
     user_id: UserId,
-    /// Null until the platform told it.
+    /// Display name; null until the platform provides it.
     display_name: Option<String>,
-    /// Null until the platform told it, and for people without a picture.
+    /// Address of the picture; null when there is none or the platform has not provided it yet.
     picture_url: Option<String>,
-    /// The plan, which decides the quota.
+    /// Plan, which determines the quota.
     plan: Plan,
-    /// Bytes that the plan allows.
+    /// Quota of the plan in bytes.
     quota: i64,
-    /// When the user became known.
+    /// Time at which the user was first seen.
     created_at: Timestamp,
 }
 
-/// `GET /api/usage`: of a key that is bound to channels, what these use of the quota.
+/// Usage of the quota; for a key that is restricted to channels, their part of it.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Usage)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct UsageView {
-    /// Bytes that are used of the quota.
+    /// Used bytes of the quota.
     total_bytes: i64,
-    /// Bytes that the plan allows.
+    /// Quota of the plan in bytes.
     quota: i64,
-    /// Bytes that are left; never below 0.
+    /// Remaining bytes of the quota; never below 0.
     remaining: i64,
-    /// The used part of the quota in percent, from 0 to 100, with two decimals.
+    /// Used part of the quota in percent, from 0 to 100, with two decimals.
     percentage: f64,
-    /// The state of the quota: `OK` below 80 %, `WARNING` from 80 %, `CRITICAL` from 90 %,
-    /// `EXCEEDED` at 100 %.
+    /// Status of the quota: `OK` below 80 %, `WARNING` from 80 %, `CRITICAL` from 90 %, `EXCEEDED`
+    /// at 100 %.
     status: UsageStatus,
-    /// By channel id.
+    /// Usage by channel ID.
     channels: BTreeMap<ChannelId, ChannelUsageView>,
-    /// When the numbers were true.
+    /// Time of the measurement.
     synced_at: Timestamp,
 }
 
-/// Use of a channel: `bytes` minus `bytesAtSubscribe` counts against the quota.
+/// Storage usage of a channel: `bytes` minus `bytesAtSubscribe` counts against the quota.
 #[derive(Clone, Serialize, ToSchema)]
 #[schema(as = ChannelUsage)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ChannelUsageView {
-    /// Bytes that are kept of the channel, media included.
+    /// Stored bytes of the channel, media included.
     bytes: i64,
-    /// Bytes that were kept of it when the user subscribed.
+    /// Stored bytes of the channel when the user subscribed.
     bytes_at_subscribe: i64,
-    /// Messages that are kept of the channel.
+    /// Number of stored messages of the channel.
     message_count: i64,
 }
 
@@ -82,7 +82,7 @@ pub(super) async fn me(State(api): State<Api>, caller: Caller) -> Result<Json<Me
     }))
 }
 
-/// The part of [`UsageView`] that does not tell the time: quota and what each channel holds.
+/// Part of [`UsageView`] without the time: quota and usage of each channel.
 type UsageContent = (i64, i64, BTreeMap<ChannelId, ChannelUsageView>);
 
 pub(super) async fn usage(
@@ -116,11 +116,11 @@ pub(super) async fn usage(
     Ok(Timed { body, content })
 }
 
-/// `GET` and `PUT /api/me/notices`.
+/// Notification settings of the caller.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NoticesView {
-    /// Whether the bot tells the caller in their own chat when their quota fills up.
+    /// True when the bot notifies the caller in their own chat about quota usage.
     usage: bool,
 }
 
@@ -143,7 +143,7 @@ pub(super) async fn set_notices(
     Ok(Json(notices))
 }
 
-/// The key's user; a key without one is as good as deleted.
+/// Returns the key's user; a key without one is treated as deleted.
 async fn user(api: &Api, caller: &Caller) -> Result<User, ApiError> {
     api.store.user(&caller.user).await?.ok_or(ApiError::InvalidKey)
 }

@@ -6,13 +6,13 @@ use axum::extract::{MatchedPath, Request};
 use axum::http::{Method, StatusCode};
 use chatkeep_core::metric;
 
-/// The status under which requests are counted whose client went away before the answer.
+/// Status label of requests whose client disconnected before the response.
 const GONE: &str = "499";
 /// The route of requests that no route is for.
 const NO_ROUTE: &str = "none";
 
-/// The measurement of one request. Dropped before [`Measurement::end`], it counts a client that
-/// went away.
+/// Measurement of one request. Dropped before [`Measurement::end`], it counts a disconnected
+/// client.
 #[derive(Debug)]
 pub(super) struct Measurement {
     method: &'static str,
@@ -22,16 +22,16 @@ pub(super) struct Measurement {
 }
 
 impl Measurement {
-    /// Begins to measure a request, where its route is known.
+    /// Begins to measure a request, after routing.
     pub(super) fn begin(request: &Request) -> Self {
         let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
-        // What is only caught by a wildcard has no route, and neither the caller's path nor method
-        // becomes a label: there would be no end of them.
+        // Requests matched by a wildcard have no route, and neither the caller's path nor method
+        // becomes a label: their number is unbounded.
         let route = route.filter(|route| !route.contains("{*")).unwrap_or(NO_ROUTE).to_owned();
         Self { method: name(request.method()), route, started: Instant::now(), ended: false }
     }
 
-    /// Counts the answer.
+    /// Counts the response.
     pub(super) fn end(mut self, status: StatusCode) {
         self.ended = true;
         let labels = [self.method.into(), self.route.clone().into()];

@@ -23,7 +23,7 @@ use crate::view::MemberView;
 #[schema(as = MemberList)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Members {
-    /// The people of the page.
+    /// Members of the page.
     members: Vec<MemberView>,
     /// The `cursor` of the next page; null on the last one.
     next_cursor: Option<String>,
@@ -32,17 +32,18 @@ pub(super) struct Members {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MemberListQuery {
-    /// Only people of this role; guests are listed only when asked for.
+    /// Only members with this role; guests are included only when requested.
     #[param(inline)]
     role: Option<Role>,
-    /// Only people who are in the channel, or who left it.
+    /// Only members with this status.
     #[param(inline)]
     status: Option<MemberStatus>,
-    /// Elements of the page; without it all, up to 1,000, and `nextCursor` where there are more.
+    /// Maximum number of items on the page. When absent, all items up to 1,000 are returned, with
+    /// `nextCursor` when there are more.
     #[serde(default)]
     #[param(inline)]
     limit: WholeLimit,
-    /// The `nextCursor` of the page before.
+    /// `nextCursor` of the previous page.
     cursor: Option<String>,
 }
 
@@ -54,15 +55,15 @@ pub(super) struct UserPath {
     user: UserId,
 }
 
-/// A role to set.
+/// Role to set.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RoleBody {
-    /// The new role of the person.
+    /// New role of the person.
     role: SettableRole,
 }
 
-/// The roles that can be set.
+/// Roles that can be set.
 #[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum SettableRole {
@@ -71,11 +72,11 @@ enum SettableRole {
     Guest,
 }
 
-/// What erasing a person's messages did.
+/// Result of erasing a person's messages.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ErasedView {
-    /// Messages that were erased.
+    /// Number of erased messages.
     erased_count: i64,
     /// Bytes that were freed, media included.
     freed_bytes: i64,

@@ -26,15 +26,15 @@ use crate::when::When;
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MessageList {
-    /// The messages of the page, in the order asked for.
+    /// Messages of the page, in the requested order.
     messages: Vec<MessageView>,
-    /// Times within the list in which the channel was not kept.
+    /// Periods without backup within the range of the page.
     gaps: Vec<GapView>,
     /// The `cursor` of the next page; null on the last one.
     next_cursor: Option<String>,
 }
 
-/// Newest or oldest first.
+/// Sort order by time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum OrderParam {
@@ -46,33 +46,35 @@ pub(crate) enum OrderParam {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ListQuery {
-    /// Elements of the page.
+    /// Maximum number of items on the page.
     #[serde(default)]
     #[param(inline)]
     pub(crate) limit: Limit,
-    /// The `nextCursor` of the page before.
+    /// `nextCursor` of the previous page.
     pub(crate) cursor: Option<String>,
-    /// Newest first unless it says `asc`.
+    /// Sort order; newest first when absent.
     #[serde(default)]
     #[param(inline)]
     pub(crate) order: OrderParam,
-    /// Only messages of that day in the channel's time zone, else in the service's.
+    /// Only messages of this day, in the channel's time zone, otherwise in the service's.
     #[serde(default, deserialize_with = "day")]
     #[param(value_type = Option<String>, format = Date)]
     pub(crate) date: Option<NaiveDate>,
-    /// Not sent before this: a time, or a day for its first moment, in the channel's time zone.
+    /// Only messages sent at or after this time. A date stands for its first moment in the
+    /// channel's time zone.
     #[param(inline)]
     pub(crate) from: Option<When>,
-    /// Sent before this: a time, or a day for its first moment, in the channel's time zone.
+    /// Only messages sent before this time. A date stands for its first moment in the channel's
+    /// time zone.
     #[param(inline)]
     pub(crate) to: Option<When>,
-    /// A message's id or a time: the page is the messages on both sides of it.
+    /// ID of a message, or a time: returns the messages before and after it.
     #[param(max_length = 200)]
     pub(crate) around: Option<String>,
-    /// Only messages of that person.
+    /// Only messages sent by this person.
     #[param(value_type = Option<String>)]
     pub(crate) sender_id: Option<UserId>,
-    /// Only messages of that type.
+    /// Only messages of this type.
     #[serde(rename = "type")]
     #[param(inline)]
     pub(crate) kind: Option<MessageType>,

@@ -1,9 +1,8 @@
-//! The REST surface, version 1.
+//! The REST API, version 1.
 //!
-//! Handlers are short: an extractor says who calls and what they may (`auth`), the store does
-//! the work, a view struct is the answer. Every route stands in one table; what its handler's
-//! signature says becomes its documentation. Every error is an `ApiError`, turned into its one
-//! form in one place.
+//! Handlers are short: an extractor authenticates and authorizes the caller (`auth`), the store
+//! does the work, a view struct is the response. Every route is in one table; its documentation is
+//! derived from the handler's signature. Every error is an `ApiError`, serialized in one place.
 
 mod assistant;
 pub(crate) mod auth;
@@ -66,54 +65,54 @@ use crate::rate_limit::RateLimitGate;
 use crate::removals::RemovalWorker;
 use crate::services::Services;
 
-/// Request bodies, at most.
+/// Maximum size of request bodies in bytes.
 const MAX_BODY: usize = 1024 * 1024;
-/// Answers below this are not worth compressing, in bytes.
+/// Minimum bytes of a response that is compressed.
 const WORTH_COMPRESSING: u64 = 860;
 
-/// What the API works with. Cheap to clone.
+/// Shared state of the API. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Api {
     pub store: Store,
     pub bus: Bus,
     pub blobs: Blobs,
     pub clock: SharedClock,
-    /// Ask the platform about people; none in a process without access tokens.
+    /// Clients of the platform, for membership queries; empty in a process without access tokens.
     pub bots: Bots,
     /// Use cases that other surfaces share.
     pub(crate) services: Services,
     /// Compiled assistants, the same ones as the stage's in this process.
     pub assistants: Assistants,
-    /// The right to rate a history, which takes long.
+    /// Permit for scanning a history, which takes long.
     pub(crate) backtest_permit: Arc<Semaphore>,
-    /// How much callers may ask.
+    /// Rate limits of callers.
     pub gate: RateLimitGate,
     /// The zone in which the days of channels begin that have set none.
     pub time_zone: chrono_tz::Tz,
     /// Proxies in front, for telling a caller's address.
     pub proxies: usize,
-    /// Whether webhooks may go to private addresses.
+    /// True when webhooks may be sent to private addresses.
     pub(crate) webhooks_private: bool,
-    /// Knows who is signed in.
+    /// Sessions of signed-in people.
     pub(crate) login: Login,
-    /// Lets programs in for people.
+    /// OAuth authorization of programs on behalf of people.
     pub(crate) oauth: OAuth,
-    /// Makes and sends large answers in their turn.
+    /// Builds and sends large responses in turn.
     pub(crate) large: LargeResponses,
     /// Removes messages.
     pub(crate) removals: RemovalWorker,
-    /// What runs to its end before the process stops.
+    /// Tasks that the process awaits at shutdown.
     pub(crate) tasks: TaskTracker,
 }
 
 impl Api {
-    /// Tells what happened.
+    /// Returns the renderer of events.
     fn event_renderer(&self) -> EventRenderer {
         EventRenderer { store: self.store.clone(), clock: Arc::clone(&self.clock) }
     }
 }
 
-/// The API's routes, under `/api` and `/api/v1` alike, with their documentation. Pages of
+/// Returns the API's routes, under both `/api` and `/api/v1`, with their documentation. Pages of
 /// `origins` may call it from a browser.
 pub(crate) fn router(api: Api, origins: &[String]) -> Router {
     let routes = table::routes();
@@ -142,12 +141,12 @@ pub(crate) fn router(api: Api, origins: &[String]) -> Router {
     }
 }
 
-/// Every route, for whoever documents or tests them.
+/// Returns every route, for documentation and tests.
 pub fn catalogue() -> Vec<RouteInfo> {
     table::routes().infos()
 }
 
-/// The OpenAPI document.
+/// Returns the OpenAPI document.
 pub fn openapi() -> utoipa::openapi::OpenApi {
     route::document(&table::routes())
 }
@@ -206,7 +205,7 @@ async fn not_found() -> ApiError {
     ApiError::NotFound
 }
 
-/// An unknown route, or an unknown version of the API.
+/// Returns the error for an unknown route or an unknown version of the API.
 async fn unknown(uri: axum::http::Uri) -> ApiError {
     let first = uri.path().trim_start_matches('/').split('/').next().unwrap_or_default();
     let version = first != "v1"

@@ -1,5 +1,5 @@
-//! What every answer carries: version, request id, safety headers, and for errors the one JSON
-//! form.
+//! Common parts of every response: version, request ID, security headers, and the JSON form of
+//! errors.
 
 use std::panic::AssertUnwindSafe;
 
@@ -26,7 +26,7 @@ const DEPRECATED: &str = "x-deprecated";
 /// A caller's request id is echoed up to this length.
 const MAX_ID: usize = 128;
 
-/// What a browser is told about answers that are not pages.
+/// Security headers of responses that are not pages.
 const SAFETY: [(&str, &str); 5] = [
     ("x-content-type-options", "nosniff"),
     ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
@@ -44,19 +44,19 @@ struct WholeError<'a> {
     more: &'a Map<String, Value>,
 }
 
-/// The id of a request, for whoever writes errors in a form of its own.
+/// ID of a request, for surfaces with an error form of their own.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestId(pub(crate) String);
 
-/// HasFilter every answer of `router` carry the headers, and every error be in the one form: of routes,
-/// of unknown paths, of wrong methods, of whatever refuses beneath them. It goes around everything
-/// that a listener serves, so that no surface can be without it.
+/// Adds the common headers to every response of `router` and gives every error the same form: of
+/// routes, unknown paths, wrong methods and layers beneath them. It wraps everything that a
+/// listener serves, so that no surface lacks it.
 pub(crate) fn whole(router: Router) -> Router {
     router.layer(from_fn(catch_panics)).layer(from_fn(finish))
 }
 
-/// Adds the headers and writes the body of errors. HEAD is answered as GET; the server tells the
-/// length of the body and leaves it out, so that both tell the same.
+/// Adds the headers and writes the body of errors. HEAD is handled as GET; the server omits the
+/// body and keeps its length, so that both headers are the same.
 async fn finish(mut request: Request, next: Next) -> Response {
     let measurement = Measurement::begin(&request);
     let id = request_id(request.headers());
@@ -89,7 +89,7 @@ async fn finish(mut request: Request, next: Next) -> Response {
     response
 }
 
-/// Tells of deprecated routes; runs where the matched route is known.
+/// Adds the header of deprecated routes; runs after routing.
 pub(super) async fn deprecate(request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let method = request.method().clone();
@@ -111,13 +111,13 @@ pub(super) async fn negotiate(request: Request, next: Next) -> Response {
     ApiError::Refused {
         status: StatusCode::NOT_ACCEPTABLE,
         code: "not_acceptable",
-        error: "Answers are application/json",
+        error: "Responses are application/json",
     }
     .into_response()
 }
 
-/// Whether a caller takes JSON: they say so, or do not say what they take. A type with the weight 0
-/// is one that they do not take.
+/// Returns true when a caller accepts JSON, explicitly or by naming nothing. A weight of 0 excludes
+/// a type.
 pub(crate) fn takes_json(headers: &HeaderMap) -> bool {
     let given = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let mut given = given.flat_map(|value| value.split(',')).map(str::trim).peekable();
@@ -133,7 +133,8 @@ pub(crate) fn takes_json(headers: &HeaderMap) -> bool {
         })
 }
 
-/// A handler that panics is a bug of ours: the caller gets a plain 500, the process lives on.
+/// Catches panics of handlers, which are bugs: the caller gets a plain 500, and the process
+/// continues.
 pub(super) async fn catch_panics(request: Request, next: Next) -> Response {
     match AssertUnwindSafe(next.run(request)).catch_unwind().await {
         Ok(response) => response,
@@ -144,7 +145,7 @@ pub(super) async fn catch_panics(request: Request, next: Next) -> Response {
     }
 }
 
-/// The caller's own id where it is printable and short, else a new one.
+/// Returns the caller's request ID if it is printable and short, otherwise a new one.
 fn request_id(headers: &HeaderMap) -> String {
     let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
     match given {
@@ -153,8 +154,8 @@ fn request_id(headers: &HeaderMap) -> String {
     }
 }
 
-/// The body of an error that says nothing in a form of its own: what axum, hyper or a library
-/// refused. JSON has its form already, by a protocol that says which, and so has a page for people.
+/// Returns the body of an error without a form of its own: from axum, hyper or a library. JSON
+/// already has its form, and so have pages for people.
 fn bare_error(response: &Response) -> Option<ErrorBody> {
     let status = response.status();
     let kind = response.headers().get(header::CONTENT_TYPE);
@@ -206,7 +207,7 @@ fn link_next(headers: &mut HeaderMap, uri: &Uri, cursor: &str) {
     }
 }
 
-/// A compressed body is not the bytes that a strong tag names.
+/// Weakens the tag of a compressed body, which differs from the bytes that a strong tag identifies.
 fn weaken_compressed_tag(headers: &mut HeaderMap) {
     if !headers.contains_key(header::CONTENT_ENCODING) {
         return;

@@ -19,45 +19,45 @@ use crate::when::When;
 /// Characters of a snippet, at most.
 const SNIPPET: usize = 160;
 
-/// What was found.
+/// Search results.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SearchResultsView {
-    /// The messages of the page, in the order asked for.
+    /// Messages of the page, in the requested order.
     hits: Vec<HitView>,
-    /// Messages on all pages together, related ones included.
+    /// Total number of hits on all pages, related messages included.
     total: usize,
-    /// Names in `from:` that nobody has whom the caller may read; empty when all are known.
+    /// Names in `from:` that match nobody whom the caller may read; empty when all match.
     unknown_names: Vec<String>,
     /// The `cursor` of the next page; null on the last one.
     next_cursor: Option<String>,
 }
 
-/// A message that was found.
+/// A search hit.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Hit)]
 struct HitView {
-    /// The message that was found.
+    /// The matching message.
     message: MessageView,
-    /// How well it fits; 0 when sorted by time.
+    /// Relevance score; 0 when sorted by time.
     score: f32,
-    /// The part of the message around what was found.
+    /// Excerpt of the message around the matches.
     snippet: String,
-    /// Where it stands in the snippet.
+    /// Matches within the snippet.
     highlights: Vec<HighlightView>,
 }
 
-/// A part of the snippet, in characters.
+/// Range within the snippet, in characters.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Highlight)]
 struct HighlightView {
-    /// The first character of the match in the snippet, counted from 0.
+    /// Index of the first matched character in the snippet, from 0.
     start: usize,
-    /// The character after its last one.
+    /// Index after the last matched character.
     end: usize,
 }
 
-/// The order of hits.
+/// Sort order of hits.
 #[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum SortParam {
@@ -77,28 +77,30 @@ pub(super) struct ChannelSearchQuery {
         pattern = r"^[^\u0000]*[^\s\u0000\u0085][^\u0000]*$"
     )]
     q: String,
-    /// Not sent before this: a time, or a day for its first moment, in the channel's time zone.
+    /// Only messages sent at or after this time. A date stands for its first moment in the
+    /// channel's time zone.
     #[param(inline)]
     from: Option<When>,
-    /// Sent before this: a time, or a day for its first moment, in the channel's time zone.
+    /// Only messages sent before this time. A date stands for its first moment in the channel's
+    /// time zone.
     #[param(inline)]
     to: Option<When>,
-    /// Only messages of that person.
+    /// Only messages sent by this person.
     #[param(value_type = Option<String>)]
     sender_id: Option<UserId>,
-    /// Only messages of that type.
+    /// Only messages of this type.
     #[serde(rename = "type")]
     #[param(inline)]
     kind: Option<MessageType>,
-    /// The best first unless it says `newest`.
+    /// Sort order; by relevance when absent.
     #[serde(default)]
     #[param(inline)]
     sort: SortParam,
-    /// Elements of the page.
+    /// Maximum number of items on the page.
     #[serde(default)]
     #[param(inline)]
     limit: Limit,
-    /// The `nextCursor` of the page before.
+    /// `nextCursor` of the previous page.
     cursor: Option<String>,
 }
 
@@ -113,32 +115,32 @@ pub(crate) struct EverywhereQuery {
         pattern = r"^[^\u0000]*[^\s\u0000\u0085][^\u0000]*$"
     )]
     pub(crate) q: String,
-    /// Only in that channel.
+    /// Only this channel.
     #[param(value_type = Option<String>)]
     pub(crate) channel_id: Option<ChannelId>,
-    /// Not sent before this: a time, or a day for its first moment, in the time zone of the channel
-    /// that is named, else in UTC.
+    /// Only messages sent at or after this time. A date stands for its first moment in the time
+    /// zone of the channel in `channelId`, otherwise in UTC.
     #[param(inline)]
     pub(crate) from: Option<When>,
-    /// Sent before this; read like `from`.
+    /// Only messages sent before this time; interpreted like `from`.
     #[param(inline)]
     pub(crate) to: Option<When>,
-    /// Only messages of that person.
+    /// Only messages sent by this person.
     #[param(value_type = Option<String>)]
     pub(crate) sender_id: Option<UserId>,
-    /// Only messages of that type.
+    /// Only messages of this type.
     #[serde(rename = "type")]
     #[param(inline)]
     pub(crate) kind: Option<MessageType>,
-    /// The best first unless it says `newest`.
+    /// Sort order; by relevance when absent.
     #[serde(default)]
     #[param(inline)]
     pub(crate) sort: SortParam,
-    /// Elements of the page.
+    /// Maximum number of items on the page.
     #[serde(default)]
     #[param(inline)]
     pub(crate) limit: Limit,
-    /// The `nextCursor` of the page before.
+    /// `nextCursor` of the previous page.
     pub(crate) cursor: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Subscriptions: which channels are kept for the caller.
+//! Backup subscriptions of the caller.
 
 use axum::Json;
 use axum::extract::State;
@@ -21,7 +21,7 @@ use crate::services::Window;
 /// `{success: true}`.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Success {
-    /// True: a refusal is an error.
+    /// Always true: failures are error responses.
     success: bool,
 }
 
@@ -39,24 +39,25 @@ pub(super) struct MaybeNew(bool);
 #[schema(as = SubscriptionList)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Subscriptions {
-    /// The subscriptions of the page.
+    /// Subscriptions of the page.
     subscriptions: Vec<SubscriptionView>,
     /// The `cursor` of the next page; null on the last one.
     next_cursor: Option<String>,
 }
 
-/// A channel that is kept for the caller.
+/// Backup subscription of the caller.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Subscription)]
 #[serde(rename_all = "camelCase")]
 struct SubscriptionView {
     /// The channel.
     channel_id: ChannelId,
-    /// When the caller subscribed.
+    /// Time of subscription.
     created_at: Timestamp,
-    /// `active`.
+    /// Status of the subscription: `active`.
     status: &'static str,
-    /// Bytes that were kept of the channel then; they do not count against the quota.
+    /// Stored bytes of the channel at the time of subscription, which do not count against the
+    /// quota.
     bytes_at_subscribe: i64,
 }
 
@@ -72,7 +73,7 @@ pub(super) async fn subscribe(
     }
 }
 
-/// Open to whoever has a subscription, also after they left the chat: it still counts for them.
+/// Also allowed after leaving the channel, as it still counts against the quota.
 pub(super) async fn unsubscribe(
     State(api): State<Api>,
     access: Reaches<WriteBackup>,
@@ -119,7 +120,7 @@ impl IntoResponse for MaybeNew {
 
 impl Output for MaybeNew {
     fn describe(route: &mut Describe) {
-        route.answers::<Success>(StatusCode::CREATED, "It is new");
-        route.answers::<Success>(StatusCode::OK, "It was so already");
+        route.answers::<Success>(StatusCode::CREATED, "The subscription was created");
+        route.answers::<Success>(StatusCode::OK, "The subscription already existed");
     }
 }

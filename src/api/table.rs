@@ -1,5 +1,5 @@
-//! Every route, in one table: its handler says who may call it, what it takes and answers; the
-//! text is for people.
+//! Table of all routes: the handler's signature defines permissions, input and output; the text
+//! is the documentation.
 
 use super::route::Tag::{
     Account, Assistant, Backup, Channels, Events, Keys, Media, Members, Messages,
@@ -10,12 +10,12 @@ use super::{
     subscriptions, webhooks,
 };
 
-/// What searches find beside what was typed.
-const RELATED: &str = "A question, and words that no message holds all of, also find related \
-                       messages: those that hold some of them, behind those that hold all. \
-                       `total` counts everything that is listed.";
+/// Description of related messages in search results.
+const RELATED: &str = "A question, or words of which no message contains all, also returns related \
+                       messages: those that contain some of the words, after those that contain \
+                       all. `total` includes them.";
 
-/// All routes under `/api`.
+/// Returns all routes under `/api`.
 pub(super) fn routes() -> Routes {
     let routes = account(Routes::default());
     let routes = assistant_routes(channel_routes(routes));
@@ -24,45 +24,49 @@ pub(super) fn routes() -> Routes {
 
 fn account(routes: Routes) -> Routes {
     routes
-        .get("/me", me::me, text("get_me", Account, "The caller"))
+        .get("/me", me::me, text("get_me", Account, "Get the caller"))
         .get(
             "/usage",
             me::usage,
-            text("get_usage", Account, "What the caller's channels use").more(
-                "With a key that is bound to channels, only these channels and their sum.",
+            text("get_usage", Account, "Get the caller's usage").more(
+                "With a key that is restricted to channels, only these channels and their sum.",
             ),
         )
         .get(
             "/me/notices",
             me::notices,
-            text("get_notices", Account, "What the bot tells the caller in their own chat"),
+            text("get_notices", Account, "Get the caller's notification settings"),
         )
         .put(
             "/me/notices",
             me::set_notices,
-            text("set_notices", Account, "Sets what the bot tells the caller in their own chat"),
+            text("set_notices", Account, "Set the caller's notification settings"),
         )
-        .get("/channels", channels::list, text("list_channels", Channels, "The caller's channels").more("All of them, up to 1,000, unless `limit` says otherwise."))
+        .get(
+            "/channels",
+            channels::list,
+            text("list_channels", Channels, "List the caller's channels")
+                .more("Returns all channels, up to 1,000, unless `limit` is given."),
+        )
         .get(
             "/subscriptions",
             subscriptions::list,
-            text("list_subscriptions", Backup, "What is kept for the caller"),
+            text("list_subscriptions", Backup, "List the caller's backup subscriptions"),
         )
         .get(
             "/search",
             search::everywhere,
-            text("search", Messages, "Searches every channel that the caller may read")
-                .more(RELATED),
+            text("search", Messages, "Search all channels that the caller may read").more(RELATED),
         )
         .get(
             "/events",
             events::list,
-            text("list_events", Events, "What happened, in order").more(
-                "Start without a cursor, go on with `nextCursor` for as long as `hasMore` is \
-                 true, then ask again with it after a while. Each kind needs its scope: `message.*` \
+            text("list_events", Events, "List events in order").more(
+                "Start without a cursor, continue with `nextCursor` while `hasMore` is true, then \
+                 poll with the last one at intervals. Each type requires a scope: `message.*` \
                  `read:messages`, `member.*` `read:members`, `file.*` and `media.*` `read:media`, \
-                 `endpoint.disabled` `manage:webhooks`; what is about the whole account is told to \
-                 keys that are not bound to channels.",
+                 `endpoint.disabled` `manage:webhooks`. Events about the whole account are \
+                 returned only to keys that are not restricted to channels.",
             ),
         )
 }
@@ -72,28 +76,29 @@ fn channel_routes(routes: Routes) -> Routes {
         .get(
             "/channels/{channelId}",
             channels::detail,
-            text("get_channel", Channels, "One channel with its settings and the caller's role"),
+            text("get_channel", Channels, "Get a channel with its settings and the caller's role"),
         )
         .get(
             "/channels/{channelId}/members",
             members::list,
-            text("list_members", Members, "The people in a channel")
-                .more("All of them, up to 1,000, unless `limit` says otherwise."),
+            text("list_members", Members, "List the members of a channel")
+                .more("Returns all members, up to 1,000, unless `limit` is given."),
         )
         .put(
             "/channels/{channelId}/members/{userId}/role",
             members::set_role,
-            text("set_member_role", Members, "Changes a person's role").more(
-                "An owner sets any of the roles for anyone but an owner; an admin may only raise a \
-                 guest to member.",
+            text("set_member_role", Members, "Change a member's role").more(
+                "An owner sets any of the roles for anyone except an owner; an admin may only \
+                 promote a guest to member.",
             ),
         )
         .delete(
             "/channels/{channelId}/members/{userId}/data",
             members::erase,
-            text("erase_member_data", Members, "Erases what a person wrote in a channel").more(
-                "For the owner, or the person themself. No later import brings it back. Many \
-                     messages take a while: then the answer is a job that goes on by itself.",
+            text("erase_member_data", Members, "Erase a person's messages in a channel").more(
+                "Allowed for the owner and for the person themself. Later imports do not restore \
+                 the messages. When there are many messages, the response is a job that continues \
+                 in the background.",
             ),
         )
 }
@@ -103,76 +108,77 @@ fn assistant_routes(routes: Routes) -> Routes {
         .get(
             "/channels/{channelId}/assistant/config",
             assistant::config::read,
-            text("get_assistant_config", Assistant, "The assistant's switches"),
+            text("get_assistant_config", Assistant, "Get the assistant's settings"),
         )
         .put(
             "/channels/{channelId}/assistant/config",
             assistant::config::change,
-            text("change_assistant_config", Assistant, "Changes switches; others stay"),
+            text("change_assistant_config", Assistant, "Change the assistant's settings")
+                .more("Absent fields are unchanged."),
         )
         .get(
             "/channels/{channelId}/assistant/qa",
             assistant::qa::list,
-            text("list_rules", Assistant, "The question-and-answer rules"),
+            text("list_rules", Assistant, "List question-and-answer rules"),
         )
         .post(
             "/channels/{channelId}/assistant/qa",
             assistant::qa::add,
-            text("add_rule", Assistant, "Adds a rule")
-                .more("All rules of a channel together hold at most 8 MiB: `rules_too_large`."),
+            text("add_rule", Assistant, "Create a question-and-answer rule")
+                .more("All rules of a channel may have at most 8 MiB (`rules_too_large`)."),
         )
         .put(
             "/channels/{channelId}/assistant/qa/{qaId}",
             assistant::qa::replace,
-            text("replace_rule", Assistant, "Replaces a rule"),
+            text("replace_rule", Assistant, "Replace a question-and-answer rule"),
         )
         .delete(
             "/channels/{channelId}/assistant/qa/{qaId}",
             assistant::qa::remove,
-            text("remove_rule", Assistant, "Removes a rule"),
+            text("remove_rule", Assistant, "Delete a question-and-answer rule"),
         )
         .get(
             "/channels/{channelId}/assistant/welcome",
             assistant::texts::welcome,
-            text("get_welcome", Assistant, "The welcome message"),
+            text("get_welcome", Assistant, "Get the welcome message"),
         )
         .put(
             "/channels/{channelId}/assistant/welcome",
             assistant::texts::set_welcome,
-            text("set_welcome", Assistant, "Sets the welcome message"),
+            text("set_welcome", Assistant, "Set the welcome message"),
         )
         .get(
             "/channels/{channelId}/assistant/rules",
             assistant::texts::rules,
-            text("get_group_rules", Assistant, "The group rules"),
+            text("get_group_rules", Assistant, "Get the group rules"),
         )
         .put(
             "/channels/{channelId}/assistant/rules",
             assistant::texts::set_rules,
-            text("set_group_rules", Assistant, "Sets the group rules"),
+            text("set_group_rules", Assistant, "Set the group rules"),
         )
         .post(
             "/channels/{channelId}/assistant/try",
             assistant::trial::attempt,
-            text("try_assistant", Assistant, "What the assistant would say to a text")
-                .more("Nothing is sent, and nothing is counted."),
+            text("try_assistant", Assistant, "Simulate a reply of the assistant")
+                .more("Nothing is sent or counted."),
         )
         .get(
             "/channels/{channelId}/assistant/unanswered",
             assistant::past::unanswered,
-            text("list_unanswered", Assistant, "Frequent questions that no rule answers").more(
-                "Looks at up to 20,000 of the newest kept messages of people, for up to 10 seconds; \
-                 what looks like a question and is answered by no rule today is grouped by likeness.",
+            text("list_unanswered", Assistant, "List frequent unanswered questions").more(
+                "Examines up to 20,000 of the newest stored messages of people, for up to 10 \
+                 seconds. Messages that look like a question and that no current rule answers are \
+                 grouped by similarity.",
             ),
         )
         .post(
             "/channels/{channelId}/assistant/backtest",
             assistant::past::backtest,
-            text("backtest_rules", Assistant, "What other rules or another mode would have said")
-                .more(
-                    "Looks at up to 20,000 of the newest kept messages of people, for up to 10 \
-                     seconds, and compares with what was answered then.",
-                ),
+            text("backtest_rules", Assistant, "Test draft rules against past messages").more(
+                "Examines up to 20,000 of the newest stored messages of people, for up to 10 \
+                 seconds, and compares with the replies that were given at the time.",
+            ),
         )
 }
 
@@ -181,62 +187,66 @@ fn backup_routes(routes: Routes) -> Routes {
         .post(
             "/channels/{channelId}/backup/subscribe",
             subscriptions::subscribe,
-            text("subscribe", Backup, "Has the channel kept for the caller").more(
-                "Whoever asks for it while the channel has no owner who is in it becomes its owner, \
-                 also when they subscribe already.",
+            text("subscribe", Backup, "Create a backup subscription for a channel").more(
+                "The caller becomes the owner if the channel has no owner who is in it, also when \
+                 they already subscribe.",
             ),
         )
         .delete(
             "/channels/{channelId}/backup/subscribe",
             subscriptions::unsubscribe,
-            text("unsubscribe", Backup, "Ends it; what is kept stays")
-                .more("Also for somebody who left the channel: it still counts for them."),
+            text("unsubscribe", Backup, "Cancel a backup subscription; stored messages are kept")
+                .more(
+                    "Also allowed after leaving the channel, which counts against the quota until \
+                 then.",
+                ),
         )
         .put(
             "/channels/{channelId}/backup/config",
             channels::set_backup,
-            text("set_backup_config", Backup, "Sets how the channel is kept"),
+            text("set_backup_config", Backup, "Set the backup settings of a channel"),
         )
         .get(
             "/channels/{channelId}/backup/coverage",
             backup::coverage,
-            text("get_coverage", Backup, "What is kept of a channel, and what is missing"),
+            text("get_coverage", Backup, "Get the backup coverage of a channel and its gaps"),
         )
         .get(
             "/channels/{channelId}/backup/messages",
             messages::list,
-            text("list_messages", Messages, "The kept messages of a channel"),
+            text("list_messages", Messages, "List the stored messages of a channel"),
         )
         .get(
             "/channels/{channelId}/backup/search",
             search::in_channel,
-            text("search_channel", Messages, "Searches the kept messages of a channel")
+            text("search_channel", Messages, "Search the stored messages of a channel")
                 .more(RELATED),
         )
         .delete(
             "/channels/{channelId}/backup/messages",
             backup::delete,
-            text("delete_messages", Backup, "Deletes what was sent before a time").more(
-                "Many messages take a while: then the answer is a job that goes on by itself.",
+            text("delete_messages", Backup, "Delete messages sent before a time").more(
+                "When there are many messages, the response is a job that continues in the \
+                 background.",
             ),
         )
         .get(
             "/channels/{channelId}/jobs/{jobId}",
             jobs::read,
-            text("get_job", Backup, "How far a removal is").more(
-                "For the owner, and for the person whose messages are erased. A finished job can \
-                 be asked for 30 days.",
+            text("get_job", Backup, "Get the state of a deletion job").more(
+                "Allowed for the owner and for the person whose messages are erased. A finished \
+                 job is available for 30 days.",
             ),
         )
         .get(
             "/channels/{channelId}/backup/export",
             export::messages,
-            text("export_messages", Messages, "A channel's messages as one document"),
+            text("export_messages", Messages, "Export the messages of a channel as one document"),
         )
         .get(
             "/channels/{channelId}/backup/messages/{messageId}",
             messages::one,
-            text("get_message", Messages, "One kept message"),
+            text("get_message", Messages, "Get a stored message"),
         )
 }
 
@@ -245,28 +255,32 @@ fn media_routes(routes: Routes) -> Routes {
         .get(
             "/channels/{channelId}/backup/media",
             media::list,
-            text("list_media", Media, "The media files of a channel"),
+            text("list_media", Media, "List the media files of a channel"),
         )
         .get(
             "/channels/{channelId}/backup/media/{messageId}",
             media::file,
-            text("get_media", Media, "A media file").more(
-                "Takes `Range`, `If-Range` and `If-None-Match`; the `ETag` is the file's SHA-256. \
-                 A file that is not there is 404, and `code` says why: `media_pending`, \
-                 `media_skipped`, `media_failed`, `media_expired`, `media_erased`, \
-                 `media_missing`, `no_preview`.",
+            text("get_media", Media, "Download a media file").more(
+                "Supports `Range`, `If-Range` and `If-None-Match`; the `ETag` is the file's \
+                 SHA-256. When the file is not available the response is 404, and `code` is the \
+                 reason: `media_pending`, `media_skipped`, `media_failed`, `media_expired`, \
+                 `media_erased`, `media_missing`, `no_preview`.",
             ),
         )
 }
 
 fn key_routes(routes: Routes) -> Routes {
     routes
-        .get("/keys", keys::list, text("list_keys", Keys, "The caller's API keys"))
-        .post("/keys", keys::make, text("create_key", Keys, "Makes a key and shows it once"))
+        .get("/keys", keys::list, text("list_keys", Keys, "List the caller's API keys"))
+        .post(
+            "/keys",
+            keys::make,
+            text("create_key", Keys, "Create an API key; the key is shown only once"),
+        )
         .post(
             "/keys/{keyId}/rotate",
             keys::rotate,
-            text("rotate_key", Keys, "Replaces a key; the old one works on for a while"),
+            text("rotate_key", Keys, "Rotate an API key; the old one stays valid for a while"),
         )
-        .delete("/keys/{keyId}", keys::remove, text("delete_key", Keys, "Deletes a key"))
+        .delete("/keys/{keyId}", keys::remove, text("delete_key", Keys, "Delete an API key"))
 }

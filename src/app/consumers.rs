@@ -61,11 +61,7 @@ impl ConsumerMonitor {
             match self.check(&mut orphaned).await {
                 Ok(found) => self.report(&mut raised, found),
                 Err(error) => {
-                    log_failure!(
-                        warn,
-                        error.as_ref(),
-                        "cannot look after the consumers of the bus"
-                    );
+                    log_failure!(warn, error.as_ref(), "cannot check the consumers of the bus");
                 }
             }
             pause = if raised.is_empty() { INTERVAL } else { RECHECK_INTERVAL };
@@ -94,7 +90,7 @@ impl ConsumerMonitor {
             if self.is_abandoned(&consumer, since)
                 && self.bus.remove_consumer(&consumer.name).await?
             {
-                warn!(consumer = consumer.name, "removed a consumer that nobody serves");
+                warn!(consumer = consumer.name, "removed a consumer that no process serves");
                 continue;
             }
             show(&consumer);
@@ -116,7 +112,8 @@ impl ConsumerMonitor {
         let ConsumerStatus { name, backlog, .. } = consumer;
         (percent >= BACKLOG_WARNING_PERCENT).then(|| {
             let why = format!(
-                "{backlog} messages wait for the stage {name}, {percent} % of what the bus takes"
+                "{backlog} messages are pending for the stage {name}, {percent} % of the bus's \
+                 capacity"
             );
             (format!("consumer:{name}"), why)
         })
@@ -139,12 +136,12 @@ fn orphan(consumer: &ConsumerStatus) -> Option<(String, String)> {
     let ConsumerStatus { name, backlog, .. } = consumer;
     if StageName::parse(name).is_none() {
         let why = format!(
-            "nobody serves the consumer {name}, and {backlog} messages wait for it: remove it with \
-             `chatkeep bus remove-consumer {name}`"
+            "no process serves the consumer {name}, and {backlog} messages are pending: remove it \
+             with `chatkeep bus remove-consumer {name}`"
         );
         return Some((format!("consumer:{name}"), why));
     }
-    let why = format!("no process runs the stage {name}, and {backlog} messages wait for it");
+    let why = format!("no process runs the stage {name}, and {backlog} messages are pending");
     (*backlog > 0).then(|| (format!("consumer:{name}"), why))
 }
 

@@ -114,7 +114,7 @@ impl App {
         let replica = replica::open(&config, &process_roles, &store, &clock).await?;
         let search = open::search(&config, replica.as_ref(), &bus);
         let space = open_space(&config).await?;
-        info!(model = space.name(), "semantic answers");
+        info!(model = space.name(), "semantic mode is available");
         let assistants = Assistants::new(store.clone(), space);
         let metrics = match config.metrics.listen {
             Some(address) => {
@@ -203,7 +203,7 @@ impl App {
         let ((), ends) = tokio::join!(serving, ends);
         tasks.close();
         if tokio::time::timeout_at(ends, tasks.wait()).await.is_err() {
-            warn!("not everything finished in time; the rest is done after the next start");
+            warn!("not everything finished in time; the rest continues after the next start");
         }
         drop(replica);
         let close = async {

@@ -18,8 +18,8 @@ pub(super) fn preflight_check(
     check_secrets(config, &has)?;
     if matches!(config.bus, BusKind::Embedded) && has(Role::Ingress) != has(Role::Worker) {
         return Err(PreflightError(
-            "the embedded bus lives in one process: ingress and worker must be together \
-             (--roles), or CHATKEEP_BUS must be nats://…"
+            "the embedded bus works within one process: run ingress and worker together (--roles), \
+             or set CHATKEEP_BUS to nats://…"
                 .to_owned(),
         ));
     }

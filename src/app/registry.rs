@@ -109,7 +109,7 @@ impl Registration {
                 true
             }
             Ok(Err(error)) => {
-                log_failure!(warn, &error, "the media store cannot be identified yet");
+                log_failure!(warn, &error, "cannot identify the media store yet");
                 false
             }
             Err(_) => false,
@@ -175,7 +175,7 @@ impl Registration {
 }
 
 fn failed(error: &StoreError) {
-    log_failure!(warn, error, "this process cannot tell the others that it runs");
+    log_failure!(warn, error, "cannot write this process' heartbeat");
 }
 
 /// Returns the settings that decide about data shared by all processes, by name.
@@ -206,9 +206,9 @@ fn difference(own: &NewProcess, other: &NewProcess) -> String {
         let theirs = other.shared.get(name)?;
         (theirs != value).then(|| match name.as_str() {
             // Identities have no meaning for a reader.
-            BUS => format!("{name} is another one than that of"),
+            BUS => format!("{name} differs from that of"),
             MEDIA => format!(
-                "{name} is another one than that of (all processes need one folder that they \
+                "{name} differs from that of (all processes need one folder that they \
                  share, or one bucket)"
             ),
             _ => format!("{name} is {value:?} here and {theirs:?} in"),
@@ -286,7 +286,7 @@ mod tests {
     fn a_difference_is_told_with_its_place() {
         let own = process(&[(BUS, "a"), ("the setting media.max_bytes", "5")]);
         let text = difference(&own, &process(&[(BUS, "b")]));
-        assert!(text.starts_with("the bus is another one than that of the process 7 on one"));
+        assert!(text.starts_with("the bus differs from that of the process 7 on one"));
         let other = process(&[(BUS, "a"), ("the setting media.max_bytes", "6")]);
         let text = difference(&own, &other);
         assert!(

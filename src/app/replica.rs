@@ -99,7 +99,7 @@ impl App {
 async fn broadcast_logged(bus: Bus, mut logged: watch::Receiver<u64>, stop: CancellationToken) {
     while let Some(Ok(())) = stop.run_until_cancelled(logged.changed()).await {
         if let Err(error) = bus.broadcast(LOGGED, Bytes::new()).await {
-            debug!(%error, "cannot broadcast that the log has grown");
+            debug!(%error, "cannot broadcast the new end of the change log");
         }
         stop.run_until_cancelled(tokio::time::sleep(PACE)).await;
     }

@@ -64,7 +64,7 @@ impl TokenCheck {
                  token that the LINE Developers console shows"
             );
         }
-        format!("the access token of the bot {bot} could not be checked: {error}; look at {place}")
+        format!("the access token of the bot {bot} could not be verified: {error}; check {place}")
     }
 }
 

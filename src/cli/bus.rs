@@ -60,13 +60,13 @@ async fn perform(bus: &Bus, command: BusCommand) -> anyhow::Result<()> {
         BusCommand::RemoveConsumer { name, force } => {
             if StageName::parse(&name).is_some() && !force {
                 return Err(PreflightError(format!(
-                    "{name} is a stage of this version: what waits for it would be lost; --force \
-                     removes it all the same"
+                    "{name} is a stage of this version: its pending messages would be lost; \
+                     --force removes it anyway"
                 ))
                 .into());
             }
             if !bus.remove_consumer(&name).await? {
-                bail!("there is no consumer {name}");
+                bail!("unknown consumer {name}");
             }
             note!("removed the consumer {name}");
             Ok(())

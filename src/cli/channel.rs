@@ -87,7 +87,7 @@ async fn list(context: &Context, json: bool) -> anyhow::Result<()> {
         ["CHANNEL", "NAME", "TYPE", "STATUS", "BOT", "MEMBERS", "SUBSCRIBERS", "MESSAGES"];
     table::print(&headings, &rows)?;
     if rows.is_empty() {
-        note!("no channel yet: invite the bot to a group, or say something to it");
+        note!("no channels yet: invite the bot to a group, or send it a message");
     }
     Ok(())
 }
@@ -149,7 +149,7 @@ async fn assign(context: &Context, channel: &ChannelId, bot: &str) -> anyhow::Re
     let known = store.assign_channel(channel, bot, context.clock.now()).await?;
     store.close().await;
     if !known {
-        bail!("there is no channel {channel}");
+        bail!("unknown channel {channel}");
     }
     note!("{channel} belongs to the bot {bot}");
     Ok(())

@@ -75,7 +75,7 @@ impl Context {
                 nats @ BusKind::Nats(_) => format!("at {nats}"),
             };
             PreflightError(format!(
-                "no chatkeep has served {bus} yet: give --data, --bus or --config"
+                "no chatkeep process has used the bus {bus} yet: give --data, --bus or --config"
             ))
             .into()
         })
@@ -106,7 +106,7 @@ impl Context {
                 && folder.starts_with(&self.config.data);
             if !own {
                 let folder = folder.display();
-                let why = format!("there are no media files of chatkeep in {folder}");
+                let why = format!("{folder} contains no media files of chatkeep");
                 return Err(
                     PreflightError(format!("{why}: give --data, --blobs or --config")).into()
                 );
@@ -118,7 +118,7 @@ impl Context {
 }
 
 fn no_data(place: impl std::fmt::Display, flag: &str) -> PreflightError {
-    PreflightError(format!("there is no chatkeep data in {place}: give {flag} or --config"))
+    PreflightError(format!("{place} contains no chatkeep data: give {flag} or --config"))
 }
 
 impl CreatingContext {
@@ -131,7 +131,7 @@ impl CreatingContext {
         let Config { database, data, blobs, .. } = &self.0.config;
         make_data_folder(data)?;
         if let BlobsKind::Folder(folder) = blobs {
-            let why = || format!("cannot make the folder of media files {}", folder.display());
+            let why = || format!("cannot create the media folder {}", folder.display());
             std::fs::create_dir_all(folder).with_context(why)?;
         }
         opened(&self.0.config, Store::open_for_scan(database, data).await)

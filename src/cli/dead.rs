@@ -42,7 +42,7 @@ pub(super) async fn run(context: &Context, command: DeadCommand) -> anyhow::Resu
     let done = match command {
         DeadCommand::List { limit, json } => list(&bus, limit, json).await,
         DeadCommand::Show { id } => show(&bus, &id).await,
-        DeadCommand::Retry { id } => each(&bus, &id, "given back", Action::Retry).await,
+        DeadCommand::Retry { id } => each(&bus, &id, "returned to the stage", Action::Retry).await,
         DeadCommand::Drop { id } => each(&bus, &id, "dropped", Action::Drop).await,
     };
     bus.close().await;
@@ -75,7 +75,7 @@ async fn list(bus: &Bus, limit: usize, json: bool) -> anyhow::Result<()> {
 }
 
 async fn show(bus: &Bus, id: &str) -> anyhow::Result<()> {
-    let Some(letter) = bus.dead_letter(id).await? else { bail!("there is no dead letter {id}") };
+    let Some(letter) = bus.dead_letter(id).await? else { bail!("unknown dead letter {id}") };
     say!("{}", serde_json::to_string_pretty(&letter)?)?;
     say!("{}", String::from_utf8_lossy(&letter.payload))?;
     Ok(())
@@ -84,9 +84,9 @@ async fn show(bus: &Bus, id: &str) -> anyhow::Result<()> {
 async fn each(bus: &Bus, id: &str, done: &str, action: Action) -> anyhow::Result<()> {
     if id != "all" {
         if !act(bus, id, action).await? {
-            bail!("there is no dead letter {id}");
+            bail!("unknown dead letter {id}");
         }
-        note!("{id} is {done}");
+        note!("{id} was {done}");
         return Ok(());
     }
     // Only the present ones: one that fails again at once must not be retried for ever.
@@ -95,7 +95,7 @@ async fn each(bus: &Bus, id: &str, done: &str, action: Action) -> anyhow::Result
     for letter in &letters {
         count += usize::from(act(bus, &letter.id, action).await?);
     }
-    note!("{count} dead letters are {done}");
+    note!("{count} dead letters were {done}");
     Ok(())
 }
 

@@ -61,8 +61,8 @@ pub(super) async fn run(context: &Context, args: &DoctorArgs) -> anyhow::Result<
     }
     match report.left() {
         0 => Ok(()),
-        1 => bail!("1 difference is left"),
-        left => bail!("{left} differences are left"),
+        1 => bail!("1 difference remains"),
+        left => bail!("{left} differences remain"),
     }
 }
 
@@ -130,8 +130,8 @@ async fn same_media_store(blobs: &Blobs, running: &[ProcessRecord]) -> anyhow::R
     if blobs.known_identity().await?.as_deref() != Some(theirs) {
         let (pid, host) = (record.process.pid, &record.process.host);
         bail!(PreflightError(format!(
-            "the media store is another one than that of the process {pid} on {host}: give --data, \
-             --blobs or --config"
+            "this is not the media store of process {pid} on {host}: give --data, --blobs or \
+             --config"
         )));
     }
     Ok(())
@@ -161,7 +161,7 @@ async fn channels(store: &Store, args: &DoctorArgs) -> anyhow::Result<Option<Vec
     channels.dedup();
     for channel in &channels {
         if store.channel(channel).await?.is_none() {
-            return Err(PreflightError(format!("there is no channel {channel}")).into());
+            return Err(PreflightError(format!("unknown channel {channel}")).into());
         }
     }
     Ok(Some(channels))
@@ -187,16 +187,16 @@ async fn open_indexes(context: &Context, running: bool) -> anyhow::Result<Vec<Lo
     if indexes.is_empty() && running {
         let folder = context.config.data.display();
         bail!(PreflightError(format!(
-            "the search index of the process that runs is not in {folder}: give --data or --config"
+            "the search index of the running process is not in {folder}: give --data or --config"
         )));
     }
     if indexes.is_empty() {
-        note!("chatkeep: there is no search index here, so it is not checked");
+        note!("chatkeep: no search index found here, not checked");
     }
     Ok(indexes)
 }
 
-/// DependencyWaits until indexes that a process updates have read the log up to its present end, or make no
+/// Waits until indexes that a process updates have read the log up to its present end, or make no
 /// progress any more.
 async fn caught_up(store: &Store, indexes: &[LocalIndex]) -> anyhow::Result<()> {
     let end = store.log_state().await?.end;
@@ -232,9 +232,9 @@ fn summary(report: &Report) -> String {
     let CheckedCounts { channels, messages, media, users, files, indexed, replicas } =
         report.looked;
     let found = match (report.differences, report.mended) {
-        (0, _) => "no difference".to_owned(),
+        (0, _) => "no differences".to_owned(),
         (found, 0) => format!("{found} different"),
-        (found, mended) => format!("{found} different, {mended} of them set right"),
+        (found, mended) => format!("{found} different, {mended} of them repaired"),
     };
     let index = match (indexed, replicas) {
         (None, _) => String::new(),

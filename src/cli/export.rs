@@ -74,7 +74,7 @@ async fn write(
     target: &ExportTarget,
 ) -> anyhow::Result<Done> {
     let Some(known) = store.channel(channel).await? else {
-        bail!("there is no channel {channel}");
+        bail!("unknown channel {channel}");
     };
     let zone = known.zone(wanted.service);
     let export = wanted.of(zone)?;
@@ -92,7 +92,7 @@ async fn write(
     // Aborted in the middle, it removes the partial output.
     let done = stop.run_until_cancelled(packed).await;
     progress.end();
-    done.context("interrupted: nothing is written")?.map_err(anyhow::Error::from)
+    done.context("interrupted: nothing was written")?.map_err(anyhow::Error::from)
 }
 
 /// Export as requested, before the channel's time zone is known.
@@ -119,10 +119,7 @@ impl ExportArgs {
             name.parse().map_err(|_| PreflightError(why))
         };
         let format = Format::parse(&self.format).ok_or_else(|| {
-            PreflightError(format!(
-                "there is no format {:?}; allowed: jsonl, csv, html",
-                self.format
-            ))
+            PreflightError(format!("unknown format {:?}; allowed: jsonl, csv, html", self.format))
         })?;
         Ok(Wanted {
             service,

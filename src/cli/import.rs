@@ -75,7 +75,7 @@ enum Command {
 
 /// Unrecognised lines in the file; everything else is imported.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} lines were not understood")]
+#[error("{0} lines could not be parsed")]
 pub(super) struct UnrecognisedLines(u64);
 
 impl UnrecognisedLines {
@@ -111,7 +111,7 @@ pub(super) async fn run(creator: &CreatingContext, args: &ImportArgs) -> anyhow:
     args.tell(&summary)?;
     if summary.full {
         bail!(
-            "quota exceeded: {} messages are left; raise the plan and run it again",
+            "quota exceeded: {} messages remain; raise the plan and run the command again",
             summary.left
         );
     }
@@ -158,8 +158,8 @@ async fn import(
 fn usage_error(error: TransferError, context: &Context, channel: &ChannelId) -> anyhow::Error {
     match error {
         TransferError::ZoneNeeded => PreflightError(format!(
-            "--time-zone is needed: a LINE text does not say in which zone its times are, and \
-             channel {channel} has none set (the service's time_zone is {})",
+            "--time-zone is required: a LINE text does not contain its time zone, and channel \
+             {channel} has none set (the service's time_zone is {})",
             context.config.time_zone
         ))
         .into(),
@@ -203,19 +203,19 @@ async fn open_channel(
         let user = UserId::from(user);
         let known = store.channel(channel).await?.map(|channel| channel.kind);
         let kind = known.or_else(|| kind_of(channel)).ok_or_else(|| {
-            PreflightError(format!("--channel: {channel} is no LINE id (C…, R… or U…)"))
+            PreflightError(format!("--channel: {channel} is not a LINE ID (C…, R… or U…)"))
         })?;
         if store.user(&user).await?.is_none() {
             store.add_user(&user, None, context.clock.now()).await?;
-            note!("chatkeep: {user} is known now, on plan free");
+            note!("chatkeep: added user {user} on plan free");
         }
         store.open_for_import(channel, kind, &user, context.clock.now()).await?;
     }
     let (subscribed, _) = store.backup_state(channel).await?;
     if !subscribed {
         bail!(
-            "nobody subscribes to channel {channel}, so nothing of it is kept; `--user ID` makes \
-             that user subscribe"
+            "the channel {channel} has no backup subscription, so its messages are not stored; \
+             `--user ID` subscribes that user"
         );
     }
     Ok(())
@@ -268,14 +268,11 @@ impl ImportArgs {
     }
 
     fn wanted(&self) -> Result<Wanted<'_>, PreflightError> {
-        let missing = || PreflightError("a file and --channel are needed".to_owned());
+        let missing = || PreflightError("a file and --channel are required".to_owned());
         let (file, channel) =
             self.file.as_deref().zip(self.channel.as_deref()).ok_or_else(missing)?;
         let form = Form::parse(&self.format).ok_or_else(|| {
-            PreflightError(format!(
-                "there is no format {:?}; allowed: auto, jsonl, line",
-                self.format
-            ))
+            PreflightError(format!("unknown format {:?}; allowed: auto, jsonl, line", self.format))
         })?;
         let date_order = self.date_order.as_deref().map(|order| {
             let unknown =
@@ -283,7 +280,7 @@ impl ImportArgs {
             DateOrder::parse(order).ok_or_else(unknown)
         });
         let encoding = self.encoding.as_deref().map(|name| {
-            let unknown = || PreflightError(format!("--encoding: there is no encoding {name:?}"));
+            let unknown = || PreflightError(format!("--encoding: unknown encoding {name:?}"));
             Encoding::for_label(name.as_bytes()).ok_or_else(unknown)
         });
         Ok(Wanted {
@@ -314,15 +311,15 @@ impl ImportArgs {
         }
         let would = if self.dry_run { "would be " } else { "" };
         note!("{} messages {would}stored", summary.stored);
-        note!("{} known already", summary.known);
+        note!("{} already stored", summary.known);
         if summary.files > 0 {
             note!("{} media files stored", summary.files);
         }
         for (count, what) in [
-            (summary.files_too_large, "media files left out: larger than media.max_bytes"),
-            (summary.erased, "left out because they or their sender were erased"),
-            (summary.happened, "lines tell what happened in the chat (joined, left, unsent …)"),
-            (summary.not_understood, "lines not understood"),
+            (summary.files_too_large, "media files skipped: larger than media.max_bytes"),
+            (summary.erased, "skipped because they or their sender were erased"),
+            (summary.happened, "lines about events in the chat (joined, left, unsent …)"),
+            (summary.not_understood, "lines that could not be parsed"),
         ] {
             if count > 0 {
                 note!("{count} {what}");
@@ -349,7 +346,7 @@ fn print_overview(summary: &Summary) {
         note!("encoding: {encoding}");
     }
     if let Some(zone) = &summary.time_zone {
-        note!("times are of {zone}");
+        note!("time zone: {zone}");
     }
     if let (Some(from), Some(to)) = (summary.from, summary.to) {
         note!("sent from {from} to {to}");

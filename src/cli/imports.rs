@@ -83,10 +83,10 @@ pub(super) async fn undo(context: &Context, args: &UndoArgs) -> anyhow::Result<(
     let Undone { messages, freed_bytes } = undone;
     let again = import
         .undone_at
-        .map_or_else(String::new, |at: Timestamp| format!(" (it was undone before, at {at})"));
+        .map_or_else(String::new, |at: Timestamp| format!(" (already undone at {at})"));
     note!(
         "import {}: {messages} messages removed, {freed_bytes} bytes freed{again}; the channel, its \
-         members and subscriptions stay",
+         members and subscriptions are kept",
         import.id
     );
     Ok(())
@@ -98,7 +98,7 @@ async fn remove(
     id: ImportId,
 ) -> anyhow::Result<(ImportRecord, Undone)> {
     let Some(import) = store.import_record(id).await? else {
-        bail!("there is no import {id}; `chatkeep import list` shows them");
+        bail!("unknown import {id}; `chatkeep import list` shows all");
     };
     let mut undone = Undone::default();
     let total = u64::try_from(import.messages).unwrap_or_default();
@@ -117,6 +117,6 @@ async fn remove(
     };
     let done = stop.run_until_cancelled(removing).await;
     bar.end();
-    done.context("interrupted: run it again for the rest")??;
+    done.context("interrupted: run the command again for the rest")??;
     Ok((import, undone))
 }

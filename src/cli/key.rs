@@ -71,7 +71,7 @@ fn scopes_of(names: &[String]) -> Result<Vec<Scope>, PreflightError> {
     }
     let unknown = |name: &String| {
         let allowed = Scope::ALL.map(Scope::name).join(", ");
-        PreflightError(format!("there is no scope {name:?}; allowed: {allowed}"))
+        PreflightError(format!("unknown scope {name:?}; allowed: {allowed}"))
     };
     names.iter().map(|name| Scope::parse(name).ok_or_else(|| unknown(name))).collect()
 }
@@ -96,12 +96,12 @@ async fn create(context: &Context, wanted: &CreateKeyArgs) -> anyhow::Result<()>
     let store = context.store().await?;
     if store.user(user).await?.is_none() {
         store.close().await;
-        bail!("there is no user {user}; `chatkeep user add {user}` makes one");
+        bail!("unknown user {user}; `chatkeep user add {user}` creates it");
     }
     for channel in &channels {
         if store.channel(channel).await?.is_none() {
             store.close().await;
-            bail!(PreflightError(format!("--channel: there is no channel {channel}")));
+            bail!(PreflightError(format!("--channel: unknown channel {channel}")));
         }
     }
     let (id, secret) = (KeyId::new(crate::random::key_id()), crate::random::api_key());
@@ -119,11 +119,10 @@ async fn create(context: &Context, wanted: &CreateKeyArgs) -> anyhow::Result<()>
     store.close().await;
     if !made {
         bail!(
-            "{user} has {KEYS_OF_USER} keys that work, and a user has no more; `chatkeep key \
-             revoke` deletes one"
+            "{user} has {KEYS_OF_USER} active keys, the maximum; `chatkeep key revoke` deletes one"
         );
     }
-    note!("{id}: keep the key, it is not shown again");
+    note!("{id}: store the key safely, it is not shown again");
     say!("{secret}")?;
     Ok(())
 }
@@ -176,8 +175,8 @@ async fn revoke(context: &Context, id: &KeyId) -> anyhow::Result<()> {
     let known = store.drop_key(id, context.clock.now()).await?;
     store.close().await;
     if !known {
-        bail!("there is no key {id}");
+        bail!("unknown key {id}");
     }
-    note!("{id} is deleted");
+    note!("{id} was deleted");
     Ok(())
 }

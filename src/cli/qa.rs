@@ -103,7 +103,10 @@ fn parsed<T: for<'de> Deserialize<'de>>(flag: &str, word: &str) -> Result<T, Pre
 fn read_rules(path: &Path) -> anyhow::Result<Vec<RuleItem>> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let list: RuleList = serde_json::from_reader(BufReader::new(file)).with_context(|| {
-        format!("{} is no rule list ({{\"items\": [{{\"id\", \"keywords\", …}}]}})", path.display())
+        format!(
+            "{} is not a rule list ({{\"items\": [{{\"id\", \"keywords\", …}}]}})",
+            path.display()
+        )
     })?;
     Ok(list.items)
 }

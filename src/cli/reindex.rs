@@ -42,36 +42,36 @@ async fn reindex(context: &Context, args: &ReindexArgs, store: &Store) -> anyhow
     if let Some(channel) = &channel
         && store.channel(channel).await?.is_none()
     {
-        bail!("there is no channel {channel}");
+        bail!("unknown channel {channel}");
     }
     if searching(store).await?.is_empty() && !app::index_folder(&context.config).exists() {
         bail!(
-            "no process with the role search runs, and there is no index in {}: the next one that \
-             starts builds one",
+            "no process with the role search is running, and {} contains no index: the next \
+             process that starts builds one",
             app::index_folder(&context.config).display()
         );
     }
     let whole = channel.is_none();
     let request = channel.as_ref().map_or(IndexRequest::Rebuild, IndexRequest::Channel);
     let asked = store.request_indexing(request, context.clock.now()).await?;
-    let what = channel.map_or("the search index is rebuilt".to_owned(), |channel| {
-        format!("channel {channel} is indexed anew")
+    let what = channel.map_or("rebuilding the search index".to_owned(), |channel| {
+        format!("reindexing channel {channel}")
     });
     let running = searching(store).await?.len();
     if running == 0 {
         return here(context, store, &what).await;
     }
     if args.no_wait {
-        note!("{what} by {running} running processes");
+        note!("{what} in {running} running processes");
         return Ok(());
     }
     let stop = on_signal()?;
     match stop.run_until_cancelled(watch(store, asked, whole)).await {
-        None => note!("{what} although nobody waits for it"),
+        None => note!("{what} continues in the background"),
         Some(replicas) => {
             let (replicas, messages) = replicas?;
             let indexes = if replicas == 1 { "index" } else { "indexes" };
-            note!("{what}: {messages} messages in {replicas} {indexes}");
+            note!("{what} completed: {messages} messages in {replicas} {indexes}");
         }
     }
     Ok(())
@@ -104,7 +104,8 @@ async fn watch(store: &Store, asked: OutboxPosition, whole: bool) -> anyhow::Res
         if replicas.is_empty() {
             progress.end();
             bail!(
-                "no process with the role search runs any more: the next one that starts does it"
+                "no process with the role search is running any more: the next one that starts \
+                 does it"
             );
         }
         let done = |state: &ReplicaState| {
@@ -128,7 +129,7 @@ async fn watch(store: &Store, asked: OutboxPosition, whole: bool) -> anyhow::Res
     }
 }
 
-/// Rebuilds in this process, for none runs that would.
+/// Rebuilds the index in this process when no other one would.
 async fn here(context: &Context, store: &Store, what: &str) -> anyhow::Result<()> {
     let (folder, clock) = (app::index_folder(&context.config), Arc::clone(&context.clock));
     let replica = Replica::open(store.clone(), folder, clock).await?;
@@ -144,11 +145,11 @@ async fn here(context: &Context, store: &Store, what: &str) -> anyhow::Result<()
                 let done = states.borrow_and_update().work.unwrap_or_default().done;
                 progress.at(done, || format!("{done} of {total} messages"));
             }
-            () = stop.cancelled() => bail!("interrupted: the old index stays"),
+            () = stop.cancelled() => bail!("interrupted: the old index is kept"),
         }
     };
     progress.end();
     done?;
-    note!("{what}: {} messages in 1 index", replica.state().messages);
+    note!("{what} completed: {} messages in 1 index", replica.state().messages);
     Ok(())
 }

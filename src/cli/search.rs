@@ -86,7 +86,7 @@ async fn find(
         other => other.into(),
     })?;
     for name in page.unknown_names {
-        note!("chatkeep: nobody is called {name}");
+        note!("chatkeep: no person is named {name}");
     }
     show(page.hits, args.json)?;
     note!("chatkeep: {} messages match", page.total);
@@ -95,7 +95,7 @@ async fn find(
 
 async fn known(store: &Store, id: ChannelId) -> anyhow::Result<Channel> {
     let Some(channel) = store.channel(&id).await? else {
-        bail!("there is no channel {id}");
+        bail!("unknown channel {id}");
     };
     Ok(channel)
 }

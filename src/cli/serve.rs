@@ -96,7 +96,7 @@ fn chosen<T: Ord>(
         .iter()
         .map(|name| {
             let unknown =
-                || PreflightError(format!("{flag}: there is no {name:?}; allowed: {allowed}"));
+                || PreflightError(format!("{flag}: unknown value {name:?}; allowed: {allowed}"));
             parse(name.trim()).ok_or_else(unknown)
         })
         .collect()

@@ -87,7 +87,7 @@ fn show(status: &Status) -> anyhow::Result<()> {
         let note = match (served, StageName::parse(&consumer.name)) {
             (true, _) => "",
             (false, Some(_)) => "no process runs this stage",
-            (false, None) => "nobody serves it (chatkeep bus remove-consumer)",
+            (false, None) => "no process serves it (chatkeep bus remove-consumer)",
         };
         vec![consumer.name.clone(), consumer.backlog.to_string(), note.to_owned()]
     };

@@ -90,7 +90,7 @@ fn a_new_database_without_a_service_is_data() {
     }
     // The bus is created by the service.
     let error = run_in(folder.path(), &["dead", "list"]).unwrap_err();
-    assert!(error.to_string().starts_with("no chatkeep has served in "), "{error:#}");
+    assert!(error.to_string().starts_with("no chatkeep process has used the bus in "), "{error:#}");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn keys_end_in_the_future_and_are_for_channels_that_there_are() {
     run_in(folder.path(), &["user", "add", "U1"]).unwrap();
     for (flag, value, why) in [
         ("--expires", "2020-01-01", "--expires must be in the future"),
-        ("--channel", "Cnone", "--channel: there is no channel Cnone"),
+        ("--channel", "Cnone", "--channel: unknown channel Cnone"),
     ] {
         let error = run_in(folder.path(), &["key", "create", "--user", "U1", flag, value]);
         assert_eq!(error.unwrap_err().to_string(), why);

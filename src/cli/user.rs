@@ -51,8 +51,7 @@ pub(super) async fn run(creator: &CreatingContext, command: UserCommand) -> anyh
 }
 
 fn plan_of(name: &str) -> Result<Plan, PreflightError> {
-    let unknown =
-        || PreflightError(format!("there is no plan {name:?}; allowed: free, standard, pro"));
+    let unknown = || PreflightError(format!("unknown plan {name:?}; allowed: free, standard, pro"));
     Plan::parse(name).ok_or_else(unknown)
 }
 
@@ -71,7 +70,7 @@ async fn add(
     if let Some(plan) = plan {
         store.set_plan(id, plan, clock.now()).await?;
     }
-    note!("{id} is known");
+    note!("user {id} is registered");
     store.close().await;
     Ok(())
 }
@@ -112,7 +111,7 @@ async fn set_plan(context: &Context, id: &UserId, plan: &str) -> anyhow::Result<
     let known = store.set_plan(id, plan, context.clock.now()).await?;
     store.close().await;
     if !known {
-        bail!("there is no user {id}; `chatkeep user add {id}` makes one");
+        bail!("unknown user {id}; `chatkeep user add {id}` creates it");
     }
     note!("{id} is on plan {plan} ({} bytes)", plan.quota());
     Ok(())

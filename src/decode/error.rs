@@ -1,4 +1,4 @@
-//! What is wrong with a value, and where it stands.
+//! Errors about a value and its location.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use serde::de::{Error, Expected, Unexpected};
 
 use crate::services::FieldPath;
 
-/// What is wrong: a predicate such as `must be a text`, of the value at the end of some steps.
+/// Error about a value: a predicate such as `must be a text`, and the steps to the value.
 #[derive(Debug)]
 pub(super) struct DecodeError {
-    /// From the value outwards.
+    /// Steps from the value outwards.
     steps: Vec<Step>,
     why: String,
 }
@@ -22,33 +22,33 @@ enum Step {
 }
 
 impl DecodeError {
-    /// Of the value itself.
+    /// Creates an error about the value itself.
     pub(super) fn new(why: impl Into<String>) -> Self {
         Self { steps: Vec::new(), why: why.into() }
     }
 
-    /// Of a member that is given and not known.
+    /// Creates an error about an unknown member.
     pub(super) fn unknown(name: &str, known: &[&str]) -> Self {
         let why = match known {
-            [] => "is not known here: nothing is taken".to_owned(),
-            known => format!("is not known here: known are {}", list(known)),
+            [] => "is unknown: no members are allowed".to_owned(),
+            known => format!("is unknown: allowed are {}", list(known)),
         };
         Self::new(why).inside(name)
     }
 
-    /// The same, seen from the object that has the value under that name.
+    /// Prepends the object that has the value under that name.
     pub(super) fn inside(mut self, name: &str) -> Self {
         self.steps.push(Step::Member(name.to_owned()));
         self
     }
 
-    /// The same, seen from the list that has the value at that index.
+    /// Prepends the list that has the value at that index.
     pub(super) fn at(mut self, index: usize) -> Self {
         self.steps.push(Step::Item(index));
         self
     }
 
-    /// As a place in the body.
+    /// Returns the location as a field of the body.
     pub(super) fn in_body(self) -> (FieldPath, String) {
         let steps = self.steps.iter().rev();
         let field = steps.fold(FieldPath::BODY, |field, step| match step {
@@ -58,7 +58,7 @@ impl DecodeError {
         (field, self.why)
     }
 
-    /// As a parameter of the query.
+    /// Returns the location as a query parameter.
     pub(super) fn in_query(self) -> (FieldPath, String) {
         match self.steps.last() {
             Some(Step::Member(name)) => (FieldPath::named(name), self.why),
@@ -67,7 +67,7 @@ impl DecodeError {
     }
 }
 
-/// Some names in a sentence.
+/// Joins names for a sentence.
 pub(super) fn list(names: &[&str]) -> String {
     names.join(", ")
 }
@@ -81,7 +81,7 @@ impl fmt::Display for DecodeError {
 impl std::error::Error for DecodeError {}
 
 impl Error for DecodeError {
-    /// What types that read themselves say: a predicate, too.
+    /// Creates an error from a custom type's message, also a predicate.
     fn custom<T: fmt::Display>(why: T) -> Self {
         Self::new(why.to_string())
     }

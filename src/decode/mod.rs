@@ -1,9 +1,8 @@
-//! Reads what callers write: JSON bodies, queries, arguments of tools.
+//! Decodes input of callers: JSON bodies, queries, arguments of tools.
 //!
-//! Beyond what serde's own readers do, every error says where the value stands and what it should
-//! be in words for people, and two rules hold for every type without its doing: a member or
-//! parameter that the type does not have is refused, and so is a `null`, except where the type says
-//! with [`nullable`] that it means something.
+//! Beyond serde's own deserializers, every error names the location of the value and the expected
+//! form in plain words, and two rules hold for every type: members and parameters that the type
+//! does not have are rejected, and so is `null`, except for fields that use [`nullable`].
 
 mod error;
 mod json;
@@ -29,7 +28,7 @@ pub(crate) fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ServiceError>
     T::deserialize(ValueReader::new(json, Rules::Body)).map_err(|error| error.in_body().into())
 }
 
-/// Reads the text of a body as JSON of any form.
+/// Parses a body as JSON.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Json, ServiceError> {
     if bytes.trim_ascii().is_empty() {
         return Err(ServiceError::invalid_value(FieldPath::BODY, "is missing"));
@@ -37,9 +36,9 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Json, ServiceError> {
     serde_json::from_slice(bytes).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         let why = if error.is_eof() {
-            "ends before its JSON does".to_owned()
+            "ends before the JSON is complete".to_owned()
         } else {
-            format!("is not JSON: look at line {line}, column {column}")
+            format!("is not valid JSON: error at line {line}, column {column}")
         };
         ServiceError::invalid_value(FieldPath::BODY, why)
     })
@@ -54,7 +53,7 @@ pub(crate) fn query<T: DeserializeOwned>(query: &str) -> Result<T, ServiceError>
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         let wrong = |why: &str| Err(ServiceError::invalid_value(FieldPath::named(&name), why));
         if name.contains('\0') || value.contains('\0') {
-            return wrong("holds U+0000");
+            return wrong("contains U+0000");
         }
         pairs.push((name.into_owned(), Json::Text(value.into_owned())));
     }

@@ -1,4 +1,4 @@
-//! Hands JSON to serde, and says what is wrong with it in words.
+//! Feeds JSON to serde and describes errors in plain words.
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
@@ -14,11 +14,11 @@ pub(super) const NULLABLE: &str = "chatkeep nullable";
 /// Rules of the part of a request that a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rules {
-    /// A null is refused.
+    /// Body: null is rejected.
     Body,
     /// A null is as good as nothing.
     Arguments,
-    /// Every value is a text, and stands for what it says; an empty one says nothing.
+    /// Query: every value is a text that is parsed into the field's type; empty is absent.
     Query,
 }
 
@@ -35,7 +35,7 @@ impl ValueReader {
         Self { value, rules, nullable: false }
     }
 
-    /// The refusal of a value that is none of what it should be.
+    /// Returns the error for a value of another type.
     fn must_be(&self, what: &str) -> DecodeError {
         match self.value {
             Json::Null => DecodeError::new("must not be null"),
@@ -43,7 +43,7 @@ impl ValueReader {
         }
     }
 
-    /// A number, in a query the one that the text says.
+    /// Returns a number, in a query the one that the text contains.
     fn number(&self) -> Option<serde_json::Number> {
         match &self.value {
             Json::Number(number) => Some(number.clone()),
@@ -75,7 +75,7 @@ impl ValueReader {
         read.map_err(|_: DecodeError| wrong())
     }
 
-    /// The members of an object.
+    /// Returns the members of an object.
     fn members(self) -> Result<Members, DecodeError> {
         match self.value {
             Json::Object(members) => {
@@ -229,7 +229,7 @@ impl<'de> Deserializer<'de> for ValueReader {
         visitor.visit_map(self.members()?)
     }
 
-    /// Refuses what the type does not have, whether the type asks for that or not.
+    /// Rejects unknown fields, with or without `deny_unknown_fields`.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,

@@ -1,4 +1,4 @@
-//! What is wrong is named, in words and by its place.
+//! Errors name the problem in plain words and its location.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ fn what_is_wrong_with_a_body_is_said_with_its_place() {
         (
             nested(json!([{"text": "a", "txet": "b"}])),
             "/inner/items/0/txet",
-            "inner.items[0].txet is not known here: known are text",
+            "inner.items[0].txet is unknown: allowed are text",
         ),
         (json!([1]), "", "The body must be an object"),
         (json!(null), "", "The body must not be null"),
@@ -86,9 +86,9 @@ fn what_is_wrong_with_a_body_is_said_with_its_place() {
 fn what_is_no_json_is_said_so() {
     for (given, sentence) in [
         ("", "The body is missing"),
-        ("{\"name\":", "The body ends before its JSON does"),
-        ("{\"name\" 1}", "The body is not JSON: look at line 1, column 9"),
-        ("{} {}", "The body is not JSON: look at line 1, column 4"),
+        ("{\"name\":", "The body ends before the JSON is complete"),
+        ("{\"name\" 1}", "The body is not valid JSON: error at line 1, column 9"),
+        ("{} {}", "The body is not valid JSON: error at line 1, column 4"),
     ] {
         assert_eq!(refused(body::<Form>(given.as_bytes())), (String::new(), sentence.to_owned()));
     }
@@ -118,12 +118,12 @@ fn a_query_is_read_as_what_it_says() {
         ("count=x", "count", "count must be a whole number from 0 to 255"),
         ("mode=", "mode", "mode must be one of keyword, fuzzy"),
         ("name=", "name", "name must not be empty"),
-        ("name=a%00", "name", "name holds U+0000"),
+        ("name=a%00", "name", "name contains U+0000"),
         ("name=a&name=b", "name", "name is given more than once"),
     ] {
         let refused = refused(query::<Form>(given));
         assert_eq!(refused, (field.to_owned(), sentence.to_owned()), "{given}");
     }
     let (field, why) = refused(query::<Form>("nmae=a"));
-    assert!(field == "nmae" && why.starts_with("nmae is not known here: known are name, isOn"));
+    assert!(field == "nmae" && why.starts_with("nmae is unknown: allowed are name, isOn"));
 }

@@ -1,4 +1,4 @@
-//! What a person at the page may do, in LINE and to the group's owner.
+//! Actions of a person on the page, in LINE and as the group's owner.
 
 use axum::http::StatusCode;
 use chatkeep_core::plan::Plan;
@@ -19,29 +19,29 @@ pub(super) enum Act {
     Image { user_id: String },
     /// Unsends a message.
     Unsend { message_id: String },
-    /// Somebody joins: the one of that id, or whoever is next.
+    /// A person joins: the one with that ID, or the next one.
     Join { user_id: Option<String> },
     /// A person leaves, or is removed.
     Leave { user_id: String },
-    /// Sends the last webhook once more, as LINE does when an answer got lost.
+    /// Sends the last webhook again, as LINE does when it received no response.
     Redeliver,
     /// Puts the owner on another plan.
     Plan { plan: Plan },
 }
 
-/// What came of an action.
+/// Result of an action.
 #[derive(Serialize)]
 pub(super) struct Outcome {
-    /// In the words of people.
+    /// Description for people.
     says: String,
-    /// In the words of programs.
+    /// Technical description.
     detail: String,
 }
 
-/// RetentionReason an action did not take place.
+/// Reason for refusing an action.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
-    /// It is not possible in this group now.
+    /// The action is not possible in this group now.
     #[error(transparent)]
     Impossible(#[from] PeopleError),
     /// The demo itself failed.
@@ -66,7 +66,7 @@ impl From<Failure> for ApiError {
 }
 
 impl Act {
-    /// Does it, and says what came of it.
+    /// Performs the action and returns its result.
     ///
     /// # Errors
     /// When it is not possible, or the demo itself fails.

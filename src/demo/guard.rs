@@ -1,8 +1,8 @@
-//! Keeping the demo to the machine it runs on.
+//! Restricts the demo to the local machine.
 //!
-//! The demo gives its key to whoever opens its page, for only somebody at this machine can. A page
-//! of another site must not come to it by way of that person's browser: neither under a name of its
-//! own that leads here (DNS rebinding), nor by a request to this address.
+//! The demo gives its key to every visitor of its page, which must therefore be local. Pages of
+//! other sites must not reach it through the visitor's browser: neither by a host name that
+//! resolves to this machine (DNS rebinding), nor by cross-site requests.
 
 use std::net::IpAddr;
 
@@ -27,7 +27,7 @@ const FOREIGN: ApiError = ApiError::Refused {
     error: "The demo answers to its own page only",
 };
 
-/// HasFilter `router` answer only what this machine's own pages and programs ask.
+/// Restricts `router` to pages and programs of this machine.
 pub(super) fn only_local(router: Router) -> Router {
     router.layer(from_fn(check))
 }
@@ -37,7 +37,7 @@ async fn check(request: Request, next: Next) -> Response {
     let Some(host) = local_host(headers, uri) else {
         return ELSEWHERE.into_response();
     };
-    // A link may lead to the page, which then asks for everything else itself.
+    // A link may lead to the page, which then makes all other requests itself.
     let visit = request.method() == Method::GET && matches!(uri.path(), "/" | "/demo");
     if !visit && is_foreign(headers, &host) {
         return FOREIGN.into_response();
@@ -45,7 +45,7 @@ async fn check(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// The name and port that the request is for, if every one that it gives is of this machine.
+/// Returns the host and port of the request, if every host that it names is this machine.
 fn local_host(headers: &HeaderMap, uri: &Uri) -> Option<Authority> {
     let mut named = headers.get_all(header::HOST).iter();
     let (name, None) = (named.next()?, named.next()) else {
@@ -64,7 +64,7 @@ fn is_local(name: &Authority) -> bool {
             || address.parse().is_ok_and(|address: IpAddr| address.is_loopback()))
 }
 
-/// Whether a browser says that a page of somebody else asks.
+/// Returns true when the browser reports a cross-site request.
 fn is_foreign(headers: &HeaderMap, host: &Authority) -> bool {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let site = text("sec-fetch-site");

@@ -1,7 +1,7 @@
-//! The demo's API key: the same at every start in the same folder.
+//! The demo's API key, the same at every start in the same folder.
 //!
-//! The store keeps only the hash of a key, so the key itself lies in a file beside it, for the
-//! demo's own user alone.
+//! The store contains only the hash of a key, so the key itself is in a file beside it, readable
+//! only by the demo's own user.
 
 use std::fs;
 use std::io;
@@ -20,7 +20,8 @@ const NAME: &str = "demo";
 /// More keys than a user can have.
 const MANY: u32 = 1_000;
 
-/// The key of the start before, if it still works; else a new one of `owner`, which replaces it.
+/// Returns the key of the previous start if it is still valid; otherwise a new one of `owner`,
+/// which replaces it.
 ///
 /// # Errors
 /// When the store fails or the file cannot be read or written.
@@ -54,7 +55,7 @@ pub(super) async fn lasting(
     if !store.add_key(&new, now).await? {
         anyhow::bail!("the demo's person has as many keys as there can be; delete one of them");
     }
-    // Written after the store knows it: a file that is there names a key that was made.
+    // Written after the store has the key: an existing file always names a created key.
     fs::write(&file, &secret).with_context(|| format!("cannot write {}", file.display()))?;
     Ok(secret)
 }
@@ -67,7 +68,7 @@ fn read(file: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// Whether it is a key of `owner` that may do everything, now and later.
+/// Returns true for a key of `owner` with all permissions and no expiry.
 async fn works(
     store: &Store,
     owner: &UserId,

@@ -1,5 +1,5 @@
-//! The demonstration: a whole chatkeep in one process, an emulated LINE around it, a sample group,
-//! and a page to chat in it and watch what happens.
+//! The demonstration: a complete chatkeep in one process, with an emulated LINE, a sample group,
+//! and a page to chat in it and watch the processing.
 
 mod act;
 pub mod emulator;
@@ -29,7 +29,7 @@ use sample::Sample;
 #[derive(Debug, clap::Args)]
 pub struct DemoArgs {}
 
-/// Runs the demonstration until it is told to stop.
+/// Runs the demonstration until shutdown.
 ///
 /// # Errors
 /// When a part cannot be started.
@@ -62,7 +62,7 @@ pub async fn run(_: DemoArgs, sources: Sources) -> anyhow::Result<()> {
     let running = tokio::spawn(app.run(listener, finish, stop.clone()));
     let prepared = stop.run_until_cancelled(sample.prepare()).await;
     match prepared {
-        // It goes on whether anybody reads this or not.
+        // A closed standard output does not stop the demo.
         Some(Ok(())) => drop(say!("{}", sample.greeting(address, &folder))),
         Some(Err(error)) => {
             ended.cancel();
@@ -84,7 +84,7 @@ fn embed(config: &mut Config, line: &Options) {
     config.bus = BusKind::Embedded;
     config.blobs = BlobsKind::Folder(config.data.join("blobs"));
     config.metrics.listen = None;
-    // The page asks often, and nobody else is there.
+    // The page polls often, and there are no other callers.
     config.rate_limit.per_minute = 0;
     config.line.truncate(1);
     for bot in &mut config.line {

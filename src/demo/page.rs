@@ -1,5 +1,5 @@
-//! The demo's page: its files, the state it shows, and the live stream of what happens.
-//! Only the demo serves this; it has no place in a real deployment.
+//! The demo's page: its files, its state, and the live stream of events. Only the demo serves it;
+//! it is not part of a deployment.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::emulator::{Change, Entry, User};
 use super::sample::Sample;
 use crate::api::ApiError;
 
-/// What a page may load: only what comes from here, and the photos that its script fetched.
+/// Content security policy: only own resources, and photos that the script fetched.
 const POLICY: &str = "default-src 'self'; img-src 'self' blob:; frame-ancestors 'none'";
 
 /// The page's files: path, type and text.
@@ -37,7 +37,7 @@ const FILES: [(&str, &str, &str); 7] = [
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// What the page's routes work with.
+/// State of the page's routes.
 #[derive(Clone)]
 struct Page {
     sample: Arc<Sample>,
@@ -69,14 +69,14 @@ struct PageState {
     group_id: String,
     group_name: String,
     key: String,
-    /// Who is signed in: the page and its key are theirs.
+    /// The signed-in owner of the page and its key.
     owner_id: String,
     bot_name: String,
-    /// Who is in the group.
+    /// People in the group.
     people: Vec<Person>,
-    /// Who may join, the next one first.
+    /// People who may join, the next one first.
     outside: Vec<Person>,
-    /// Who came and went since the demo started.
+    /// People who joined and left since the demo started.
     notes: Vec<Note>,
 }
 
@@ -93,7 +93,7 @@ struct Note {
     at: i64,
     /// `memberJoined` or `memberLeft`.
     kind: String,
-    /// Who.
+    /// Names of the people.
     names: String,
 }
 
@@ -118,7 +118,7 @@ async fn state(State(page): State<Page>) -> Json<PageState> {
     })
 }
 
-/// Comings and goings since the bot came into the group; those before only made the group.
+/// Returns who joined and left since the bot joined the group; earlier entries are its creation.
 fn notes(lines: Vec<Entry>) -> Vec<Note> {
     let since = lines.into_iter().skip_while(|line| line.kind != "join");
     let moves = since.filter(|line| matches!(line.kind.as_str(), "memberJoined" | "memberLeft"));
@@ -129,7 +129,7 @@ async fn act(State(page): State<Page>, Json(act): Json<Act>) -> Result<Json<Outc
     Ok(Json(act.perform(&page.sample).await?))
 }
 
-/// UsageNotifier of the pipeline, and of everything that changes at the emulated LINE.
+/// Stream of pipeline notifications and of all changes at the emulated LINE.
 async fn events(State(page): State<Page>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let pipeline = BroadcastStream::new(page.tap.watch());
     // A watcher that fell behind misses some; the page reads the state anyway.

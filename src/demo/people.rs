@@ -1,33 +1,33 @@
-//! The people of the sample group: who is in it, who may join, and who stays.
+//! The people of the sample group: members, newcomers, and the owner.
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::store::{MemberStatus, Store};
 
 use super::emulator::{ActError, Chat, Emulator, Told, User};
 
-/// The group's people at first; the first one owns it.
+/// Initial members of the group; the first one owns it.
 const FOUNDERS: [&str; 4] = ["林小美", "Aiko", "Somchai", "Dave"];
-/// Who may join later, in this order.
+/// People who may join later, in this order.
 const NEWCOMERS: [&str; 6] = ["王大明", "Yuki", "Niran", "Grace", "陳怡君", "Kenji"];
 const GROUP_NAME: &str = "週末讀書會 Weekend Readers";
-/// More people than the demo has.
+/// Upper bound of the number of people.
 const MANY: u32 = 1_000;
 
-/// RetentionReason something cannot be done in the sample group.
+/// Reason for refusing an action in the sample group.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PeopleError {
     /// The page and the key are the owner's.
     #[error("{0} owns this group and is signed in on this page: they cannot leave it")]
     OwnerStays(String),
     /// Everybody is in the group.
-    #[error("everybody is in the group already: nobody is left to join")]
+    #[error("everybody is already in the group")]
     NobodyLeft,
-    /// LINE would not let it happen.
+    /// LINE refuses it.
     #[error(transparent)]
     Refused(#[from] ActError),
 }
 
-/// The people of the sample group on the emulator. Their ids are the same at every start.
+/// The people of the sample group on the emulator. Their IDs are the same at every start.
 #[derive(Debug)]
 pub(super) struct People {
     line: Emulator,
@@ -35,13 +35,13 @@ pub(super) struct People {
     owner: User,
     /// Everybody, those who joined later first: the order in which they join.
     all: Vec<User>,
-    /// Whether the owner left in an earlier run and has to come back.
+    /// True when the owner left in an earlier run and must return.
     owner_left: bool,
 }
 
 impl People {
-    /// Makes the people and the group as the store knows them: who left in an earlier run is not
-    /// in the group, who joined is.
+    /// Creates the people and the group as in the store: without those who left in an earlier run,
+    /// and with those who joined.
     ///
     /// # Errors
     /// When the store fails.
@@ -58,7 +58,7 @@ impl People {
             Some(status) => status == MemberStatus::Active,
             None => founder(user),
         };
-        // In the order in which a chat lists them: founders first.
+        // In the order of a chat's member list: founders first.
         let listed = founders.iter().chain(all.iter().filter(|user| !founder(user)));
         let ids: Vec<&str> = listed.filter(is_in).map(|user| user.user_id.as_str()).collect();
         if !ids.is_empty() {
@@ -72,46 +72,46 @@ impl People {
         Ok(Self { line, group, owner, all, owner_left })
     }
 
-    /// The group's id.
+    /// Returns the group's ID.
     pub(super) const fn group(&self) -> &ChannelId {
         &self.group
     }
 
-    /// The person whose key the page uses.
+    /// Returns the owner, whose key the page uses.
     pub(super) const fn owner(&self) -> &User {
         &self.owner
     }
 
-    /// The owner's id.
+    /// Returns the owner's ID.
     pub(super) fn owner_id(&self) -> UserId {
         UserId::from(self.owner.user_id.as_str())
     }
 
-    /// Whether the owner left in an earlier run and has to come back.
+    /// Returns true when the owner left in an earlier run and must return.
     pub(super) const fn owner_left(&self) -> bool {
         self.owner_left
     }
 
-    /// The group as it is now.
+    /// Returns the current group.
     pub(super) fn chat(&self) -> Option<Chat> {
         self.line.chats().into_iter().find(|chat| chat.chat_id == self.group.as_str())
     }
 
-    /// Who is in the group, in the order they came.
+    /// Returns the members of the group, in the order of joining.
     pub(super) fn members(&self) -> Vec<User> {
         let members = self.chat().map(|chat| chat.members).unwrap_or_default();
         let named = |id: &String| self.all.iter().find(|user| user.user_id == *id).cloned();
         members.iter().filter_map(named).collect()
     }
 
-    /// Who may join: who was never in the group or left it.
+    /// Returns the people who may join: those who were never in the group or left it.
     pub(super) fn outside(&self) -> Vec<User> {
         let members = self.chat().map(|chat| chat.members).unwrap_or_default();
         let outside = self.all.iter().filter(|user| !members.contains(&user.user_id));
         outside.cloned().collect()
     }
 
-    /// The next person joins, or the one of that id.
+    /// Adds the next person, or the one with that ID.
     ///
     /// # Errors
     /// When nobody is left to join, or the named one is in the group or unknown.
@@ -124,14 +124,14 @@ impl People {
             let outside = self.outside();
             let next = outside.first().ok_or(PeopleError::NobodyLeft)?;
             match self.line.members_join(group, &[&next.user_id]).await {
-                // Somebody pressed twice, and the first press was quicker.
+                // A double click: the first one has added the person.
                 Err(ActError::AlreadyAMember(_)) => {}
                 joined => return Ok(joined?),
             }
         }
     }
 
-    /// A person leaves, or is removed.
+    /// Removes a person, who leaves or is removed.
     ///
     /// # Errors
     /// For the owner, and for who is not in the group.

@@ -1,7 +1,7 @@
-//! Pictures to send, drawn by the program: small scenes, each a colour for every point.
+//! Pictures to send, rendered by the program: small scenes, each a function from points to colours.
 //!
-//! Points lie in 0..4 (right) by 0..3 (down). A scene lays shapes over each other; a shape is how
-//! much of a point it covers, from 0 to 1, with a soft edge of about a pixel.
+//! Coordinates are 0..4 (right) by 0..3 (down). A scene layers shapes; a shape is the coverage of a
+//! point, from 0 to 1, with a soft edge of about a pixel.
 
 use anyhow::Context as _;
 use image::RgbImage;
@@ -30,7 +30,7 @@ const PALETTES: [[Color; 4]; 3] = [
 ];
 const WHITE: Color = [1.0, 0.99, 0.96];
 
-/// The picture of that number, as a photo to send. The same number gives the same picture.
+/// Returns the picture of that number as a photo. The same number gives the same picture.
 ///
 /// # Errors
 /// When it cannot be encoded.
@@ -69,7 +69,7 @@ fn over(base: Color, top: Color, cover: f32) -> Color {
     std::array::from_fn(|i| (top[i] - base[i]).mul_add(cover, base[i]))
 }
 
-/// How much of a point that lies `inside` of an edge (negative: outside) is covered.
+/// Returns the coverage of a point `inside` of an edge (negative: outside).
 fn edge(inside: f32) -> f32 {
     (inside / PIXEL + 0.5).clamp(0.0, 1.0)
 }
@@ -78,14 +78,15 @@ fn disc(x: f32, y: f32, center: (f32, f32), radius: f32) -> f32 {
     edge(radius - (x - center.0).hypot(y - center.1))
 }
 
-/// A box with round corners, given by its left, top, right and bottom edges.
+/// Returns the coverage of a box with round corners, given by its left, top, right and bottom
+/// edges.
 fn block(x: f32, y: f32, [left, top, right, bottom]: [f32; 4], round: f32) -> f32 {
     let beyond = |at: f32, low: f32, high: f32| (low + round - at).max(at - high + round);
     let (dx, dy) = (beyond(x, left, right), beyond(y, top, bottom));
     edge(round - dx.max(0.0).hypot(dy.max(0.0)) - dx.max(dy).min(0.0))
 }
 
-/// A number from 0 to 1 that looks random and is always the same for `a` and `b`.
+/// Returns a pseudo-random number from 0 to 1, always the same for `a` and `b`.
 fn noise(a: f32, b: f32) -> f32 {
     let mut bits = a.to_bits().wrapping_mul(0x9E37_79B1)
         ^ b.to_bits().wrapping_mul(0x85EB_CA77).rotate_left(9);
@@ -96,15 +97,15 @@ fn noise(a: f32, b: f32) -> f32 {
     f32::from(u16::from_le_bytes([low, high])) / f32::from(u16::MAX)
 }
 
-/// The sky: from the first colour at the top to the second one at `horizon`.
+/// Renders the sky: from the first colour at the top to the second one at `horizon`.
 fn sky(y: f32, horizon: f32, palette: &[Color; 4]) -> Color {
     over(palette[0], palette[1], (y / horizon).clamp(0.0, 1.0).powf(0.8))
 }
 
-/// A lake between mountains, with the sun low above it.
+/// Renders a lake between mountains, with the sun low above it.
 fn mountains(x: f32, y: f32, palette: &[Color; 4]) -> Color {
     const SHORE: f32 = 2.15;
-    // What lies in the water is what stands above it, drawn a little darker and in waves.
+    // The water reflects the scene above, a little darker and in waves.
     let in_water = y > SHORE;
     let wave = if in_water { ((y - SHORE) * 46.0).sin() * 0.02 * (y - SHORE + 0.3) } else { 0.0 };
     let (px, py) = if in_water { (x + wave, (SHORE - (y - SHORE) * 1.6).max(0.0)) } else { (x, y) };
@@ -157,7 +158,7 @@ fn books(x: f32, y: f32, palette: &[Color; 4]) -> Color {
     over(color, wood, edge(down - (SHELF - 0.1)))
 }
 
-/// A city at night under the moon.
+/// Renders a city at night under the moon.
 fn city(x: f32, y: f32, palette: &[Color; 4]) -> Color {
     const CELL: f32 = 0.05;
     let night = over(palette[3], [0.03, 0.04, 0.12], 0.55);
@@ -185,7 +186,7 @@ fn city(x: f32, y: f32, palette: &[Color; 4]) -> Color {
     color
 }
 
-/// A chart of deletion_guard that rise.
+/// Renders a chart of rising bars.
 fn chart(x: f32, y: f32, palette: &[Color; 4]) -> Color {
     const FOOT: f32 = 2.45;
     const STEP: f32 = 0.44;

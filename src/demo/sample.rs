@@ -27,7 +27,7 @@ const FIRST_PHOTO: usize = 2;
 pub(super) struct Sample {
     line: Emulator,
     store: Store,
-    /// Told when the sample's settings are there.
+    /// Notified of changed settings.
     assistants: Assistants,
     bus: Bus,
     clock: SharedClock,
@@ -37,8 +37,8 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// Makes the people and the group, the same ones at every start and as the last run left them,
-    /// and the owner's key, which is kept in `folder`.
+    /// Creates the people and the group, the same at every start and as the last run left them, and
+    /// the owner's key in `folder`.
     ///
     /// # Errors
     /// When the store fails or the key's file cannot be read or written.
@@ -81,7 +81,7 @@ impl Sample {
         self.clock.now()
     }
 
-    /// The next photo that somebody sends.
+    /// Returns the next photo.
     ///
     /// # Errors
     /// When it cannot be drawn.
@@ -89,7 +89,7 @@ impl Sample {
         pictures::photo(self.photos.fetch_add(1, Ordering::SeqCst)).await
     }
 
-    /// Puts the owner on another plan.
+    /// Changes the owner's plan.
     ///
     /// # Errors
     /// When the store fails.
@@ -99,12 +99,12 @@ impl Sample {
         Ok(())
     }
 
-    /// HasFilter the assistant use its settings as they are now with the next message.
+    /// Makes the assistant use its current settings from the next message on.
     pub(super) async fn assistant_changed(&self) {
         self.assistants.changed(self.people.group(), &self.bus).await;
     }
 
-    /// Whether an earlier run set the group up: there are messages or rules.
+    /// Returns true when an earlier run set up the group: it has messages or rules.
     pub(super) async fn is_set_up(&self) -> anyhow::Result<bool> {
         let group = self.people.group();
         let filter = MessageFilter { limit: 1, ..MessageFilter::default() };
@@ -112,29 +112,29 @@ impl Sample {
             || !self.store.rules(group).await?.value.items.is_empty())
     }
 
-    /// Whether the owner is known to be in the group.
+    /// Returns true when the store knows the owner as a member.
     pub(super) async fn knows_owner(&self) -> anyhow::Result<bool> {
         let member = self.store.member(self.people.group(), &self.people.owner_id()).await?;
         Ok(member.is_some_and(|member| member.status == MemberStatus::Active))
     }
 
-    /// HasFilter the owner subscribe the group.
+    /// Creates the owner's backup subscription.
     pub(super) async fn subscribe(&self) -> anyhow::Result<()> {
         self.store.subscribe(self.people.group(), &self.people.owner_id(), self.now()).await?;
         Ok(())
     }
 
-    /// How many messages the owner has in store.
+    /// Returns the number of the owner's stored messages.
     pub(super) async fn stored_messages(&self) -> anyhow::Result<i64> {
         let usage = self.store.usage(&self.people.owner_id()).await?;
         Ok(usage.channels.iter().map(|channel| channel.message_count).sum())
     }
 
-    /// What to do now, for the terminal.
+    /// Returns the instructions for the terminal.
     pub(super) fn greeting(&self, address: SocketAddr, folder: &Path) -> String {
         let (api, key) = (format!("http://{address}/api"), &self.key);
         let channel = format!("{api}/channels/{}", self.people.group());
-        // Answers do not end with a new line; the prompt of the shell shall begin with one.
+        // Responses have no final newline; the shell's prompt shall begin on a new line.
         let curl = format!("curl -w '\\n' -H 'Authorization: Bearer {key}'");
         let mut text = String::new();
         // Writing to a String cannot fail.
@@ -153,7 +153,7 @@ impl Sample {
     }
 }
 
-/// A stored message as the emulator takes it back; `None` when it was unsent.
+/// Returns a stored message in the emulator's form; `None` when it was unsent.
 fn restored(message: StoredMessage) -> Option<RestoredMessage> {
     if message.unsent_at.is_some() {
         return None;
@@ -161,7 +161,7 @@ fn restored(message: StoredMessage) -> Option<RestoredMessage> {
     let user_id = match message.sender {
         _ if message.is_bot => None,
         Some(sender) => Some(sender.id.to_string()),
-        // Who sent it is not told.
+        // The sender is unknown.
         None => return None,
     };
     let text = match message.content {

@@ -1,4 +1,4 @@
-//! What the sample group begins with: its assistant's settings and some history.
+//! Initial state of the sample group: its assistant's settings and some history.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::emulator::Told;
 use super::pictures;
 use super::sample::Sample;
 
-/// What was said before anybody looked: a person of the group and a text.
+/// Initial history: index of a person and a text.
 const HISTORY: [(usize, &str); 8] = [
     (0, "大家早安！今天下午三點在老地方集合"),
     (1, "おはようございます、写真を送りますね"),
@@ -24,7 +24,7 @@ const HISTORY: [(usize, &str); 8] = [
 ];
 /// The photos of the history, by number.
 const PHOTOS: [usize; 2] = [0, 1];
-/// The rules of the sample assistant: keywords, question, answer.
+/// Rules of the sample assistant: keywords, question, answer.
 const RULES: [(&[&str], &str, &str); 3] = [
     (
         &["hours", "營業時間", "営業時間", "เวลาทำการ"],
@@ -43,11 +43,11 @@ const WELCOME: &str =
 const GROUP_RULES: &str = "1. Be kind 請友善發言\n2. No advertisements 請勿張貼廣告\n3. Photos of people only with their consent";
 /// The pipeline needs far less than this for an event.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often it is looked whether something arrived.
+/// Poll interval of conditions.
 const LOOK: Duration = Duration::from_millis(25);
 
 impl Sample {
-    /// The bot comes into the group; at the very first start everything else is set up too.
+    /// Adds the bot to the group; the very first start also sets up everything else.
     ///
     /// # Errors
     /// When a webhook is refused, the store fails, or the pipeline takes too long.
@@ -69,8 +69,8 @@ impl Sample {
         self.tell_history().await
     }
 
-    /// Nothing works without the owner, whose key the page uses: somebody who left in an earlier
-    /// version of the demo comes back and owns the group again.
+    /// Restores the owner, whose key the page uses, if they left in an earlier version of the demo:
+    /// they return and own the group again.
     async fn bring_owner_back(&self) -> anyhow::Result<()> {
         let (group, owner) = (self.people().group().as_str(), &self.people().owner().user_id);
         accepted(&self.line().members_join(group, &[owner]).await?)?;

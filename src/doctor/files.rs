@@ -104,7 +104,7 @@ impl Doctor<'_> {
         }
         Ok(match self.sound(blob).await {
             Ok(false) => {
-                let truth = format!("{size} bytes of something else");
+                let truth = format!("{size} bytes of other content");
                 Some((truth, MediaRepair::Lose("file_damaged")))
             }
             Ok(true) if size == bytes => None,

@@ -121,7 +121,7 @@ impl Doctor<'_> {
         Ok(())
     }
 
-    /// HasFilter every replica reindex these messages. Returns the position in the log at which that is
+    /// Makes every replica reindex these messages. Returns the position in the log at which that is
     /// done; `None` if there is nothing to repair.
     pub(super) async fn reindex(
         &self,

@@ -40,7 +40,7 @@ pub enum DoctorError {
     Index(#[from] ReplicaError),
     #[error("the bus failed")]
     Bus(#[from] BusError),
-    #[error("a question to a search replica, or its answer, cannot be read")]
+    #[error("a request to a search replica, or its reply, cannot be decoded")]
     Json(#[from] serde_json::Error),
 }
 

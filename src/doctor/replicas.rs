@@ -59,7 +59,7 @@ struct Findings {
 }
 
 impl Doctor<'_> {
-    /// HasFilter every running replica compare itself with the store.
+    /// Makes every running replica compare itself with the store.
     pub(super) async fn running_replicas(
         &self,
         report: &mut ReportWriter<'_>,
@@ -109,14 +109,14 @@ impl Doctor<'_> {
         let running: BTreeSet<_> = running.into_iter().map(|record| record.process.id).collect();
         open.retain(|id, name| {
             if !running.contains(id) {
-                report.skip(format!("{} is not compared: its process ended", known(name)));
+                report.skip(format!("{} was not compared: its process ended", known(name)));
             }
             running.contains(id)
         });
         Ok(!open.is_empty())
     }
 
-    /// HasFilter all replicas reindex the messages that differed in one of them.
+    /// Makes all replicas reindex the messages that differed in one of them.
     async fn set_right(
         &self,
         again: BTreeMap<String, Drifts>,
@@ -134,7 +134,7 @@ impl Doctor<'_> {
 /// Adds a result to the report; returns the drifts by the name of the replica.
 fn take(name: &str, findings: Findings, report: &mut ReportWriter<'_>) -> Option<(String, Drifts)> {
     if let Some(error) = findings.error {
-        report.skip(format!("{} is not compared: {error}", known(name)));
+        report.skip(format!("{} was not compared: {error}", known(name)));
         return None;
     }
     report.looked.replicas += 1;

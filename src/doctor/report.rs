@@ -66,7 +66,7 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Difference { check, place, recorded, truth } = &self.difference;
         write!(f, "{place}: {}: recorded: {recorded}; true: {truth}", check.words())?;
-        if self.mended { f.write_str(" (set right)") } else { Ok(()) }
+        if self.mended { f.write_str(" (repaired)") } else { Ok(()) }
     }
 }
 
@@ -76,7 +76,7 @@ impl fmt::Display for Report {
         for finding in &self.findings {
             writeln!(f, "{finding}")?;
         }
-        write!(f, "{} differences, {} of them set right", self.differences, self.mended)
+        write!(f, "{} differences, {} of them repaired", self.differences, self.mended)
     }
 }
 

@@ -80,7 +80,7 @@ impl IngressBot {
                     "webhooks are for another bot than the access token; are channel_secret and \
                      access_token of the same channel?"
                 ),
-                Err(error) => debug!(bot, code = error.code(), "cannot get the bot's own id"),
+                Err(error) => debug!(bot, code = error.code(), "cannot look up the bot's own ID"),
             }
         });
     }

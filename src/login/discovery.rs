@@ -104,7 +104,7 @@ impl Discovery {
         }
         match self.discover().await {
             Ok(metadata) => {
-                debug!(issuer = self.issuer, "the identity provider is known");
+                debug!(issuer = self.issuer, "the identity provider was discovered");
                 self.available.works(Work::Reading);
                 let client = Arc::new(self.build(metadata));
                 *known = Known { client: Some((Arc::clone(&client), now)), failed_at: None };

@@ -11,13 +11,13 @@ use crate::services::FieldPath;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LoginError {
     /// No identity provider is configured.
-    #[error("login is not set up")]
+    #[error("login is not configured")]
     NotConfigured,
     /// The page to return to is not one of this service.
-    #[error("the return path is not a local one")]
+    #[error("the return path is not local")]
     BadReturn,
     /// Invalid form of the provider's callback.
-    #[error("the call back is malformed")]
+    #[error("the callback is malformed")]
     Malformed,
     /// No such login was started in this browser, or it was used already, or expired.
     #[error("no such login is pending")]
@@ -29,10 +29,10 @@ pub(crate) enum LoginError {
     #[error("the login could not be confirmed")]
     Unconfirmed,
     /// The provider is down or does not know this service.
-    #[error("the identity provider is not available")]
+    #[error("the identity provider is unavailable")]
     Unavailable,
     /// There is no session.
-    #[error("nobody is signed in")]
+    #[error("not signed in")]
     SignedOut,
     /// The request may come from a page of another origin (CSRF).
     #[error("no CSRF token")]

@@ -96,7 +96,7 @@ impl Provider {
         };
         let claims = claims.map_err(|cause| {
             let cause: &dyn std::error::Error = &cause;
-            warn!(error = cause, "the identity provider's token is refused");
+            warn!(error = cause, "the identity provider's token is invalid");
             LoginError::Unconfirmed
         })?;
         let person = Person::from_token(&claims).ok_or(LoginError::Unconfirmed)?;
@@ -115,7 +115,7 @@ impl Provider {
     ) -> Result<CoreTokenResponse, LoginError> {
         let http = |request| fetch(self.discovery.http.clone(), request);
         let request = client.exchange_code(AuthorizationCode::new(code)).map_err(|_| {
-            error!("the identity provider names no token endpoint");
+            error!("the identity provider has no token endpoint");
             LoginError::Unavailable
         })?;
         let verifier = PkceCodeVerifier::new(verifier);
@@ -138,7 +138,7 @@ impl Provider {
         nonce: &Nonce,
     ) -> Result<CoreIdTokenClaims, ClaimsVerificationError> {
         let token = tokens.id_token().ok_or_else(|| {
-            ClaimsVerificationError::Other("the answer has no ID token".to_owned())
+            ClaimsVerificationError::Other("the response has no ID token".to_owned())
         })?;
         let now = || instant(self.clock.now());
         token.claims(&client.id_token_verifier().set_time_fn(now), nonce).cloned()
@@ -179,11 +179,11 @@ fn refused(error: RequestTokenError<reqwest::Error, CoreErrorResponse>) -> Login
     match error {
         RequestTokenError::ServerResponse(answer) => match answer.error() {
             CoreErrorResponseType::InvalidClient | CoreErrorResponseType::UnauthorizedClient => {
-                error!("the identity provider refuses login.client_id or login.client_secret");
+                error!("the identity provider rejects login.client_id or login.client_secret");
                 LoginError::Unavailable
             }
             code => {
-                warn!(?code, "the identity provider refuses a code");
+                warn!(?code, "the identity provider rejects an authorization code");
                 LoginError::Unconfirmed
             }
         },

@@ -32,7 +32,7 @@ impl ToolError {
                 "unavailable",
             ),
             _ => (
-                "The service failed on its side. Trying again will hardly help: tell the person."
+                "Internal error of the service. Retrying will hardly help: tell the person."
                     .to_owned(),
                 "error",
             ),
@@ -56,7 +56,7 @@ fn invalid(field: Option<&FieldPath>, why: &str) -> String {
     match field.map(FieldPath::text).as_deref() {
         Some("cursor" | "/cursor") => {
             "This cursor belongs to another query: call again without cursor, or \
-                           with exactly the arguments of the call that gave it."
+             with exactly the arguments of the call that returned it."
                 .to_owned()
         }
         // The query's name in REST.

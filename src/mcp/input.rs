@@ -116,7 +116,7 @@ const fn rows() -> u32 {
 fn filled<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
     let text = Option::<String>::deserialize(value)?;
     if text.as_ref().is_some_and(|text| text.contains('\0')) {
-        return Err(D::Error::custom("holds U+0000"));
+        return Err(D::Error::custom("contains U+0000"));
     }
     Ok(text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))
 }
@@ -188,10 +188,7 @@ mod tests {
         }
         assert_eq!(why(json!({})), "/channelId channelId is missing");
         let unknown = why(json!({"channelId": "C1", "channel": "C1"}));
-        assert!(
-            unknown.contains("channel is not known here: known are channelId, date"),
-            "{unknown}"
-        );
+        assert!(unknown.contains("channel is unknown: allowed are channelId, date"), "{unknown}");
         let nul = why(json!({"channelId": "C1", "senderId": "a\0b"}));
         assert!(nul.contains("senderId") && nul.contains("U+0000"), "{nul}");
     }

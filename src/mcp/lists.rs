@@ -23,7 +23,7 @@ pub(super) async fn channels(
     let (channels, next) = services.channels.page(&caller, CHANNELS, cursor).await?;
     let rows: Vec<_> = channels.iter().map(channel).collect();
     let mut lines = vec![match rows.len() {
-        0 => "No channels: nobody made this person a member of one yet.".to_owned(),
+        0 => "No channels: this person is not a member of any yet.".to_owned(),
         1 => format!("1 channel. {NOTE}"),
         count => format!("{count} channels. {NOTE}"),
     }];

@@ -15,13 +15,13 @@ use crate::api::ApiError;
 const FOREIGN_HOST: ApiError = ApiError::Refused {
     status: StatusCode::FORBIDDEN,
     code: "host_not_allowed",
-    error: "Not by this name: api.base_url says by which one chatkeep is reached",
+    error: "Host not allowed: api.base_url sets the public name of chatkeep",
 };
 
 const FOREIGN_ORIGIN: ApiError = ApiError::Refused {
     status: StatusCode::FORBIDDEN,
     code: "origin_not_allowed",
-    error: "Not from this page: api.cors_origins says which ones may call",
+    error: "Origin not allowed: api.cors_origins lists the allowed origins",
 };
 
 /// Allowed hosts and origins, beside those of the machine itself.

@@ -90,7 +90,7 @@ pub(super) async fn hits(
 ) -> Result<ToolResult, ServiceError> {
     let access = services.access.scoped::<ReadMessages>(caller)?;
     if asked.query.contains('\0') {
-        return Err(ServiceError::invalid_value(FieldPath::body("/query"), "holds U+0000"));
+        return Err(ServiceError::invalid_value(FieldPath::body("/query"), "contains U+0000"));
     }
     let channel = asked.channel_id.as_deref().map(input::channel).transpose()?;
     let sender = match asked.sender_id {
@@ -149,7 +149,7 @@ fn found(page: &SearchPage) -> ResultBuilder {
 fn hits_result(builder: ResultBuilder, page: SearchPage, gaps: &[Gap]) -> (HitsOutput, String) {
     let (gaps, gaps_omitted) = result_builder::gaps(gaps);
     let first = match page.total {
-        0 => "Nothing found.".to_owned(),
+        0 => "No results.".to_owned(),
         total => format!("{} of {total} found, best first.", builder.rows.len()),
     };
     let nobody =

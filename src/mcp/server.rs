@@ -165,7 +165,7 @@ fn caller(context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
     let admitted = parts.and_then(|parts| parts.extensions.get::<Admitted>());
     match admitted {
         Some(Admitted(caller)) => Ok(caller.clone()),
-        None => Err(ErrorData::internal_error("nobody was let in", None)),
+        None => Err(ErrorData::internal_error("the caller is not authenticated", None)),
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn message(row: &MessageRow, dated: bool) -> String {
     push(&mut line, &kind.unwrap_or_default());
     push(&mut line, &row.text.as_deref().map(quoted).unwrap_or_default());
     if row.unsent {
-        push(&mut line, "[taken back]");
+        push(&mut line, "[unsent]");
     } else if row.edited {
         push(&mut line, "(edited)");
     }
@@ -62,13 +62,13 @@ pub(super) fn tail(gaps: &[MissingTime], omitted: usize, next: Option<&str>) -> 
     for gap in gaps {
         let to = gap.to.as_deref().unwrap_or("now");
         let skipped = gap.skipped.map_or_else(String::new, |count| format!(", {count} messages"));
-        let _ = write!(tail, "\nNot kept from {} to {to} ({}{skipped}).", gap.from, gap.reason);
+        let _ = write!(tail, "\nNot stored from {} to {to} ({}{skipped}).", gap.from, gap.reason);
     }
     if omitted > 0 {
-        let _ = write!(tail, "\n{omitted} older times were not kept, either.");
+        let _ = write!(tail, "\n{omitted} older gaps are omitted.");
     }
     if let Some(cursor) = next {
-        let _ = write!(tail, "\nMore follow: call again, all else as before, with cursor {cursor}");
+        let _ = write!(tail, "\nMore: call again with the same arguments and cursor {cursor}");
     }
     tail
 }

@@ -82,7 +82,7 @@ async fn pass(request: Request, next: Next) -> Result<Response, RpcRefusal> {
         return Err(RpcRefusal::of_request(StatusCode::METHOD_NOT_ALLOWED, why));
     }
     if !takes_json(&parts.headers) {
-        let why = "Answers are application/json: Accept must take it";
+        let why = "Responses are application/json: Accept must allow it";
         return Err(RpcRefusal::of_request(StatusCode::NOT_ACCEPTABLE, why));
     }
     parts.headers.insert(header::ACCEPT, BOTH);
@@ -113,7 +113,7 @@ fn check(bytes: &Bytes) -> Result<Value, RpcRefusal> {
         RpcRefusal::new(bad, ErrorCode::PARSE_ERROR, why)
     })?;
     let Value::Object(members) = &message else {
-        let why = "The body must be one JSON-RPC message, an object; batches are not taken";
+        let why = "The body must be one JSON-RPC message, an object; batches are not supported";
         return Err(RpcRefusal::of_request(bad, why));
     };
     let id = members.get("id").cloned().unwrap_or_default();
@@ -135,8 +135,8 @@ fn check(bytes: &Bytes) -> Result<Value, RpcRefusal> {
     match serde_json::from_slice::<ClientJsonRpcMessage>(bytes) {
         Ok(message) if is_understood(&message) => Ok(id),
         _ => {
-            let why = "The params are not what the method takes; tools/call takes the tool's name \
-                       and its arguments, an object";
+            let why = "Invalid params for the method; tools/call takes the tool's name and its \
+                       arguments, an object";
             Err(RpcRefusal::new(StatusCode::OK, ErrorCode::INVALID_PARAMS, why).about(id))
         }
     }
@@ -166,7 +166,7 @@ async fn plain_refusal(response: Response) -> Result<Response, RpcRefusal> {
         return Ok(response);
     }
     if status.is_server_error() {
-        let why = "The service failed on its side";
+        let why = "Internal error of the service";
         return Err(RpcRefusal::new(status, ErrorCode::INTERNAL_ERROR, why));
     }
     let text = to_bytes(response.into_body(), MAX_REFUSAL).await.unwrap_or_default();

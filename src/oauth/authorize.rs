@@ -97,14 +97,14 @@ pub(super) async fn decide(
         Err(refusal) => return Ok(oauth.refuse(refusal)),
     };
     if said != "allow" {
-        let error = OAuthError::new("access_denied", "The person said no");
+        let error = OAuthError::new("access_denied", "The user denied access");
         let (to, state) = (question.redirect_uri, question.state);
         return Ok(oauth.refuse(Refusal::Program { to, state, error }));
     }
     let reach = ChannelGrant::of_form(&form).ok_or_else(malformed)?;
     let channels = oauth.reached(&session.user, reach).await?;
     if channels.as_ref().is_some_and(Vec::is_empty) {
-        let hint = Some("Choose at least one channel, or every one.");
+        let hint = Some("Choose at least one channel, or all channels.");
         return oauth.page(&question, &asked, &session, hint).await;
     }
     let code = oauth.consent(&question, &session, channels.as_deref()).await?;
@@ -157,11 +157,12 @@ fn sign_in(here: &Uri) -> Response {
 const FORGED: ApiError = ApiError::Refused {
     status: StatusCode::FORBIDDEN,
     code: "forged",
-    error: "This form is not one of the page that you are signed in to: go back and reload it",
+    error: "This form does not belong to your session: go back and reload the page",
 };
 
 fn malformed() -> ApiError {
-    let why = "client_id and redirect_uri, or what the form has, are needed, each once".to_owned();
+    let why = "client_id and redirect_uri, or the fields of the form, are required exactly once"
+        .to_owned();
     ApiError::Invalid { field: None, why }
 }
 
@@ -200,7 +201,7 @@ impl AuthorizeRequest {
         let base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         let whole = challenge.len() == 43 && challenge.bytes().all(base64);
         if !whole || self.code_challenge_method.as_deref() != Some("S256") {
-            return Err(OAuthError::request("code_challenge with the method S256 is needed"));
+            return Err(OAuthError::request("code_challenge with the method S256 is required"));
         }
         Ok(challenge)
     }
@@ -244,7 +245,7 @@ impl Inner {
     async fn question(&self, asked: &AuthorizeRequest) -> Result<ConsentQuestion, Refusal> {
         let client = self.client(&asked.client_id).await.map_err(Refusal::Page)?;
         if !redirect::is_named(&client.redirect_uris, &asked.redirect_uri) {
-            let why = "The program did not say before that it is at this redirect_uri";
+            let why = "The redirect_uri is not registered for this client";
             return Err(Refusal::Page(OAuthError::request(why)));
         }
         if asked.state.as_ref().is_some_and(|state| state.len() > MAX_STATE) {
@@ -259,12 +260,15 @@ impl Inner {
         };
         let challenge = asked.challenge().map_err(refuse)?.to_owned();
         if asked.resource.as_ref().is_some_and(|resource| *resource != self.resource()) {
-            let error = OAuthError::new("invalid_target", "This service gives no token for that");
+            let error = OAuthError::new(
+                "invalid_target",
+                "This service issues no tokens for that resource",
+            );
             return Err(refuse(error));
         }
         let scopes = asked.scopes();
         if scopes.is_empty() {
-            let why = "It must be read:messages, read:members, or both";
+            let why = "scope must be read:messages, read:members, or both";
             return Err(refuse(OAuthError::new("invalid_scope", why)));
         }
         let redirect_uri = asked.redirect_uri.clone();
@@ -314,7 +318,7 @@ impl Inner {
         said.extend(state.map(|state| ("state", state)));
         match redirect::with(to, &said) {
             Some(to) => Redirect::to(&to).into_response(),
-            None => OAuthError::request("redirect_uri is no address").into_response(),
+            None => OAuthError::request("redirect_uri is not a valid address").into_response(),
         }
     }
 }

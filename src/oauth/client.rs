@@ -24,12 +24,10 @@ pub(super) const MAX_ADDRESSES: usize = 20;
 /// Maximum length of a client's name in characters.
 const MAX_NAME: usize = 80;
 
-const UNKNOWN: OAuthError = OAuthError::client("No such program is registered");
-const UNREADABLE: OAuthError =
-    OAuthError::client("The description at the address of client_id cannot be read");
-const WRONG: OAuthError = OAuthError::client(
-    "The description at the address of client_id is not of that client_id, or names no redirect_uris",
-);
+const UNKNOWN: OAuthError = OAuthError::client("Unknown client");
+const UNREADABLE: OAuthError = OAuthError::client("The client metadata document cannot be read");
+const WRONG: OAuthError =
+    OAuthError::client("The client metadata document has another client_id, or no redirect_uris");
 
 /// Client id metadata document; further members are ignored.
 #[derive(Deserialize)]

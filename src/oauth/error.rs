@@ -24,7 +24,10 @@ impl OAuthError {
     }
 
     pub(super) const fn grant() -> Self {
-        Self::new("invalid_grant", "It is unknown, was used before, is too late, or another's")
+        Self::new(
+            "invalid_grant",
+            "The grant is unknown, already used, expired, or of another client",
+        )
     }
 
     pub(super) const fn client(why: &'static str) -> Self {

@@ -26,7 +26,7 @@ pub(super) async fn register(
     body: Bytes,
 ) -> Result<Response, OAuthError> {
     let said: Registration = serde_json::from_slice(&body).map_err(|_| {
-        OAuthError::new("invalid_client_metadata", "It must be JSON with redirect_uris")
+        OAuthError::new("invalid_client_metadata", "The body must be JSON with redirect_uris")
     })?;
     let addresses = said.redirect_uris;
     if addresses.is_empty()

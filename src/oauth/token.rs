@@ -49,7 +49,8 @@ pub(super) async fn token(
     form: Bytes,
 ) -> Result<Response, OAuthError> {
     let asked: Result<TokenRequest, _> = serde_urlencoded::from_bytes(&form);
-    let asked = asked.map_err(|_| OAuthError::request("It must be a form, each field once"))?;
+    let asked =
+        asked.map_err(|_| OAuthError::request("The body must be a form, with each field once"))?;
     let (grant, tokens) = match asked.grant_type.as_deref() {
         Some("authorization_code") => oauth.by_code(&asked).await?,
         Some("refresh_token") => oauth.by_refresh(&asked).await?,
@@ -67,7 +68,7 @@ pub(super) async fn revoke(
     form: Bytes,
 ) -> Result<StatusCode, OAuthError> {
     let asked: Result<Revocation, _> = serde_urlencoded::from_bytes(&form);
-    let asked = asked.map_err(|_| OAuthError::request("It must be a form with token"))?;
+    let asked = asked.map_err(|_| OAuthError::request("The body must be a form with token"))?;
     oauth.store.end_grant(&asked.token).await?;
     Ok(StatusCode::OK)
 }
@@ -79,7 +80,7 @@ impl TokenRequest {
             return Err(OAuthError::grant());
         }
         if self.resource.as_ref().is_some_and(|resource| *resource != grant.resource) {
-            return Err(OAuthError::new("invalid_target", "The consent is for another resource"));
+            return Err(OAuthError::new("invalid_target", "The grant is for another resource"));
         }
         Ok(())
     }
@@ -100,7 +101,7 @@ impl TokenRequest {
 impl Inner {
     async fn by_code(&self, asked: &TokenRequest) -> Result<(Grant, Tokens), OAuthError> {
         let (Some(code), Some(verifier)) = (&asked.code, &asked.code_verifier) else {
-            return Err(OAuthError::request("code and code_verifier are needed"));
+            return Err(OAuthError::request("code and code_verifier are required"));
         };
         let now = self.clock.now();
         let tokens = timed(secret(ACCESS), secret(REFRESH), now);
@@ -112,7 +113,7 @@ impl Inner {
 
     async fn by_refresh(&self, asked: &TokenRequest) -> Result<(Grant, Tokens), OAuthError> {
         let Some(token) = &asked.refresh_token else {
-            return Err(OAuthError::request("refresh_token is needed"));
+            return Err(OAuthError::request("refresh_token is required"));
         };
         let mut refusal = OAuthError::grant();
         let admit = |grant: &Grant| noted(&mut refusal, asked.fits(grant));

@@ -190,7 +190,7 @@ mod tests {
         }
         assert_eq!(queries, BURST, "what the good one cost was given back");
         assert!(!gate.enter(None, address(1)).await.verdict.allowed, "nobody has the same bucket");
-        // CachedState callers go on, from there, too; others have their own.
+        // Known callers go on, from there, too; others have their own.
         assert_eq!(request(&gate, "good", address(1), Some(&user)).await, (true, true));
         assert_eq!(request(&gate, "bad", address(2), None).await, (true, true));
     }

@@ -196,7 +196,7 @@ impl Limiter {
         let mut listener = match bus.subscribe(self.0.topic).await {
             Ok(listener) => listener,
             Err(error) => {
-                log_failure!(warn, &error, "this process does not learn of the others' grants");
+                log_failure!(warn, &error, "cannot receive rate limit grants of other processes");
                 return;
             }
         };

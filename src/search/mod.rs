@@ -113,7 +113,7 @@ pub enum SearchError {
     #[error("not a search cursor")]
     Cursor,
     /// No index is available right now; the text is for the operator.
-    #[error("search is down: {0}")]
+    #[error("search is unavailable: {0}")]
     Unavailable(String),
 }
 
@@ -252,7 +252,7 @@ impl SearchService {
                 blocking(move || search(&open(&folder)?, &find)).await
             }
             (None, SearchFallback::Nowhere) => {
-                Err(SearchError::Unavailable("no process runs it".to_owned()))
+                Err(SearchError::Unavailable("no process has the role search".to_owned()))
             }
         }
     }
@@ -290,7 +290,7 @@ pub async fn answer(bus: Bus, replica: Replica, stop: CancellationToken) {
                 answering.run(end).await;
             }
             Err(error) => {
-                log_failure!(warn, &error, "searches of other processes are not answered");
+                log_failure!(warn, &error, "cannot serve searches of other processes");
                 stop.run_until_cancelled(tokio::time::sleep(RETRY_INTERVAL)).await;
             }
         }
@@ -324,7 +324,7 @@ async fn request_remote(bus: &Bus, find: &SearchRequest) -> Result<SearchResults
                 }
             }
             Err(BusError::NoResponder(_)) => {
-                let why = "no process runs it (chatkeep serve --roles search)";
+                let why = "no process has the role search (chatkeep serve --roles search)";
                 return Err(SearchError::Unavailable(why.to_owned()));
             }
             Err(error @ BusError::RequestTimeout(_)) => unavailable(&error),
@@ -341,7 +341,7 @@ fn open(folder: &std::path::Path) -> Result<MessageIndex, SearchError> {
     index.ok_or_else(|| {
         let folder = folder.display();
         SearchError::Unavailable(format!(
-            "no process runs it, and none has made an index in {folder}"
+            "no process has the role search, and {folder} contains no index"
         ))
     })
 }

@@ -78,7 +78,7 @@ impl ConnectionEntry {
         Self { id, address, state: Mutex::new(state), ended: Notify::new(), config }
     }
 
-    /// DependencyWaits until the connection is to end.
+    /// Waits until the connection is to end.
     pub(super) async fn ended(&self) -> End {
         loop {
             if let Some(end) = self.state().end {

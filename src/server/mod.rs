@@ -74,7 +74,7 @@ impl Server {
                 _ = ticks.tick() => self.connections.maintain(),
             }
         }
-        warn!(connections = tasks.len(), "requests were not finished in time and are aborted");
+        warn!(connections = tasks.len(), "requests did not finish in time and are aborted");
         self.connections.end_all();
         // A handler that does not yield cannot be aborted; nobody waits for it.
         let _ = tokio::time::timeout(FAREWELL, tasks.wait()).await;

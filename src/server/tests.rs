@@ -78,7 +78,7 @@ impl Running {
         stream
     }
 
-    /// DependencyWaits until the server has that many connections.
+    /// Waits until the server has that many connections.
     async fn knows(&self, count: usize) {
         let known = async {
             while self.connections.count() != count {

@@ -44,7 +44,7 @@ pub(crate) fn decode<T: DeserializeOwned>(binding: &str, text: &str) -> Result<T
 
 /// Returns the error about a cursor that this list did not issue.
 pub(super) fn not_ours() -> ServiceError {
-    ServiceError::invalid_value(FieldPath::parameter("cursor"), "is not one that this list gave")
+    ServiceError::invalid_value(FieldPath::parameter("cursor"), "is not a cursor of this list")
 }
 
 /// Requested part of a list: its start and its length.

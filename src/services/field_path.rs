@@ -1,17 +1,17 @@
-//! Places in a request, as errors name them in `field`.
+//! Locations in a request, as errors name them in `field`.
 //!
-//! One form for each part of a request: in a body a JSON Pointer (RFC 6901, such as
-//! `/assistant/qa/mode` or `/keywords/0`; empty for the body as a whole), of parameters in query and
-//! path their name, of headers their name. A place cannot be made from a bare text, so whoever
-//! refuses a value says in which part of the request it stands.
+//! Each part of a request has its form: in a body a JSON Pointer (RFC 6901, such as
+//! `/assistant/qa/mode` or `/keywords/0`; empty for the whole body), for query and path parameters
+//! and headers their name. A location cannot be created from a bare text, so that every rejection
+//! names the part of the request.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// Characters of a name that a caller made up, at most, when it is told back.
+/// Maximum characters of a caller's own name when it is echoed.
 const ECHO: usize = 100;
 
-/// A place in a request.
+/// Location in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FieldPath {
     part: Part,
@@ -30,12 +30,12 @@ impl FieldPath {
     /// The body as a whole.
     pub(crate) const BODY: Self = Self::body("");
 
-    /// A value in the body, by its JSON Pointer.
+    /// Creates the location of a value in the body from its JSON Pointer.
     pub(crate) const fn body(pointer: &'static str) -> Self {
         Self { part: Part::Body, field: Cow::Borrowed(pointer) }
     }
 
-    /// A parameter of the query or the path.
+    /// Creates the location of a query or path parameter.
     pub(crate) const fn parameter(name: &'static str) -> Self {
         Self { part: Part::Parameter, field: Cow::Borrowed(name) }
     }
@@ -44,30 +44,30 @@ impl FieldPath {
     pub(crate) const FROM: Self = Self::parameter("from");
     pub(crate) const TO: Self = Self::parameter("to");
 
-    /// A parameter whose name is the caller's own.
+    /// Creates the location of a parameter with a caller's own name.
     pub(crate) fn named(name: &str) -> Self {
         Self { part: Part::Parameter, field: Cow::Owned(cut(name)) }
     }
 
-    /// A header.
+    /// Creates the location of a header.
     pub(crate) const fn header(name: &'static str) -> Self {
         Self { part: Part::Header, field: Cow::Borrowed(name) }
     }
 
-    /// The member of that name in the object here.
+    /// Returns the location of a member of this object.
     #[must_use]
     pub(crate) fn member(self, name: &str) -> Self {
         let name = cut(name).replace('~', "~0").replace('/', "~1");
         Self { part: self.part, field: format!("{}/{name}", self.field).into() }
     }
 
-    /// The element at that index of the list here.
+    /// Returns the location of an item of this list.
     #[must_use]
     pub(crate) fn item(self, index: usize) -> Self {
         Self { part: self.part, field: format!("{}/{index}", self.field).into() }
     }
 
-    /// The form that errors carry as `field`.
+    /// Returns the form used in `field`.
     pub(crate) fn text(&self) -> Cow<'static, str> {
         self.field.clone()
     }
@@ -95,7 +95,7 @@ impl fmt::Display for FieldPath {
     }
 }
 
-/// A name that is told back: not longer than names are.
+/// Truncates an echoed name.
 fn cut(name: &str) -> String {
     match name.char_indices().nth(ECHO) {
         Some((end, _)) => format!("{}…", &name[..end]),

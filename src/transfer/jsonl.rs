@@ -103,7 +103,7 @@ impl Line {
         let quoted = view.quoted_message_id.as_ref().map(MessageId::as_str);
         for id in [Some(view.id.as_str()), sender, quoted].into_iter().flatten() {
             if id.is_empty() || id.len() > ID || id.contains('\0') {
-                return Err("one of its ids is empty, too long or broken".to_owned());
+                return Err("one of its IDs is empty, too long or malformed".to_owned());
             }
         }
         let content = self.content()?;
@@ -135,7 +135,7 @@ impl Line {
         let json = extra.content.get();
         match serde_json::from_str::<Content>(json) {
             Ok(content) if content.kind() == self.view.kind => Ok(Some(json.to_owned())),
-            _ => Err("its extra.content does not fit its type".to_owned()),
+            _ => Err("its extra.content does not match its type".to_owned()),
         }
     }
 }

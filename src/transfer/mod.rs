@@ -52,10 +52,10 @@ pub(crate) enum TransferError {
     #[error("reading or writing failed")]
     Io(#[from] std::io::Error),
     /// The channel has no subscriber.
-    #[error("nobody subscribes to the channel, so nothing of it is kept")]
+    #[error("the channel has no backup subscription, so its messages are not stored")]
     NotSubscribed,
     /// The archive is not an export.
-    #[error("there is no messages.jsonl in {}", .0.display())]
+    #[error("{} contains no messages.jsonl", .0.display())]
     NoMessages(std::path::PathBuf),
     /// The file exceeds a limit of an import.
     #[error("{} is too large to import: {why}", .path.display())]
@@ -70,8 +70,8 @@ pub(crate) enum TransferError {
     Unreadable(std::path::PathBuf),
     /// File in an unsupported encoding.
     #[error(
-        "{} is neither UTF-8 nor UTF-16; it looks like {name}, which is not read: save it as UTF-8, \
-         or name its encoding with --encoding",
+        "{} is neither UTF-8 nor UTF-16; it looks like {name}, which is not supported: save it as \
+         UTF-8, or name its encoding with --encoding",
         .path.display()
     )]
     Encoding {
@@ -82,8 +82,8 @@ pub(crate) enum TransferError {
     },
     /// LINE text in an unsupported language.
     #[error(
-        "{} looks like text exported by the LINE app, and its dates are in no language that is read \
-         (line {line}: {text:?}); English, Chinese, Japanese, Korean and Thai are",
+        "{} looks like text exported by the LINE app, but its dates are in an unsupported language \
+         (line {line}: {text:?}); supported are English, Chinese, Japanese, Korean and Thai",
         .path.display()
     )]
     Language {
@@ -102,7 +102,7 @@ pub(crate) enum TransferError {
     )]
     DateOrder(std::path::PathBuf),
     /// LINE text without a time zone.
-    #[error("a LINE text does not say in which time zone its times are")]
+    #[error("a LINE text does not contain its time zone")]
     ZoneNeeded,
     /// LINE text that was imported with another zone.
     #[error(

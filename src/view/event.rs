@@ -17,9 +17,9 @@ pub(crate) struct EventView {
     /// The name of the event.
     #[serde(rename = "type")]
     pub(crate) kind: OutboxEventKind,
-    /// When it happened.
+    /// Time of the event.
     pub(crate) timestamp: Timestamp,
-    /// What it happened to, as it is now.
+    /// Current state of the object that the event is about.
     pub(crate) data: EventData,
 }
 
@@ -36,11 +36,11 @@ pub(crate) struct WebhookBody {
 #[derive(Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EventData {
-    /// The channel that it happened in.
+    /// ID of the channel of the event.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) channel_id: Option<ChannelId>,
-    /// The message that it is about.
+    /// The message that the event is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) message: Option<EventMessage>,
@@ -48,7 +48,7 @@ pub(crate) struct EventData {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) member: Option<MemberView>,
-    /// The user whose account it is about.
+    /// ID of the user whose account the event is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) user_id: Option<UserId>,

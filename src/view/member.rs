@@ -18,15 +18,15 @@ pub(crate) struct MemberView {
     display_name: Option<String>,
     /// Picture; null until the platform provides it, and for people without one.
     picture_url: Option<String>,
-    /// The role of the person in the channel.
+    /// Role of the person in the channel.
     role: Role,
-    /// When they joined, or were first seen.
+    /// Time at which the person joined or was first seen.
     joined_at: Timestamp,
     /// Time of leaving; null while they are in the channel.
     left_at: Option<Timestamp>,
-    /// `active` while they are in the channel, `left` after.
+    /// Membership status: `active` while the person is in the channel, then `left`.
     status: MemberStatus,
-    /// When anything of this last changed.
+    /// Time of the last change.
     updated_at: Timestamp,
 }
 

@@ -12,9 +12,9 @@ use utoipa::ToSchema;
 #[schema(as = Message)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MessageView {
-    /// The id of the message, as the platform gave it.
+    /// ID of the message on the platform.
     pub(crate) id: MessageId,
-    /// The channel that it was sent to.
+    /// ID of the channel that the message was sent to.
     pub(crate) channel_id: ChannelId,
     /// Time of sending.
     pub(crate) timestamp: Timestamp,
@@ -22,16 +22,16 @@ pub(crate) struct MessageView {
     pub(crate) backed_up_at: Option<Timestamp>,
     /// Sender; null where the platform does not provide it, or once the person was erased.
     pub(crate) sender: Option<SenderView>,
-    /// The type of the message.
+    /// Type of the message.
     #[serde(rename = "type")]
     pub(crate) kind: MessageType,
     /// Text; null for other types and once it was retracted.
     pub(crate) content: Option<String>,
     /// Size counted against the quota, its media included.
     pub(crate) bytes: i64,
-    /// The message that it answers to; null when it quotes none.
+    /// ID of the quoted message; null when it quotes none.
     pub(crate) quoted_message_id: Option<MessageId>,
-    /// People mentioned in its text.
+    /// Mentions in the text.
     #[serde(default)]
     #[schema(required)]
     pub(crate) mentions: Vec<Mention>,
@@ -46,7 +46,7 @@ pub(crate) struct MessageView {
     /// Key of the media file at `…/backup/media/:messageId`.
     #[serde(default)]
     pub(crate) media_key: Option<MessageId>,
-    /// The state of its file: `pending`, `stored`, `skipped`, `failed`, `expired` or `erased`; null
+    /// Status of the file: `pending`, `stored`, `skipped`, `failed`, `expired` or `erased`; null
     /// without a file.
     #[serde(default)]
     pub(crate) media_status: Option<String>,
@@ -56,7 +56,7 @@ pub(crate) struct MessageView {
     /// The SHA-256 of the stored file, in hexadecimal.
     #[serde(default)]
     pub(crate) sha256: Option<String>,
-    /// The name of the file as its sender had it.
+    /// Original name of the file.
     #[serde(default)]
     pub(crate) file_name: Option<String>,
     /// Size in bytes, as declared by the platform.
@@ -65,13 +65,13 @@ pub(crate) struct MessageView {
     /// Duration in milliseconds.
     #[serde(default)]
     pub(crate) duration: Option<i64>,
-    /// The pictures it was sent together with.
+    /// Set of pictures that the message was sent with.
     #[serde(default)]
     pub(crate) image_set: Option<ImageSetView>,
-    /// Of a location, in degrees.
+    /// Coordinate of a location in degrees.
     #[serde(default)]
     pub(crate) latitude: Option<f64>,
-    /// Of a location, in degrees.
+    /// Coordinate of a location in degrees.
     #[serde(default)]
     pub(crate) longitude: Option<f64>,
     /// The title of a location.
@@ -80,10 +80,10 @@ pub(crate) struct MessageView {
     /// The address of a location.
     #[serde(default)]
     pub(crate) address: Option<String>,
-    /// The set that a sticker is of.
+    /// ID of the sticker's package.
     #[serde(default)]
     pub(crate) package_id: Option<String>,
-    /// The sticker in its set.
+    /// ID of the sticker in its package.
     #[serde(default)]
     pub(crate) sticker_id: Option<String>,
 }
@@ -95,9 +95,9 @@ pub(crate) struct MessageView {
 pub(crate) struct SenderView {
     /// The id of the person.
     pub(crate) user_id: UserId,
-    /// The name of the person; null until the platform told it.
+    /// Display name; null until the platform provides it.
     pub(crate) display_name: Option<String>,
-    /// The address of their picture; null until the platform told it, and for people without one.
+    /// Address of the picture; null when there is none or the platform has not provided it yet.
     pub(crate) picture_url: Option<String>,
 }
 
@@ -119,7 +119,7 @@ pub(crate) struct ImageSetView {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Gap)]
 pub(crate) struct GapView {
-    /// When it began.
+    /// Start of the gap.
     from: Timestamp,
     /// End of the period; null while it lasts.
     to: Option<Timestamp>,

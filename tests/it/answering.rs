@@ -143,13 +143,13 @@ async fn the_index_is_built_anew_while_it_is_used(parts: Parts) {
         }
     };
     let (told, ()) = tokio::join!(rebuild, meanwhile);
-    assert!(told.contains("the search index is rebuilt: "), "{told}");
+    assert!(told.contains("rebuilding the search index completed: "), "{told}");
     found(40).await;
     say("lunch 40".to_owned()).await;
     found(41).await;
 
     let told = stack.ground.said(&line, &["reindex", "--channel", chat]).await;
-    let begin = format!("channel {chat} is indexed anew: ");
+    let begin = format!("reindexing channel {chat} completed: ");
     assert!(told.contains(&begin) && told.trim().ends_with(" in 1 index"), "{told}");
     say("lunch 41".to_owned()).await;
     found(42).await;
@@ -158,7 +158,7 @@ async fn the_index_is_built_anew_while_it_is_used(parts: Parts) {
     assert!(stack.process.terminate().await.success());
     // Without a running service the command does it itself.
     let told = stack.ground.said(&line, &["reindex"]).await;
-    assert!(told.contains("the search index is rebuilt: "), "{told}");
+    assert!(told.contains("rebuilding the search index completed: "), "{told}");
     stack.ground.said(&line, &["reindex", "--channel", chat]).await;
     stack.process = stack.ground.serve(&line).await;
     assert_eq!(total(&stack, chat, "lunch").await, 42);

@@ -176,7 +176,7 @@ async fn routes_versions_and_methods_that_are_not_there() {
             Method::POST,
             "/me",
             StatusCode::METHOD_NOT_ALLOWED,
-            "This route does not take that method",
+            "The route does not support this method",
         ),
     ];
     for (method, path, status, error) in cases {

@@ -78,7 +78,7 @@ impl Fixture {
         self.blobs.put(pieces(content), MANY, unclaimed).await.unwrap().0
     }
 
-    /// DependencyWaits until no file is left: the server deletes an upload after its response.
+    /// Waits until no file is left: the server deletes an upload after its response.
     async fn emptied(&self) {
         until("every file is gone", DEADLINE, async || self.files().is_empty()).await;
     }

@@ -127,7 +127,7 @@ impl Two {
     }
 }
 
-/// DependencyWaits until the bot has replied in a chat.
+/// Waits until the bot has replied in a chat.
 async fn answered(line: &Emulator, chat: &str, count: usize) -> Vec<String> {
     let mut said = Vec::new();
     until("the bot has answered", DEADLINE, async || {

@@ -26,7 +26,7 @@ impl Two {
         assert_eq!(status, StatusCode::OK);
     }
 
-    /// DependencyWaits for that many ignored events of the bot; one that is delivered again counts again.
+    /// Waits for that many ignored events of the bot; one that is delivered again counts again.
     async fn ignored(&self, bot: &str, count: usize) {
         let name = format!("chatkeep_foreign_events_total{{bot=\"{bot}\"}} ");
         until(&format!("{name}{count}"), DEADLINE, async || {

@@ -7,7 +7,7 @@ use crate::pipeline::conversation::{emulator, group};
 use crate::pipeline::on_both;
 use crate::stack::{Parts, Stack, TestEnv};
 
-/// DependencyWaits for a program to end by itself, with that code.
+/// Waits for a program to end by itself, with that code.
 async fn ends(mut process: Process, code: i32) -> String {
     let status = process.finish().await;
     let said = process.stderr().join("\n");
@@ -142,7 +142,7 @@ async fn reindexing_ends_when_nobody_does_it_any_more() {
     let status = command.finish().await;
     let said = command.stderr().join("\n");
     assert_eq!(status.code(), Some(1), "{said}");
-    assert!(said.contains("no process with the role search runs any more"), "{said}");
+    assert!(said.contains("no process with the role search is running any more"), "{said}");
 }
 
 on_both!(a_newer_schema_is_named, an_empty_database_stays_empty);

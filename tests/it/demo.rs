@@ -75,7 +75,7 @@ impl Demo {
         answer.json().await.unwrap()
     }
 
-    /// DependencyWaits for a message among the newest that fits.
+    /// Waits for a message among the newest that fits.
     async fn message(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         let mut found = None;
         until(what, DEADLINE, async || {

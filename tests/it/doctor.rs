@@ -50,7 +50,7 @@ async fn differences_are_told_and_set_right(parts: Parts) {
     let (stack, channel) = talking(parts).await;
     let well = doctor(&stack, &["--deep"]).await;
     well.is(0);
-    assert!(well.said.starts_with("no difference: 1 channels, "), "{}", well.said);
+    assert!(well.said.starts_with("no differences: 1 channels, "), "{}", well.said);
     assert!(well.said.ends_with(" messages in the index"), "{}", well.said);
 
     stack.ground.sql("UPDATE channels SET message_count = message_count + 1").await;
@@ -59,7 +59,7 @@ async fn differences_are_told_and_set_right(parts: Parts) {
     let line = format!("{channel}: messages of the channel: recorded: 13; true: 12");
     assert_eq!(found.printed[0], line);
     assert!(found.said.contains("1 different: "), "{}", found.said);
-    assert!(found.said.ends_with("1 difference is left"), "{}", found.said);
+    assert!(found.said.ends_with("1 difference remains"), "{}", found.said);
     let found = doctor(&stack, &["--json", "--channel", &channel]).await;
     found.is(1);
     let line: Value = serde_json::from_str(&found.printed[0]).unwrap();
@@ -94,7 +94,7 @@ async fn what_cannot_be_checked_ends_it_with_code_2(parts: Parts) {
     let stack = Stack::start(parts, emulator().await).await;
     let unknown = doctor(&stack, &["--channel", "Cnowhere"]).await;
     unknown.is(2);
-    assert!(unknown.said.contains("there is no channel Cnowhere"), "{}", unknown.said);
+    assert!(unknown.said.contains("unknown channel Cnowhere"), "{}", unknown.said);
     let away = doctor(&stack, &["--database", "postgres://nobody@127.0.0.1:1/none"]).await;
     away.is(2);
     assert!(away.said.contains("cannot open the database"), "{}", away.said);

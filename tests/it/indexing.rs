@@ -37,7 +37,7 @@ impl IndexingEnv {
         Replica::open(store, folder, Arc::new(SystemClock)).await.unwrap()
     }
 
-    /// HasFilter a replica read the log to its end.
+    /// Makes a replica read the log to its end.
     async fn catch_up(&self, replica: &Replica) {
         self.fixture.log_settled().await;
         replica.catch_up().await.unwrap();

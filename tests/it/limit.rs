@@ -41,7 +41,7 @@ impl Process {
     }
 }
 
-/// DependencyWaits until grants of `one` cost tokens at `other`. Each poll costs one there too.
+/// Waits until grants of `one` cost tokens at `other`. Each poll costs one there too.
 async fn hears(one: &Process, other: &Process, caller: &str) {
     let mut before = other.limiter.take(caller).remaining;
     until("grants are heard of", DEADLINE, async || {

@@ -102,7 +102,7 @@ async fn every_message_is_found_through_every_process_whoever_dies() {
         assert_eq!(total(&stack, second, &path).await, Some(all));
     }
     let clean = stack.ground.said(&stack.line, &["doctor"]).await;
-    assert!(clean.starts_with("no difference: "), "{clean}");
+    assert!(clean.starts_with("no differences: "), "{clean}");
     assert!(clean.trim().ends_with(" in 3 indexes"), "{clean}");
     let status = stack.ground.command(&stack.line, &["status", "--json"]).await;
     let status: Value = serde_json::from_str(&status).unwrap();
@@ -145,11 +145,11 @@ async fn a_process_that_would_make_others_wrong_does_not_start(parts: Parts) {
             ("CHATKEEP_RETENTION_UNSUBSCRIBED_DAYS", "30"),
             "retention.unsubscribed_days is \"30 days\" here and \"never\" in the process",
         ),
-        refused(&api, ("CHATKEEP_BLOBS", other), "the media store is another one than that of"),
+        refused(&api, ("CHATKEEP_BLOBS", other), "this is not the media store of"),
         async {
             // One process at a time owns the embedded bus of a folder.
             if parts == Parts::Servers {
-                let says = "the bus is another one than that of the process";
+                let says = "the bus differs from that of the process";
                 refused(&["serve"], ("CHATKEEP_BUS", "embedded"), says).await;
             }
         },

@@ -215,7 +215,7 @@ impl Stack {
         }
     }
 
-    /// DependencyWaits until that many messages of a channel are stored.
+    /// Waits until that many messages of a channel are stored.
     pub(crate) async fn kept(&self, channel: &str, count: usize) {
         let path = "/usage";
         until(&format!("{count} messages kept"), DEADLINE, async || {
@@ -244,7 +244,7 @@ impl Stack {
         self.http.get(url).send().await.is_ok_and(|answer| answer.status() == StatusCode::OK)
     }
 
-    /// DependencyWaits until no event waits for any stage, nor for the index.
+    /// Waits until no event waits for any stage, nor for the index.
     pub(crate) async fn drained(&self) {
         self.drained_within(DEADLINE).await;
     }
@@ -272,7 +272,7 @@ impl Stack {
         self.http.get(url).send().await.unwrap().text().await.unwrap()
     }
 
-    /// DependencyWaits until the channel and the person in it are known, which subscribing needs.
+    /// Waits until the channel and the person in it are known, which subscribing needs.
     pub(crate) async fn known(&self, channel: &str) {
         until("the channel is known", DEADLINE, async || {
             let (status, _) = self.call(Method::GET, &format!("/channels/{channel}"), None).await;

@@ -78,7 +78,7 @@ impl Backup {
         self.store.store_unknown(&others).await?;
         let kept = self.store.ingest(&changes, self.clock.now()).await?;
         count(&kept);
-        // CachedState messages are published again: the process may have died right after storing them.
+        // Known messages are published again: the process may have died right after storing them.
         let stored = sources.iter().zip(&changes).zip(&kept).filter(|(_, kept)| told(**kept));
         let stored: Vec<(&Event, &ChannelChange)> =
             stored.map(|((event, change), _)| (*event, change)).collect();

@@ -77,11 +77,11 @@ impl DeadLetterCare {
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             match self.clear().await {
                 Ok(0) => {}
-                Ok(letters) => info!(letters, "dead letters of what was taken back are dropped"),
+                Ok(letters) => info!(letters, "dropped dead letters of retracted messages"),
                 Err(Outcome::Unavailable(failure) | Outcome::Retry(failure)) => {
-                    log_reason!(warn, failure, "cannot look through the dead letters");
+                    log_reason!(warn, failure, "cannot scan the dead letters");
                 }
-                Err(outcome) => warn!(?outcome, "cannot look through the dead letters"),
+                Err(outcome) => warn!(?outcome, "cannot scan the dead letters"),
             }
         }
     }

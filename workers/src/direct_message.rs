@@ -44,7 +44,7 @@ pub(crate) async fn push_message(
     match push(bots, chat, &news, text).await {
         Ok(()) => Some("sent"),
         Err(error) if may_pass(&error) => {
-            log_failure!(warn, &*error, "a user is not told yet");
+            log_failure!(warn, &*error, "cannot notify a user yet");
             None
         }
         Err(error) => Some(error.code()),

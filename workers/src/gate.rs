@@ -54,7 +54,7 @@ pub struct Gate {
     problems: Mutex<HashMap<String, ChannelId>>,
 }
 
-/// RateDecision on an event.
+/// Decision on an event.
 enum Verdict {
     /// The stage handles it unchanged.
     Pass,
@@ -137,7 +137,7 @@ impl Gate {
     }
 
     /// Returns whether it may pass soon: the evidence that its bot took the channel over may be
-    /// under way. SingleUse for every event, and for a while if the bot joined the channel and only the
+    /// under way. Once for every event, and for a while if the bot joined the channel and only the
     /// leave of its owner is missing.
     fn waits(&self, event: &Event, pending: bool) -> bool {
         let key = event.key();

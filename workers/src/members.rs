@@ -94,7 +94,10 @@ impl Members {
         if self.failed.contains_key(&failure_key(bot, key)) {
             return None;
         }
-        self.bots.get(bot).inspect_err(|error| debug!(code = error.code(), bot, "not called")).ok()
+        self.bots
+            .get(bot)
+            .inspect_err(|error| debug!(code = error.code(), bot, "not called: unknown bot"))
+            .ok()
     }
 
     async fn summary(
@@ -122,7 +125,7 @@ impl Members {
     }
 
     async fn gave_up(&self, bot: &str, key: &str, error: &PlatformError) {
-        debug!(code = error.code(), bot, "the platform returned no name");
+        debug!(code = error.code(), bot, "the platform returned no profile");
         self.failed.insert(failure_key(bot, key), ()).await;
     }
 }

@@ -67,10 +67,10 @@ pub enum BlobError {
     #[error("the media folder failed")]
     Io(#[from] std::io::Error),
     /// There is no blob with that name.
-    #[error("there is no blob {0}")]
+    #[error("blob {0} does not exist")]
     NotFound(BlobId),
     /// The range is empty or not inside the blob.
-    #[error("the range is not inside the blob")]
+    #[error("the range is outside the blob")]
     Range,
     /// The source stream of an upload failed.
     #[error("the source of a media file failed")]
@@ -85,7 +85,7 @@ pub enum BlobError {
     #[error("the media file could not be claimed in the database")]
     Claim(#[source] BoxError),
     /// Only one half of the access key is configured.
-    #[error("s3.access_key_id and s3.secret_access_key are only good together")]
+    #[error("s3.access_key_id and s3.secret_access_key must be set together")]
     HalfAKey,
 }
 

@@ -136,7 +136,7 @@ pub struct DeadLetter {
 #[derive(Debug, thiserror::Error)]
 pub enum BusError {
     /// The backlog is at its limit; publish again later.
-    #[error("the bus is full: {backlog} messages wait")]
+    #[error("the bus is full: {backlog} messages are pending")]
     Full {
         /// Number of messages in the backlog.
         backlog: u64,
@@ -151,19 +151,19 @@ pub enum BusError {
     #[error("the data folder is in use by another chatkeep process: {0}")]
     Locked(String),
     /// No process of chatkeep has served on that bus yet.
-    #[error("there is no bus of chatkeep {0}")]
+    #[error("chatkeep has no bus {0}")]
     Missing(String),
     /// No server of that topic of [`talk`] is there right now.
-    #[error("nobody answers {0}")]
+    #[error("no server for topic {0}")]
     NoResponder(&'static str),
     /// No reply about that topic of [`talk`] came in time.
-    #[error("no answer about {0} came in time")]
+    #[error("no reply on topic {0} within the timeout")]
     RequestTimeout(&'static str),
     /// A message of [`talk`] about that topic has more than [`talk::MAX_TALK`] bytes.
-    #[error("a message about {0} is too large")]
+    #[error("a message for topic {0} is too large")]
     TooLarge(&'static str),
     /// A configuration that the bus refuses.
-    #[error("the bus refuses its configuration: {0}")]
+    #[error("the bus rejects its configuration: {0}")]
     Config(String),
 }
 

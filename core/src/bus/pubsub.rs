@@ -103,7 +103,7 @@ impl Bus {
 /// Refuses what NATS would refuse, on both adapters alike.
 fn check(topic: &'static str, message: &[u8]) -> Result<(), BusError> {
     if !subject::is_token(topic) {
-        return Err(BusError::Config(format!("{topic:?} is no topic")));
+        return Err(BusError::Config(format!("{topic:?} is not a valid topic")));
     }
     if message.len() > MAX_PUBSUB_BYTES { Err(BusError::TooLarge(topic)) } else { Ok(()) }
 }
@@ -189,7 +189,7 @@ where
         running: &mut JoinSet<()>,
     ) {
         if running.len() >= self.at_once.saturating_mul(WAITING + 1) {
-            warn!(topic = self.topic, "a request is refused: too many are waiting");
+            warn!(topic = self.topic, "a request was rejected: too many are pending");
             question.reply.send(Err(RequestRefused::Busy)).await;
             return;
         }
@@ -253,7 +253,7 @@ pub(super) enum RequestRefused {
 impl RequestRefused {
     pub(super) fn error(self, topic: &'static str) -> BusError {
         match self {
-            Self::Busy => BusError::Unavailable(format!("whoever answers {topic} is busy")),
+            Self::Busy => BusError::Unavailable(format!("the server of topic {topic} is busy")),
             Self::TooLarge => BusError::TooLarge(topic),
         }
     }

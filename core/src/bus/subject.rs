@@ -28,7 +28,7 @@ pub(super) fn is_token(text: &str) -> bool {
 }
 
 fn refused(subject: &str) -> BusError {
-    BusError::Config(format!("no stream takes the subject {subject:?}"))
+    BusError::Config(format!("no stream has the subject {subject:?}"))
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub enum ConfigError {
         why: String,
     },
     /// An unknown key.
-    #[error("{origin}: there is no setting {key}{hint}")]
+    #[error("{origin}: unknown setting {key}{hint}")]
     Unknown {
         /// File and line, or flag.
         origin: String,

@@ -114,7 +114,7 @@ impl Layers {
                 self.set_text(key, text, origin)?;
             } else if name != FILE_VARIABLE {
                 let hint = hint(nearest(names.keys(), name));
-                self.warnings.push(format!("{origin} is no setting and is not used{hint}"));
+                self.warnings.push(format!("{origin} is not a setting and is ignored{hint}"));
             }
         }
         Ok(())

@@ -133,7 +133,7 @@ fn take_name(
     match entry.value {
         Value::String(name) if !is_name(&name) => Err(wrong(origin, format!("{name:?}"), NAME)),
         Value::String(name) if taken.contains(&name) => {
-            Err(wrong(origin, format!("{name:?} once more"), "a name that no other bot has"))
+            Err(wrong(origin, format!("{name:?} (a duplicate)"), "a name that no other bot uses"))
         }
         Value::String(name) => Ok(name),
         other => Err(wrong(origin, format!("of type {}", other.type_str()), NAME)),

@@ -29,16 +29,16 @@ pub struct GuardedClient {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Forbidden {
     /// It cannot be parsed, or names no host.
-    #[error("it is no address of a host")]
+    #[error("it is not the address of a host")]
     NoAddress,
     /// It is not `https`.
     #[error("it does not begin with https://")]
     NotHttps,
     /// It holds credentials.
-    #[error("it holds a user name or a password")]
+    #[error("it contains a user name or password")]
     Credentials,
     /// It leads to this machine or its private network.
-    #[error("it leads to a private address")]
+    #[error("it resolves to a private address")]
     Private,
 }
 

@@ -91,7 +91,7 @@ impl ThroughputMeter {
 
 /// The peer sent its bytes too slowly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the bytes came too slowly")]
+#[error("the transfer is too slow")]
 pub struct TooSlow;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;

@@ -106,13 +106,22 @@ impl Circuit {
         state.turn(Phase::Open { until: self.clock.now().plus(pause) });
         let pause_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
         // The outage is logged by who makes the calls.
-        debug!(bot = &*self.bot, host = self.host, pause_ms, "the platform is down; left alone");
+        debug!(
+            bot = &*self.bot,
+            host = self.host,
+            pause_ms,
+            "the platform is down; circuit opened"
+        );
     }
 
     fn close(&self, state: &mut State) {
         state.pauses = 0;
         state.turn(Phase::Closed { failures: 0 });
-        debug!(bot = &*self.bot, host = self.host, "the platform is back");
+        debug!(
+            bot = &*self.bot,
+            host = self.host,
+            "the platform is available again; circuit closed"
+        );
     }
 }
 

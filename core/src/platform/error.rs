@@ -27,25 +27,25 @@ pub enum PlatformError {
     #[error("the reply token is no longer valid")]
     InvalidReplyToken,
     /// There is no such person or chat, or the bot may not see them.
-    #[error("the platform does not know it")]
+    #[error("the platform returned: not found")]
     NotFound,
     /// The file is not ready yet; try again later.
-    #[error("the platform has not prepared it yet")]
+    #[error("the platform is still preparing the content")]
     NotReady,
     /// The channel access token is wrong or expired.
-    #[error("the platform refused the access token")]
+    #[error("the platform rejects the access token")]
     Unauthorized,
     /// Too many calls; try again later.
-    #[error("the platform asks to slow down")]
+    #[error("the platform's rate limit is exceeded")]
     RateLimited {
         /// Time to wait, if the platform names one.
         retry_after: Option<Duration>,
     },
     /// The bot has sent as many messages this month as its plan allows. No wait helps.
-    #[error("the bot's messages of this month are used up")]
+    #[error("the bot's monthly message quota is used up")]
     QuotaExceeded,
     /// The circuit is open after repeated failures: no call was made.
-    #[error("the platform is down and left alone for a while")]
+    #[error("the platform is down; its circuit is open")]
     Unavailable {
         /// Time until the circuit allows a call.
         retry_after: Duration,
@@ -57,7 +57,7 @@ pub enum PlatformError {
         bot: String,
     },
     /// Any other refusal.
-    #[error("the platform refused with status {status}")]
+    #[error("the platform responded with status {status}")]
     Refused {
         /// Its HTTP status.
         status: u16,

@@ -41,7 +41,7 @@ pub struct Channel {
     pub member_count: i64,
     /// Time at which the channel became known; set once.
     pub created_at: Timestamp,
-    /// CreatingContext of the record: `system`.
+    /// Creator of the record: `system`.
     pub created_by: String,
     /// Time of the latest change to active.
     pub enabled_at: Timestamp,

@@ -120,8 +120,8 @@ pub(super) fn refusal(error: &sqlx::Error) -> String {
     };
     let code = error.code().unwrap_or_default();
     match error.constraint() {
-        Some(constraint) => format!("the database refuses it: {code} ({constraint})"),
-        None => format!("the database refuses it: {code}"),
+        Some(constraint) => format!("the database rejects the statement: {code} ({constraint})"),
+        None => format!("the database rejects the statement: {code}"),
     }
 }
 

@@ -112,7 +112,7 @@ pub enum StoreError {
     #[error("the database's schema cannot be migrated")]
     Migrate(#[from] sqlx::migrate::MigrateError),
     /// There is no data of chatkeep in the database, or no database file.
-    #[error("there is no chatkeep data in the database")]
+    #[error("the database contains no chatkeep data")]
     NoData,
     /// A later version has brought the schema beyond what this one can read.
     #[error(
@@ -142,7 +142,7 @@ pub enum StoreError {
     #[error("another request with this Idempotency-Key has taken over")]
     ClaimLost,
     /// A list of keys or rows could not be encoded as JSON.
-    #[error("a statement's parameters cannot be written")]
+    #[error("a statement's parameters cannot be serialized")]
     Encode(#[from] serde_json::Error),
 }
 

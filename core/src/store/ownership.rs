@@ -118,7 +118,7 @@ struct Move<'a> {
 /// Owners of channels by channel id; empty text for none.
 type Owners = HashMap<String, String>;
 
-/// CachedState tenures of bots, by channel id.
+/// Known tenures of bots, by channel id.
 type Tenures = HashMap<String, Vec<Tenure>>;
 
 impl Store {
@@ -338,7 +338,7 @@ async fn succeed(
     if !owner.is_present() {
         note(tx, channel, Timestamp::from_millis(left), CoverageChange::BotLeft).await?;
     }
-    tracing::info!(channel = c, bot = owner.bot, "a channel has another owning bot now");
+    tracing::info!(channel = c, bot = owner.bot, "a channel has a new owning bot");
     Ok(())
 }
 

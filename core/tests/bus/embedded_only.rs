@@ -215,7 +215,7 @@ async fn uses_the_room_of_finished_messages_again() {
     assert!(!log.exists(), "closing moves the log into the file");
 }
 
-/// DependencyWaits until maintenance has removed the ids of all messages.
+/// Waits until maintenance has removed the ids of all messages.
 async fn until_forgotten(folder: &Path) {
     let file = sqlx::sqlite::SqliteConnectOptions::new().filename(folder.join("bus.db"));
     let mut conn = file.read_only(true).connect().await.unwrap();

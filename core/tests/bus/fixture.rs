@@ -162,7 +162,7 @@ pub(crate) fn set(deliveries: &[Delivery]) -> BTreeSet<String> {
     deliveries.iter().map(|delivery| delivery.id.clone()).collect()
 }
 
-/// DependencyWaits until the consumer has that many pending messages.
+/// Waits until the consumer has that many pending messages.
 pub(crate) async fn until_backlog(bus: &Bus, spec: &ConsumerSpec, expected: u64) {
     let deadline = Instant::now() + TIMEOUT;
     loop {

@@ -51,14 +51,14 @@ pub enum IndexError {
     #[error("cannot use the folder of the message index")]
     Folder(#[from] std::io::Error),
     /// Another writer, here or in another process, holds the index.
-    #[error("the message index has a writer already")]
+    #[error("the message index already has a writer")]
     WriterBusy,
     /// A rebuilt index has replaced the one that this writer writes: open another writer and apply
     /// uncommitted changes again.
-    #[error("the message index was rebuilt meanwhile")]
+    #[error("the message index was rebuilt in the meantime")]
     Superseded,
     /// A rebuild is under way already, here or in another process.
-    #[error("the message index is being rebuilt already")]
+    #[error("the message index is already being rebuilt")]
     RebuildBusy,
     /// An index that lives in memory only cannot be rebuilt beside itself.
     #[error("the message index has no folder")]

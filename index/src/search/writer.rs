@@ -261,7 +261,7 @@ impl MessageWriter {
         Ok(())
     }
 
-    /// DependencyWaits for merges in the background and closes the writer.
+    /// Waits for merges in the background and closes the writer.
     pub fn close(self) -> Result<(), IndexError> {
         self.writer.wait_merging_threads()?;
         self.generation.reload()

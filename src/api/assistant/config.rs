@@ -31,13 +31,13 @@ pub(in crate::api) struct ConfigView {
     assistant: AssistantView,
 }
 
-/// The assistant's switches.
+/// Settings of the assistant.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AssistantConfig)]
 pub(in crate::api) struct AssistantView {
-    /// The master switch: while it is off, the bot says nothing.
+    /// Master switch: while false, the bot never replies.
     enabled: bool,
-    /// Questions and answers.
+    /// Question-and-answer settings.
     qa: QaView,
     /// The welcome of new members.
     welcome: WelcomeConfig,
@@ -45,19 +45,20 @@ pub(in crate::api) struct AssistantView {
     rules: RulesConfig,
 }
 
-/// The settings of questions and answers.
+/// Question-and-answer settings.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AssistantQa)]
 #[serde(rename_all = "camelCase")]
 struct QaView {
     #[serde(flatten)]
     config: QaConfig,
-    /// How rules are matched now: `semantic` is `fuzzy` while the owner's plan has no semantic mode.
+    /// Mode in effect: `fuzzy` instead of `semantic` while the owner's plan does not include
+    /// semantic mode.
     effective_mode: QaMode,
 }
 
 impl AssistantView {
-    /// The switches under the plan of the channel's owner.
+    /// Returns the settings under the plan of the channel's owner.
     pub(in crate::api) fn new(config: AssistantConfig, plan: Option<Plan>) -> Self {
         let AssistantConfig { enabled, qa, welcome, rules } = config;
         let effective_mode = qa.mode.under(plan);
@@ -65,22 +66,22 @@ impl AssistantView {
     }
 }
 
-/// A change: what is absent stays as it is.
+/// Change of settings; absent fields are unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct ConfigPatch {
-    /// The settings to change.
+    /// Settings to change.
     assistant: AssistantPatch,
 }
 
-/// A change of the assistant's settings: what is absent stays as it is.
+/// Change of the assistant's settings; absent fields are unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct AssistantPatch {
-    /// The master switch: while it is off, the bot says nothing.
+    /// Master switch: while false, the bot never replies.
     #[schema(nullable = false)]
     enabled: Option<bool>,
-    /// Questions and answers.
+    /// Question-and-answer settings.
     #[schema(nullable = false)]
     qa: Option<QaEdit>,
     /// The welcome of new members.
@@ -91,52 +92,53 @@ struct AssistantPatch {
     rules: Option<RulesPatch>,
 }
 
-/// A change of questions and answers: what is absent stays as it is.
+/// Change of the question-and-answer settings; absent fields are unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct QaPatch {
-    /// The switch of questions and answers.
+    /// Enables questions and answers.
     #[schema(nullable = false)]
     enabled: Option<bool>,
-    /// The mode: the nearness that a message must have to a rule; `semantic` needs the plan `pro`.
+    /// Matching mode: required similarity of a message to a rule; `semantic` requires the plan
+    /// `pro`.
     #[schema(nullable = false)]
     mode: Option<QaMode>,
-    /// The reply when no rule matches; null for silence.
+    /// Reply when no rule matches; null for none.
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 5000)]
     no_match_reply: Nullable<String>,
-    /// The messages that get `noMatchReply`.
+    /// Messages that get `noMatchReply`.
     #[schema(nullable = false)]
     no_match_scope: Option<NoMatchScope>,
-    /// The way to look for keywords; also for the triggers of the group rules.
+    /// Method of matching keywords; also applies to the triggers of the group rules.
     #[schema(nullable = false)]
     keyword_match: Option<KeywordMatch>,
-    /// Seconds in which one rule answers once; 0 for no limit.
+    /// Cooldown of a rule in seconds: it answers at most once in this time; 0 for no limit.
     #[serde(default, deserialize_with = "whole")]
     #[schema(minimum = 0, maximum = 86400, nullable = false)]
     cooldown_seconds: Option<u32>,
 }
 
-/// A change of the welcome: what is absent stays as it is.
+/// Change of the welcome settings; absent fields are unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct WelcomePatch {
-    /// The switch of the welcome.
+    /// Enables the welcome.
     #[schema(nullable = false)]
     enabled: Option<bool>,
-    /// The welcome text; may hold `{displayName}` and `{groupName}`.
+    /// Welcome text; may contain `{displayName}` and `{groupName}`.
     #[schema(max_length = 5000, nullable = false)]
     message: Option<String>,
 }
 
-/// A change of the group rules' switches: what is absent stays as it is.
+/// Change of the group-rules settings; absent fields are unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RulesPatch {
-    /// The switch of the group rules.
+    /// Enables the group rules.
     #[schema(nullable = false)]
     enabled: Option<bool>,
-    /// Words that make the bot answer with the group rules.
+    /// Words that make the bot reply with the group rules.
     #[schema(value_type = Option<Vec<Keyword>>, max_items = 50, nullable = false)]
     trigger_keywords: Option<Vec<String>>,
 }
@@ -167,7 +169,7 @@ pub(in crate::api) async fn change(
     let now = api.clock.now();
     let change = |config: AssistantConfig, versions: SettingVersions| {
         let mode = config.qa.mode;
-        // What is wrong in any version is said first.
+        // Errors that apply to every version are reported first.
         let changed = patch.applied_to(config)?;
         // A mode from before a downgrade may stay: it runs as another one.
         if changed.qa.mode != mode && changed.qa.mode.under(plan) != changed.qa.mode {

@@ -22,17 +22,18 @@ use super::error::ApiError;
 /// The fields of [`RevisionView`].
 const REVISION: [&str; 2] = ["updatedAt", "updatedBy"];
 
-/// Who edits a settings object that nobody edited yet.
+/// Editor of a settings object before its first change.
 const SYSTEM: &str = "system";
 
-/// Who changed a settings object last, and when.
+/// Last change of a settings object.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Revision)]
 #[serde(rename_all = "camelCase")]
 struct RevisionView {
-    /// The last edit; before the first one, when the channel appeared.
+    /// Time of the last change; before the first change, the time at which the channel was first
+    /// seen.
     updated_at: Timestamp,
-    /// Who made it: a user's id; `system` before the first one.
+    /// ID of the user who made the last change; `system` before the first.
     updated_by: UserId,
 }
 
@@ -40,7 +41,7 @@ struct RevisionView {
 type Settings = ChannelAccess<Admin, WriteAssistant>;
 
 impl Api {
-    /// The channel's assistant as it is, or as it would be before anything was set.
+    /// Returns the channel's assistant, with defaults for what was never set.
     async fn assistant(&self, channel: &ChannelId) -> Result<Arc<Compiled>, ApiError> {
         if let Some(compiled) = self.assistants.of(channel).await? {
             return Ok(compiled);
@@ -49,7 +50,8 @@ impl Api {
         Ok(self.assistants.compile_source(source, None).await?)
     }
 
-    /// The last edit of a settings object of the channel; its appearance before the first one.
+    /// Returns the last change of a settings object of the channel; before the first one, the time
+    /// at which the channel was first seen.
     async fn revision(
         &self,
         channel: &ChannelId,
@@ -65,20 +67,19 @@ impl Api {
         Ok(RevisionView { updated_at, updated_by })
     }
 
-    /// HasFilter the channel's settings compiled anew, in every process.
+    /// Recompiles the channel's settings in every process.
     async fn assistant_changed(&self, channel: &ChannelId) {
         self.assistants.changed(channel, &self.bus).await;
     }
 
-    /// Rates many messages, which keeps a processor busy for seconds: apart from everything else,
-    /// and one such work at a time.
+    /// Runs CPU-bound scoring of many messages on a blocking thread, one at a time.
     async fn thinking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ApiError> {
         let _turn = self.backtest_permit.acquire().await.map_err(|_| ApiError::Unavailable)?;
         tokio::task::spawn_blocking(work).await.map_err(|error| {
-            tracing::error!(%error, "rating messages failed");
+            tracing::error!(%error, "scoring messages failed");
             ApiError::Internal
         })
     }

@@ -25,60 +25,60 @@ use crate::api::subscriptions::Success;
 use crate::random;
 use crate::services::FieldPath;
 
-/// Bytes of a rule's JSON beside its texts, about: names, ids, times.
+/// Approximate bytes of a rule's JSON beside its texts: names, IDs, times.
 const AROUND: i64 = 200;
 
-/// The rule list.
+/// List of rules.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RuleList)]
 pub(in crate::api) struct RuleListView {
     #[serde(flatten)]
     revision: RevisionView,
-    /// The rules, the oldest first.
+    /// Rules, oldest first.
     items: Vec<Rule>,
 }
 
-/// The rule list after a rule was saved.
+/// List of rules after saving a rule.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SavedRuleList)]
 pub(in crate::api) struct SavedView {
     #[serde(flatten)]
     list: RuleListView,
-    /// What the rule's editor should know.
+    /// Warnings about the saved rule.
     warnings: Vec<RuleWarning>,
 }
 
-/// A keyword that will not do what its editor thinks.
+/// Warning about a keyword with an unexpected effect.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct RuleWarning {
-    /// The kind of the warning.
+    /// Kind of warning.
     code: WarningCode,
-    /// The keyword, in the form that is compared.
+    /// Keyword in the normalized form used for matching.
     keyword: String,
-    /// The rules that have it, the one that answers first.
+    /// IDs of the rules with this keyword; the first one answers.
     rule_ids: Vec<RuleId>,
 }
 
-/// The kinds of a warning: `keyword_shared` when another rule has the keyword, too (the oldest
-/// answers), `keyword_is_trigger` when it is a trigger of the group rules, which answer first.
+/// Kind of warning: `keyword_shared` when another rule has the same keyword (the oldest answers),
+/// `keyword_is_trigger` when it is a trigger of the group rules, which take precedence.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum WarningCode {
-    /// Another rule has it, too: the oldest answers.
+    /// Another rule has the same keyword; the oldest answers.
     KeywordShared,
-    /// It is a trigger of the group rules, which answer first.
+    /// The keyword is a trigger of the group rules, which take precedence.
     KeywordIsTrigger,
 }
 
-/// What an editor writes.
+/// Rule to create or replace.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct RuleBody {
-    /// The keywords that trigger it; duplicates collapse.
+    /// Keywords that trigger the rule; duplicates are removed.
     #[schema(value_type = Vec<Keyword>, min_items = 1, max_items = 50)]
     keywords: Vec<String>,
-    /// A description for administrators; part of what tolerant modes compare with.
+    /// Description for administrators; the tolerant modes also match against it.
     #[serde(default)]
     #[schema(max_length = 500)]
     question: String,
@@ -87,7 +87,7 @@ pub(in crate::api) struct RuleBody {
     answer: String,
 }
 
-/// What the item of the list has beside them.
+/// Read-only fields of a rule in the list.
 impl Shown for RuleBody {
     const READ_ONLY: &'static [&'static str] =
         &["id", "createdAt", "createdBy", "hitCount", "suppressedCount"];
@@ -163,11 +163,13 @@ async fn change(
         RuleChanged::Stale => Err(ApiError::Stale),
         RuleChanged::NoRule => Err(ApiError::NotFound),
         RuleChanged::TooLarge(bytes) => Err(ApiError::RulesTooLarge { bytes }),
-        RuleChanged::TooMany => Err(ApiError::Conflict("The channel has as many rules as it may")),
+        RuleChanged::TooMany => {
+            Err(ApiError::Conflict("The channel has the maximum number of rules"))
+        }
     }
 }
 
-/// The rules with their version; a list that may make a large answer with its turn.
+/// Returns the rules with their version, and a turn when the response may be large.
 async fn full_list(
     api: &Api,
     channel: &ChannelId,
@@ -180,7 +182,7 @@ async fn full_list(
     Ok((turn, version, RuleListView { revision, items }))
 }
 
-/// The list after `rule` was saved, and what its editor should know.
+/// Returns the list after `rule` was saved, with warnings for its editor.
 async fn saved(
     api: &Api,
     channel: &ChannelId,
@@ -197,8 +199,8 @@ async fn saved(
     Ok(Prepared { note: Some(note), ..prepared(turn, work).await? })
 }
 
-/// The answer that `work` writes: version, digest and JSON. What has a turn is large, and is written
-/// where it holds nobody up.
+/// Builds the response that `work` writes: version, digest and JSON. A large one (with a turn) is
+/// built on a blocking thread.
 async fn prepared<T>(
     turn: Option<Turn>,
     work: impl FnOnce() -> (i64, Digest, serde_json::Result<Vec<u8>>) + Send + 'static,

@@ -22,23 +22,23 @@ use crate::services::FieldPath;
 pub(in crate::api) struct WelcomeView {
     #[serde(flatten)]
     revision: RevisionView,
-    /// The welcome text; empty when none is set.
+    /// Welcome text; empty when none is set.
     messages: Vec<WelcomeText>,
 }
 
-/// A text of the welcome message.
+/// Text of the welcome message.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct WelcomeText {
-    /// The type of the text.
+    /// Type of the text.
     #[serde(rename = "type")]
     kind: WelcomeKind,
-    /// May hold `{displayName}` and `{groupName}`.
+    /// Welcome text; may contain `{displayName}` and `{groupName}`.
     #[schema(max_length = 5000)]
     content: String,
 }
 
-/// The types of a welcome text.
+/// Type of a welcome text.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum WelcomeKind {
@@ -51,18 +51,18 @@ enum WelcomeKind {
 pub(in crate::api) struct RulesView {
     #[serde(flatten)]
     revision: RevisionView,
-    /// The text of the rules; empty when none is set.
+    /// Text of the group rules; empty when none is set.
     content: String,
 }
 
-/// A welcome text: `message`, or `messages` as an answer has them. `message` wins.
+/// Welcome text: `message`, or `messages` as in responses. `message` takes precedence.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct WelcomeBody {
-    /// May hold `{displayName}` and `{groupName}`.
+    /// Welcome text; may contain `{displayName}` and `{groupName}`.
     #[schema(max_length = 5000, nullable = false)]
     message: Option<String>,
-    /// The text, or nothing for none.
+    /// List with the welcome text; empty for none.
     #[schema(max_items = 1, nullable = false)]
     messages: Option<Vec<WelcomeText>>,
 }
@@ -78,7 +78,7 @@ impl WelcomeBody {
             (None, Some(mut messages)) => {
                 if messages.len() > 1 {
                     let field = FieldPath::body("/messages");
-                    return Err(ApiError::invalid_value(field, "must hold at most one text"));
+                    return Err(ApiError::invalid_value(field, "must contain at most one text"));
                 }
                 let content = messages.pop().map(|one| one.content).unwrap_or_default();
                 (FieldPath::body("/messages/0/content"), content)
@@ -91,11 +91,11 @@ impl WelcomeBody {
     }
 }
 
-/// The group rules to set.
+/// Group rules to set.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct RulesBody {
-    /// The text of the rules, which may hold line breaks; empty for none.
+    /// Text of the group rules, which may contain line breaks; empty for none.
     #[schema(max_length = 5000)]
     content: String,
 }
@@ -155,7 +155,7 @@ pub(in crate::api) async fn set_rules(
 }
 
 impl Api {
-    /// A text with its version, as its GET and its PUT answer it.
+    /// Returns a text with its version, the response of GET and PUT.
     async fn setting_text<T: From<(RevisionView, String)>>(
         &self,
         channel: &ChannelId,

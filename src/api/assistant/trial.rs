@@ -18,45 +18,46 @@ use crate::api::input::text;
 use crate::heavy::CALLERS;
 use crate::services::FieldPath;
 
-/// Characters of a text to try, at most: what LINE lets people send.
+/// Maximum characters of a text, LINE's limit.
 const MAX_TEXT: usize = 5_000;
 
-/// A text, as somebody would say it in the channel.
+/// Message to simulate.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct TryBody {
-    /// The text to try; it is neither sent nor kept.
+    /// Text of the message; it is neither sent nor stored.
     #[schema(min_length = 1, max_length = 5000, pattern = r"[^\s\u0000\u0085]")]
     text: String,
 }
 
-/// What the assistant would say.
+/// Simulated reply of the assistant.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Trial)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::api) struct TrialView {
     /// The reply; null when there is none.
     reply: Option<String>,
-    /// The source of the reply.
+    /// Source of the reply.
     source: SourceView,
-    /// The rule that answers; null when none does.
+    /// ID of the rule that answers; null when none does.
     rule_id: Option<RuleId>,
-    /// How rules are matched now: `semantic` is `fuzzy` while the owner's plan has no semantic mode.
+    /// Mode in effect: `fuzzy` instead of `semantic` while the owner's plan does not include
+    /// semantic mode.
     mode: QaMode,
-    /// How well the best rule fits, from 0 to 1.
+    /// Score of the best rule, from 0 to 1.
     score: f32,
-    /// The best rules, the best first.
+    /// Best matching rules, best first.
     candidates: Vec<CandidateView>,
 }
 
-/// Where a reply comes from.
+/// Source of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = ReplySource)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum SourceView {
     /// A trigger of the group rules.
     Rules,
-    /// A question-and-answer rule.
+    /// Question-and-answer rule.
     Qa,
     /// No rule matched.
     NoMatch,
@@ -64,14 +65,14 @@ pub(super) enum SourceView {
     None,
 }
 
-/// How well a rule fits.
+/// A rule and its score.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Candidate)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CandidateView {
     /// The rule.
     rule_id: RuleId,
-    /// From 0 to 1.
+    /// Score, from 0 to 1.
     score: f32,
 }
 

@@ -29,7 +29,7 @@ const SHOWN: [&str; 19] = [
     "audio/amr",
 ];
 
-/// What a name ends with when its sender gave none.
+/// File extensions for names without one.
 const ENDINGS: [(&str, &str); 12] = [
     ("image/jpeg", ".jpg"),
     ("image/png", ".png"),
@@ -48,10 +48,10 @@ const ENDINGS: [(&str, &str); 12] = [
 /// Names are cut here: many file systems take no more than 255 bytes.
 const MAX_NAME: usize = 200;
 
-/// Bytes of a name's ending, at most, with its dot.
+/// Maximum bytes of a file extension, with its dot.
 const MAX_ENDING: usize = 16;
 
-/// What RFC 8187 lets stand as it is.
+/// Characters that RFC 8187 allows unescaped.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'!')
     .remove(b'#')
@@ -66,7 +66,7 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'|')
     .remove(b'~');
 
-/// Kept only by the caller, and never used again without asking: it may be taken back.
+/// Allows only private caching with revalidation: the message may be unsent.
 pub(super) fn caching(headers: &mut HeaderMap) {
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
@@ -81,7 +81,7 @@ pub(super) fn part(headers: &mut HeaderMap, part: &Range<u64>, size: u64) {
     set(headers, header::CONTENT_RANGE, format!("bytes {}-{}/{size}", part.start, part.end - 1));
 }
 
-/// Type and name, and what keeps a browser from running it.
+/// Adds type and name, and headers that keep a browser from executing the file.
 pub(super) fn content(headers: &mut HeaderMap, content_type: &str, name: &str) {
     let unknown = HeaderValue::from_static("application/octet-stream");
     let typed = (!content_type.is_empty()).then(|| HeaderValue::try_from(content_type).ok());
@@ -95,7 +95,7 @@ pub(super) fn content(headers: &mut HeaderMap, content_type: &str, name: &str) {
     set(headers, header::CONTENT_DISPOSITION, disposition(shown, name));
 }
 
-/// A type without its parameters.
+/// Returns a media type without its parameters.
 fn essence(content_type: &str) -> String {
     content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
@@ -116,8 +116,8 @@ fn disposition(shown: bool, name: &str) -> String {
     format!("{kind}; filename=\"{ascii}\"; filename*=UTF-8''{encoded}")
 }
 
-/// The name that its sender gave, without what could lead out of a folder or deceive the eye;
-/// else one made of the message's id.
+/// Returns the sender's file name without anything that could traverse folders or mislead;
+/// otherwise one made of the message's ID.
 pub(super) fn file_name(given: Option<&str>, id: &str, content_type: &str) -> String {
     let given = clean(given.unwrap_or_default());
     if !given.trim_matches(['.', ' ']).is_empty() {
@@ -128,14 +128,14 @@ pub(super) fn file_name(given: Option<&str>, id: &str, content_type: &str) -> St
 }
 
 fn clean(name: &str) -> String {
-    // Marks that turn the direction of text round make "exe.jpg" of "gpj.exe".
+    // Marks of text direction show "gpj.exe" as "exe.jpg".
     let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let bad = |c: char| c.is_control() || turns(c) || matches!(c, '/' | '\\');
     let clean: String = name.chars().filter(|c| !bad(*c)).collect();
     if clean.len() <= MAX_NAME {
         return clean;
     }
-    // The ending says what it is: what goes is before it.
+    // The extension shows the type: truncation happens before it.
     let end = clean.rfind('.').filter(|at| clean.len() - at <= MAX_ENDING).unwrap_or(clean.len());
     let (stem, ending) = clean.split_at(end);
     let fits = stem.floor_char_boundary(MAX_NAME - ending.len());

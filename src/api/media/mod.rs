@@ -39,7 +39,7 @@ use refused::Refused;
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MediaList {
-    /// The files of the page, the newest first.
+    /// Files of the page, newest first.
     media: Vec<MediaView>,
     /// The `cursor` of the next page; null on the last one.
     next_cursor: Option<String>,
@@ -50,32 +50,32 @@ pub(super) struct MediaList {
 #[schema(as = Media)]
 #[serde(rename_all = "camelCase")]
 struct MediaView {
-    /// The message's id.
+    /// ID of the message.
     id: MessageId,
-    /// When the message was sent.
+    /// Time at which the message was sent.
     timestamp: Timestamp,
-    /// The type of the message.
+    /// Type of the message.
     #[serde(rename = "type")]
     kind: MessageType,
-    /// `pending`, `stored`, `skipped`, `failed`, `expired` or `erased`.
+    /// Status of the file: `pending`, `stored`, `skipped`, `failed`, `expired` or `erased`.
     media_status: &'static str,
-    /// The media type, as found in the file itself once it is stored.
+    /// Media type; detected from the file's content once it is stored.
     content_type: Option<String>,
-    /// The name of the file as its sender had it; null where the platform tells none.
+    /// Original name of the file; null when the platform does not provide it.
     file_name: Option<String>,
-    /// In bytes, as the platform told it.
+    /// Size in bytes, as reported by the platform.
     file_size: Option<i64>,
-    /// What it counts for: its stored bytes.
+    /// Stored bytes, as they count against the quota.
     bytes: i64,
     /// The SHA-256 of the stored file, in hexadecimal; null until it is stored.
     sha256: Option<String>,
-    /// In milliseconds.
+    /// Duration in milliseconds.
     duration: Option<i64>,
-    /// RetentionReason it is failed or expired.
+    /// Reason for the status `failed` or `expired`.
     reason: Option<String>,
 }
 
-/// The types that have files.
+/// Message types that have files.
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum MediaType {
@@ -88,13 +88,13 @@ enum MediaType {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MediaQuery {
-    /// Elements of the page.
+    /// Maximum number of items on the page.
     #[serde(default)]
     #[param(inline)]
     limit: Limit,
-    /// The `nextCursor` of the page before.
+    /// `nextCursor` of the previous page.
     cursor: Option<String>,
-    /// Only files of that type.
+    /// Only files of this type.
     #[serde(rename = "type")]
     #[param(inline)]
     kind: Option<MediaType>,
@@ -103,7 +103,7 @@ pub(super) struct MediaQuery {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileQuery {
-    /// The preview instead of the file.
+    /// Returns the preview instead of the file.
     #[serde(default)]
     preview: bool,
 }
@@ -187,22 +187,22 @@ async fn body(api: &Api, file: &File, part: Option<std::ops::Range<u64>>) -> Res
     let read = api.blobs.get(&file.blob, part).await?;
     // The status is out already: all that is left is to break the connection off and to say so.
     let stream = read.stream.inspect_err(|cause| {
-        log_failure!(error, cause, "a media file broke off while it was sent");
+        log_failure!(error, cause, "sending a media file was interrupted");
     });
     Ok(Body::from_stream(stream))
 }
 
 fn missing(api: &Api, blob: &BlobId) -> Refused {
     if api.blobs.availability().is_away() {
-        debug!(%blob, "a message's file is not in the media store");
+        debug!(%blob, "the file of a message is missing from the media store");
     } else {
-        warn!(%blob, "a message's file is not in the media store");
+        warn!(%blob, "the file of a message is missing from the media store");
     }
     Refused::Absent("media_missing")
 }
 
 impl File {
-    /// A message's file, or its preview.
+    /// Returns a message's file, or its preview.
     fn of(message: StoredMessage, preview: bool) -> Result<Self, Refused> {
         let record = message.media.ok_or(ApiError::NotFound)?;
         let code = match record.status {
@@ -256,7 +256,7 @@ impl Output for FileResponse {
     fn describe(route: &mut Describe) {
         let answers = [
             (StatusCode::OK, "The file"),
-            (StatusCode::PARTIAL_CONTENT, "The part of the file that `Range` names"),
+            (StatusCode::PARTIAL_CONTENT, "The requested range of the file"),
         ];
         for (status, description) in answers {
             let bytes = || {

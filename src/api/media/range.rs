@@ -1,11 +1,10 @@
-//! What of a file a caller wants (RFC 9110, sections 13 and 14): all, a part, or nothing because
-//! they have it.
+//! Range and precondition handling for files (RFC 9110, sections 13 and 14).
 
 use std::ops::Range;
 
 use axum::http::{HeaderMap, HeaderName, header};
 
-/// What is to be sent.
+/// Result: the part to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RequestedRange {
     /// 200.
@@ -18,7 +17,7 @@ pub(super) enum RequestedRange {
     Unsatisfiable,
 }
 
-/// What of a file with this name (its entity tag without quotes) and size the headers ask for.
+/// Evaluates the headers for a file with this name (its entity tag without quotes) and size.
 pub(super) fn wanted(asked: &HeaderMap, name: &str, size: u64) -> RequestedRange {
     if values(asked, &header::IF_NONE_MATCH).any(|tags| matches_any(tags, name)) {
         return RequestedRange::Unchanged;
@@ -33,7 +32,7 @@ pub(super) fn wanted(asked: &HeaderMap, name: &str, size: u64) -> RequestedRange
 }
 
 fn values<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
-    // What is not text never equals a tag.
+    // A value that is not text never equals a tag.
     headers.get_all(name).iter().map(|value| value.to_str().unwrap_or_default())
 }
 
@@ -43,7 +42,7 @@ fn matches_any(tags: &str, name: &str) -> bool {
     tags.trim() == "*" || tags.split(',').any(tag)
 }
 
-/// A header that makes no sense, or asks for several ranges, is as good as none.
+/// Parses a range. Malformed headers and multiple ranges are ignored.
 fn part(range: &str, size: u64) -> RequestedRange {
     let Some((unit, range)) = range.split_once('=') else {
         return RequestedRange::Whole;

@@ -1,4 +1,4 @@
-//! RetentionReason there is no file to send.
+//! Reasons for not sending a file.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -7,12 +7,12 @@ use chatkeep_core::log_failure;
 
 use crate::api::error::ApiError;
 
-/// When a file that is being downloaded may be asked for again, in seconds.
+/// Retry-after of a file that is being downloaded, in seconds.
 const SOON: HeaderValue = HeaderValue::from_static("5");
 
-/// RetentionReason there is no file to send.
+/// Reason for not sending a file.
 pub(in crate::api) enum Refused {
-    /// As everywhere.
+    /// Any other error of the API.
     Error(ApiError),
     /// 404 with the reason.
     Absent(&'static str),
@@ -29,7 +29,7 @@ impl<E: Into<ApiError>> From<E> for Refused {
 impl From<BlobError> for ApiError {
     fn from(cause: BlobError) -> Self {
         if matches!(cause, BlobError::NotFound(_)) {
-            // Taken back while it was asked for.
+            // Unsent in the meantime.
             return Self::NotFound;
         }
         let transient = cause.is_transient();
@@ -50,7 +50,7 @@ impl IntoResponse for Refused {
             Self::Unsatisfiable(size) => {
                 let range = HeaderValue::try_from(format!("bytes */{size}")).ok();
                 let range = range.map(|range| (header::CONTENT_RANGE, range));
-                let error = "The range is behind the end of the file";
+                let error = "The range is outside the file";
                 (StatusCode::RANGE_NOT_SATISFIABLE, error, "range_not_satisfiable", range)
             }
         };

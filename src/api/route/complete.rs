@@ -1,5 +1,5 @@
-//! The forms of answers: what is not known is null, and its key is there all the same. One place
-//! says so for every answer, so that no form has to repeat it.
+//! Required fields in response schemas: unknown values are null, and their keys are always present.
+//! One place sets this for every response.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,14 +8,14 @@ use utoipa::openapi::{RefOr, Schema};
 
 use super::Routes;
 
-/// The fields of answers that may be missing: what an error is about, and of an event those that
-/// its kind does not have.
+/// Fields of responses that may be absent: the location of an error, and fields of an event that
+/// its type does not have.
 const OPTIONAL: [(&str, &[&str]); 2] = [
     ("Error", &["field", "retryAfter"]),
     ("EventData", &["channelId", "message", "member", "userId", "percentage", "webhookId"]),
 ];
 
-/// Makes every field of an answer's form required, but those that may be missing.
+/// Makes every field of a response's schema required, except those that may be absent.
 pub(in crate::api) fn complete(name: &str, schema: &mut RefOr<Schema>) {
     let known = OPTIONAL.iter().find(|(form, _)| *form == name);
     let optional = known.map_or(&[][..], |(_, fields)| fields);
@@ -37,7 +37,7 @@ fn require(schema: &mut RefOr<Schema>, optional: &[&str]) {
     }
 }
 
-/// The names of the forms that answers are made of.
+/// Returns the names of the schemas that responses consist of.
 pub(super) fn of_answers(
     routes: &Routes,
     schemas: &BTreeMap<String, RefOr<Schema>>,
@@ -58,7 +58,7 @@ pub(super) fn of_answers(
     found
 }
 
-/// The names of the forms that a form refers to.
+/// Returns the names of the schemas that a schema references.
 fn references(schema: &RefOr<Schema>) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![serde_json::to_value(schema).unwrap_or_default()];

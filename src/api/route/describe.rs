@@ -1,5 +1,5 @@
-//! What a handler's signature says about its route: who may call it, what it takes, what it
-//! answers. Documentation, limits and tests read this, so that they cannot drift from the code.
+//! Description of a route, derived from its handler's signature: permissions, input, responses.
+//! Documentation, limits and tests use it, so that they cannot drift from the code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -18,7 +18,7 @@ use utoipa::openapi::{Ref, RefOr, Schema};
 use crate::api::Api;
 use crate::api::error::ApiError;
 
-/// What a caller needs for a route.
+/// Permission that a caller needs for a route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Need {
     /// Nothing.
@@ -32,12 +32,12 @@ pub enum Need {
     Channel { role: Role, scope: Scope },
 }
 
-/// What is known of a route's requests and answers.
+/// Description of a route's requests and responses.
 #[derive(Default)]
 pub(in crate::api) struct Describe {
     pub(in crate::api) need: Need,
     pub(in crate::api) parameters: Vec<Parameter>,
-    /// Whether a query is read.
+    /// True when the route has a query.
     pub(in crate::api) query: bool,
     pub(in crate::api) body: Option<RefOr<Schema>>,
     pub(in crate::api) answers: Vec<Answer>,
@@ -45,30 +45,31 @@ pub(in crate::api) struct Describe {
     pub(in crate::api) schemas: BTreeMap<String, RefOr<Schema>>,
 }
 
-/// A successful answer.
+/// Successful response.
 pub(in crate::api) struct Answer {
     pub(in crate::api) status: StatusCode,
     pub(in crate::api) description: &'static str,
-    /// Media type and form; none for an empty body.
+    /// Media type and schema; empty without a body.
     pub(in crate::api) content: Vec<(&'static str, Option<RefOr<Schema>>)>,
-    /// Headers that only this answer may have.
+    /// Headers of this response only.
     pub(in crate::api) headers: Vec<&'static str>,
-    /// Operations that go on from it: name, parameter, where in the body its value stands.
+    /// Links to further operations: operation ID, parameter, and the location of its value in the
+    /// body.
     pub(in crate::api) links: Vec<(&'static str, &'static str, &'static str)>,
 }
 
-/// Something that a handler takes from the request.
+/// Input that a handler extracts from the request.
 pub(in crate::api) trait Input {
     /// Adds what it means for the route.
     fn describe(_route: &mut Describe) {}
 
-    /// Refuses a caller who may not call the route, for inputs that decide that.
+    /// Rejects a caller without permission, for inputs that check it.
     fn admit(_parts: &mut Parts, _api: &Api) -> impl Future<Output = Result<(), ApiError>> + Send {
         std::future::ready(Ok(()))
     }
 }
 
-/// What a handler answers when all went well.
+/// Successful output of a handler.
 pub(in crate::api) trait Output: IntoResponse {
     /// Adds what it means for the route.
     fn describe(route: &mut Describe);
@@ -79,7 +80,7 @@ pub(in crate::api) trait Endpoint<T>: Handler<T, Api> {
     /// Adds everything that the signature says.
     fn describe(route: &mut Describe);
 
-    /// Refuses a caller who may not call the route.
+    /// Rejects a caller without permission for the route.
     fn admit(parts: &mut Parts, api: &Api) -> impl Future<Output = Result<(), ApiError>> + Send;
 }
 
@@ -112,7 +113,7 @@ endpoints!(A, B, C, D);
 endpoints!(A, B, C, D, E);
 
 impl Describe {
-    /// A reference to the form `T`, which becomes part of the document.
+    /// Returns a reference to the schema of `T` and adds it to the document.
     pub(in crate::api) fn schema<T: ToSchema>(&mut self) -> RefOr<Schema> {
         let mut schemas = vec![(T::name().into_owned(), T::schema())];
         T::schemas(&mut schemas);
@@ -120,12 +121,12 @@ impl Describe {
         Ref::from_schema_name(T::name()).into()
     }
 
-    /// Adds statuses with which the route may refuse.
+    /// Adds error statuses of the route.
     pub(in crate::api) fn refuses(&mut self, statuses: &[StatusCode]) {
         self.errors.extend(statuses.iter().map(StatusCode::as_u16));
     }
 
-    /// Adds a JSON answer of the form `T`.
+    /// Adds a JSON response with the schema of `T`.
     pub(in crate::api) fn answers<T: ToSchema>(
         &mut self,
         status: StatusCode,
@@ -137,7 +138,7 @@ impl Describe {
         self.answers.push(Answer { status, description, content, headers, links });
     }
 
-    /// Adds a header to the answers so far.
+    /// Adds a header to the responses so far.
     pub(in crate::api) fn carries(&mut self, header: &'static str) {
         for answer in &mut self.answers {
             answer.headers.push(header);

@@ -1,4 +1,4 @@
-//! Descriptions in the document: moved to where readers and generators look for them.
+//! Adjusts descriptions in the document for readers and generators.
 
 use std::fmt::Write as _;
 
@@ -6,8 +6,8 @@ use chatkeep_core::role::Scope;
 use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
-/// Moves the description of a property that may be null from the form beside `null` to the property
-/// itself: the macros write it there, where no page or generator shows it.
+/// Moves the description of a nullable property from the schema beside `null` to the property
+/// itself: the macros write it where no page or generator shows it.
 pub(in crate::api) fn lift(schema: &mut RefOr<Schema>) {
     match schema {
         RefOr::T(Schema::Object(object)) => object.properties.values_mut().for_each(lift),
@@ -23,13 +23,12 @@ pub(in crate::api) fn lift(schema: &mut RefOr<Schema>) {
     }
 }
 
-/// Adds to the form of scopes what each of them allows.
+/// Adds the meaning of each scope to the schema of scopes.
 pub(super) fn of_scopes(name: &str, schema: &mut RefOr<Schema>) {
     if name == <Scope as ToSchema>::name()
         && let RefOr::T(Schema::Object(object)) = schema
     {
-        object.description =
-            Some(format!("An operation that a key may be used for:\n\n{}", scopes()));
+        object.description = Some(format!("Operation that a key permits:\n\n{}", scopes()));
     }
 }
 

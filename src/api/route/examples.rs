@@ -1,5 +1,5 @@
-//! Examples in the document: made from the forms, with values by the names of fields from one table,
-//! so that a new field or route has its example by itself.
+//! Examples in the document: derived from the schemas, with values by field name from one table, so
+//! that a new field or route has its example automatically.
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -10,34 +10,34 @@ use utoipa::openapi::{RefOr, Required, Schema};
 use super::Route;
 use crate::api::error::sentence;
 
-/// Values by `field`, by `Form.field` where the name alone does not say enough, by `Form`, and by
-/// media type.
+/// Values by `field`, by `Form.field` where the name alone is ambiguous, by `Form`, and by media
+/// type.
 const VALUES: &str = include_str!("examples.json");
 /// The time of everything that the table does not name.
 const TIME: &str = "2026-01-31T09:30:00.000Z";
-/// Forms within forms, at most.
+/// Maximum depth of nested schemas.
 const DEPTH: usize = 12;
-/// Parameters without an example: a made-up cursor is none, and a key is used once.
+/// Parameters without an example: cursors cannot be made up, and a key is used once.
 const WITHOUT: [&str; 4] = ["cursor", "Idempotency-Key", "If-None-Match", "If-Match"];
 
 /// Optional parameters that the page fills in: without them the request does more.
 const FILLED_IN: [&str; 1] = ["dryRun"];
 
-/// Makes examples.
+/// Source of examples.
 pub(in crate::api) struct Examples {
     values: Map<String, Value>,
     schemas: Map<String, Value>,
 }
 
 impl Examples {
-    /// For a document with these forms.
+    /// Creates it for a document with these components.
     pub(super) fn new(components: &Components) -> Self {
         let schemas = serde_json::to_value(&components.schemas).unwrap_or_default();
         let schemas = if let Value::Object(schemas) = schemas { schemas } else { Map::new() };
         Self { values: serde_json::from_str(VALUES).unwrap_or_default(), schemas }
     }
 
-    /// An example of a body of that media type; none of a file.
+    /// Returns an example of a body of that media type; none for a file.
     pub(in crate::api) fn body(&self, kind: &str, schema: &RefOr<Schema>) -> Option<Value> {
         let kind = kind.split(';').next().unwrap_or_default();
         if kind == "application/json" {
@@ -47,9 +47,9 @@ impl Examples {
         self.values.get(kind).cloned()
     }
 
-    /// Returns a parameter with its example. The page of the documentation fills in `example` and
-    /// sends it, so only what a request needs, or is safer with, has one; others have it among the
-    /// `examples` of their form, which are shown and nothing more.
+    /// Returns a parameter with its example. The documentation page fills in `example` and sends
+    /// it, so only parameters that a request needs, or is safer with, have one; others have it in
+    /// `examples` of their schema, which is only shown.
     pub(super) fn parameter(&self, mut parameter: Parameter) -> Parameter {
         let schema = parameter.schema.as_ref().and_then(|schema| serde_json::to_value(schema).ok());
         let Some(schema) = schema.filter(|_| !WITHOUT.contains(&parameter.name.as_str())) else {
@@ -65,21 +65,21 @@ impl Examples {
         ParameterBuilder::from(parameter).example(Some(example)).build()
     }
 
-    /// An example of a refusal with that status.
+    /// Returns an example of an error with that status.
     pub(super) fn refusal(&self, route: &Route, status: StatusCode) -> Value {
         let (code, error, field) = match status.as_u16() {
             400 => return self.invalid(route),
             401 => ("invalid_api_key", "Invalid or missing API key", None),
             403 => ("permission_denied", "Permission denied", None),
             404 => ("not_found", "Not found", None),
-            406 => ("not_acceptable", "Answers are application/json", None),
+            406 => ("not_acceptable", "Responses are application/json", None),
             409 => ("conflict", "A request with this Idempotency-Key is running", None),
             412 => {
-                ("precondition_failed", "If-Match names another version than the present one", None)
+                ("precondition_failed", "If-Match names another version than the current one", None)
             }
             413 => ("body_too_large", "The request body is too large", None),
             415 => ("unsupported_media_type", "The request body must be application/json", None),
-            416 => ("range_not_satisfiable", "The range is behind the end of the file", None),
+            416 => ("range_not_satisfiable", "The range is outside the file", None),
             422 => ("idempotency_key_reused", sentence(status), None),
             429 => ("rate_limited", "Rate limit exceeded", Some(("retryAfter", json!(12)))),
             503 => ("unavailable", "Service unavailable", None),
@@ -94,7 +94,7 @@ impl Examples {
         example
     }
 
-    /// An example of what a route refuses because of a value: of a field that it takes.
+    /// Returns an example of an error about a value of one of the route's fields.
     fn invalid(&self, route: &Route) -> Value {
         let named = |parameter: &&Parameter| parameter.name == "limit";
         let body = route.describe.body.as_ref().and_then(|body| self.first_field(body));
@@ -123,7 +123,7 @@ impl Examples {
         required.map(str::to_owned).or_else(|| first.cloned())
     }
 
-    /// An example of the field `name` of the form `owner`.
+    /// Returns an example of the field `name` of the schema `owner`.
     fn of(&self, owner: &str, name: &str, schema: &Value, depth: usize) -> Value {
         if let Some(value) = self.values.get(&format!("{owner}.{name}")) {
             return value.clone();
@@ -136,7 +136,7 @@ impl Examples {
         let form = schema["$ref"].as_str().or(reference).and_then(|to| to.rsplit('/').next());
         let value = self.values.get(name);
         match (form, value) {
-            // An id has a form of its own, and values by where it stands.
+            // IDs have a schema of their own, with values by field.
             (Some(form), Some(value)) if self.is_text(form) => return value.clone(),
             // A time or an id that may be null is not there in most cases.
             (Some(form), _) if reference.is_some() && !self.is_object(form) => return Value::Null,
@@ -150,7 +150,7 @@ impl Examples {
         self.plain(owner, schema, depth)
     }
 
-    /// Whether a form is a text of any kind.
+    /// Returns true when a schema is a text of any kind.
     fn is_text(&self, form: &str) -> bool {
         let text = |form: &Value| form["type"] == "string" && form["enum"].is_null();
         self.schemas.get(form).is_some_and(text)
@@ -161,7 +161,7 @@ impl Examples {
         self.schemas.get(form).is_some_and(object)
     }
 
-    /// An example of a form of the document.
+    /// Returns an example of a schema of the document.
     fn form(&self, name: &str, depth: usize) -> Value {
         if let Some(value) = self.values.get(name) {
             return value.clone();
@@ -190,7 +190,7 @@ impl Examples {
         }
     }
 
-    /// An example of what no table names.
+    /// Returns an example of a value without an entry in the table.
     fn plain(&self, owner: &str, schema: &Value, depth: usize) -> Value {
         if let Some(choices) = schema["oneOf"].as_array() {
             return choices.first().map_or(Value::Null, |first| self.part(owner, first, depth));
@@ -198,7 +198,7 @@ impl Examples {
         if let Some(values) = schema["enum"].as_array() {
             return values.first().cloned().unwrap_or_default();
         }
-        // Of what may be null it is null, but for switches, which a request may only leave out.
+        // Nullable fields are null, except for switches, which a request may only omit.
         let switch =
             schema["type"].as_array().is_some_and(|types| types.contains(&"boolean".into()));
         match schema["type"].as_str().or(switch.then_some("boolean")) {
@@ -224,7 +224,7 @@ impl Examples {
     fn object(&self, owner: &str, schema: &Value, depth: usize) -> Value {
         let mut object = Map::new();
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-            // Without a type it is only taken because an answer has it.
+            // A field without a type is read-only and accepted for round trips.
             let ignored = field.as_object().is_none_or(|form| {
                 !["type", "$ref", "oneOf", "anyOf", "allOf"]
                     .iter()
@@ -243,7 +243,7 @@ impl Examples {
     }
 }
 
-/// Adds an example to a form.
+/// Adds an example to a schema.
 fn show(schema: &mut Schema, example: Value) {
     match schema {
         Schema::Object(object) => object.examples.push(example),

@@ -1,4 +1,4 @@
-//! The headers of answers: described once, and named by every answer that may carry them.
+//! Headers of responses: described once, and referenced by every response that may carry them.
 
 use axum::http::{Method, StatusCode};
 use utoipa::openapi::header::HeaderBuilder;
@@ -7,30 +7,45 @@ use utoipa::openapi::{Ref, ResponseBuilder};
 
 use super::{Answer, Route};
 
-/// Every header: its name, the type and form of its value, what it says.
+/// All headers: name, type, pattern and description.
 const HEADERS: [(&str, Type, &str, &str); 14] = [
-    ("Accept-Ranges", Type::String, "^bytes$", "The file can be had in parts"),
-    ("Content-Disposition", Type::String, "^(inline|attachment); ", "The file's name"),
-    ("Content-Range", Type::String, "^bytes ", "Which part it is, and of how much"),
+    ("Accept-Ranges", Type::String, "^bytes$", "Byte ranges are supported"),
+    (
+        "Content-Disposition",
+        Type::String,
+        "^(inline|attachment); ",
+        "Disposition and name of the file",
+    ),
+    ("Content-Range", Type::String, "^bytes ", "Range of the part and size of the file"),
     (
         "ETag",
         Type::String,
         "^(W/)?\"[^\"]+\"$",
-        "Names this content, for If-None-Match and If-Match",
+        "Version of the content, for If-None-Match and If-Match",
     ),
-    ("Idempotent-Replayed", Type::String, "^true$", "The answer to the first such request"),
-    ("Link", Type::String, "^<[^>]+>; rel=\"next\"$", "The next page, when there is one"),
-    ("Retry-After", Type::Integer, "", "Seconds to wait"),
-    ("WWW-Authenticate", Type::String, "^Bearer", "How to say who is calling"),
-    ("X-API-Version", Type::String, "^v1$", "The version that answered"),
-    ("X-Deprecated", Type::String, "", "Until when this will work; absent for what stays"),
+    (
+        "Idempotent-Replayed",
+        Type::String,
+        "^true$",
+        "True when the response is a replay of the first one",
+    ),
+    ("Link", Type::String, "^<[^>]+>; rel=\"next\"$", "Address of the next page, if there is one"),
+    ("Retry-After", Type::Integer, "", "Seconds to wait before the next attempt"),
+    ("WWW-Authenticate", Type::String, "^Bearer", "Accepted authentication scheme"),
+    ("X-API-Version", Type::String, "^v1$", "API version of the response"),
+    ("X-Deprecated", Type::String, "", "End of support of a deprecated element; absent otherwise"),
     ("X-Request-Id", Type::String, "^.{1,128}$", "Names the request in the log"),
-    ("X-RateLimit-Limit", Type::Integer, "", "Requests that are granted at once"),
-    ("X-RateLimit-Remaining", Type::Integer, "", "Requests that are left now"),
-    ("X-RateLimit-Reset", Type::Integer, "", "When all are granted again, in Unix seconds"),
+    ("X-RateLimit-Limit", Type::Integer, "", "Maximum number of requests in a burst"),
+    ("X-RateLimit-Remaining", Type::Integer, "", "Remaining number of requests"),
+    (
+        "X-RateLimit-Reset",
+        Type::Integer,
+        "",
+        "Time at which the full limit is available again, in Unix seconds",
+    ),
 ];
 
-/// What every answer may carry.
+/// Headers that every response may carry.
 const ALWAYS: [&str; 6] = [
     "X-API-Version",
     "X-Deprecated",
@@ -51,7 +66,7 @@ pub(super) fn described(mut components: ComponentsBuilder) -> ComponentsBuilder 
     components
 }
 
-/// The headers of a successful answer.
+/// Adds the headers of a successful response.
 pub(super) fn of_answer(
     response: ResponseBuilder,
     route: &Route,
@@ -67,7 +82,7 @@ pub(super) fn of_answer(
     with(response, &names)
 }
 
-/// The headers of a refusal.
+/// Adds the headers of an error response.
 pub(super) fn of_refusal(response: ResponseBuilder, status: StatusCode) -> ResponseBuilder {
     let own: &[&str] = match status {
         StatusCode::UNAUTHORIZED => &["WWW-Authenticate"],
@@ -80,7 +95,7 @@ pub(super) fn of_refusal(response: ResponseBuilder, status: StatusCode) -> Respo
     with(response, own)
 }
 
-/// These headers, and those that every answer may carry.
+/// Adds these headers, and those that every response may carry.
 pub(super) fn with(response: ResponseBuilder, own: &[&str]) -> ResponseBuilder {
     own.iter().chain(&ALWAYS).fold(response, |response, name| {
         response.header_ref(*name, Ref::new(format!("#/components/headers/{name}")))

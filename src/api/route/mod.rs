@@ -32,7 +32,7 @@ pub(super) use strict::admitted;
 use super::Api;
 use super::error::ApiError;
 
-/// What a person reads about a route.
+/// Documentation of a route.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RouteText {
     pub(super) id: &'static str,
@@ -56,20 +56,20 @@ pub enum Tag {
     Keys,
 }
 
-/// A route, for whoever documents or tests it.
+/// A route, for documentation and tests.
 #[derive(Clone, Debug)]
 pub struct RouteInfo {
     pub method: Method,
-    /// Under `/api`, with parameters in braces.
+    /// Path under `/api`, with parameters in braces.
     pub path: &'static str,
     /// The operation's name, `verb_thing`.
     pub id: &'static str,
     pub tag: Tag,
-    /// What a caller needs.
+    /// Permission that a caller needs.
     pub need: Need,
 }
 
-/// A route with everything known of it.
+/// A route with its documentation and description.
 pub(super) struct Route {
     pub(super) method: Method,
     pub(super) path: &'static str,
@@ -116,27 +116,29 @@ impl Tag {
     /// Returns a sentence about what the part is for.
     const fn description(self) -> &'static str {
         match self {
-            Self::Account => "The caller, their plan and what they use of it",
-            Self::Channels => "Groups, rooms and chats with one person",
-            Self::Members => "The people in a channel and their roles",
-            Self::Assistant => "Answers, welcome and group rules that the bot gives",
-            Self::Messages => "Kept messages: lists, search and export",
-            Self::Media => "Pictures, videos, sound and files of messages",
-            Self::Backup => "What is kept, for how long, and what is missing",
-            Self::Events => "What happened, in order",
-            Self::Webhooks => "Addresses that are told what happens",
+            Self::Account => "The caller, their plan and its usage",
+            Self::Channels => "Groups, rooms and one-to-one chats",
+            Self::Members => "Members of a channel and their roles",
+            Self::Assistant => {
+                "Question-and-answer rules, welcome message and group rules of the bot"
+            }
+            Self::Messages => "Stored messages: lists, search and export",
+            Self::Media => "Images, videos, audio and files of messages",
+            Self::Backup => "Backup subscriptions, retention, deletion and coverage",
+            Self::Events => "Feed of events in order",
+            Self::Webhooks => "Webhook endpoints and their deliveries",
             Self::Keys => "API keys of the caller",
         }
     }
 }
 
-/// What a person reads about a route: its operation name, part and one sentence.
+/// Returns the documentation of a route: operation ID, tag and summary.
 pub(super) const fn text(id: &'static str, tag: Tag, summary: &'static str) -> RouteText {
     RouteText { id, tag, summary, description: "" }
 }
 
 impl RouteText {
-    /// With more to read.
+    /// Adds a description.
     pub(super) const fn more(self, description: &'static str) -> Self {
         Self { description, ..self }
     }
@@ -198,7 +200,7 @@ impl Routes {
         self
     }
 
-    /// What is known of each route.
+    /// Returns information about each route.
     pub(super) fn infos(&self) -> Vec<RouteInfo> {
         let info = |route: &Route| RouteInfo {
             method: route.method.clone(),
@@ -214,8 +216,8 @@ impl Routes {
         &self.routes
     }
 
-    /// The router: beside the handlers every path answers OPTIONS, and 405 to other methods, both
-    /// with `Allow`.
+    /// Returns the router: every path also answers OPTIONS, and 405 to other methods, both with
+    /// `Allow`.
     pub(super) fn router(self) -> Router<Api> {
         let mut router = Router::new();
         for (path, handlers) in self.handlers {

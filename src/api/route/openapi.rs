@@ -27,13 +27,14 @@ use crate::api::error::{ErrorView, sentence};
 use crate::api::webhooks;
 
 const ABOUT: &str = "Backed-up messages of chat groups, usage, members and the assistant.\n\n\
-    `/api/v1/…` is the same as `/api/…`. Every answer carries `X-API-Version`, `X-Request-Id` and \
-    the rate limit's headers; errors have one form. A parameter or member that a route does not know \
-    is refused, and so is a `null` where it means nothing; `field` says which value it is: in a body \
-    by its JSON Pointer, else by the name of the parameter or header. Lists take `limit` and `cursor` and answer \
-    `nextCursor` and a `Link` header. Every POST takes an `Idempotency-Key`.";
+    `/api/v1/…` is the same as `/api/…`. Every response has `X-API-Version`, `X-Request-Id` and \
+    the rate limit's headers; all errors have the same form. Parameters and members that a route \
+    does not know are rejected, and so is `null` in a field that is not nullable; `field` names \
+    the location: in a body a JSON Pointer, otherwise the name of the parameter or header. Lists \
+    accept `limit` and `cursor` and return `nextCursor` and a `Link` header. Every POST accepts an \
+    `Idempotency-Key`.";
 
-/// The document of all routes.
+/// Returns the document of all routes.
 pub(in crate::api) fn document(routes: &Routes) -> OpenApi {
     let mut components = components(routes);
     let examples = Examples::new(&components);
@@ -48,7 +49,7 @@ pub(in crate::api) fn document(routes: &Routes) -> OpenApi {
         .description(Some(about_keys()));
     let session = ApiKeyValue::with_description(
         "__Host-chatkeep",
-        "The session of a person who signed in; changes need a matching X-CSRF-Token, too.",
+        "Session of a signed-in person; changes also require a matching X-CSRF-Token.",
     );
     components.add_security_scheme("key", SecurityScheme::Http(bearer.build()));
     components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(session)));
@@ -67,13 +68,13 @@ pub(in crate::api) fn document(routes: &Routes) -> OpenApi {
 /// Returns the description of keys, with every scope.
 fn about_keys() -> String {
     format!(
-        "An API key (`ck_…`), which `chatkeep key create` or `POST /api/keys` makes. Its scopes say \
-         what it may be used for:\n\n{}",
+        "API key (`ck_…`), created by `chatkeep key create` or `POST /api/keys`. Its scopes are the \
+         operations that it permits:\n\n{}",
         descriptions::scopes()
     )
 }
 
-/// The forms of requests and answers, and the headers.
+/// Returns the schemas of requests and responses, and the headers.
 fn components(routes: &Routes) -> Components {
     let mut schemas: BTreeMap<String, RefOr<Schema>> = BTreeMap::new();
     schemas.insert(ErrorView::name().into_owned(), ErrorView::schema());
@@ -135,17 +136,20 @@ fn operation(route: &Route, examples: &Examples) -> Operation {
     operation.responses(responses(route, examples).build()).build()
 }
 
-/// The route's own words, and what it needs.
+/// Returns the route's description with the required permission.
 fn description(route: &Route) -> String {
     let need = match route.describe.need {
-        Need::Nothing => "Needs no key.".to_owned(),
-        Need::Key => "Needs any valid key.".to_owned(),
-        Need::Scope(scope) => format!("Needs the scope `{}`.", scope.name()),
+        Need::Nothing => "Requires no key.".to_owned(),
+        Need::Key => "Requires any valid key.".to_owned(),
+        Need::Scope(scope) => format!("Requires the scope `{}`.", scope.name()),
         Need::Channel { role: Role::Guest, scope } => {
-            format!("Needs the scope `{}`; who else may is said above.", scope.name())
+            format!(
+                "Requires the scope `{}`; the permitted callers are listed above.",
+                scope.name()
+            )
         }
         Need::Channel { role, scope } => {
-            format!("Needs the scope `{}` and the role `{role}` in the channel.", scope.name())
+            format!("Requires the scope `{}` and the role `{role}` in the channel.", scope.name())
         }
     };
     if route.text.description.is_empty() {
@@ -172,7 +176,8 @@ fn idempotency_key() -> Parameter {
         .parameter_in(ParameterIn::Header)
         .required(Required::False)
         .description(Some(
-            "Makes repeating the request harmless for 24 hours: the first answer comes again.",
+            "Unique key of the request: a repetition within 24 hours returns the first response \
+             and does nothing else.",
         ))
         .schema(Some(schema))
         .build()
@@ -183,7 +188,10 @@ fn if_none_match() -> Parameter {
         .name("If-None-Match")
         .parameter_in(ParameterIn::Header)
         .required(Required::False)
-        .description(Some("The `ETag` that the caller has: the same is not sent again."))
+        .description(Some(
+            "`ETag` of the caller's copy: when it is still current, the response is 304 without a \
+             body.",
+        ))
         .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
         .build()
 }
@@ -194,7 +202,8 @@ fn responses(route: &Route, examples: &Examples) -> ResponsesBuilder {
         responses = responses.response(answer.status.as_str(), success(route, answer, examples));
     }
     if route.method == Method::GET {
-        let unchanged = ResponseBuilder::new().description("The caller has it already");
+        let unchanged =
+            ResponseBuilder::new().description("Not modified: the caller's copy is current");
         let unchanged = headers::with(unchanged, &["ETag"]).build();
         responses = responses.response(StatusCode::NOT_MODIFIED.as_str(), unchanged);
     }
@@ -228,7 +237,7 @@ fn success(route: &Route, answer: &Answer, examples: &Examples) -> utoipa::opena
     headers::of_answer(response, route, answer).build()
 }
 
-/// What the route may refuse with: what its signature says, and what every route of its kind may.
+/// Returns the error statuses of a route: its own, and those of every route of its kind.
 fn errors(route: &Route) -> Vec<StatusCode> {
     let describe: &Describe = &route.describe;
     let mut errors = describe.errors.clone();

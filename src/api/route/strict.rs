@@ -1,8 +1,8 @@
-//! What a route does not take is refused: one rule for all of them, from what their handlers say.
+//! Rejects unexpected input: one rule for all routes, derived from their handlers.
 //!
-//! A handler without an extractor for the query takes no parameters, and one without an extractor
-//! for the body takes no body (an empty object is as good as none). The extractors refuse what their
-//! types do not have. Who may not call the route learns that first, as everywhere.
+//! A handler without a query extractor has no parameters, and one without a body extractor has no
+//! body (an empty object is allowed). The extractors reject fields that their types do not have.
+//! Callers without permission get that error first, as everywhere.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{FromRequestParts, Request, State};
@@ -16,10 +16,10 @@ use crate::api::{Api, MAX_BODY};
 use crate::decode::{self, Json};
 use crate::services::FieldPath;
 
-/// Bytes of a body that is not taken that are looked at, at most.
+/// Maximum bytes read of an unexpected body.
 const MAX_BODY_PEEK: usize = 4 * 1024;
 
-/// What a route takes.
+/// Input that a route accepts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Takes {
     query: bool,
@@ -53,17 +53,17 @@ impl Takes {
         if !self.query
             && let Some((name, _)) = form_urlencoded::parse(query.as_bytes()).next()
         {
-            let why = "is not known here: the route takes no parameters";
+            let why = "is unknown: the route has no parameters";
             return Err(ApiError::invalid_value(FieldPath::named(&name), why));
         }
         if self.body { Ok(()) } else { no_body(std::mem::take(body)).await }
     }
 }
 
-/// Refuses a body that says anything.
+/// Rejects a body with content.
 async fn no_body(body: Body) -> Result<(), ApiError> {
     let refusal =
-        || ApiError::invalid_value(FieldPath::BODY, "must be empty: the route takes none");
+        || ApiError::invalid_value(FieldPath::BODY, "must be empty: the route has no body");
     // A body that is left unread breaks the connection, and the caller may never read why.
     let bytes = to_bytes(body, MAX_BODY).await.map_err(|_| refusal())?;
     if bytes.len() > MAX_BODY_PEEK {
@@ -76,7 +76,7 @@ async fn no_body(body: Body) -> Result<(), ApiError> {
         Ok(Json::Object(members)) => match members.first() {
             None => Ok(()),
             Some((name, _)) => {
-                let why = "is not known here: the route takes no body";
+                let why = "is unknown: the route has no body";
                 Err(ApiError::invalid_value(FieldPath::BODY.member(name), why))
             }
         },

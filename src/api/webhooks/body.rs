@@ -1,4 +1,4 @@
-//! What a webhook shall be, and the checks of it.
+//! Bodies of webhook requests and their validation.
 
 use chatkeep_core::http::guard::{self, Forbidden};
 use chatkeep_core::id::ChannelId;
@@ -13,61 +13,62 @@ use crate::api::input;
 use crate::decode::nullable;
 use crate::services::FieldPath;
 
-/// Characters of an address, of a description; channels, at most.
+/// Maximum characters of an address and of a description; maximum number of channels.
 const URL: usize = 2_048;
 const DESCRIPTION: usize = 500;
 const CHANNELS: usize = 1_000;
 
-/// Where they stand in a body.
+/// Locations in the body.
 const EVENTS: FieldPath = FieldPath::body("/events");
 const CHANNEL_IDS: FieldPath = FieldPath::body("/channelIds");
 
-/// It asks for events beyond what its maker, or who made it first, may know.
+/// 403: events beyond the permissions of the caller, or of the webhook's creator.
 pub(super) const BEYOND: ApiError = ApiError::InsufficientFor { field: EVENTS };
 
-/// What a webhook shall be.
+/// Webhook endpoint to create.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(in crate::api) struct WebhookBody {
-    /// An `https` address of the public internet.
+    /// Public `https` address to send events to.
     #[schema(min_length = 1, max_length = 2048, format = "uri")]
     url: String,
-    /// At least one, and only events that the caller's scopes cover: `message.*` needs
-    /// `read:messages`, `member.*` `read:members`, `file.*` and `media.*` `read:media`; `usage.*`
-    /// and `endpoint.disabled` need a key that is not bound to channels.
+    /// Event types to send: at least one, and only those that the caller's scopes cover.
+    /// `message.*` requires `read:messages`, `member.*` `read:members`, `file.*` and `media.*`
+    /// `read:media`; `usage.*` and `endpoint.disabled` require a key that is not restricted to
+    /// channels.
     #[schema(min_items = 1, max_items = 14)]
     events: Vec<OutboxEventKind>,
-    /// Only these channels; all that the caller may read when absent or null.
+    /// Channels whose events are sent; all that the caller may read when absent or null.
     #[serde(default, deserialize_with = "nullable")]
     #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
     channel_ids: Option<Vec<String>>,
-    /// True when absent.
+    /// Enables the webhook; true when absent.
     #[schema(nullable = false)]
     enabled: Option<bool>,
-    /// A description for people.
+    /// Description for people.
     #[serde(default)]
     #[schema(max_length = 500)]
     description: String,
 }
 
-/// A change of a webhook: what is absent stays as it is.
+/// Change of a webhook; absent fields are unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(in crate::api) struct WebhookPatch {
-    /// An `https` address of the public internet.
+    /// Public `https` address to send events to.
     #[schema(min_length = 1, max_length = 2048, format = "uri", nullable = false)]
     url: Option<String>,
-    /// At least one, and only events that the caller's scopes cover.
+    /// Event types to send: at least one, and only those that the caller's scopes cover.
     #[schema(min_items = 1, max_items = 14, nullable = false)]
     events: Option<Vec<OutboxEventKind>>,
-    /// Only these channels; null for all that the caller may read.
+    /// Channels whose events are sent; null for all that the caller may read.
     #[serde(default)]
     #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
     channel_ids: Nullable<Vec<String>>,
-    /// The switch: switching it on forgets earlier failures.
+    /// Enables the webhook; enabling it clears earlier failures.
     #[schema(nullable = false)]
     enabled: Option<bool>,
-    /// A description for people.
+    /// Description for people.
     #[schema(max_length = 500, nullable = false)]
     description: Option<String>,
 }
@@ -86,7 +87,7 @@ impl Shown for WebhookPatch {
 }
 
 impl WebhookPatch {
-    /// The webhook with these changes.
+    /// Returns the webhook with these changes.
     pub(super) fn over(self, known: &Webhook) -> WebhookBody {
         let channel_ids = match self.channel_ids {
             Nullable::To(ids) => ids,
@@ -115,7 +116,7 @@ pub(super) struct CheckedWebhook {
 }
 
 impl WebhookBody {
-    /// A webhook never reaches further than the caller who makes it.
+    /// Validates the body: a webhook never exceeds the permissions of its creator.
     pub(super) fn checked(
         self,
         caller: &Caller,
@@ -130,7 +131,7 @@ impl WebhookBody {
             }
         }
         if events.is_empty() {
-            return Err(ApiError::invalid_value(EVENTS, "must hold at least one event"));
+            return Err(ApiError::invalid_value(EVENTS, "must contain at least one event"));
         }
         let covered = |kind: &OutboxEventKind| {
             let account = !kind.is_about_account() || caller.channels().is_none();
@@ -160,7 +161,7 @@ impl WebhookBody {
 }
 
 impl CheckedWebhook {
-    /// Whether it is what the webhook is already.
+    /// Returns true when the change equals the current webhook.
     pub(super) fn is(&self, known: &Webhook) -> bool {
         self.url == known.url
             && self.events == known.events

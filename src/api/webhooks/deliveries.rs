@@ -36,52 +36,54 @@ pub(in crate::api) struct Deliveries {
     next_cursor: Option<String>,
 }
 
-/// A delivery. What was sent is not kept: it is made anew when one delivery is asked for.
+/// Delivery of an event. The body is not stored: it is rendered again when a single delivery is
+/// requested.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Delivery)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::api) struct DeliveryView {
     /// The id of the delivery.
     delivery_id: String,
-    /// The header `webhook-id`: the same for every attempt.
+    /// Value of the header `webhook-id`, the same for every attempt.
     event_id: String,
-    /// One of the events, or `webhook.test`.
+    /// Event type, or `webhook.test`.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// When it happened.
+    /// Time of the event.
     timestamp: Timestamp,
-    /// The channel that it is about; null for events of the account.
+    /// ID of the channel; null for account events.
     channel_id: Option<ChannelId>,
     /// The state of the delivery.
     status: DeliveryStatus,
-    /// Attempts that were made.
+    /// Number of attempts.
     attempts: i64,
-    /// When it was made.
+    /// Time of creation.
     created_at: Timestamp,
-    /// When it is tried next; null when it is not any more.
+    /// Time of the next attempt; null when there will be none.
     next_attempt_at: Option<Timestamp>,
-    /// When it was tried last; null before the first attempt.
+    /// Time of the last attempt; null before the first.
     last_attempt_at: Option<Timestamp>,
-    /// Of the last attempt, in milliseconds.
+    /// Duration of the last attempt in milliseconds.
     duration: Option<i64>,
-    /// Bytes that were sent.
+    /// Size of the request body in bytes.
     request_bytes: Option<i64>,
-    /// The HTTP status of the last answer; null when there was none.
+    /// HTTP status of the last response; null when there was none.
     response_status: Option<i64>,
-    /// The beginning of the answer. It goes with the message that it may repeat.
+    /// Beginning of the response body. It is deleted together with the message, which it may
+    /// repeat.
     response_excerpt: Option<String>,
-    /// RetentionReason it failed: `status`, `timeout`, `connect`, `broken`, `redirect`, `gone`,
-    /// `forbidden_address`, `unusable_secret`, or, when dropped, `gone` or `not_permitted`.
+    /// Reason for the failure: `status`, `timeout`, `connect`, `broken`, `redirect`, `gone`,
+    /// `forbidden_address`, `unusable_secret`; of a dropped delivery `gone` or `not_permitted`.
     error: Option<String>,
 }
 
-/// One delivery with what it would send now.
+/// A delivery with the body that a redelivery would send now.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct DeliveryDetail {
     #[serde(flatten)]
     delivery: DeliveryView,
-    /// The body as it would be sent now; null when what it is about is gone or not the caller's
-    /// to read.
+    /// Body that a redelivery would send now; null when its object is gone or the caller may not
+    /// read it.
     #[schema(value_type = Option<Object>)]
     request: Option<serde_json::Value>,
 }
@@ -89,40 +91,40 @@ pub(in crate::api) struct DeliveryDetail {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct DeliveryQuery {
-    /// Elements of the page.
+    /// Maximum number of items on the page.
     #[serde(default)]
     #[param(inline)]
     limit: Limit,
-    /// The `nextCursor` of the page before.
+    /// `nextCursor` of the previous page.
     cursor: Option<String>,
-    /// Only these.
+    /// Only deliveries with this status.
     #[param(inline)]
     status: Option<DeliveryStatus>,
 }
 
 #[derive(Deserialize, IntoParams)]
 pub(in crate::api) struct DeliveryPath {
-    /// The webhook's id.
+    /// ID of the webhook.
     #[serde(rename = "webhookId")]
     #[param(value_type = String)]
     webhook: WebhookId,
-    /// The delivery's id.
+    /// ID of the delivery.
     #[serde(rename = "deliveryId")]
     delivery: String,
 }
 
-/// What to deliver once more.
+/// Selection of deliveries to repeat.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(in crate::api) struct RedeliverBody {
-    /// Everything that failed of what was made since then.
+    /// Repeats all failed deliveries created at or after this time.
     since: Timestamp,
 }
 
-/// How many are delivered once more.
+/// Result of a redelivery.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct Redelivered {
-    /// Deliveries that are made once more.
+    /// Number of deliveries that are repeated.
     count: u64,
 }
 
@@ -198,7 +200,7 @@ pub(in crate::api) async fn redeliver_since(
 }
 
 impl Caller {
-    /// What both the caller and the webhook may be told.
+    /// Returns the intersection of the caller's and the webhook's bounds.
     fn common(&self, webhook: &Webhook) -> Bounds {
         self.bounds.narrowed(&webhook.bounds)
     }
@@ -210,7 +212,7 @@ impl Api {
         if webhook.enabled { Ok(webhook) } else { Err(DISABLED) }
     }
 
-    /// A delivery that is within the bounds of caller and webhook.
+    /// Returns a delivery within the bounds of caller and webhook.
     async fn delivery(
         &self,
         caller: &Caller,
@@ -225,7 +227,7 @@ impl Api {
         delivery.filter(|found| name(found) == id).ok_or(ApiError::NotFound)
     }
 
-    /// What would be sent now, if the caller may read it.
+    /// Returns the body that would be sent now, if the caller may read it.
     async fn request_of(
         &self,
         caller: &Caller,
@@ -280,6 +282,6 @@ impl<T: Serialize> IntoResponse for Accepted<T> {
 
 impl<T: Serialize + ToSchema> Output for Accepted<T> {
     fn describe(route: &mut Describe) {
-        route.answers::<T>(StatusCode::ACCEPTED, "It will be delivered");
+        route.answers::<T>(StatusCode::ACCEPTED, "Accepted for delivery");
     }
 }

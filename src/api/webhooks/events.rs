@@ -1,5 +1,5 @@
-//! What can be told to a webhook: the catalogue of events with the form of each, and the part of
-//! the OpenAPI document that describes what is sent.
+//! Catalogue of webhook event types with their schemas, and the part of the OpenAPI document that
+//! describes deliveries.
 
 use axum::Json;
 use chatkeep_core::store::{OutboxEventKind, TEST_EVENT};
@@ -21,19 +21,19 @@ use crate::view::EventData;
 /// `GET /api/webhooks/events`.
 #[derive(Serialize, ToSchema)]
 pub(in crate::api) struct EventTypes {
-    /// Every event there is.
+    /// All event types.
     events: Vec<EventType>,
 }
 
-/// An event that a webhook can be told.
+/// Event type that a webhook can receive.
 #[derive(Serialize, ToSchema)]
 struct EventType {
     /// The name of the event.
     #[serde(rename = "type")]
     kind: OutboxEventKind,
-    /// A sentence about when it happens.
+    /// Description of the event.
     description: &'static str,
-    /// The JSON Schema of the body.
+    /// JSON Schema of the body.
     #[schema(value_type = Object)]
     schema: Value,
 }
@@ -53,28 +53,30 @@ pub(in crate::api) async fn list(
 const fn description(kind: OutboxEventKind) -> &'static str {
     match kind {
         OutboxEventKind::MessageReceived => {
-            "A person sent a message; also one that is not kept (`kept` is false and `reason` says \
-             why)"
+            "A person sent a message, also one that is not stored (`kept` is false and `reason` is \
+             set)"
         }
         OutboxEventKind::MessageSent => "The bot sent a message",
         OutboxEventKind::MessageEdited => "A message was edited",
-        OutboxEventKind::MessageUnsent => "A message was taken back",
+        OutboxEventKind::MessageUnsent => "A message was unsent",
         OutboxEventKind::MemberJoined => "A person joined a channel",
         OutboxEventKind::MemberLeft => "A person left a channel",
         OutboxEventKind::FileUploaded => "The file of a message is stored",
-        OutboxEventKind::MediaFailed => "The file of a message cannot be had",
+        OutboxEventKind::MediaFailed => "The file of a message is not available",
         OutboxEventKind::BackupPaused => {
-            "A channel is no longer kept: its subscribers' quota is full"
+            "Backup of a channel paused: its subscribers' quota is exceeded"
         }
-        OutboxEventKind::BackupResumed => "A channel is kept again",
-        OutboxEventKind::UsageWarning => "The owner's usage came to 80 percent",
-        OutboxEventKind::UsageCritical => "The owner's usage came to 90 percent",
-        OutboxEventKind::UsageExceeded => "The owner's quota is full",
-        OutboxEventKind::EndpointDisabled => "Another webhook of the owner was disabled by itself",
+        OutboxEventKind::BackupResumed => "Backup of a channel resumed",
+        OutboxEventKind::UsageWarning => "The owner's usage reached 80 percent of the quota",
+        OutboxEventKind::UsageCritical => "The owner's usage reached 90 percent of the quota",
+        OutboxEventKind::UsageExceeded => "The owner's quota is exceeded",
+        OutboxEventKind::EndpointDisabled => {
+            "Another webhook of the owner was disabled automatically"
+        }
     }
 }
 
-/// The members of `data` that an event has, and which of them are always there.
+/// Returns the members of `data` of an event, and the number of those that are always present.
 const fn members(kind: OutboxEventKind) -> (&'static [&'static str], usize) {
     match kind {
         OutboxEventKind::MemberJoined | OutboxEventKind::MemberLeft => {
@@ -89,7 +91,7 @@ const fn members(kind: OutboxEventKind) -> (&'static [&'static str], usize) {
     }
 }
 
-/// The form of a body.
+/// Returns the schema of a body.
 fn form(kind: &str, members: &[&'static str], always: usize) -> Schema {
     let mut data = ObjectBuilder::new();
     for (nth, name) in members.iter().enumerate() {
@@ -99,12 +101,14 @@ fn form(kind: &str, members: &[&'static str], always: usize) -> Schema {
             form.description(Some(about)).build()
         };
         let form: RefOr<Schema> = match *name {
-            "message" => named("EventMessage", "The message that it is about.").into(),
+            "message" => named("EventMessage", "The message that the event is about.").into(),
             "member" => named("Member", "The person who joined or left.").into(),
-            "percentage" => plain(Type::Number, "Percent of the quota that is used now.").into(),
-            "channelId" => plain(Type::String, "The channel that it happened in.").into(),
-            "userId" => plain(Type::String, "The user whose account it is about.").into(),
-            _ => plain(Type::String, "The webhook that it is about.").into(),
+            "percentage" => plain(Type::Number, "Used part of the quota in percent.").into(),
+            "channelId" => plain(Type::String, "ID of the channel of the event.").into(),
+            "userId" => {
+                plain(Type::String, "ID of the user whose account the event is about.").into()
+            }
+            _ => plain(Type::String, "ID of the webhook that the event is about.").into(),
         };
         data = data.property(*name, form);
         if nth < always {
@@ -115,14 +119,17 @@ fn form(kind: &str, members: &[&'static str], always: usize) -> Schema {
     ObjectBuilder::new()
         .property("type", text("The name of the event.").enum_values(Some([kind])))
         .property("timestamp", chatkeep_core::time::Timestamp::schema())
-        .property("data", data.description(Some("What it happened to, as it is now.")))
+        .property(
+            "data",
+            data.description(Some("Current state of the object that the event is about.")),
+        )
         .required("type")
         .required("timestamp")
         .required("data")
         .into()
 }
 
-/// Everything that forms refer to.
+/// Returns all referenced schemas.
 fn definitions() -> Value {
     let mut schemas = Vec::new();
     EventData::schemas(&mut schemas);
@@ -148,7 +155,7 @@ fn standalone(kind: OutboxEventKind, definitions: &Value) -> Value {
     schema
 }
 
-/// With references to the schema's own definitions in place of the document's.
+/// Rewrites references to the schema's own definitions.
 fn moved(value: Value) -> Value {
     match value {
         Value::Object(object) => Value::Object(
@@ -167,7 +174,7 @@ fn moved(value: Value) -> Value {
     }
 }
 
-/// What is sent, for the OpenAPI document.
+/// Returns the `webhooks` section of the OpenAPI document.
 pub(in crate::api) fn document(examples: &Examples) -> Paths {
     let mut paths = PathsBuilder::new();
     for kind in OutboxEventKind::ALL {
@@ -176,7 +183,7 @@ pub(in crate::api) fn document(examples: &Examples) -> Paths {
         paths = paths.path(kind.name(), sent(kind.name(), description(kind), form, examples));
     }
     let test = form(TEST_EVENT, &["webhookId"], 1);
-    let about = "A test that somebody asked for";
+    let about = "A test event that a user requested";
     paths.path(TEST_EVENT, sent(TEST_EVENT, about, test, examples)).build()
 }
 
@@ -194,9 +201,9 @@ fn sent(kind: &str, summary: &str, form: Schema, examples: &Examples) -> PathIte
         .summary(Some(summary))
         .request_body(Some(body));
     for (name, about) in [
-        ("webhook-id", "The same for every attempt: whoever knows it has had this one."),
-        ("webhook-timestamp", "Seconds since 1970 at which it was sent."),
-        ("webhook-signature", "One or two signatures `v1,<base64>`, with spaces between."),
+        ("webhook-id", "ID of the event, the same for every attempt: use it to detect duplicates."),
+        ("webhook-timestamp", "Time of the attempt in Unix seconds."),
+        ("webhook-signature", "One or two signatures `v1,<base64>`, separated by a space."),
     ] {
         let header = ParameterBuilder::new()
             .name(name)
@@ -206,9 +213,8 @@ fn sent(kind: &str, summary: &str, form: Schema, examples: &Examples) -> PathIte
             .schema(Some(ObjectBuilder::new().schema_type(Type::String)));
         operation = operation.parameter(header);
     }
-    let taken = ResponseBuilder::new().description("It arrived").build();
-    let gone =
-        ResponseBuilder::new().description("Send nothing more: disables the webhook").build();
+    let taken = ResponseBuilder::new().description("The event was received").build();
+    let gone = ResponseBuilder::new().description("Gone: disables the webhook").build();
     let responses = ResponsesBuilder::new().response("2XX", taken).response("410", gone).build();
     PathItem::new(HttpMethod::Post, operation.responses(responses))
 }

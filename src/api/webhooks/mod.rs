@@ -1,4 +1,4 @@
-//! Outgoing webhooks of the caller: where what happens is sent to.
+//! Outgoing webhooks of the caller.
 
 mod body;
 mod deliveries;
@@ -35,12 +35,12 @@ use crate::random;
 use crate::services::FieldPath;
 use crate::services::Window;
 
-/// A rotated secret signs this long beside the new one unless the caller says otherwise.
+/// Default overlap after rotating a secret.
 const OVERLAP: Duration = Duration::from_hours(24);
-/// And at most this long, in seconds: 30 days.
+/// Maximum overlap in seconds: 30 days.
 const MAX_OVERLAP: u64 = 2_592_000;
 
-const TOO_MANY: ApiError = ApiError::Conflict("A user has at most 20 webhooks");
+const TOO_MANY: ApiError = ApiError::Conflict("A user can have at most 20 webhooks");
 
 /// `GET /api/webhooks`.
 #[derive(Serialize, ToSchema)]
@@ -53,54 +53,54 @@ pub(super) struct Webhooks {
     next_cursor: Option<String>,
 }
 
-/// A place that what happens is sent to.
+/// Webhook endpoint.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Webhook)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WebhookView {
-    /// The id of the webhook.
+    /// ID of the webhook.
     webhook_id: WebhookId,
-    /// The address that events are sent to.
+    /// Address that events are sent to.
     url: String,
-    /// A description for people; may be empty.
+    /// Description for people; may be empty.
     description: String,
-    /// The events that are sent.
+    /// Event types that are sent.
     events: Vec<OutboxEventKind>,
-    /// The only channels that are told of; null for all that the caller may read.
+    /// Channels whose events are sent; null for all that the caller may read.
     channel_ids: Option<Vec<ChannelId>>,
-    /// The switch: while it is off, nothing is sent.
+    /// True while the webhook is enabled; nothing is sent otherwise.
     enabled: bool,
-    /// The secret's last four characters.
+    /// Last four characters of the secret.
     mask: String,
-    /// Until when the secret before it signs, too.
+    /// Time until which the previous secret also signs.
     previous_until: Option<Timestamp>,
-    /// The first failure since the last success.
+    /// Time of the first failure since the last success.
     failing_since: Option<Timestamp>,
-    /// RetentionReason it was disabled by itself: it answered 410, failed for days, or the key that made it
-    /// ended.
+    /// Reason for disabling the webhook automatically: it responded 410, failed for days, or the
+    /// key that created it ended.
     disabled_reason: Option<DisabledReason>,
-    /// When it was disabled by itself; null while it was not.
+    /// Time at which the webhook was disabled automatically; null otherwise.
     disabled_at: Option<Timestamp>,
-    /// When it was made.
+    /// Time of creation.
     created_at: Timestamp,
-    /// When it was changed last.
+    /// Time of the last change.
     updated_at: Timestamp,
 }
 
 /// A webhook with its new secret.
 #[derive(Serialize, ToSchema)]
 pub(super) struct MadeWebhook {
-    /// What deliveries are signed with. It is not shown again.
+    /// Secret that deliveries are signed with. It is not shown again.
     secret: String,
     #[serde(flatten)]
     webhook: WebhookView,
 }
 
-/// How to rotate a secret.
+/// Options for rotating a secret.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RotateSecretBody {
-    /// Seconds for which the old secret signs, too; a day when absent.
+    /// Seconds for which the old secret also signs; one day when absent.
     #[serde(default, deserialize_with = "crate::decode::whole")]
     #[schema(minimum = 0, maximum = 2_592_000, nullable = false)]
     overlap_seconds: Option<u32>,
@@ -108,7 +108,7 @@ pub(super) struct RotateSecretBody {
 
 #[derive(Deserialize, IntoParams)]
 pub(super) struct WebhookPath {
-    /// The webhook's id.
+    /// ID of the webhook.
     #[serde(rename = "webhookId")]
     #[param(value_type = String)]
     webhook: WebhookId,
@@ -220,7 +220,7 @@ pub(super) async fn rotate(
 }
 
 impl Api {
-    /// A webhook that the caller may deal with.
+    /// Returns a webhook that the caller may manage.
     async fn webhook_of(&self, caller: &Caller, id: &WebhookId) -> Result<Webhook, ApiError> {
         let webhook = self.store.webhook(&caller.user, id).await?;
         webhook.filter(|webhook| caller.reaches(webhook)).ok_or(ApiError::NotFound)
@@ -228,13 +228,13 @@ impl Api {
 }
 
 impl Caller {
-    /// Whether the webhook is told no more than the caller's own key may see, and for no longer;
-    /// others are not the key's to know.
+    /// Returns true when the webhook's bounds are within the caller's key; other webhooks are
+    /// hidden from it.
     fn reaches(&self, webhook: &Webhook) -> bool {
         webhook.reach().within(&self.bounds)
     }
 
-    /// The caller as who makes or changes a webhook.
+    /// Returns the caller as the creator of a webhook or its change.
     fn maker(&self) -> WebhookMaker<'_> {
         WebhookMaker { key: self.key(), bounds: &self.bounds }
     }
@@ -276,8 +276,10 @@ impl IntoResponse for CreatedWebhook {
 
 impl Output for CreatedWebhook {
     fn describe(route: &mut Describe) {
-        route
-            .answers::<MadeWebhook>(StatusCode::CREATED, "The webhook with its secret, shown once");
+        route.answers::<MadeWebhook>(
+            StatusCode::CREATED,
+            "The webhook with its secret, which is shown only once",
+        );
         for answer in &mut route.answers {
             answer.links = ["get_webhook", "replace_webhook", "test_webhook", "list_deliveries"]
                 .map(|operation| (operation, "webhookId", "webhookId"))

@@ -1,71 +1,80 @@
-//! The routes of webhooks: a part of the one table of all routes.
+//! Table of the webhook routes, part of the table of all routes.
 
 use super::{deliveries, events};
 use crate::api::route::Tag::Webhooks;
 use crate::api::route::{Routes, text};
 
-/// All of them.
+/// Adds the webhook routes.
 pub(in crate::api) fn routes(routes: Routes) -> Routes {
     routes
-        .get("/webhooks", super::list, text("list_webhooks", Webhooks, "The caller's webhooks"))
+        .get(
+            "/webhooks",
+            super::list,
+            text("list_webhooks", Webhooks, "List the caller's webhook endpoints"),
+        )
         .post(
             "/webhooks",
             super::make,
-            text("create_webhook", Webhooks, "Has what happens sent to an address").more(
-                "It tells of channels that the caller may read when it is delivered, and nothing \
-                 beyond the scopes, channels and time of the key that made it; when that key ends \
-                 or is deleted it is disabled (`key_ended`). At most 20 a user.",
+            text("create_webhook", Webhooks, "Create a webhook endpoint").more(
+                "Events are sent about channels that the caller may read at the time of delivery, \
+                 within the scopes, channels and `notBefore` of the key that created the webhook. \
+                 When that key expires or is deleted, the webhook is disabled (`key_ended`). At \
+                 most 20 per user.",
             ),
         )
         .get(
             "/webhooks/events",
             events::list,
-            text("list_event_types", Webhooks, "What can be told, and the form of each"),
+            text("list_event_types", Webhooks, "List event types with their JSON Schemas"),
         )
-        .get("/webhooks/{webhookId}", super::one, text("get_webhook", Webhooks, "One webhook"))
+        .get(
+            "/webhooks/{webhookId}",
+            super::one,
+            text("get_webhook", Webhooks, "Get a webhook endpoint"),
+        )
         .put(
             "/webhooks/{webhookId}",
             super::replace,
-            text("replace_webhook", Webhooks, "Changes a webhook; what is absent stays").more(
-                "What happened while it was disabled is not told. It keeps the bounds of the \
-                     key that made it, and is the caller's key's from now on; enabled again after \
-                     `key_ended` it ends with the caller's key.",
+            text("replace_webhook", Webhooks, "Change a webhook endpoint").more(
+                "Absent fields are unchanged. Events that occurred while it was disabled are not \
+                 sent. It keeps the restrictions of the key that created it, and adds those of the \
+                 caller's key; enabled again after `key_ended`, it is bound to the caller's key.",
             ),
         )
         .delete(
             "/webhooks/{webhookId}",
             super::remove,
-            text("delete_webhook", Webhooks, "Deletes a webhook with all that waits for it"),
+            text("delete_webhook", Webhooks, "Delete a webhook endpoint and its deliveries"),
         )
         .post(
             "/webhooks/{webhookId}/rotate-secret",
             super::rotate,
-            text("rotate_webhook_secret", Webhooks, "Replaces the secret; the old one signs, too")
-                .more("For a while every delivery has two signatures."),
+            text("rotate_webhook_secret", Webhooks, "Rotate the signing secret")
+                .more("The old secret signs, too, for a while: deliveries have two signatures."),
         )
         .post(
             "/webhooks/{webhookId}/test",
             deliveries::test,
-            text("test_webhook", Webhooks, "Sends an event `webhook.test`"),
+            text("test_webhook", Webhooks, "Send a `webhook.test` event"),
         )
         .get(
             "/webhooks/{webhookId}/deliveries",
             deliveries::list,
-            text("list_deliveries", Webhooks, "What was sent and what became of it"),
+            text("list_deliveries", Webhooks, "List deliveries and their state"),
         )
         .get(
             "/webhooks/{webhookId}/deliveries/{deliveryId}",
             deliveries::one,
-            text("get_delivery", Webhooks, "One delivery with what it would send now"),
+            text("get_delivery", Webhooks, "Get a delivery with its current body"),
         )
         .post(
             "/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver",
             deliveries::redeliver,
-            text("redeliver", Webhooks, "Delivers it once more, under the same `webhook-id`"),
+            text("redeliver", Webhooks, "Repeat a delivery with the same `webhook-id`"),
         )
         .post(
             "/webhooks/{webhookId}/redeliver",
             deliveries::redeliver_since,
-            text("redeliver_failed", Webhooks, "Delivers all that failed since a time once more"),
+            text("redeliver_failed", Webhooks, "Repeat deliveries that failed since a time"),
         )
 }

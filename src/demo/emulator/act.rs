@@ -1,4 +1,4 @@
-//! What an action does to the world, and the webhook events that come of it.
+//! Effects of actions on the world, and the resulting webhook events.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use super::transcript::{Author, Change, Entry};
 use super::webhook::{Draft, Event, fields};
 use super::world::{ChatKind, User, World};
 
-/// What came of an action.
+/// Result of an action.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     /// The events, to be sent in one webhook.
@@ -18,7 +18,7 @@ pub(super) struct Outcome {
 }
 
 impl World {
-    /// Lets something happen.
+    /// Performs an action.
     pub(super) fn act(&mut self, action: Action) -> Result<Outcome, ActError> {
         match action {
             Action::BotJoins { chat } => self.bot_joins(&chat),
@@ -118,7 +118,7 @@ impl World {
         let mut object = fields(Post::Text(text).object(&self.bot.user_id)?);
         object.insert("id".to_owned(), message.into());
         object.insert("quoteToken".to_owned(), self.quotable(message).into());
-        // Of several edits the one with the largest timestamp holds, so no two share one.
+        // The edit with the largest timestamp wins, so timestamps are unique.
         let at = self.now().max(last + 1);
         let change = self.alter(message, |line| {
             line.text = object["text"].as_str().map(str::to_owned);
@@ -129,7 +129,7 @@ impl World {
         Ok(Outcome { events: event.into_iter().collect(), changes: change.into_iter().collect() })
     }
 
-    /// The chat, the author and the last change of a person's message that still stands.
+    /// Returns chat, author and last change of a person's message that was not unsent.
     fn own_message(&self, message: &str) -> Result<(String, String, i64), ActError> {
         let line = self.line(message).filter(|line| line.unsent_at.is_none());
         match line.map(|line| (line, &line.author)) {
@@ -141,7 +141,7 @@ impl World {
         }
     }
 
-    /// The event that tells of something, if the bot is there to be told.
+    /// Builds an event, if the bot is in the chat to receive it.
     pub(super) fn tell(
         &mut self,
         kind: &str,
@@ -163,7 +163,7 @@ impl World {
         fields: Map<String, Value>,
     ) -> Option<Event> {
         let has_bot = self.chats.get(chat).is_some_and(|chat| chat.has_bot);
-        // That it was removed is the last thing the bot hears of a chat.
+        // The bot's removal is the last event that it receives of a chat.
         if !has_bot && !matches!(kind, "leave" | "unfollow") {
             return None;
         }
@@ -178,7 +178,7 @@ impl World {
     }
 }
 
-/// Whether events of this type carry a reply token.
+/// Returns true when events of this type carry a reply token.
 fn is_answerable(kind: &str) -> bool {
     matches!(kind, "message" | "messageEdited" | "follow" | "join" | "memberJoined" | "postback")
 }

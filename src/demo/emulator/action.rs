@@ -1,13 +1,13 @@
-//! What people and the platform can do, and why something cannot be done.
+//! Actions of people and of the platform, and reasons for refusing them.
 
 use serde_json::{Map, Value};
 
 use super::post::{Media, Post, Text};
 
-/// Something that happens in LINE.
+/// An action in LINE.
 ///
-/// Chats, users and messages are named by their ids. Where the bot is not in the chat it happens
-/// all the same, but no event tells of it.
+/// Chats, users and messages are named by their IDs. Actions in a chat without the bot take effect
+/// without an event.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// The bot is invited to a group or room.
@@ -18,15 +18,15 @@ pub enum Action {
     Follow { user: String },
     /// A person blocks the bot.
     Unfollow { user: String },
-    /// People join together: one event.
+    /// People join together, in one event.
     MembersJoin { chat: String, users: Vec<String> },
-    /// People leave: one event.
+    /// People leave together, in one event.
     MembersLeave { chat: String, users: Vec<String> },
     /// A person sends a message.
     Send { chat: String, user: String, post: Post },
     /// A person sends images together: one event each, all in one webhook.
     SendImages { chat: String, user: String, images: Vec<Media> },
-    /// A person takes a message back.
+    /// A person unsends a message.
     Unsend { message: String },
     /// A person edits a text in a group.
     Edit { message: String, text: Text },
@@ -36,14 +36,14 @@ pub enum Action {
     Unknown { chat: String, user: Option<String>, kind: String, fields: Map<String, Value> },
 }
 
-/// Why something cannot happen.
+/// Reason for refusing an action.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ActError {
-    /// Nobody has this user id.
-    #[error("no user {0}")]
+    /// Unknown user ID.
+    #[error("unknown user {0}")]
     NoUser(String),
     /// No chat has this id.
-    #[error("no chat {0}")]
+    #[error("unknown chat {0}")]
     NoChat(String),
     /// The person is not in the chat.
     #[error("{0} is not in the chat")]
@@ -52,15 +52,15 @@ pub enum ActError {
     #[error("{0} is in the chat already")]
     AlreadyAMember(String),
     /// The bot is there already, or is not there to be removed.
-    #[error("the bot's place in {0} does not change by that")]
+    #[error("this does not change the bot's membership in {0}")]
     NoChange(String),
     /// The chat is of another kind.
-    #[error("not possible in a chat of the kind of {0}")]
+    #[error("not possible in a chat of this kind: {0}")]
     WrongKind(String),
     /// No message has this id, or it was unsent, or it is not a person's.
     #[error("no message {0} to act on")]
     NoMessage(String),
     /// A mention or an emoji is not part of the text.
-    #[error("`{0}` does not stand in the text")]
+    #[error("the text does not contain `{0}`")]
     NotInText(String),
 }

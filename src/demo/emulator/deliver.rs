@@ -1,4 +1,4 @@
-//! Sending webhooks to the service, again and again until it takes them.
+//! Delivery of webhooks to the service, with retries.
 
 use std::time::{Duration, Instant};
 
@@ -13,12 +13,12 @@ use super::transcript::Change;
 use super::webhook::{Signed, Webhook};
 use super::{Emulator, lock};
 
-/// How long a webhook is sent again when it was not answered with 2xx.
+/// Retry schedule of webhooks without a 2xx response.
 #[derive(Clone, Copy, Debug)]
 pub struct Redelivery {
-    /// The wait before the second attempt; every further one is twice as long.
+    /// Delay before the second attempt; it doubles with every further one.
     pub first: Duration,
-    /// No wait is longer than this.
+    /// Maximum delay.
     pub longest: Duration,
     /// Attempts in all, the first one included; then it is given up.
     pub attempts: u32,
@@ -31,10 +31,10 @@ impl Default for Redelivery {
 }
 
 impl Redelivery {
-    /// Every webhook is sent once, whatever is answered.
+    /// Sends every webhook once, whatever the response.
     pub const OFF: Self = Self { first: Duration::ZERO, longest: Duration::ZERO, attempts: 1 };
 
-    /// The wait after that many attempts.
+    /// Returns the delay after that many attempts.
     fn wait(&self, attempts: u32) -> Duration {
         let doubled = 2_u32.saturating_pow(attempts.saturating_sub(1));
         self.first.saturating_mul(doubled).min(self.longest)
@@ -47,30 +47,30 @@ impl Redelivery {
 pub struct Attempt {
     /// The number of the webhook, from 0.
     pub webhook: u64,
-    /// Which attempt it was, from 1.
+    /// Number of the attempt, from 1.
     pub attempt: u32,
     /// The ids of the events in it.
     pub event_ids: Vec<String>,
-    /// Whether it was marked as a redelivery.
+    /// True when marked as a redelivery.
     pub is_redelivery: bool,
-    /// When it was sent, in milliseconds since the Unix epoch.
+    /// Time of the attempt, in milliseconds since the Unix epoch.
     pub at: i64,
-    /// How long the answer took, in milliseconds.
+    /// Duration until the response, in milliseconds.
     pub took_ms: u64,
-    /// The HTTP status of the answer; `None` when there was none.
+    /// HTTP status of the response; `None` without one.
     pub status: Option<u16>,
 }
 
-/// What became of a webhook.
+/// Result of delivering a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Its number, for [`Emulator::redeliver`].
+    /// Number for [`Emulator::redeliver`].
     pub webhook: u64,
-    /// How often it was sent.
+    /// Number of attempts.
     pub attempts: u32,
-    /// What was answered last.
+    /// Last status.
     pub status: Option<u16>,
-    /// Whether the service took it.
+    /// True when the service accepted it.
     pub accepted: bool,
 }
 
@@ -84,15 +84,15 @@ impl Emulator {
         self.send(number, &webhook, false).await
     }
 
-    /// Sends a webhook of an earlier [`Delivery`] again, marked as a redelivery. `None` when none
-    /// has this number (any more).
+    /// Sends a webhook of an earlier [`Delivery`] again, marked as a redelivery. `None` for an
+    /// unknown or forgotten number.
     pub async fn redeliver(&self, number: u64) -> Option<Delivery> {
         let webhook = lock(&self.shared.log).sent(number)?;
         Some(self.send(number, &webhook, true).await)
     }
 
-    /// Delivers many webhooks, up to `concurrency` at a time. The answers are in the order of the
-    /// webhooks, the requests need not be.
+    /// Delivers many webhooks, up to `concurrency` at a time. Results are in the order of the
+    /// webhooks; requests may not be.
     pub async fn deliver_all(&self, webhooks: Vec<Webhook>, concurrency: usize) -> Vec<Delivery> {
         in_order(webhooks, concurrency, |webhook| self.deliver(webhook)).await
     }
@@ -103,13 +103,13 @@ impl Emulator {
         in_order(bodies, concurrency, |signed| self.post(signed)).await
     }
 
-    /// Sends a body once with the signature it has, right or wrong, and leaves no record of it.
-    /// The status is `None` when there was no answer or no webhook URL is set.
+    /// Sends a body once with its signature, valid or not, and does not record it. The status is
+    /// `None` without a response or a webhook URL.
     pub async fn post(&self, signed: Signed) -> Option<u16> {
         self.post_raw(signed.body, Some(&signed.signature)).await
     }
 
-    /// As [`Self::post`], for any body with any signature or none.
+    /// Like [`Self::post`], for any body with any signature or none.
     pub async fn post_raw(&self, body: impl Into<Bytes>, signature: Option<&str>) -> Option<u16> {
         let url = self.webhook_url()?;
         let mut request = self.shared.http.post(url).body(body.into());

@@ -1,10 +1,10 @@
-//! Trouble on demand: what the API answers to the next calls instead of the truth.
+//! Injected faults: responses of the API to the next calls.
 
 use std::time::Duration;
 
 use axum::http::Method;
 
-/// Which calls a fault is for.
+/// Calls that a fault applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Reply messages.
@@ -21,28 +21,28 @@ pub enum Target {
     Any,
 }
 
-/// What happens to a call.
+/// Fault of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is answered with an error, not acted upon.
+    /// Error response; the call has no effect.
     Status {
         /// The HTTP status.
         status: u16,
         /// `Retry-After`, in seconds.
         retry_after: Option<u64>,
     },
-    /// It is acted upon, and answered with this error all the same.
+    /// Error response after the call has taken effect.
     StatusAfter {
         /// The HTTP status.
         status: u16,
     },
-    /// It is answered as if the bot's messages of this month were used up, not acted upon.
+    /// Error response of an exhausted monthly quota; the call has no effect.
     MonthlyLimit,
-    /// It is acted upon and answered, but only after this time.
+    /// Normal response after this delay.
     Delay(Duration),
     /// The connection is cut; it is not acted upon.
     CutBefore,
-    /// It is acted upon, then the connection is cut without an answer.
+    /// The call takes effect, and the connection is closed without a response.
     CutAfter,
 }
 
@@ -68,7 +68,7 @@ impl Faults {
         self.0.clear();
     }
 
-    /// The fault for a call to `target`; it is used up by one.
+    /// Takes the fault for a call to `target`; each applies once.
     pub(super) fn take(&mut self, target: Target) -> Option<Fault> {
         let fits = |switch: &Switch| switch.target == target || switch.target == Target::Any;
         let index = self.0.iter().position(fits)?;
@@ -83,7 +83,7 @@ impl Faults {
 }
 
 impl Target {
-    /// What a call is about.
+    /// Returns the kind of a call.
     pub(super) fn of(method: &Method, path: &str) -> Self {
         let is_post = method == Method::POST;
         match path {

@@ -1,22 +1,22 @@
-//! Names for everything the emulator makes, repeatable from run to run.
+//! IDs of everything that the emulator creates, reproducible from run to run.
 //!
-//! Ids of people and chats come from the seed and the order they are made in, so a world built the
-//! same way has the same ids. Ids of messages and events also hold the clock's time: a world that
-//! is built anew later does not repeat them.
+//! IDs of people and chats derive from the seed and the order of creation, so a world built in the
+//! same way has the same IDs. IDs of messages and events also contain the clock's time: a world
+//! that is rebuilt later does not repeat them.
 
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-/// Tells the time, in milliseconds since the Unix epoch.
+/// Returns the time in milliseconds since the Unix epoch.
 pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 /// Crockford's base 32, the alphabet of ULIDs.
 const CROCKFORD: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/// Message ids of one millisecond; with the milliseconds of today it makes the 18 digits of LINE.
+/// Message IDs per millisecond; together with the milliseconds they have LINE's 18 digits.
 const PER_MILLISECOND: u64 = 100_000;
 
-/// What is counted, by the kind of thing it names.
+/// Counters by kind of ID.
 #[derive(Debug, Default)]
 struct Counters {
     users: u64,
@@ -27,7 +27,7 @@ struct Counters {
     image_sets: u64,
 }
 
-/// Makes ids.
+/// Generator of IDs.
 #[derive(Debug)]
 pub(super) struct Ids {
     seed: u64,
@@ -40,7 +40,7 @@ impl Ids {
         Self { seed, made: Counters::default(), last_message: 0 }
     }
 
-    /// The bot's own user id.
+    /// Returns the bot's own user ID.
     pub(super) fn bot(&self) -> String {
         format!("U{}", self.hex("bot", "", 32))
     }
@@ -60,7 +60,7 @@ impl Ids {
         format!("R{}", self.hex("room", &number, 32))
     }
 
-    /// A webhook event id: a ULID of that time.
+    /// Returns a webhook event ID: a ULID of that time.
     pub(super) fn event(&mut self, now: i64) -> String {
         self.made.events += 1;
         let time = u128::from(u64::try_from(now).unwrap_or(0)) << 80;
@@ -68,20 +68,20 @@ impl Ids {
         ulid(time | seed | u128::from(self.made.events))
     }
 
-    /// A message id: decimal digits that grow, also while the clock stands still.
+    /// Returns a message ID: decimal digits that increase, also while the clock stands still.
     pub(super) fn message(&mut self, now: i64) -> String {
         let from_time = u64::try_from(now).unwrap_or(0).saturating_mul(PER_MILLISECOND);
         self.last_message = from_time.max(self.last_message + 1);
         self.last_message.to_string()
     }
 
-    /// The id of images that were sent together.
+    /// Returns the ID of images that are sent together.
     pub(super) fn image_set(&mut self, now: i64) -> String {
         let number = next(&mut self.made.image_sets);
         self.hex("images", &format!("{now}/{number}"), 64).to_uppercase()
     }
 
-    /// What `x-line-request-id` carries: a UUID in form.
+    /// Returns a value for `x-line-request-id`, in the form of a UUID.
     pub(super) fn request(&mut self, now: i64) -> String {
         let number = next(&mut self.made.requests);
         let hex = self.hex("request", &format!("{now}/{number}"), 32);

@@ -1,4 +1,4 @@
-//! What the emulator remembers of its traffic: API calls, broken rules, webhooks sent.
+//! Record of the emulator's traffic: API calls, rule violations, webhooks sent.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,23 +8,23 @@ use serde::Serialize;
 use super::deliver::Attempt;
 use super::webhook::Webhook;
 
-/// Calls, attempts and webhooks are kept up to this many each, so that a demonstration left running
-/// does not grow without end. Violations are all kept.
+/// Maximum number of recorded calls, attempts and webhooks each, so that a long-running
+/// demonstration stays bounded. All violations are recorded.
 const KEEP: usize = 100_000;
 
 /// A call of the API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Call {
-    /// When it arrived, in milliseconds since the Unix epoch.
+    /// Time of arrival, in milliseconds since the Unix epoch.
     pub at: i64,
     /// The HTTP method.
     pub method: String,
     /// The path, without the query.
     pub path: String,
-    /// What was answered; `None` when the connection was cut instead.
+    /// Status of the response; `None` when the connection was closed instead.
     pub status: Option<u16>,
-    /// The answer's `x-line-request-id`.
+    /// The response's `x-line-request-id`.
     pub request_id: String,
 }
 
@@ -36,11 +36,11 @@ pub enum Rule {
     AccessToken,
     /// The path and method exist.
     Route,
-    /// An id has the form of its kind.
+    /// IDs have the form of their kind.
     IdForm,
-    /// An id was told by a webhook, not made up.
+    /// IDs come from a webhook.
     IdKnown,
-    /// The body is JSON of the right form and not over 2 MB.
+    /// The body is JSON of the right form and at most 2 MB.
     Body,
     /// A request sends 1 to 5 messages.
     MessageCount,
@@ -52,13 +52,13 @@ pub enum Rule {
     TextLength,
     /// A quote token is that of a message in the same chat.
     QuoteToken,
-    /// A reply token was told by a webhook.
+    /// Reply tokens come from a webhook.
     ReplyTokenKnown,
     /// A reply token serves once.
     ReplyTokenOnce,
     /// A reply token serves for one minute.
     ReplyTokenFresh,
-    /// A reply takes no retry key.
+    /// Replies have no retry key.
     RetryKeyOnReply,
     /// A retry key is a UUID.
     RetryKeyForm,
@@ -74,9 +74,9 @@ pub enum Rule {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Violation {
-    /// When, in milliseconds since the Unix epoch.
+    /// Time in milliseconds since the Unix epoch.
     pub at: i64,
-    /// Which rule.
+    /// Violated rule.
     pub rule: Rule,
     /// The HTTP method of the call.
     pub method: String,
@@ -84,7 +84,7 @@ pub struct Violation {
     pub path: String,
     /// More about it; never the text of a message.
     pub detail: String,
-    /// The answer's `x-line-request-id`.
+    /// The response's `x-line-request-id`.
     pub request_id: String,
 }
 
@@ -110,14 +110,14 @@ impl Log {
         self.violations.push(violation);
     }
 
-    /// Keeps a webhook and gives it its number; the first is 0.
+    /// Records a webhook and returns its number, from 0.
     pub(super) fn webhook(&mut self, webhook: Arc<Webhook>) -> u64 {
         push(&mut self.webhooks, webhook);
         self.sent += 1;
         self.sent - 1
     }
 
-    /// The webhook of that number, if it is still kept.
+    /// Returns the webhook of that number, if it is still recorded.
     pub(super) fn sent(&self, number: u64) -> Option<Arc<Webhook>> {
         let forgotten = self.sent - self.webhooks.len() as u64;
         let index = usize::try_from(number.checked_sub(forgotten)?).ok()?;

@@ -1,12 +1,12 @@
-//! A LINE platform of our own: it sends signed webhooks as LINE does, answers the calls of the
-//! Messaging API as LINE does, and remembers every rule that a caller broke.
+//! Emulator of the LINE platform: it sends signed webhooks and responds to Messaging API calls as
+//! LINE does, and records every rule that a caller violates.
 //!
-//! [`Emulator::start`] opens the API on a loopback port. People, groups and rooms are made with
-//! `add_…`; what they do ([`Action`], or the methods named after it) is told to the webhook URL.
-//! The bot's messages stand in the [`Emulator::transcript`] beside those of the people.
+//! [`Emulator::start`] opens the API on a loopback port. People, groups and rooms are created with
+//! `add_…`; their actions ([`Action`], or the methods named after it) are sent to the webhook URL.
+//! The [`Emulator::transcript`] contains the messages of people and of the bot.
 //!
-//! It is built on LINE's published documentation alone and uses nothing else of chatkeep, so that
-//! an error there is not repeated here.
+//! It is based on LINE's published documentation alone and uses nothing else of chatkeep, so that
+//! errors there are not repeated here.
 
 mod act;
 mod action;
@@ -57,7 +57,7 @@ use world::World;
 
 /// A subscriber may be this many changes behind before it misses some.
 const CHANGES: usize = 4096;
-/// How long calls that are still running may take when the emulator ends.
+/// Timeout for running calls at shutdown.
 const LAST_CALLS: Duration = Duration::from_secs(1);
 
 /// A running LINE platform. Clones are the same one.
@@ -88,7 +88,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Shared {
     fn announce(&self, change: Change) {
-        // Fails when nobody subscribed.
+        // Fails without subscribers.
         let _ = self.changes.send(change);
     }
 }
@@ -116,14 +116,14 @@ impl Emulator {
         let stopped = emulator.shared.stop.clone().cancelled_owned();
         let serve = axum::serve(listener, api::router(emulator.clone()));
         let server = tokio::spawn(async move {
-            // Serving ends by the signal only; it knows no error.
+            // Serving ends by the signal only and returns no error.
             let _ = serve.with_graceful_shutdown(stopped).await;
         });
         *lock(&emulator.shared.server) = Some(server);
         Ok(emulator)
     }
 
-    /// Closes the API and gives up webhooks that wait to be sent again.
+    /// Closes the API and drops webhooks that wait for a retry.
     pub async fn shutdown(&self) {
         self.shared.stop.cancel();
         let server = lock(&self.shared.server).take();
@@ -134,12 +134,12 @@ impl Emulator {
         }
     }
 
-    /// The address of the API, for content too: `http://127.0.0.1:…`.
+    /// Returns the address of the API, for content too: `http://127.0.0.1:…`.
     pub fn api_base(&self) -> String {
         format!("http://{}", self.shared.address)
     }
 
-    /// Where webhooks go.
+    /// Returns the address that webhooks are sent to.
     pub fn webhook_url(&self) -> Option<String> {
         lock(&self.shared.webhook_url).clone()
     }
@@ -155,12 +155,12 @@ impl Emulator {
         lock(&self.shared.world).standby = standby;
     }
 
-    /// The time by the clock it was given.
+    /// Returns the time by the configured clock.
     pub fn now(&self) -> i64 {
         lock(&self.shared.world).now()
     }
 
-    /// A new person, no friend of the bot yet.
+    /// Creates a person who has not added the bot as a friend yet.
     pub fn add_user(&self, name: &str, picture_url: Option<&str>) -> User {
         let (user, chat) = lock(&self.shared.world).add_user(name, picture_url.map(str::to_owned));
         self.shared.announce(Change::Chat(chat));
@@ -174,7 +174,7 @@ impl Emulator {
         }
     }
 
-    /// A new group of these people, without the bot.
+    /// Creates a group of these people, without the bot.
     pub fn add_group(&self, name: &str, picture_url: Option<&str>, members: &[&str]) -> Chat {
         let picture_url = picture_url.map(str::to_owned);
         let chat = lock(&self.shared.world).add_many(Some(name), picture_url, members);
@@ -182,7 +182,7 @@ impl Emulator {
         chat
     }
 
-    /// A new room of these people, without the bot.
+    /// Creates a room of these people, without the bot.
     pub fn add_room(&self, members: &[&str]) -> Chat {
         let chat = lock(&self.shared.world).add_many(None, None, members);
         self.shared.announce(Change::Chat(chat.clone()));
@@ -215,7 +215,7 @@ impl fmt::Debug for Emulator {
     }
 }
 
-/// The client that sends webhooks.
+/// Builds the HTTP client for webhooks.
 fn client(timeout: Duration) -> Result<reqwest::Client, reqwest::Error> {
     // The client wants a TLS library even for plain HTTP; another part of the process may have
     // installed it already.

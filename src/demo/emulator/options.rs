@@ -1,4 +1,4 @@
-//! How an emulator is set up, and why it cannot be.
+//! Options of an emulator, and reasons for a failed start.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use super::deliver::Redelivery;
 use super::ids::Clock;
 
-/// How an emulator is set up.
+/// Options of an emulator.
 #[derive(Clone)]
 pub struct Options {
-    /// Where the API listens; port 0 takes a free one.
+    /// Listening address of the API; port 0 selects a free one.
     pub listen: SocketAddr,
-    /// Where webhooks go; can also be set later.
+    /// Address that webhooks are sent to; can also be set later.
     pub webhook_url: Option<String>,
     /// Signs the webhooks.
     pub channel_secret: String,
@@ -21,16 +21,16 @@ pub struct Options {
     pub bot_name: String,
     /// Ids depend on it.
     pub seed: u64,
-    /// Tells the time of events and of reply tokens.
+    /// Clock of events and reply tokens.
     pub clock: Clock,
-    /// How long webhooks are sent again.
+    /// Retry schedule of webhooks.
     pub redelivery: Redelivery,
-    /// How long the service may take to answer a webhook.
+    /// Timeout for the service's response to a webhook.
     pub webhook_timeout: Duration,
 }
 
 impl Options {
-    /// A free port, seed 1, made-up secrets.
+    /// Creates options with a free port, seed 1 and generated secrets.
     pub fn new(clock: Clock) -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -46,10 +46,10 @@ impl Options {
     }
 }
 
-/// Why an emulator cannot start.
+/// Reason for a failed start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The address is taken or not allowed.
+    /// The address is in use or not permitted.
     #[error("cannot listen on {0}")]
     Listen(SocketAddr, #[source] std::io::Error),
     /// The HTTP client cannot be set up.

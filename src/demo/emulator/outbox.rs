@@ -30,7 +30,7 @@ pub(super) struct Accepted {
     sent: Vec<Sent>,
 }
 
-/// A message that went out.
+/// Message sent by the bot.
 #[derive(Clone, Debug, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Sent {
@@ -44,12 +44,12 @@ pub(super) struct Push<'a> {
     pub(super) to: &'a str,
     pub(super) messages: Vec<Value>,
     pub(super) retry_key: Option<&'a str>,
-    /// The raw body, to tell a repetition from another request under the same key.
+    /// Raw body, to distinguish a repetition from another request with the same key.
     pub(super) body: &'a [u8],
     pub(super) request_id: &'a str,
 }
 
-/// What became of a push.
+/// Result of a push.
 pub(super) enum Pushed {
     Sent(Vec<Sent>, Vec<Change>),
     /// The key was used before, by the request of that id.
@@ -75,7 +75,7 @@ impl World {
         Ok(self.bot_says(&chat_id, messages, Some(&event_id)))
     }
 
-    /// The chat and the event of a token that can still be used.
+    /// Returns the chat and the event of a token that is still valid.
     fn redeemable(&self, token: &str) -> Result<(String, String), Rule> {
         let token = self.tokens.get(token).ok_or(Rule::ReplyTokenKnown)?;
         if token.used {
@@ -120,7 +120,7 @@ impl World {
         self.chats.get(chat_id).is_some_and(|chat| chat.has_bot)
     }
 
-    /// Quote tokens must be of messages that stand in the same chat.
+    /// Quote tokens must be of messages in the same chat.
     fn check_quotes(&self, chat_id: &str, messages: &[Value]) -> Result<(), Rule> {
         let fits = |token: &str| {
             let quoted = self.quotes.get(token).and_then(|id| self.line(id));

@@ -1,4 +1,4 @@
-//! What a person can send, and the message object LINE makes of it.
+//! Content that a person can send, and LINE's message object for it.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -20,31 +20,31 @@ pub enum Post {
     File(Media, String),
     /// A sticker.
     Sticker(Sticker),
-    /// A place.
+    /// Location.
     Location(Location),
-    /// A message of a type that does not exist yet: its type and its other fields.
+    /// Message of an unknown type: its type and its other fields.
     Unknown(String, Map<String, Value>),
 }
 
-/// A text with what stands in it.
+/// Text with mentions and emoji.
 #[derive(Clone, Debug, Default)]
 pub struct Text {
     /// The text itself.
     pub text: String,
     /// The id of the message it quotes.
     pub quoted: Option<String>,
-    /// Who is mentioned, in the order they stand in the text.
+    /// Mentions, in the order of the text.
     pub mentions: Vec<Mention>,
-    /// LINE's own emoji, in the order they stand in the text.
+    /// LINE emoji, in the order of the text.
     pub emojis: Vec<Emoji>,
 }
 
 /// A mention.
 #[derive(Clone, Debug)]
 pub struct Mention {
-    /// The mention as it stands in the text, like `@Ann`.
+    /// The mention as in the text, like `@Ann`.
     pub literal: String,
-    /// Who is meant.
+    /// Target of the mention.
     pub target: MentionTarget,
 }
 
@@ -62,11 +62,11 @@ pub enum MentionTarget {
 /// An emoji of LINE's.
 #[derive(Clone, Debug)]
 pub struct Emoji {
-    /// The placeholder as it stands in the text, like `(hello)`.
+    /// The placeholder as in the text, like `(hello)`.
     pub literal: String,
     /// The set it is of.
     pub product_id: String,
-    /// Its id in the set.
+    /// ID in the set.
     pub emoji_id: String,
 }
 
@@ -75,22 +75,22 @@ pub struct Emoji {
 pub struct Sticker {
     /// The package it is of.
     pub package_id: String,
-    /// Its id in the package.
+    /// ID in the package.
     pub sticker_id: String,
     /// `STATIC`, `ANIMATION`, …
     pub resource_type: String,
-    /// Words that describe it.
+    /// Keywords of the sticker.
     pub keywords: Vec<String>,
     /// The id of the message it quotes.
     pub quoted: Option<String>,
 }
 
-/// A place.
+/// Location.
 #[derive(Clone, Debug)]
 pub struct Location {
-    /// Its name.
+    /// Name.
     pub title: Option<String>,
-    /// Its address.
+    /// Address.
     pub address: Option<String>,
     /// Degrees north.
     pub latitude: f64,
@@ -101,28 +101,28 @@ pub struct Location {
 /// The bytes of an image, video, recording or file.
 #[derive(Clone, Debug)]
 pub struct Media {
-    /// What the content endpoint serves.
+    /// Bytes of the content endpoint.
     pub bytes: Bytes,
-    /// Its `Content-Type`.
+    /// Media type (`Content-Type`).
     pub content_type: String,
-    /// What the preview endpoint serves (as `image/jpeg`); the bytes themselves when `None`.
+    /// Bytes of the preview endpoint (`image/jpeg`); the content itself when `None`.
     pub preview: Option<Bytes>,
-    /// Whether LINE has it to give.
+    /// Availability on LINE.
     pub state: MediaState,
-    /// Addresses (the content's, the preview's) of content that LINE does not keep itself.
+    /// Addresses (content, preview) of content that LINE does not host.
     pub external: Option<(String, String)>,
 }
 
-/// Whether LINE has content to give.
+/// Availability of content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MediaState {
-    /// From the start.
+    /// Available at once.
     Ready,
-    /// It is being prepared until that many milliseconds after it was sent.
+    /// In preparation until that many milliseconds after sending.
     ReadyAfter(i64),
     /// Preparing it failed.
     Failed,
-    /// It was kept long enough and is gone.
+    /// Expired.
     Expired,
 }
 
@@ -155,14 +155,14 @@ impl<T: Into<String>> From<T> for Text {
 }
 
 impl Text {
-    /// A text that quotes the message of that id.
+    /// Creates a text that quotes the message of that ID.
     #[must_use]
     pub fn quoting(mut self, message_id: impl Into<String>) -> Self {
         self.quoted = Some(message_id.into());
         self
     }
 
-    /// A text in which `literal` mentions somebody.
+    /// Creates a text in which `literal` mentions a person.
     #[must_use]
     pub fn mentioning(mut self, literal: impl Into<String>, target: MentionTarget) -> Self {
         self.mentions.push(Mention { literal: literal.into(), target });
@@ -207,8 +207,8 @@ impl Text {
     }
 }
 
-/// Where each literal stands: index and length in UTF-16 units, as LINE counts. A literal is looked
-/// for after the one before it.
+/// Returns the position of each literal: index and length in UTF-16 units, as LINE counts. Each
+/// literal is searched after the one before it.
 fn places<'a>(
     text: &str,
     literals: impl Iterator<Item = &'a str>,
@@ -225,7 +225,7 @@ fn places<'a>(
 }
 
 impl Post {
-    /// The message object, without its id and tokens.
+    /// Returns the message object, without its ID and tokens.
     pub(super) fn object(&self, bot_id: &str) -> Result<Value, ActError> {
         Ok(match self {
             Self::Text(text) => text.object(bot_id)?,
@@ -252,7 +252,7 @@ impl Post {
         })
     }
 
-    /// The id of the message it quotes.
+    /// Returns the ID of the quoted message.
     pub(super) fn quoted(&self) -> Option<&str> {
         match self {
             Self::Text(text) => text.quoted.as_deref(),
@@ -261,7 +261,7 @@ impl Post {
         }
     }
 
-    /// Whether a message of its type can be quoted and so carries a quote token.
+    /// Returns true when messages of this type can be quoted and have a quote token.
     pub(super) fn is_quotable(&self) -> bool {
         matches!(self, Self::Text(_) | Self::Image(_) | Self::Video(..) | Self::Sticker(_))
     }

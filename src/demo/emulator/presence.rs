@@ -1,4 +1,4 @@
-//! Coming and going: the bot's place in chats and the people in them.
+//! Membership: joining and leaving of the bot and of people.
 
 use serde_json::{Map, Value, json};
 
@@ -17,7 +17,7 @@ impl World {
         self.users.get(user).ok_or_else(|| ActError::NoUser(user.to_owned()))
     }
 
-    /// A person who is in the chat.
+    /// Returns a person who is in the chat.
     pub(super) fn member(&self, chat: &str, user: &str) -> Result<&User, ActError> {
         let found = self.user_of(user)?;
         if self.chat_of(chat)?.members.iter().any(|member| member == user) {
@@ -78,7 +78,7 @@ impl World {
         Ok(self.members_event(chat, "memberLeft", "left", users, names))
     }
 
-    /// A group or room; a 1:1 chat has its person and nobody else.
+    /// Returns a group or room; a one-to-one chat has a fixed member.
     fn shared_chat(&self, chat: &str) -> Result<&Chat, ActError> {
         match self.chat_of(chat)? {
             Chat { kind: ChatKind::User, .. } => Err(ActError::WrongKind(chat.to_owned())),
@@ -116,7 +116,7 @@ impl World {
         }
     }
 
-    /// The bot came or went: a line in the chat, and the chat as it is now.
+    /// Records that the bot joined or left: a line in the chat, and the changed chat.
     fn moved(&mut self, chat: &str, kind: &str) -> Vec<Change> {
         let line = self.note(chat, kind, self.bot.display_name.clone());
         self.with_chat(chat, line)

@@ -6,27 +6,27 @@ use super::transcript::{Author, Entry};
 use super::world::World;
 use super::{Emulator, lock};
 
-/// A message of an earlier run, as somebody stored it.
+/// Message of an earlier run, from a store.
 #[derive(Clone, Debug)]
 pub struct RestoredMessage {
-    /// The chat it stands in.
+    /// Chat of the message.
     pub chat_id: String,
     /// The user id of its author; `None` for the bot.
     pub user_id: Option<String>,
-    /// When it was sent, in milliseconds since the Unix epoch.
+    /// Time of sending, in milliseconds since the Unix epoch.
     pub at: i64,
-    /// Its id.
+    /// ID.
     pub message_id: String,
     /// LINE's type of message.
     pub kind: String,
-    /// Its text, where it has one.
+    /// Text, if any.
     pub text: Option<String>,
 }
 
 impl Emulator {
-    /// Puts messages of an earlier run back into their chats, so that they can be quoted, edited
-    /// and unsent; no event tells of it. Messages of unknown people or chats are left out. Their
-    /// content (the bytes of an image) does not come back.
+    /// Restores messages of an earlier run, so that they can be quoted, edited and unsent, without
+    /// events. Messages of unknown people or chats are skipped. Their content (the bytes of an
+    /// image) is not restored.
     pub fn restore(&self, messages: impl IntoIterator<Item = RestoredMessage>) {
         let mut world = lock(&self.shared.world);
         for message in messages {

@@ -1,4 +1,4 @@
-//! The platform's side of the emulator: things happen, and the service is told.
+//! The platform's side of the emulator: actions and their webhooks.
 
 use serde_json::{Map, Value};
 
@@ -8,35 +8,35 @@ use super::post::{Media, Post, Text};
 use super::webhook::{Event, Signed, Webhook};
 use super::{Emulator, lock};
 
-/// What happened and how it was told.
+/// Events of an action and their delivery.
 #[derive(Clone, Debug)]
 pub struct Told {
     /// The events; none when the bot was not there.
     pub events: Vec<Event>,
-    /// What became of the webhook with them; `None` when there was nothing to tell.
+    /// Result of the webhook; `None` without events.
     pub delivery: Option<Delivery>,
 }
 
 impl Told {
-    /// The id of the first message that was sent, edited or unsent.
+    /// Returns the ID of the first message that was sent, edited or unsent.
     pub fn message_id(&self) -> Option<&str> {
         self.events.iter().find_map(|event| event.message_id.as_deref())
     }
 
-    /// The id of the first event.
+    /// Returns the ID of the first event.
     pub fn event_id(&self) -> Option<&str> {
         self.events.first().map(|event| event.id.as_str())
     }
 
-    /// Whether the service was told and took it.
+    /// Returns true when the service accepted the webhook.
     pub fn is_accepted(&self) -> bool {
         self.delivery.as_ref().is_some_and(|delivery| delivery.accepted)
     }
 }
 
 impl Emulator {
-    /// Lets something happen without telling the service: the events are the caller's to send, in
-    /// whatever order and as often as wanted.
+    /// Performs an action without sending its webhook: the caller sends the events in any order and
+    /// number.
     pub fn build(&self, action: Action) -> Result<Vec<Event>, ActError> {
         let outcome = lock(&self.shared.world).act(action)?;
         for change in outcome.changes {
@@ -45,12 +45,12 @@ impl Emulator {
         Ok(outcome.events)
     }
 
-    /// A webhook with these events.
+    /// Builds a webhook with these events.
     pub fn webhook(&self, events: Vec<Event>) -> Webhook {
         Webhook { destination: self.bot().user_id, events }
     }
 
-    /// The body of a webhook with these events and its signature.
+    /// Returns the body of a webhook with these events and its signature.
     pub fn sign(&self, events: Vec<Event>, redelivery: bool) -> Signed {
         self.webhook(events).sign(&self.shared.channel_secret, redelivery)
     }
@@ -60,13 +60,13 @@ impl Emulator {
         Signed::new(&self.shared.channel_secret, body)
     }
 
-    /// Lets something happen and tells the service, until it takes it or it is given up.
+    /// Performs an action and sends its webhook, until it is accepted or given up.
     pub async fn act(&self, action: Action) -> Result<Told, ActError> {
         let events = self.build(action)?;
         Ok(self.tell(events).await)
     }
 
-    /// Tells the service of events in one webhook.
+    /// Sends events in one webhook.
     pub async fn tell(&self, events: Vec<Event>) -> Told {
         let delivery = match events.len() {
             0 => None,
@@ -139,7 +139,7 @@ impl Emulator {
         self.act(Action::SendImages { chat, user, images }).await
     }
 
-    /// The author takes a message back.
+    /// The author unsends a message.
     pub async fn unsend(&self, message: &str) -> Result<Told, ActError> {
         self.act(Action::Unsend { message: message.to_owned() }).await
     }
@@ -159,7 +159,7 @@ impl Emulator {
         self.act(Action::Postback { chat, user, data }).await
     }
 
-    /// An event of a type that does not exist yet.
+    /// Sends an event of an unknown type.
     pub async fn unknown_event(
         &self,
         chat: &str,

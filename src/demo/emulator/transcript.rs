@@ -1,4 +1,4 @@
-//! What a chat shows: messages of people and of the bot in order, and what changed last.
+//! Transcript of a chat: messages of people and of the bot in order, with their last change.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::deliver::Attempt;
 use super::log::{Call, Violation};
 use super::world::{Chat, User};
 
-/// Who wrote something.
+/// Author of an entry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Author {
@@ -15,7 +15,7 @@ pub enum Author {
     User(User),
     /// The bot.
     Bot,
-    /// The chat itself: somebody came or went.
+    /// The chat itself: joining and leaving.
     Chat,
 }
 
@@ -23,37 +23,37 @@ pub enum Author {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
-    /// The chat it stands in.
+    /// Chat of the entry.
     pub chat_id: String,
-    /// When, in milliseconds since the Unix epoch.
+    /// Time in milliseconds since the Unix epoch.
     pub at: i64,
-    /// Who wrote it.
+    /// Author.
     pub author: Author,
     /// LINE's type of message; for lines of the chat itself `join`, `leave`, `memberJoined`,
     /// `memberLeft`, `follow` or `unfollow`.
     pub kind: String,
     /// The message's id; `None` for lines of the chat itself.
     pub message_id: Option<String>,
-    /// Its text, or the names of those who came or went. Gone once unsent.
+    /// Text, or the names of those who joined or left. Deleted by an unsend.
     pub text: Option<String>,
     /// The message object as it was sent. Null once unsent.
     pub message: Value,
-    /// When it was last edited.
+    /// Time of the last edit.
     pub edited_at: Option<i64>,
-    /// When it was unsent.
+    /// Time of the unsend.
     pub unsent_at: Option<i64>,
-    /// Of the bot's replies: the id of the webhook event whose reply token it used.
+    /// For replies of the bot: ID of the webhook event whose reply token was used.
     pub answers: Option<String>,
 }
 
 impl Entry {
-    /// Whether the bot wrote it.
+    /// Returns true for entries of the bot.
     pub fn is_bot(&self) -> bool {
         self.author == Author::Bot
     }
 }
 
-/// Something that happened, told to whoever subscribed.
+/// Change that subscribers receive.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "change", rename_all = "camelCase")]
 pub enum Change {
@@ -61,7 +61,7 @@ pub enum Change {
     Posted(Entry),
     /// A line was edited or unsent.
     Altered(Entry),
-    /// A chat was made, or its members or the bot's place in it changed.
+    /// A chat was created, or its members or the bot's membership changed.
     Chat(Chat),
     /// A webhook was sent to the service (or could not be).
     Attempt(Attempt),

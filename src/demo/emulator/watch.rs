@@ -13,7 +13,7 @@ use super::world::{Chat, User};
 use super::{Emulator, lock};
 
 impl Emulator {
-    /// The bot.
+    /// Returns the bot.
     pub fn bot(&self) -> User {
         lock(&self.shared.world).bot.clone()
     }
@@ -23,50 +23,49 @@ impl Emulator {
         lock(&self.shared.world).users.values().cloned().collect()
     }
 
-    /// All chats; every person has one with the bot.
+    /// Returns all chats; every person has one with the bot.
     pub fn chats(&self) -> Vec<Chat> {
         lock(&self.shared.world).chats.values().cloned().collect()
     }
 
-    /// The lines of a chat in order.
+    /// Returns the lines of a chat in order.
     pub fn transcript(&self, chat: &str) -> Vec<Entry> {
         lock(&self.shared.world).lines.get(chat).cloned().unwrap_or_default()
     }
 
-    /// The bot's replies to an event, in order.
+    /// Returns the bot's replies to an event, in order.
     pub fn replies_to(&self, event_id: &str) -> Vec<Entry> {
         let world = lock(&self.shared.world);
         let answers = |line: &&Entry| line.answers.as_deref() == Some(event_id);
         world.lines.values().flatten().filter(answers).cloned().collect()
     }
 
-    /// The content of a message, as the person sent it.
+    /// Returns the content of a message, as the person sent it.
     pub fn content(&self, message_id: &str) -> Option<Media> {
         lock(&self.shared.world).posts.get(message_id)?.media.clone()
     }
 
-    /// The calls of the API so far, oldest first.
+    /// Returns the API calls so far, oldest first.
     pub fn calls(&self) -> Vec<Call> {
         lock(&self.shared.log).calls()
     }
 
-    /// The rules broken so far, oldest first.
+    /// Returns the violated rules so far, oldest first.
     pub fn violations(&self) -> Vec<Violation> {
         lock(&self.shared.log).violations()
     }
 
-    /// Every attempt to send a webhook so far, oldest first.
+    /// Returns every attempt to send a webhook so far, oldest first.
     pub fn deliveries(&self) -> Vec<Attempt> {
         lock(&self.shared.log).attempts()
     }
 
-    /// What happens from now on.
+    /// Subscribes to changes from now on.
     pub fn subscribe(&self) -> broadcast::Receiver<Change> {
         self.shared.changes.subscribe()
     }
 
-    /// The first line of any chat, oldest first, that `fits`, as soon as there is one; `None` when
-    /// there is none within `limit`.
+    /// Waits for a line of any chat that `fits` and returns the oldest; `None` after `limit`.
     pub async fn wait_for_line(
         &self,
         limit: Duration,
@@ -76,8 +75,8 @@ impl Emulator {
         self.wait_for(limit, move |emulator| emulator.find_line(fits)).await
     }
 
-    /// The bot's replies to an event, as soon as there are `count` of them; those there are when
-    /// `limit` is over.
+    /// Waits for `count` replies of the bot to an event and returns them; after `limit`, those so
+    /// far.
     pub async fn wait_for_replies(
         &self,
         event_id: &str,
@@ -94,7 +93,7 @@ impl Emulator {
         }
     }
 
-    /// What `look` finds, looking again after every change.
+    /// Waits until `look` returns a value, evaluating it again after every change.
     async fn wait_for<T>(&self, limit: Duration, look: impl Fn(&Self) -> Option<T>) -> Option<T> {
         let mut changes = self.subscribe();
         let found = async {

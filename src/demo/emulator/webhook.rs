@@ -1,4 +1,4 @@
-//! Webhook bodies in the form LINE sends them, and their signature.
+//! Webhook bodies in LINE's form, and their signature.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -10,11 +10,11 @@ use sha2::Sha256;
 /// One webhook event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Its `webhookEventId`.
+    /// `webhookEventId` of the event.
     pub id: String,
-    /// Where it happened.
+    /// Chat of the event.
     pub chat_id: String,
-    /// The id of the message it brings, edits or takes back.
+    /// ID of the message that is sent, edited or unsent.
     pub message_id: Option<String>,
     /// The reply token, where the event has one.
     pub reply_token: Option<String>,
@@ -41,14 +41,14 @@ pub struct Signed {
 }
 
 impl Webhook {
-    /// The body, signed; `redelivery` says what `isRedelivery` says in every event.
+    /// Serializes and signs the body; `redelivery` is the value of `isRedelivery` in every event.
     pub fn sign(&self, channel_secret: &str, redelivery: bool) -> Signed {
         let events: Vec<Value> = self.events.iter().map(|e| e.delivered(redelivery)).collect();
         let body = json!({ "destination": self.destination, "events": events });
         Signed::new(channel_secret, body.to_string())
     }
 
-    /// The ids of its events.
+    /// Returns the IDs of its events.
     pub fn event_ids(&self) -> Vec<String> {
         self.events.iter().map(|event| event.id.clone()).collect()
     }
@@ -75,7 +75,7 @@ impl Signed {
 
 /// Base64 of the HMAC-SHA256 of the raw body under the channel secret.
 pub fn signature(channel_secret: &str, body: &[u8]) -> String {
-    // HMAC takes keys of every length.
+    // HMAC accepts keys of any length.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(channel_secret.as_bytes()) else {
         return String::new();
     };
@@ -83,7 +83,7 @@ pub fn signature(channel_secret: &str, body: &[u8]) -> String {
     BASE64_STANDARD.encode(mac.finalize().into_bytes())
 }
 
-/// What an event object holds besides the fields that all have.
+/// Fields of an event object besides the common ones.
 #[derive(Debug)]
 pub(super) struct Draft<'a> {
     pub(super) kind: &'a str,
@@ -95,7 +95,7 @@ pub(super) struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    /// The event at `timestamp` (milliseconds since the Unix epoch).
+    /// Builds the event at `timestamp` (milliseconds since the Unix epoch).
     pub(super) fn finish(
         self,
         id: String,
@@ -123,7 +123,7 @@ impl Draft<'_> {
     }
 }
 
-/// A source object: the chat and, where known, the person.
+/// Returns a source object: the chat and, where known, the person.
 fn source(chat_id: &str, user_id: Option<&str>) -> Value {
     let mut source = match chat_id.as_bytes().first() {
         Some(b'C') => json!({ "type": "group", "groupId": chat_id }),
@@ -136,7 +136,7 @@ fn source(chat_id: &str, user_id: Option<&str>) -> Value {
     source
 }
 
-/// The fields of a JSON object.
+/// Returns the fields of a JSON object.
 pub(super) fn fields(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(fields) => fields,

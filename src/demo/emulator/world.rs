@@ -1,4 +1,4 @@
-//! The people, the chats and the bot: who is where, and what was said.
+//! State of the emulated world: people, chats, the bot, and their messages.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,17 +20,17 @@ pub struct User {
     pub display_name: String,
     /// The address of the picture.
     pub picture_url: Option<String>,
-    /// The language of their app; LINE tells it of friends who agreed.
+    /// Language of their app; LINE includes it for friends who agreed.
     pub language: Option<String>,
 }
 
-/// What kind of chat it is.
+/// Kind of chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ChatKind {
     /// A group with a name, `C…`.
     Group,
-    /// A chat of several people without a name, `R…`.
+    /// Chat of several people without a name, `R…`.
     Room,
     /// A person's chat with the bot; its id is the person's.
     User,
@@ -40,19 +40,19 @@ pub enum ChatKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Chat {
-    /// Its id.
+    /// ID.
     pub chat_id: String,
-    /// Its kind.
+    /// Kind.
     pub kind: ChatKind,
     /// The group's name; `None` for rooms, the person's for 1:1 chats.
     pub name: Option<String>,
     /// The address of its picture.
     pub picture_url: Option<String>,
-    /// The user ids of its people in the order they came; the bot is not among them.
+    /// User IDs of its people in the order of joining, without the bot.
     pub members: Vec<String>,
-    /// Whether the bot is in it (in 1:1 chats: is a friend and not blocked).
+    /// True while the bot is in it (in one-to-one chats: is a friend and not blocked).
     pub has_bot: bool,
-    /// Whether the bot ever was in it.
+    /// True when the bot was ever in it.
     pub had_bot: bool,
 }
 
@@ -60,7 +60,7 @@ pub struct Chat {
 #[derive(Debug)]
 pub(super) struct Posted {
     pub(super) chat_id: String,
-    /// The place of its line in the chat's transcript.
+    /// Index of its line in the chat's transcript.
     pub(super) line: usize,
     pub(super) media: Option<Media>,
 }
@@ -71,7 +71,7 @@ pub(super) struct World {
     pub(super) ids: Ids,
     /// The bot, as its own API shows it.
     pub(super) bot: User,
-    /// Whether another module is in control of the chats: events then carry no reply token.
+    /// True while another module controls the chats: events then have no reply token.
     pub(super) standby: bool,
     pub(super) users: BTreeMap<String, User>,
     pub(super) chats: BTreeMap<String, Chat>,
@@ -108,12 +108,12 @@ impl World {
         }
     }
 
-    /// The time by the clock the emulator was given.
+    /// Returns the time by the configured clock.
     pub(super) fn now(&self) -> i64 {
         (self.clock)()
     }
 
-    /// A new person, who is no friend of the bot yet.
+    /// Creates a person who has not added the bot as a friend yet.
     pub(super) fn add_user(&mut self, name: &str, picture_url: Option<String>) -> (User, Chat) {
         let user = User {
             user_id: self.ids.user(),
@@ -136,7 +136,7 @@ impl World {
         (user, chat)
     }
 
-    /// A new group (with a name) or room (without), in which the bot is not yet.
+    /// Creates a group (with a name) or room (without), without the bot.
     pub(super) fn add_many(
         &mut self,
         name: Option<&str>,
@@ -166,7 +166,7 @@ impl World {
         self.chats.insert(chat.chat_id.clone(), chat);
     }
 
-    /// The line of a message.
+    /// Returns the line of a message.
     pub(super) fn line(&self, message_id: &str) -> Option<&Entry> {
         let posted = self.posts.get(message_id)?;
         self.lines.get(&posted.chat_id)?.get(posted.line)
@@ -195,7 +195,7 @@ impl World {
         Change::Posted(entry)
     }
 
-    /// Adds a line of the chat itself: who came or went.
+    /// Adds a line of the chat itself: people who joined or left.
     pub(super) fn note(&mut self, chat_id: &str, kind: &str, names: String) -> Change {
         let entry = Entry {
             chat_id: chat_id.to_owned(),
@@ -212,7 +212,7 @@ impl World {
         self.write(entry, None)
     }
 
-    /// A quote token for a message.
+    /// Creates a quote token for a message.
     pub(super) fn quotable(&mut self, message_id: &str) -> String {
         let token = self.ids.quote_token(message_id);
         self.quotes.insert(token.clone(), message_id.to_owned());

@@ -30,7 +30,7 @@ pub(super) struct ExpansionBudget {
 
 /// Error of an archive that expands to more than its limit.
 #[derive(Debug, thiserror::Error)]
-#[error("it expands to more than {0} bytes, far more than any export does for its size")]
+#[error("it expands to more than {0} bytes, which is implausible for an export of its size")]
 struct Exhausted(u64);
 
 /// Reader within a [`ExpansionBudget`].
@@ -59,7 +59,7 @@ impl ExpansionBudget {
     ) -> Result<(), TransferError> {
         let refused = |why: String| Err(TransferError::TooLarge { path: path.to_owned(), why });
         if entries > ENTRIES {
-            return refused(format!("it has {entries} entries; at most {ENTRIES} are read"));
+            return refused(format!("it has {entries} entries; at most {ENTRIES} are allowed"));
         }
         if declared.is_some_and(|bytes| bytes > u128::from(self.whole)) {
             return refused(Exhausted(self.whole).to_string());
@@ -93,7 +93,8 @@ pub(super) fn check_line_text(path: &Path, bytes: u64) -> Result<(), TransferErr
     if bytes <= LINE_TEXT {
         return Ok(());
     }
-    let why = format!("texts of the LINE app are read up to {LINE_TEXT} bytes, and it has {bytes}");
+    let why =
+        format!("texts of the LINE app may have at most {LINE_TEXT} bytes, and it has {bytes}");
     Err(TransferError::TooLarge { path: path.to_owned(), why })
 }
 

@@ -208,7 +208,7 @@ impl LineReader {
             None => {
                 self.close(found);
                 (self.day, self.last) = (Day::Lost(held.number), None);
-                let why = "it looks like a date that is not understood".to_owned();
+                let why = "it looks like a date, but cannot be parsed".to_owned();
                 let (line, text) = (held.number, held.line);
                 found.push(ParsedLine::Unknown { line, text, why: Some(why) });
             }
@@ -247,7 +247,7 @@ impl LineReader {
             }
             Day::None => found.push(unknown(None)),
             Day::Lost(date) => {
-                let why = format!("its day is not known: line {date} is not understood");
+                let why = format!("its day is unknown: line {date} cannot be parsed");
                 found.push(unknown(Some(why)));
             }
         }

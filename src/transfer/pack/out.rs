@@ -41,7 +41,7 @@ impl Out {
             ExportTarget::File(_) => Self::File(tokio::fs::File::from_std(create()?)),
             ExportTarget::Zip(_) => Self::Zip(ArchiveWriter::new(create()?)),
             ExportTarget::Folder(_) => {
-                fs::create_dir_all(path).map_err(failed("cannot make", path))?;
+                fs::create_dir_all(path).map_err(failed("cannot create", path))?;
                 Self::Folder { path: path.to_owned(), file: None }
             }
         })
@@ -60,7 +60,7 @@ impl Out {
                 }
                 let path = path.join(name);
                 if let Some(folder) = path.parent() {
-                    fs::create_dir_all(folder).map_err(failed("cannot make", folder))?;
+                    fs::create_dir_all(folder).map_err(failed("cannot create", folder))?;
                 }
                 let created = tokio::fs::File::create(&path).await;
                 *file = Some(created.map_err(failed("cannot write", &path))?);

@@ -109,7 +109,7 @@ impl Running {
         assert!(sent.is_ok_and(|status| status.success()), "cannot send {signal:?}");
     }
 
-    /// DependencyWaits for its end.
+    /// Waits for its end.
     pub(crate) async fn wait(&mut self, deadline: Duration) -> ExitStatus {
         let what = format!("the end of process {}", self.pid());
         let mut status = None;

@@ -84,7 +84,7 @@ impl Process {
         self.stderr.lines()
     }
 
-    /// DependencyWaits for a line, on either output, that contains `text`, and returns it.
+    /// Waits for a line, on either output, that contains `text`, and returns it.
     ///
     /// # Panics
     /// Panics if the process ends without it, or on timeout, with all its output.
@@ -100,7 +100,7 @@ impl Process {
         found.unwrap_or_else(|| unreachable!("the wait ends with a line"))
     }
 
-    /// DependencyWaits until `GET path` at `address` returns 200.
+    /// Waits until `GET path` at `address` returns 200.
     ///
     /// # Panics
     /// Panics if the process ends before, or on timeout, with all its output.
@@ -127,12 +127,12 @@ impl Process {
         self.finish().await
     }
 
-    /// DependencyWaits until it ends by itself and all its output is here.
+    /// Waits until it ends by itself and all its output is here.
     pub(crate) async fn finish(&mut self) -> ExitStatus {
         self.finish_within(DEADLINE).await
     }
 
-    /// DependencyWaits the same with another timeout.
+    /// Waits the same with another timeout.
     pub(crate) async fn finish_within(&mut self, deadline: Duration) -> ExitStatus {
         let status = self.running.wait(deadline).await;
         until("the end of its output", DEADLINE, async || self.output_ended()).await;

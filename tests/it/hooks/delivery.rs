@@ -55,7 +55,7 @@ async fn it_is_tried_as_planned_under_one_id_and_given_up(fixture: Fixture) {
     assert!(received.iter().all(|one| one.id() == delivery.event.id));
     let times: BTreeSet<_> = received.iter().map(|one| &one.headers["webhook-timestamp"]).collect();
     assert_eq!(times.len(), 4, "each attempt says when it was made");
-    // IdempotencyState on request: the same id.
+    // Repeated on request: the same id.
     bench.sink.status("/down", 204);
     let now = bench.clock.now();
     bench.fixture.store.redeliver(&hook, delivery.number, now).await.unwrap();

@@ -53,7 +53,7 @@ impl Scene {
         told.message_id().unwrap().to_owned()
     }
 
-    /// DependencyWaits for that kind about that message or person.
+    /// Waits for that kind about that message or person.
     async fn heard(&self, path: &str, kind: &str, subject: &str) -> Received {
         let mut found = None;
         until(&format!("{kind} of {subject}"), DEADLINE, async || {

@@ -117,7 +117,7 @@ impl Bench {
         self.fixture.store.webhook_deliveries(hook, all, 1_000).await.unwrap()
     }
 
-    /// DependencyWaits until the only delivery of a webhook has that many attempts.
+    /// Waits until the only delivery of a webhook has that many attempts.
     async fn tried(&self, hook: &WebhookId, times: i64) -> WebhookDelivery {
         let mut found = None;
         until(&format!("{times} attempts"), DEADLINE, async || {

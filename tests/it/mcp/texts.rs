@@ -89,7 +89,11 @@ async fn what_was_not_kept_is_told() {
         assert_eq!(gap["reason"], "bot_removed", "{tool}: {}", answer.body);
         assert_eq!(gap["from"], "2026-01-03T00:26:40Z");
         assert_eq!(gap["to"], "2026-01-04T04:13:20Z");
-        assert!(answer.text().contains("Not kept from 2026-01-03T00:26:40Z"), "{}", answer.text());
+        assert!(
+            answer.text().contains("Not stored from 2026-01-03T00:26:40Z"),
+            "{}",
+            answer.text()
+        );
         assert_eq!(ask("2026-02-01").await.given()["gaps"], json!([]), "{tool}");
     }
 }

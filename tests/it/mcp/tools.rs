@@ -66,7 +66,7 @@ async fn messages_are_short_and_complete() {
     assert_eq!((&given["nextCursor"], &given["truncated"]), (&Value::Null, &json!(false)));
     assert!(given["note"].as_str().unwrap().contains("never instructions"));
     let text = answer.text();
-    assert!(text.contains("2026-01-03\n06:00:00 p1 [taken back]\n05:00:00 p2 \"right\" (edited)"));
+    assert!(text.contains("2026-01-03\n06:00:00 p1 [unsent]\n05:00:00 p2 \"right\" (edited)"));
     assert!(text.contains("2026-01-02\n04:00:00 p1 \"yes\"\n03:04:05 p2 \"lunch at noon?\""));
     assert!(text.contains(&format!("p2 = \"\" ({ANN})")), "{text}");
 }
@@ -191,7 +191,7 @@ async fn errors_say_what_to_do_next() {
         (
             "get_messages",
             json!({"channelId": CHANNEL, "order": "asc"}),
-            "order is not known here: known are channelId, date",
+            "order is unknown: allowed are channelId, date",
         ),
         ("get_messages", json!({"channelId": CHANNEL, "cursor": "x"}), "call again without cursor"),
         (

@@ -160,7 +160,7 @@ fn check(picture: &StateSnapshot, all: &[Value]) {
     assert!(["Ann", "明華", "สมชาย", "Kim", "Lee"].iter().all(|n| names.contains(n)), "{names:?}");
 }
 
-/// DependencyWaits until some member is as wanted: the members stage is asynchronous.
+/// Waits until some member is as wanted: the members stage is asynchronous.
 async fn settled(stack: &Stack, channel: &str, wanted: impl Fn(&Value) -> bool) {
     until("the members have settled", DEADLINE, async || {
         let listed = stack.get(&format!("/channels/{channel}/members")).await;
@@ -169,7 +169,7 @@ async fn settled(stack: &Stack, channel: &str, wanted: impl Fn(&Value) -> bool) 
     .await;
 }
 
-/// DependencyWaits for the last changes of people to their messages: without it, the number of stored
+/// Waits for the last changes of people to their messages: without it, the number of stored
 /// messages is right for a moment when a reply is not stored yet either.
 async fn changed(stack: &Stack, channel: &str, said: &Said) {
     until("an unsend and an edit have been done", DEADLINE, async || {

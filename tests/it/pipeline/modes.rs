@@ -16,7 +16,7 @@ fn said(line: &Emulator, chat: &str) -> Vec<String> {
     bot.filter_map(|entry| entry.text).collect()
 }
 
-/// DependencyWaits until the assistant works in that mode: a plan is changed by another process.
+/// Waits until the assistant works in that mode: a plan is changed by another process.
 async fn works(stack: &Stack, assistant: &str, mode: &str) {
     until("the mode has changed", DEADLINE, async || {
         let tried = stack.post(&format!("{assistant}/try"), json!({"text": "hello"})).await;

@@ -65,7 +65,7 @@ async fn what_cannot_be_an_id_is_put_aside_alone(parts: Parts) {
         reasons
     };
     let expected = [
-        "message.id is not an identifier: it holds a control character",
+        "message.id is not an identifier: it contains a control character",
         "message.id is not an identifier: it is longer than 255 bytes",
         "source.groupId is not an identifier: it is longer than 255 bytes",
         "source.userId is not an identifier: it is longer than 255 bytes",
@@ -115,8 +115,8 @@ async fn what_the_database_refuses_is_put_aside_alone(parts: Parts) {
         assert_eq!(letter["attempts"], 1, "it is not tried again and again");
         let reason = letter["reason"].as_str().unwrap();
         let expected = match parts {
-            Parts::Embedded => "the database refuses it: 1811",
-            Parts::Servers => "the database refuses it: 23514",
+            Parts::Embedded => "the database rejects the statement: 1811",
+            Parts::Servers => "the database rejects the statement: 23514",
         };
         assert!(reason.starts_with(expected) && !reason.contains("poison "), "{reason}");
     }

@@ -31,7 +31,7 @@ impl Reader {
         }
     }
 
-    /// DependencyWaits for an event of that type about that message or person.
+    /// Waits for an event of that type about that message or person.
     async fn wait(&mut self, stack: &Stack, kind: &str, subject: &str) -> Value {
         let mut found = Value::Null;
         until(&format!("{kind} of {subject}"), DEADLINE, async || {

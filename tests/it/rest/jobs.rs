@@ -61,7 +61,7 @@ async fn job(rest: &Rest, id: &str) -> Value {
     send(rest.get(&under(&format!("/jobs/{id}")))).await.ok()
 }
 
-/// DependencyWaits until a job is over, with progress that never goes back; returns its final state.
+/// Waits until a job is over, with progress that never goes back; returns its final state.
 async fn watched(rest: &Rest, id: &str) -> Value {
     let mut told = Value::Null;
     until("the job is done", DEADLINE, async || {

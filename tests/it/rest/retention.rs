@@ -77,5 +77,5 @@ async fn what_is_too_old_goes_from_store_and_search() {
     })
     .await;
     let well = ground.said(line, &["doctor"]).await;
-    assert!(well.starts_with("no difference"), "{well}");
+    assert!(well.starts_with("no differences"), "{well}");
 }

@@ -91,7 +91,7 @@ async fn no_route_takes_a_parameter_that_it_does_not_know() {
         let request = if route.method == Method::GET { request } else { request.json(&json!({})) };
         let refused = send(request).await.refused(400, "invalid_request");
         assert_eq!(refused["field"], "nope", "{}: {refused}", route.id);
-        assert!(refused["error"].as_str().unwrap().starts_with("nope is not known here"));
+        assert!(refused["error"].as_str().unwrap().starts_with("nope is unknown"));
         // Permissions are checked first.
         let request = rest.request(route.method.clone(), &format!("{path}?nope=1"));
         send(request.bearer_auth("more")).await.refused(401, "invalid_api_key");
@@ -132,7 +132,7 @@ async fn no_route_takes_a_body_that_it_does_not_know() {
             } else {
                 let sentence = refused(answer, &pointer)["error"].to_string();
                 let null = !pointer.ends_with("/nope") && sentence.contains("must not be null");
-                assert!(null || sentence.contains("is not known here"), "{text}: {sentence}");
+                assert!(null || sentence.contains("is unknown"), "{text}: {sentence}");
             }
         }
     }
@@ -177,7 +177,7 @@ async fn sentences_are_for_people_and_fields_for_programs() {
             &qa,
             rule(json!({"keywords": []})),
             "/keywords",
-            "keywords must hold at least 1 keyword",
+            "keywords must contain at least 1 keyword",
         ),
         (
             Method::POST,
@@ -240,7 +240,7 @@ async fn parameters_are_refused_by_name() {
     for (query, field, sentence) in [
         ("limit=0", "limit", "limit must be a whole number from 1 to 100"),
         ("limit=", "limit", "limit must not be empty"),
-        ("cursor=zzz", "cursor", "cursor is not one that this list gave"),
+        ("cursor=zzz", "cursor", "cursor is not a cursor of this list"),
         ("senderId=", "senderId", "senderId must not be empty"),
         ("date=2026-02-30", "date", "date must be a day such as 2026-01-31"),
         ("order=up", "order", "order must be one of desc, asc"),

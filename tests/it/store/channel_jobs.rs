@@ -1,4 +1,4 @@
-//! RemovalWorker as jobs: begun once, worked on by one, counted exactly.
+//! Deletions as jobs: begun once, worked on by one, counted exactly.
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageChange;

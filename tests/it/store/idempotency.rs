@@ -1,4 +1,4 @@
-//! IdempotencyState requests are recognised.
+//! Repeated requests are recognised.
 
 use chatkeep_core::store::{IdempotencyClaim, IdempotencyKey, IdempotencyState, StoreError};
 use futures_util::future::join_all;

@@ -134,7 +134,7 @@ impl Fixture {
         row.0.unwrap_or_default()
     }
 
-    /// DependencyWaits until every reader of the event log gets all committed rows: on PostgreSQL any
+    /// Waits until every reader of the event log gets all committed rows: on PostgreSQL any
     /// transaction of the server, a neighbouring test's as well, may hold back newer ones.
     pub(crate) async fn log_settled(&self) {
         if self.is_sqlite() {

@@ -95,7 +95,7 @@ async fn nothing_goes_where_nobody_set_it(fixture: Fixture) {
 
 async fn what_nobody_subscribes_to_goes_after_its_time(fixture: Fixture) {
     five_days(&fixture).await;
-    // CachedState only by an edit, or by an unsend: nothing of it stays either.
+    // Known only by an edit, or by an unsend: nothing of it stays either.
     let halves = [edited("C1", "half", 5 * DAY, "words"), unsent("C1", "early", 5 * DAY)];
     fixture.keep(&halves, 5 * DAY + 1).await;
     let (store, channel) = (&fixture.store, ChannelId::from("C1"));

@@ -146,7 +146,7 @@ async fn a_zone_is_asked_for_and_another_one_noticed(parts: Parts) {
     let home = Home::new(parts).await;
     let file = home.write("zh.txt", include_str!("line_zh.txt"));
     let refused = home.import(&file, &["--user", OWNER]).await.ended(2);
-    assert!(refused.stderr.contains("--time-zone is needed"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("--time-zone is required"), "{}", refused.stderr);
     let store = home.store().await;
     assert!(store.user(&OWNER.into()).await.unwrap().is_none(), "nothing was made for it");
     store.close().await;
@@ -154,7 +154,7 @@ async fn a_zone_is_asked_for_and_another_one_noticed(parts: Parts) {
     let user = ["--user", OWNER];
     let zone = |zone| [&user[..], &["--time-zone", zone]].concat();
     let first = home.import(&file, &zone("Asia/Taipei")).await.succeeded();
-    assert!(first.stderr.contains("is known now"), "{}", first.stderr);
+    assert!(first.stderr.contains("added user"), "{}", first.stderr);
     let number = first.count("importId").to_string();
     let other = home.import(&file, &zone("UTC")).await.ended(2);
     let what = format!("with the time zone Asia/Taipei before (import {number}); with UTC, 8 of");
@@ -182,7 +182,7 @@ async fn an_import_is_undone_by_its_number(parts: Parts) {
     let said_lines = [
         "8 messages stored",
         "chat: 午餐群組",
-        "times are of Asia/Taipei",
+        "time zone: Asia/Taipei",
         "sent from 2024-01-05T01:31:00.000Z to 2024-01-06T00:00:00.000Z",
         "3 people: 小明 (4), ",
         "import 1;",

@@ -72,5 +72,5 @@ async fn a_range_is_exported_alone(parts: Parts) {
     let wrong = home.run(&["export", "--channel", GROUP, "--from", "yesterday"]).await.ended(2);
     assert!(wrong.stderr.contains("--from"), "{}", wrong.stderr);
     let unknown = home.run(&["export", "--channel", "Cnone"]).await.ended(1);
-    assert!(unknown.stderr.contains("there is no channel Cnone"), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("unknown channel Cnone"), "{}", unknown.stderr);
 }

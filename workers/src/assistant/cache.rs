@@ -226,7 +226,7 @@ impl Assistants {
         let notice = Bytes::copy_from_slice(channel.as_str().as_bytes());
         if let Err(error) = bus.broadcast(TOPIC, notice).await {
             // They check by themselves within a second.
-            debug!(error = with_causes(&error), "other processes were not told of a change");
+            debug!(error = with_causes(&error), "cannot broadcast a settings change");
         }
     }
 

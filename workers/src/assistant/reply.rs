@@ -75,7 +75,7 @@ impl Assistant {
         loop {
             match self.record(event, channel, texts, &given).await {
                 Err(Outcome::Unavailable(failure)) => {
-                    log_reason!(warn, failure, "reply not recorded yet");
+                    log_reason!(warn, failure, "cannot record a reply yet");
                 }
                 done => return done,
             }
@@ -206,7 +206,7 @@ fn log_reply(event: &Event, source: ReplySource, given: &Result<Vec<MessageId>, 
     let result = given.as_ref().map_or_else(PlatformError::code, |_| "sent");
     match given {
         Ok(ids) => info!(bot, source, messages = ids.len(), "replied"),
-        Err(error) => log_failure!(warn, error, bot, source, "no reply given"),
+        Err(error) => log_failure!(warn, error, bot, source, "no reply was sent"),
     }
     metric::REPLIES.add([bot.into(), source.into(), result.into()], 1);
 }

@@ -131,7 +131,7 @@ impl Media {
         Err(DownloadError::Never("too_slow"))
     }
 
-    /// DependencyWaits until the platform has a video or sound ready.
+    /// Waits until the platform has a video or sound ready.
     async fn prepared(&self, item: &Wanted) -> Result<(), DownloadError> {
         for _ in 0..POLLS {
             match self.asked(item, item.platform.preparation(&item.message).await).await? {
@@ -181,7 +181,7 @@ impl Media {
         match self.try_preview(item, stored).await {
             Ok(preview) => preview,
             Err(trouble) => {
-                debug!(?trouble, "no preview");
+                debug!(?trouble, "no preview image");
                 None
             }
         }

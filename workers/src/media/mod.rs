@@ -160,7 +160,7 @@ impl Stage for Media {
         let now = self.clock.now();
         let done = self.store.fail_media(&job.channel, &job.message, reason, now).await;
         if let Err(error) = done {
-            log_failure!(warn, &error, "a file that failed is not marked so");
+            log_failure!(warn, &error, "cannot mark a file as failed");
         }
     }
 }

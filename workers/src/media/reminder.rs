@@ -39,11 +39,13 @@ impl PendingMediaJob {
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             match self.remind().await {
                 Ok(0) => {}
-                Ok(files) => info!(files, "files are waited for since long; asked for again"),
-                Err(Outcome::Unavailable(failure) | Outcome::Retry(failure)) => {
-                    log_reason!(warn, failure, "cannot look for files that are waited for");
+                Ok(files) => {
+                    info!(files, "files have been pending for long; downloads requested again")
                 }
-                Err(outcome) => warn!(?outcome, "cannot look for files that are waited for"),
+                Err(Outcome::Unavailable(failure) | Outcome::Retry(failure)) => {
+                    log_reason!(warn, failure, "cannot look up pending files");
+                }
+                Err(outcome) => warn!(?outcome, "cannot look up pending files"),
             }
         }
     }

@@ -31,7 +31,7 @@ impl ContentThrottle {
         Self { until: Arc::default(), clock, bus }
     }
 
-    /// DependencyWaits until the bot's pause is over, if there is one.
+    /// Waits until the bot's pause is over, if there is one.
     pub async fn wait(&self, bot: &str) {
         loop {
             let left = self.left(bot);
@@ -53,7 +53,7 @@ impl ContentThrottle {
         self.pause(bot, until);
         let told = self.bus.broadcast(TOPIC, Bytes::from(format!("{} {bot}", until.millis())));
         if let Err(error) = told.await {
-            debug!(error = with_causes(&error), "other workers were not told to slow down");
+            debug!(error = with_causes(&error), "cannot broadcast the throttle to other workers");
         }
     }
 

@@ -37,7 +37,7 @@ impl UsageNotifier {
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             if let Some(Err(error)) = stop.run_until_cancelled(self.tell_all()).await {
-                log_failure!(warn, &error, "cannot look for usage notices");
+                log_failure!(warn, &error, "cannot look up usage notices");
             }
         }
     }

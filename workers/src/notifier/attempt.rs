@@ -43,7 +43,7 @@ impl<B: Bodies> Notifier<B> {
             Ok(Some(body)) => body,
             Ok(None) => return Some(draft.dropped("gone")),
             Err(error) => {
-                log_failure!(warn, &error, "a webhook's body cannot be made yet");
+                log_failure!(warn, &error, "cannot render a webhook's body yet");
                 return None;
             }
         };

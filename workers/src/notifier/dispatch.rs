@@ -90,7 +90,7 @@ impl<B: Bodies> Notifier<B> {
         match self.store.claim_webhooks(room, lease_end, now).await {
             Ok(taken) => taken,
             Err(error) => {
-                log_failure!(warn, &error, "cannot take webhook deliveries");
+                log_failure!(warn, &error, "cannot claim webhook deliveries");
                 Vec::new()
             }
         }
@@ -123,7 +123,7 @@ impl<B: Bodies> Notifier<B> {
         });
     }
 
-    /// DependencyWaits for a delivery's turn, and makes it; releases it if its lease would end meanwhile.
+    /// Waits for a delivery's turn, and makes it; releases it if its lease would end meanwhile.
     async fn in_turn(&self, delivery: ClaimedDelivery, turn: Turn) -> Option<DeliveryResult> {
         let slots =
             async { Some((turn.each.acquire().await.ok()?, turn.all.acquire().await.ok()?)) };

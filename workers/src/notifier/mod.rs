@@ -91,8 +91,10 @@ impl<B: Bodies> Notifier<B> {
             // No other process uses the store, so existing leases belong to a dead process.
             match self.store.release_webhooks(self.clock.now()).await {
                 Ok(0) => {}
-                Ok(freed) => info!(freed, "webhook deliveries were interrupted by a crash"),
-                Err(error) => log_failure!(warn, &error, "cannot free webhook deliveries"),
+                Ok(freed) => {
+                    info!(freed, "released webhook deliveries that a crash had interrupted")
+                }
+                Err(error) => log_failure!(warn, &error, "cannot release webhook deliveries"),
             }
         }
         let notifier = Arc::new(self);
@@ -118,7 +120,7 @@ impl<B: Bodies> Notifier<B> {
                     Ok(Some(_)) => {}
                     Ok(None) => break,
                     Err(error) => {
-                        log_failure!(warn, &error, "cannot look for what happened");
+                        log_failure!(warn, &error, "cannot read outbox events");
                         break;
                     }
                 }

@@ -21,7 +21,7 @@ impl<B: Bodies> Notifier<B> {
         let mut ticks = ticks(POLL_INTERVAL);
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             if let Some(Err(error)) = stop.run_until_cancelled(self.tell_all()).await {
-                log_failure!(warn, &error, "cannot look for disabled webhooks");
+                log_failure!(warn, &error, "cannot look up disabled webhooks");
             }
         }
     }

@@ -56,7 +56,7 @@ impl<B: Bodies> Notifier<B> {
             return;
         }
         if let Err(error) = self.store.return_webhooks(deliveries, self.clock.now()).await {
-            log_failure!(warn, &error, "cannot give webhook deliveries back");
+            log_failure!(warn, &error, "cannot return webhook deliveries to the queue");
         }
     }
 
@@ -76,7 +76,7 @@ impl<B: Bodies> Notifier<B> {
                     return;
                 }
                 Err(error) => {
-                    log_failure!(warn, &error, "cannot write down webhook deliveries");
+                    log_failure!(warn, &error, "cannot record webhook deliveries");
                     if stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none() {
                         return;
                     }

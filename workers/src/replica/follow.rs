@@ -85,7 +85,7 @@ impl Replica {
         }
     }
 
-    /// DependencyWaits for a wake-up, a moment at least; `false` if cancelled.
+    /// Waits for a wake-up, a moment at least; `false` if cancelled.
     async fn rest(&self, pause: Duration, round: &Round, stop: &CancellationToken) -> bool {
         let news = async {
             tokio::select! {
@@ -150,7 +150,7 @@ impl Replica {
 
     /// Fills the index from the store, replacing its content.
     async fn fill(&self, log: &LogState, reason: &str) -> Result<(), ReplicaError> {
-        info!(reason, folder = %self.folder.display(), "the search index is being filled");
+        info!(reason, folder = %self.folder.display(), "filling the search index");
         let total = u64::try_from(self.store.count_messages().await?).unwrap_or_default();
         self.state.send_modify(|state| {
             state.phase = ReplicaPhase::Filling;
@@ -173,7 +173,7 @@ impl Replica {
             state.work = None;
         });
         self.note_position();
-        info!(messages = done, "the search index is filled");
+        info!(messages = done, "the search index was filled");
         Ok(())
     }
 

@@ -54,7 +54,7 @@ pub enum ReplicaError {
     #[error("indexing stopped unexpectedly")]
     Died(#[from] tokio::task::JoinError),
     /// Every slot of the data folder is taken.
-    #[error("{} processes have a search index in {} already", SLOTS, .0.display())]
+    #[error("{} processes already have a search index in {}", SLOTS, .0.display())]
     Full(PathBuf),
 }
 

@@ -32,7 +32,7 @@ impl Purger {
         due.tick().await;
         while stop.run_until_cancelled(due.tick()).await.is_some() {
             if let Err(error) = self.purge().await {
-                log_failure!(warn, &error, "the search index cannot be purged");
+                log_failure!(warn, &error, "cannot purge the search index");
             }
         }
     }

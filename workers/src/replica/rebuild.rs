@@ -13,7 +13,7 @@ use super::{LogPosition, Replica, ReplicaError, ReplicaWork, SAVE};
 impl Replica {
     /// Rebuilds the index and replaces the current one, which follows the log meanwhile.
     pub(super) async fn rebuild(&self) -> Result<(), ReplicaError> {
-        info!("the search index is being rebuilt beside the one in use");
+        info!("rebuilding the search index beside the one in use");
         let total = u64::try_from(self.store.count_messages().await?).unwrap_or_default();
         let index = self.index.clone();
         let start = move || Rebuild::start(&index, WriterOptions::default());
@@ -38,7 +38,7 @@ impl Replica {
             };
             let (swapping, swapped, missed) = tokio::task::spawn_blocking(swap).await??;
             if swapped {
-                info!(messages = done, "the search index is rebuilt");
+                info!(messages = done, "the search index was rebuilt");
                 return Ok(());
             }
             rebuild = self.make_up_for(swapping, missed).await?;

@@ -149,7 +149,7 @@ impl<S: Stage> Runner<S> {
         while let Some(Err(reason)) = self.stop.run_until_cancelled(self.stage.prepare()).await {
             let failure = Failure::from(reason);
             wait.goes_on(&failure);
-            log_reason!(warn, failure, %stage, "the stage cannot begin yet");
+            log_reason!(warn, failure, %stage, "the stage cannot start yet");
             let _ = self.rest(PAUSE.1).await;
         }
     }
@@ -213,7 +213,7 @@ impl<S: Stage> Runner<S> {
                 Some(Err(error)) => {
                     let (stage, failure) = (self.stage.name(), Failure::of(&error));
                     away.goes_on(&failure);
-                    log_reason!(warn, failure, %stage, "pulling failed");
+                    log_reason!(warn, failure, %stage, "cannot pull messages from the bus");
                     let _ = self.rest(PAUSE.1.min(Duration::from_secs(1))).await;
                     return;
                 }
@@ -221,7 +221,7 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// DependencyWaits until every call that is under way has ended.
+    /// Waits until every call that is under way has ended.
     async fn idle(&self, permits: &Semaphore) {
         let all = u32::try_from(self.stage.concurrency()).unwrap_or(u32::MAX);
         // Closed only when the runner is gone.

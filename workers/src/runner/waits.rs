@@ -1,4 +1,4 @@
-//! DependencyWaits of a stage for its dependencies. A long wait is a problem of the process: shown in
+//! Waits of a stage for its dependencies. A long wait is a problem of the process: shown in
 //! `/readyz`, in the metrics and in the log until it is over.
 
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,7 @@ use chatkeep_core::health::Health;
 use chatkeep_core::outage::Failure;
 use tokio::time::Instant;
 
-/// DependencyWaits of one stage.
+/// Waits of one stage.
 #[derive(Debug)]
 pub(super) struct DependencyWaits {
     health: Health,

@@ -29,7 +29,7 @@ impl BusFile {
         }
         let mut conn = schema::writer(&self.folder).await?;
         catch_up(&mut conn, shared).await?;
-        tracing::debug!("the bus file was opened anew");
+        tracing::debug!("the bus file was reopened");
         Ok(conn)
     }
 

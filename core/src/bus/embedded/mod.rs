@@ -268,7 +268,7 @@ impl Inner {
         answer.await.map_err(|_| closed())?
     }
 
-    /// DependencyWaits until all changes in memory are in the file.
+    /// Waits until all changes in memory are in the file.
     async fn flush(&self) -> Result<(), BusError> {
         self.request_writer(|done| Op::Flush { done }).await
     }

@@ -60,7 +60,7 @@ impl Topics {
                     answering.push_back(next);
                     question = back;
                 }
-                // HasFilter stopped serving.
+                // Has stopped serving.
                 Err(TrySendError::Closed(back)) => question = back,
             }
         }

@@ -87,7 +87,7 @@ pub(super) async fn backlog_of(
     let (cursor, outstanding) = {
         let mut state = bus.shared.state();
         let Some(key) = state.find(name) else {
-            return Err(BusError::Config(format!("there is no consumer {name}")));
+            return Err(BusError::Config(format!("unknown consumer {name}")));
         };
         let position = state.position(key);
         (position.cursor(), position.outstanding() as u64)

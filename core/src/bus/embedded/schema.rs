@@ -215,5 +215,5 @@ pub(super) async fn load(conn: &mut SqliteConnection) -> Result<State, BusError>
 }
 
 fn damaged(what: &str) -> BusError {
-    BusError::Config(format!("bus.db holds a {what} that this version does not know"))
+    BusError::Config(format!("bus.db contains a {what} that this version does not support"))
 }

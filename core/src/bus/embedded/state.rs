@@ -63,7 +63,7 @@ impl State {
         self.consumers.len() - 1
     }
 
-    /// ConsumerMonitor that were not removed.
+    /// Consumers that were not removed.
     pub(super) fn consumers(&self) -> impl Iterator<Item = &Position> {
         self.consumers.iter().filter(|position| !position.is_removed())
     }
@@ -116,7 +116,7 @@ impl State {
         } else {
             if let Some(rival) = self.consumers().find(|other| overlap(other, &new)) {
                 let (name, rival) = (spec.name, rival.name());
-                let why = format!("consumers {name} and {rival} take the same jobs");
+                let why = format!("consumers {name} and {rival} receive the same jobs");
                 return Err(BusError::Config(why));
             }
             self.add(new)

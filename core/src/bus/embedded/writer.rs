@@ -83,7 +83,7 @@ impl Writer {
         }
     }
 
-    /// DependencyWaits for the first operation, or until something is due. `false` when no caller is left.
+    /// Waits for the first operation, or until something is due. `false` when no caller is left.
     async fn first(&mut self, group: &mut Group, waiting: &mut Waiting) -> bool {
         loop {
             let due = match self.shared.state().flush_at() {
@@ -221,7 +221,7 @@ impl Writer {
         if self.quiet == IDLE_ROUNDS
             && let Err(error) = self.checkpoint_wal().await
         {
-            log_failure!(warn, &error, "the bus file cannot be scrubbed");
+            log_failure!(warn, &error, "cannot run a WAL checkpoint on the bus file");
         }
     }
 
@@ -260,7 +260,7 @@ impl Writer {
         if let Some(work) = outage_of(&cause) {
             self.shared.availability.fails(work, &with_causes(&cause));
         }
-        log_failure!(error, &*cause, "the bus file cannot be written");
+        log_failure!(error, &*cause, "cannot write the bus file");
         for done in waiting.plain {
             send_reply(done, Err(BusError::Storage(Arc::clone(&cause))));
         }
@@ -273,10 +273,10 @@ impl Writer {
         if self.lock.is_some()
             && let Err(error) = self.mark_clean().await
         {
-            log_failure!(warn, &error, "the bus file cannot be marked as closed");
+            log_failure!(warn, &error, "cannot mark the bus file as closed");
         }
         if let Err(error) = self.file.close().await {
-            tracing::warn!(%error, "the bus file cannot be closed");
+            tracing::warn!(%error, "cannot close the bus file");
         }
         drop(self.lock);
         if let Some(close) = close {

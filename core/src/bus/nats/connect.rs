@@ -50,8 +50,8 @@ pub(super) async fn connect(
                     follow.send_replace(false);
                     availability.fails(Work::Reading, "the connection was lost");
                 }
-                Event::ServerError(error) => debug!(%error, "an error from the NATS server"),
-                Event::ClientError(error) => debug!(%error, "an error of the NATS client"),
+                Event::ServerError(error) => debug!(%error, "error from the NATS server"),
+                Event::ClientError(error) => debug!(%error, "error in the NATS client"),
                 _ => {}
             }
             std::future::ready(())
@@ -63,7 +63,7 @@ pub(super) async fn connect(
     }
     let client = timeout(CONFIRM, options.connect(target.servers))
         .await
-        .map_err(|_| BusError::Unavailable("no NATS server answers".into()))?
+        .map_err(|_| BusError::Unavailable("no NATS server responds".into()))?
         .map_err(|error| unavailable(&error))?;
     let context =
         ContextBuilder::new().timeout(CONFIRM).max_ack_inflight(UNCONFIRMED).build(client.clone());

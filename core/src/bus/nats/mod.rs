@@ -57,7 +57,7 @@ struct Inner {
     replicas: usize,
     limits: BusLimits,
     clock: SharedClock,
-    /// ConsumerMonitor that this process has requested; locked while streams are set up.
+    /// Consumers that this process has requested; locked while streams are set up.
     specs: Mutex<Vec<ConsumerSpec>>,
     closed: AtomicBool,
     availability: Availability,
@@ -76,7 +76,7 @@ impl NatsBus {
     ///
     /// # Errors
     /// [`BusError::Config`] for an invalid address, [`BusError::Unavailable`] when no server
-    /// responds within five seconds. SingleUse connected, outages heal by themselves.
+    /// responds within five seconds. Once connected, outages heal by themselves.
     pub async fn connect(
         servers: &str,
         limits: BusLimits,
@@ -162,7 +162,7 @@ impl NatsBus {
             // A server that came back empty is usable again as soon as it is set up.
             Ok(Ok(false)) => self.set_up_again().await,
             Ok(Err(error)) => Err(error),
-            Err(_) => Err(BusError::Unavailable("JetStream does not answer".into())),
+            Err(_) => Err(BusError::Unavailable("JetStream does not respond".into())),
         }
     }
 

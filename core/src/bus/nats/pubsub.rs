@@ -95,7 +95,7 @@ impl NatsBus {
         PendingRequest { payload: message.payload, until, reply: ReplyHandle::Nats(reply) }
     }
 
-    /// DependencyWaits until the server has the subscription, so that no later message of another process is
+    /// Waits until the server has the subscription, so that no later message of another process is
     /// missed. Without a connection the client subscribes when there is one.
     async fn settle(&self) {
         if self.inner.client.connection_state() == State::Connected {
@@ -132,7 +132,7 @@ impl NatsReply {
             }
         };
         if let Err(error) = sent {
-            debug!(%error, "a reply could not be sent");
+            debug!(%error, "cannot send a reply");
         }
     }
 }

@@ -77,25 +77,26 @@ fn unknown_keys_are_errors_that_name_the_likely_one() {
     let cases = [
         (
             "[worker]\nbatch = 1",
-            "my.toml, line 2: there is no setting worker.batch (did you mean workers.batch?)",
+            "my.toml, line 2: unknown setting worker.batch (did you mean workers.batch?)",
         ),
         (
             "[line]\nlisten = \"x\"",
-            "my.toml, line 2: there is no setting line.listen (did you mean listen?)",
+            "my.toml, line 2: unknown setting line.listen (did you mean listen?)",
         ),
         (
             "[reply]\nconcurrency = 1",
-            "my.toml, line 2: there is no setting reply.concurrency (did you mean workers.concurrency?)",
+            "my.toml, line 2: unknown setting reply.concurrency (did you mean \
+             workers.concurrency?)",
         ),
-        ("\nnothing_like_it = 1", "my.toml, line 2: there is no setting nothing_like_it"),
-        ("[wrokers]", "my.toml, line 1: there is no setting wrokers"),
+        ("\nnothing_like_it = 1", "my.toml, line 2: unknown setting nothing_like_it"),
+        ("[wrokers]", "my.toml, line 1: unknown setting wrokers"),
     ];
     for (file, expected) in cases {
         assert_eq!(error(file, &[]), expected);
     }
     assert!(load("[workers]\n[line]", &[]).is_ok(), "an empty section is no mistake");
     let flag = Config::load(sources("", &[], &[("listn", "x")])).unwrap_err();
-    assert_eq!(told(&flag), "--listn: there is no setting listn (did you mean listen?)");
+    assert_eq!(told(&flag), "--listn: unknown setting listn (did you mean listen?)");
 }
 
 #[test]
@@ -104,9 +105,8 @@ fn a_mistyped_variable_is_a_warning() {
     let config = load("", &given).unwrap();
     assert_eq!(
         config.warnings,
-        [
-            "environment CHATKEEP_LISTN is no setting and is not used (did you mean CHATKEEP_LISTEN?)"
-        ]
+        ["environment CHATKEEP_LISTN is not a setting and is ignored (did you mean \
+          CHATKEEP_LISTEN?)"]
     );
     let config = load("", &[("CHATKEEP_LISTEN_FILE", "/x")]).unwrap();
     assert_eq!(config.warnings.len(), 1, "only secrets come from files");

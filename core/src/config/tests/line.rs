@@ -64,7 +64,7 @@ fn variables_name_their_bot() {
     // The variables of the single bot belong to no bot then.
     let config = load(TWO, &[("CHATKEEP_LINE_ACCESS_TOKEN", "hunter2")]).unwrap();
     let [warning] = &config.warnings[..] else { panic!("{:?}", config.warnings) };
-    assert!(warning.contains("CHATKEEP_LINE_ACCESS_TOKEN is no setting"), "{warning}");
+    assert!(warning.contains("CHATKEEP_LINE_ACCESS_TOKEN is not a setting"), "{warning}");
     assert!(warning.contains("did you mean CHATKEEP_LINE_SHOP_ACCESS_TOKEN?"), "{warning}");
 }
 
@@ -79,7 +79,7 @@ fn secrets_in_a_file_may_stand_in_another() {
         assert_eq!(token(&load(&file(""), &[]).unwrap().line[0]), "hunter2");
         let both = error(&file("access_token = \"x\""), &[]);
         assert!(both.ends_with("access_token_file are both set; set one of them"), "{both}");
-        assert!(error(&file("api_base_file = \"x\""), &[]).contains("there is no setting"));
+        assert!(error(&file("api_base_file = \"x\""), &[]).contains("unknown setting"));
         let missing = error(&file("channel_secret_file = \"/nowhere/hunter2\""), &[]);
         assert!(missing.starts_with("cannot read the file that my.toml, line "), "{missing}");
         assert!(!missing.contains("hunter2"), "{missing}");
@@ -103,14 +103,13 @@ fn what_is_wrong_with_bots_is_said() {
     let twice = error(&format!("{}{}", bot("\"a\""), bot("\"a\"")), &[]);
     assert_eq!(
         twice,
-        "my.toml, line 4: name of a [[line]] is \"a\" once more; allowed: a name that no other bot \
-         has"
+        "my.toml, line 4: name of a [[line]] is \"a\" (a duplicate); allowed: a name that no other \
+         bot uses"
     );
     let unknown = error(&format!("{}acess_token = \"hunter2\"", bot("\"a\"")), &[]);
     assert_eq!(
         unknown,
-        "my.toml, line 3: there is no setting line.a.acess_token (did you mean \
-         line.a.access_token?)"
+        "my.toml, line 3: unknown setting line.a.acess_token (did you mean line.a.access_token?)"
     );
     for secret in ["access_token = [\"hunter2\"]", "channel_secret = 5", "api_base = \"hunter2@h\""]
     {

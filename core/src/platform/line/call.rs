@@ -111,7 +111,7 @@ impl Caller {
         request.bearer_auth(self.api.access_token.expose_secret())
     }
 
-    /// DependencyWaits for the rate limit, makes the call, and records its result.
+    /// Waits for the rate limit, makes the call, and records its result.
     async fn around<T>(
         &self,
         endpoint: Endpoint,

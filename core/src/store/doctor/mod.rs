@@ -193,7 +193,7 @@ async fn audit_in(tx: &mut Tx, channel: &ChannelId) -> Result<Option<ChannelAudi
         found.push(Difference::new(Check::ChannelMessages, c, messages, count.messages));
     }
     if count.taken_back > 0 {
-        let recorded = format!("{} with their content", count.taken_back);
+        let recorded = format!("{} with content", count.taken_back);
         found.push(Difference::new(Check::TakenBack, c, recorded, "no content"));
     }
     for part in &count.parts {

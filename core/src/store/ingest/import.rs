@@ -1,6 +1,6 @@
 //! Imports messages from elsewhere, batch by batch, under the same counters and quota as live ones.
 //!
-//! CachedState messages stay as they are, and erased ones stay away, so that an import may be repeated,
+//! Known messages stay as they are, and erased ones stay away, so that an import may be repeated,
 //! overlap another one or stop half-way. A message that no quota has room for ends the import
 //! instead of being skipped: the file still has it.
 

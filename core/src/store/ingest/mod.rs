@@ -59,7 +59,7 @@ pub struct ChannelChange {
 pub enum IngestOutcome {
     /// Stored data changed.
     Changed,
-    /// CachedState already.
+    /// Already stored.
     Known,
     /// Backup of the channel is paused; the gap is recorded.
     Skipped,

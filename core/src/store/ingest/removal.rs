@@ -127,7 +127,7 @@ pub(in crate::store) async fn remove_some(
     .await
 }
 
-/// DeletionGuard late deliveries and imports of messages that person wrote before that time.
+/// Rejects late deliveries and imports of messages that person wrote before that time.
 pub(in crate::store) async fn bar_person(
     tx: &mut Tx,
     channel: &ChannelId,
@@ -139,7 +139,7 @@ pub(in crate::store) async fn bar_person(
     Ok(())
 }
 
-/// DeletionGuard late deliveries of messages sent in the channel before that time.
+/// Rejects late deliveries of messages sent in the channel before that time.
 pub(in crate::store) async fn bar_time(
     tx: &mut Tx,
     channel: &ChannelId,

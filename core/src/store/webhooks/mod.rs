@@ -47,11 +47,11 @@ pub struct NewWebhook<'a> {
     pub secret: &'a SecretString,
     /// Properties.
     pub change: WebhookChange<'a>,
-    /// CreatingContext.
+    /// Creator.
     pub maker: WebhookMaker<'a>,
 }
 
-/// CreatingContext or changer of a webhook: nothing beyond their bounds is ever delivered.
+/// Creator or changer of a webhook: nothing beyond their bounds is ever delivered.
 #[derive(Clone, Copy, Debug)]
 pub struct WebhookMaker<'a> {
     /// Key; `None` for a session. The webhook ends with the key.

@@ -1,4 +1,4 @@
-//! `POST …/assistant/backtest`: what other rules or another mode would have said.
+//! `POST …/assistant/backtest`: tests draft rules or another mode against past messages.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,34 +25,34 @@ use crate::heavy::CALLERS;
 use crate::services::FieldPath;
 use crate::view::MessageView;
 
-/// Characters of a draft's id, at most.
+/// Maximum length of a draft's ID in characters.
 const MAX_ID: usize = 100;
-/// Where drafts stand in a body.
+/// Location of the drafts in the body.
 const RULES: FieldPath = FieldPath::body("/rules");
-/// Different answers that are listed, at most.
+/// Maximum number of changes listed.
 const CHANGES: usize = 100;
 
-/// What to try on the history: other rules, another mode, or both.
+/// Draft to test against past messages: other rules, another mode, or both.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct BacktestBody {
-    /// Instead of the channel's rules.
+    /// Rules to test; the channel's rules when absent.
     #[schema(max_items = 10000, nullable = false)]
     rules: Option<Vec<DraftItem>>,
-    /// Instead of the channel's mode.
+    /// Mode to test; the channel's mode when absent.
     #[schema(nullable = false)]
     mode: Option<QaMode>,
-    /// How far to look back; 30 when absent.
+    /// Number of days of history to examine; 30 when absent.
     #[serde(default, deserialize_with = "whole")]
     #[schema(minimum = 1, maximum = 365, nullable = false)]
     days: Option<u32>,
 }
 
-/// A rule that may become one.
+/// Draft of a rule.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct DraftRule {
-    /// To find it again in the answer; `draft_1`, `draft_2`, … when absent.
+    /// ID for references in the response; `draft_1`, `draft_2`, … when absent.
     #[schema(
         value_type = Option<String>,
         min_length = 1,
@@ -61,10 +61,10 @@ struct DraftRule {
         nullable = false
     )]
     id: Option<String>,
-    /// The keywords that trigger it.
+    /// Keywords that trigger the rule.
     #[schema(value_type = Vec<Keyword>, min_items = 1, max_items = 50)]
     keywords: Vec<String>,
-    /// A description for administrators; part of what tolerant modes compare with.
+    /// Description for administrators; the tolerant modes also match against it.
     #[serde(default)]
     #[schema(max_length = 500)]
     question: String,
@@ -76,55 +76,56 @@ struct DraftRule {
 /// A name without parameters, which the documentation needs.
 type DraftItem = Editable<DraftRule>;
 
-/// What an item of the rule list has beside them.
+/// Read-only fields of a rule in the list.
 impl Shown for DraftRule {
     const READ_ONLY: &'static [&'static str] =
         &["createdAt", "createdBy", "hitCount", "suppressedCount"];
 }
 
-/// What a draft would have answered.
+/// Result of testing draft rules against past messages.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Backtest)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::api) struct BacktestView {
-    /// Messages that were looked at.
+    /// Number of messages examined.
     scanned: usize,
-    /// Whether these are all since `from`: not when there were too many, or they took too long.
+    /// True when all messages since `from` were examined, false when a limit of count or time was
+    /// reached.
     complete: bool,
-    /// The oldest time that was looked at.
+    /// Beginning of the examined period.
     from: Timestamp,
-    /// The mode that was tried.
+    /// Mode that was tested.
     mode: QaMode,
-    /// How many of them the draft answers by a rule.
+    /// Number of messages that the draft rules answer.
     answered: usize,
-    /// How many of them were answered by a rule.
+    /// Number of messages that a rule answered at the time.
     was_answered: usize,
-    /// How many of them are answered differently.
+    /// Number of messages that are answered differently.
     changed: usize,
-    /// The newest of those.
+    /// The newest of the differences.
     changes: Vec<ChangeView>,
 }
 
-/// A message that the draft answers differently.
+/// Message that the draft answers differently.
 #[derive(Serialize, ToSchema)]
 #[schema(as = BacktestChange)]
 struct ChangeView {
     /// The message.
     message: MessageView,
-    /// The answer that the draft would have given.
+    /// Reply that the draft would have given.
     draft: ReplyView,
-    /// The answer that was given then.
+    /// Reply that was given at the time.
     was: ReplyView,
 }
 
-/// An answer, given or not.
+/// Reply, or the absence of one.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = BacktestReply)]
 #[serde(rename_all = "camelCase")]
 struct ReplyView {
-    /// The source of the answer; `none` for no answer.
+    /// Source of the reply; `none` for no reply.
     source: SourceView,
-    /// The rule that answers; null when none does.
+    /// ID of the rule that answers; null when none does.
     rule_id: Option<RuleId>,
 }
 
@@ -179,7 +180,7 @@ impl BacktestView {
         }
     }
 
-    /// Adds what the draft says to some messages, beside what they were answered.
+    /// Adds a page of messages: compares the draft's replies with those given at the time.
     fn compare(&mut self, compiled: &Compiled, said: Vec<Said>, replies: &[ReplyRecord]) {
         let given: HashMap<_, _> = replies
             .iter()
@@ -217,7 +218,7 @@ impl ReplyView {
         }
     }
 
-    /// The reply to what no rule matched is not what a draft changes.
+    /// Returns the draft without the reply to unmatched messages, which a draft does not change.
     fn without_no_match(&self) -> Self {
         match self.source {
             SourceView::NoMatch => Self::NOTHING,
@@ -228,7 +229,7 @@ impl ReplyView {
 
 fn drafts(rules: Vec<DraftItem>, now: Timestamp, by: &UserId) -> Result<Vec<Rule>, ApiError> {
     if rules.len() > limits::RULES {
-        let why = format_args!("holds more than {} rules", limits::RULES);
+        let why = format_args!("contains more than {} rules", limits::RULES);
         return Err(ApiError::invalid_value(RULES, why));
     }
     let rule = |(Editable(draft), number): (DraftItem, usize)| {

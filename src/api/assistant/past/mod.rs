@@ -1,8 +1,8 @@
-//! The stored history as a test of the rules: `GET …/assistant/unanswered` and
-//! `POST …/assistant/backtest`.
+//! Tests of rules against stored messages: `GET …/assistant/unanswered` and `POST
+//! …/assistant/backtest`.
 //!
-//! Both read what people said and rate it anew. So a rule that was added, and a message that was
-//! taken back, count at once; and a channel that is not kept has no history to look at.
+//! Both read stored messages and score them on each request, so new rules and unsent messages take
+//! effect at once; a channel without backup has no history.
 
 mod backtest;
 mod unanswered;
@@ -28,18 +28,18 @@ use crate::api::auth::{Admin, ChannelAccess, ReadMessages};
 use crate::api::error::ApiError;
 use crate::services::FieldPath;
 
-/// Whoever may change the rules may see what people asked, with a key that may read messages.
+/// Access for admins, whose keys must also have `read:messages`.
 type History = ChannelAccess<Admin, ReadMessages>;
 
-/// Texts that are looked at, at most (a page more or less); the newest.
+/// Maximum number of newest messages examined, give or take one page.
 const MESSAGES: usize = 20_000;
-/// How long a request looks at them, at most (a page more or less).
+/// Maximum duration of a request's scan, give or take one page.
 const TIME: Duration = Duration::from_secs(10);
 /// Messages read from the store at once.
 const PAGE: u32 = 500;
-/// Days that are looked at when the caller does not say.
+/// Default number of days.
 const DAYS: u32 = 30;
-/// Days that are looked at, at most.
+/// Maximum number of days.
 const MAX_DAYS: u32 = 365;
 /// Milliseconds of a day.
 const DAY: i64 = 86_400_000;
@@ -47,7 +47,7 @@ const DAY: i64 = 86_400_000;
 /// A message of a person, and its text.
 type Said = (StoredMessage, String);
 
-/// Days to look back.
+/// Number of days of history.
 struct Days(u32);
 
 impl Default for Days {
@@ -76,7 +76,7 @@ impl PartialSchema for Days {
 
 impl ToSchema for Days {}
 
-/// From when on the caller may and wants to look.
+/// Returns the beginning of the period, within the key's bounds.
 fn since(
     api: &Api,
     access: &History,
@@ -89,7 +89,7 @@ fn since(
     Ok(access.not_before().map_or(from, |earliest| earliest.max(from)))
 }
 
-/// A look back at what people wrote, page by page from the newest on.
+/// Scan of stored messages, page by page from the newest.
 struct Look<'a> {
     api: &'a Api,
     channel: &'a ChannelId,
@@ -97,7 +97,7 @@ struct Look<'a> {
     /// Messages given out so far.
     scanned: usize,
     ends: Instant,
-    /// Whether everything since the beginning was given out.
+    /// True once everything since the beginning was returned.
     complete: bool,
 }
 
@@ -112,7 +112,7 @@ impl<'a> Look<'a> {
         Self { api, channel, filter, scanned: 0, ends: Instant::now() + TIME, complete: false }
     }
 
-    /// The next page, the newest first, until nothing is left or it is enough.
+    /// Returns the next page, newest first, until nothing is left or a limit is reached.
     async fn next(&mut self) -> Result<Option<Vec<Said>>, ApiError> {
         let enough = self.scanned >= MESSAGES || Instant::now() >= self.ends;
         if self.complete || enough {

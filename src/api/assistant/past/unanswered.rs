@@ -1,4 +1,4 @@
-//! `GET …/assistant/unanswered`: what people ask and no rule answers.
+//! `GET …/assistant/unanswered`: frequent questions that no rule answers.
 
 use std::sync::Arc;
 
@@ -17,50 +17,51 @@ use crate::api::error::ApiError;
 use crate::api::extract::{Limit, Query};
 use crate::services::FieldPath;
 
-/// Messages named as examples of a question, at most.
+/// Maximum number of example messages per question.
 const EXAMPLES: usize = 5;
 
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct UnansweredQuery {
-    /// How far to look back.
+    /// Number of days of history to examine.
     #[serde(default)]
     #[param(inline)]
     days: Days,
-    /// Elements of the page.
+    /// Maximum number of items on the page.
     #[serde(default)]
     #[param(inline)]
     limit: Limit,
 }
 
-/// Questions that no rule answers, the most frequent first.
+/// Questions that no rule answers, most frequent first.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Unanswered)]
 pub(in crate::api) struct UnansweredView {
     /// The questions, the most frequent first.
     questions: Vec<QuestionView>,
-    /// Messages that were looked at.
+    /// Number of messages examined.
     scanned: usize,
-    /// Whether these are all since `from`: not when there were too many, or they took too long.
+    /// True when all messages since `from` were examined, false when a limit of count or time was
+    /// reached.
     complete: bool,
-    /// The oldest time that was looked at.
+    /// Beginning of the examined period.
     from: Timestamp,
 }
 
-/// Messages that ask about the same.
+/// Group of messages with the same question.
 #[derive(Serialize, ToSchema)]
 #[schema(as = UnansweredQuestion)]
 #[serde(rename_all = "camelCase")]
 struct QuestionView {
-    /// One of them, word for word.
+    /// Text of one of the messages.
     text: String,
-    /// Messages that ask it.
+    /// Number of messages in the group.
     count: usize,
-    /// When it was asked last.
+    /// Time of the newest message.
     last_asked_at: Timestamp,
-    /// The newest of them.
+    /// IDs of the newest messages.
     message_ids: Vec<MessageId>,
-    /// The rule that came nearest; null when none came near.
+    /// ID of the most similar rule; null when none is similar.
     nearest_rule_id: Option<RuleId>,
 }
 
@@ -82,7 +83,7 @@ pub(in crate::api) async fn unanswered(
     Ok(Json(UnansweredView { questions, scanned: look.scanned, complete: look.complete, from }))
 }
 
-/// A question that no rule answers.
+/// Question without a matching rule.
 struct Open {
     message: MessageId,
     asked_at: Timestamp,
@@ -102,7 +103,7 @@ fn unanswered_of(compiled: &Compiled, said: Vec<Said>) -> Vec<Open> {
     questions.filter_map(open).collect()
 }
 
-/// These in groups of about the same, the largest first.
+/// Groups similar messages, largest group first.
 fn questions(open: &[Open], limit: usize) -> Vec<QuestionView> {
     let texts: Vec<_> = open.iter().map(|open| open.text.as_str()).collect();
     let view = |group: similar::Group| {

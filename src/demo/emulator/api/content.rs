@@ -1,4 +1,4 @@
-//! The calls that fetch what people sent: content, previews, and whether they are ready.
+//! Content endpoints: content, previews and their transcoding status.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -11,7 +11,7 @@ use crate::demo::emulator::log::Rule;
 use crate::demo::emulator::post::{Media, MediaState};
 use crate::demo::emulator::{Emulator, lock};
 
-/// Whether content can be had now.
+/// Availability of content.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Readiness {
     Ready,
@@ -60,7 +60,7 @@ pub(super) async fn transcoding(
     Ok(Json(json!({ "status": status })))
 }
 
-/// The type and the content of a message.
+/// Returns the type and the content of a message.
 fn find(emulator: &Emulator, message: &str) -> Result<(String, Media, Readiness), Refusal> {
     let world = lock(&emulator.shared.world);
     let line = world.line(message).ok_or_else(|| {
@@ -70,7 +70,7 @@ fn find(emulator: &Emulator, message: &str) -> Result<(String, Media, Readiness)
         return Err(gone());
     }
     let media = world.posts.get(message).and_then(|posted| posted.media.as_ref());
-    // What LINE does not keep itself is fetched from where it is.
+    // External content is fetched from its own address.
     let media = media.filter(|media| media.external.is_none()).ok_or_else(|| {
         Refusal::not_found().because(Rule::HasContent, "a message without content")
     })?;
@@ -83,7 +83,7 @@ fn find(emulator: &Emulator, message: &str) -> Result<(String, Media, Readiness)
     Ok((line.kind.clone(), media.clone(), readiness))
 }
 
-/// Content that was unsent or has been kept long enough; no caller can know before it asks.
+/// Content that was unsent or has expired; callers cannot know before the request.
 fn gone() -> Refusal {
     Refusal::new(StatusCode::GONE, "Gone")
 }

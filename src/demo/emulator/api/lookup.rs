@@ -1,7 +1,7 @@
-//! The calls that ask who is who and who is where.
+//! Lookup endpoints: profiles, members and chats.
 //!
-//! Asking after somebody who left or a chat that the bot was removed from is answered with 404 and
-//! breaks no rule: no caller can know before LINE does. Asking after ids that no webhook told does.
+//! Requests about a person who left, or a chat that the bot was removed from, get 404 and violate
+//! no rule: callers cannot know that in advance. Requests about IDs that no webhook contained do.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -90,7 +90,7 @@ pub(super) async fn leave_room(State(emulator): State<Emulator>, Path(id): Path<
     leave(emulator, &id, ChatKind::Room)
 }
 
-/// The bot leaves by itself, and is told so by a webhook as if it had been removed.
+/// The bot leaves on its own and receives the same webhook as on removal.
 fn leave(emulator: Emulator, id: &str, kind: ChatKind) -> Found {
     chat_with_bot(&lock(&emulator.shared.world), id, kind)?;
     let left = emulator.build(Action::BotLeaves { chat: id.to_owned() });

@@ -1,4 +1,4 @@
-//! The Messaging API: who may call, what is recorded, and what goes wrong on demand.
+//! The Messaging API: authentication, recording of calls, and injected faults.
 
 mod content;
 mod lookup;
@@ -22,10 +22,10 @@ use super::log::{Call, Rule, Violation};
 use super::transcript::Change;
 use super::{Emulator, lock};
 
-/// LINE takes requests up to this many bytes.
+/// LINE's maximum request size in bytes.
 const MAX_BODY: usize = 2 * 1024 * 1024;
 
-/// The answer's `x-line-request-id`, for handlers.
+/// The response's `x-line-request-id`, for handlers.
 #[derive(Clone)]
 struct RequestId(String);
 
@@ -58,7 +58,7 @@ pub(super) fn router(emulator: Emulator) -> Router {
         .with_state(emulator)
 }
 
-/// Every call passes here: token, faults, request id, records.
+/// Handles every call: token, faults, request ID, records.
 async fn gate(State(emulator): State<Emulator>, mut request: Request, next: Next) -> Response {
     let at = emulator.now();
     let request_id = lock(&emulator.shared.world).ids.request(at);
@@ -85,7 +85,7 @@ fn is_authorised(emulator: &Emulator, request: &Request) -> bool {
     token.and_then(|value| value.strip_prefix("Bearer ")) == Some(&emulator.shared.access_token)
 }
 
-/// What the caller gets to see.
+/// Response to the caller.
 enum Answer {
     /// This response.
     Told(Response),
@@ -110,8 +110,8 @@ impl Answer {
     fn send(self) -> Response {
         match self {
             Self::Told(response) => response,
-            // The head is written together with the first piece of the body. A body that fails at
-            // once makes the server drop the connection before a byte of the answer went out.
+            // The head is written together with the first chunk of the body. A body that fails
+            // immediately makes the server close the connection before any byte of the response.
             Self::Cut(_) => {
                 let cut = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
                 Response::new(Body::from_stream(stream::once(async {
@@ -149,7 +149,7 @@ async fn answer(emulator: &Emulator, fault: Option<Fault>, request: Request, nex
     }
 }
 
-/// An error that the caller is not to blame for.
+/// Returns an error that is not the caller's fault.
 fn failure(status: u16, retry_after: Option<u64>) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let message = match status {

@@ -1,4 +1,4 @@
-//! Errors in LINE's form, and the rules that were broken to get them.
+//! Errors in LINE's form, with the rules that the request violated.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -35,7 +35,7 @@ struct Body {
 }
 
 impl Refusal {
-    /// An error that no rule is broken by.
+    /// Creates an error without a rule violation.
     pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self { status, message: message.into(), details: Vec::new(), breaches: Vec::new() }
     }
@@ -67,7 +67,7 @@ impl Refusal {
             .because(Rule::Route, "no such method on this path")
     }
 
-    /// A body whose parts are wrong, each with the rule it breaks.
+    /// Creates an error about invalid parts of a body, each with the rule that it violates.
     pub(super) fn body(wrong: Vec<(Rule, Detail)>) -> Self {
         let told = |(rule, detail): &(Rule, Detail)| {
             (*rule, format!("{}: {}", detail.property, detail.message))

@@ -1,4 +1,4 @@
-//! What LINE asks of messages that are to be sent.
+//! LINE's rules for messages to send.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ const TYPES: [(&str, &[&str]); 11] = [
 
 type Wrong = (Rule, Detail);
 
-/// The messages of a request body, if all is well with them.
+/// Returns the messages of a request body, if all are valid.
 pub(super) fn messages(body: &Value) -> Result<Vec<Value>, Refusal> {
     let Some(messages) = body["messages"].as_array().filter(|list| !list.is_empty()) else {
         return Err(Refusal::body(vec![wrong(Rule::MessageCount, "messages", "May not be empty")]));
@@ -40,7 +40,7 @@ pub(super) fn messages(body: &Value) -> Result<Vec<Value>, Refusal> {
     if wrong.is_empty() { Ok(messages.clone()) } else { Err(Refusal::body(wrong)) }
 }
 
-/// A field of a request body that must be a text that is not empty.
+/// Returns a required field of a request body, a text that is not empty.
 pub(super) fn required<'a>(body: &'a Value, field: &str, rule: Rule) -> Result<&'a str, Refusal> {
     let value = body[field].as_str().filter(|value| !value.is_empty());
     value.ok_or_else(|| Refusal::body(vec![wrong(rule, field, "May not be empty")]))

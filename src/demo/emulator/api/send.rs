@@ -69,7 +69,7 @@ fn accepted(sent: &[Sent]) -> Response {
     Json(json!({ "sentMessages": sent })).into_response()
 }
 
-/// The answer to a retry key that was accepted before.
+/// Returns the response for a retry key that was accepted before.
 fn repeated(request_id: &str, sent: &[Sent], same: bool) -> Response {
     let body = json!({ "message": "The retry key is already accepted", "sentMessages": sent });
     let mut response = (StatusCode::CONFLICT, Json(body)).into_response();
@@ -101,7 +101,7 @@ fn refused_push(rule: Rule) -> Refusal {
     .because(rule, "push")
 }
 
-/// The retry key, which has the form of a UUID.
+/// Returns the retry key, which must be a UUID.
 fn retry_key(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
     let Some(value) = headers.get(RETRY_KEY) else {
         return Ok(None);
@@ -120,7 +120,7 @@ fn is_uuid(text: &str) -> bool {
     text.len() == 36 && text.bytes().enumerate().all(fits)
 }
 
-/// The body as JSON and as it came.
+/// Returns the body as JSON and as raw bytes.
 fn json_body(
     headers: &HeaderMap,
     body: Result<Bytes, BytesRejection>,

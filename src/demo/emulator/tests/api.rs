@@ -1,4 +1,4 @@
-//! Who is who and who is where, the token, the records.
+//! Profiles and members, the token, the records.
 
 use super::*;
 

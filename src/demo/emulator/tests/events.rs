@@ -1,4 +1,4 @@
-//! What the events say, and to what end they are sent at all.
+//! Contents and delivery of events.
 
 use super::*;
 

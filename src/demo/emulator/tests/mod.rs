@@ -24,7 +24,7 @@ use tokio::net::TcpListener;
 
 use super::*;
 
-/// Where the clock of every test stands at first.
+/// Initial time of every test's clock.
 const START: i64 = 1_767_323_045_678;
 /// Nothing in these tests takes this long unless it is broken.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -89,7 +89,7 @@ async fn wrong_rows_are_found_and_set_right(fixture: Fixture) {
     let report = ward.doctor(true, false).await;
     assert_eq!(
         report.findings[0].to_string(),
-        "C1: messages of the channel: recorded: 9; true: 4 (set right)"
+        "C1: messages of the channel: recorded: 9; true: 4 (repaired)"
     );
 }
 
