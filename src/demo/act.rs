@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use chatkeep_core::plan::Plan;
 use serde::{Deserialize, Serialize};
 
-use super::emulator::{ActError, Post, Text, Told};
+use chatkeep_emulator::{ActError, Post, Text, Told};
 use super::people::PeopleError;
 use super::sample::Sample;
 use crate::api::ApiError;

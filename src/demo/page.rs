@@ -17,7 +17,7 @@ use serde_json::json;
 use tokio_stream::wrappers::BroadcastStream;
 
 use super::act::{Act, Outcome};
-use super::emulator::{Change, Entry, User};
+use chatkeep_emulator::{Change, Entry, User};
 use super::sample::Sample;
 use crate::api::ApiError;
 

@@ -12,7 +12,7 @@ use chatkeep_core::store::{MemberStatus, MessageFilter, Store, StoredMessage};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_workers::assistant::Assistants;
 
-use super::emulator::{Emulator, Media, RestoredMessage};
+use chatkeep_emulator::{Emulator, Media, RestoredMessage};
 use super::people::People;
 use super::{key, pictures};
 use crate::app::App;

@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, RuleDraft};
 use chatkeep_core::store::RuleChange;
 
-use super::emulator::Told;
+use chatkeep_emulator::Told;
 use super::pictures;
 use super::sample::Sample;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
-use chatkeep::demo::emulator::{Signed, signature};
+use chatkeep_emulator::{Signed, signature};
 use chatkeep::ingress::{Ingress, IngressBot, IngressBots, router};
 use chatkeep::rate_limit::Limiter;
 use chatkeep_core::bus::embedded::EmbeddedBus;

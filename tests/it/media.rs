@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use bytes::Bytes;
-use chatkeep::demo::emulator::{Media, MediaState, Post};
+use chatkeep_emulator::{Media, MediaState, Post};
 use chatkeep_core::blobs::{BlobError, Blobs};
 use chatkeep_core::config::{BlobsKind, Database, S3Config};
 use chatkeep_core::id::{ChannelId, MessageId};

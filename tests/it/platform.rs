@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chatkeep::demo::emulator::{Action, Emulator, Entry, Fault, Post, Target};
+use chatkeep_emulator::{Action, Emulator, Entry, Fault, Post, Target};
 use chatkeep_core::config::Database;
 use chatkeep_core::event::{ChannelKind, ChannelRef, ReplyToken};
 use chatkeep_core::http;
