@@ -15,7 +15,7 @@ use chatkeep_core::time::SharedClock;
 use chatkeep_workers::notifier::Bodies;
 
 use crate::view::{
-    EventData, EventMessage, EventView, MemberView, MessageView, SenderView, WebhookBody,
+    EventData, EventMessage, EventView, MemberView, MessageView, SenderView, WebhookPayload,
 };
 
 type Messages = HashMap<(ChannelId, MessageId), MessageView>;
@@ -168,18 +168,18 @@ impl EventRenderer {
         &self,
         told: &EventRef,
         bounds: &Bounds,
-    ) -> Result<Option<WebhookBody>, StoreError> {
+    ) -> Result<Option<WebhookPayload>, StoreError> {
         if bounds.admit(&told.subject(), self.clock.now()).is_err() {
             return Ok(None);
         }
         let Some(kind) = told.kind else {
             let webhook_id = told.detail.as_deref().map(WebhookId::from);
             let data = EventData { webhook_id, ..EventData::default() };
-            return Ok(Some(WebhookBody { kind: TEST_EVENT, timestamp: told.at, data }));
+            return Ok(Some(WebhookPayload { kind: TEST_EVENT, timestamp: told.at, data }));
         };
         let messages = self.messages_of(std::slice::from_ref(told)).await?;
         let data = self.data(kind, told, &messages, bounds).await?;
-        Ok(data.map(|data| WebhookBody { kind: kind.name(), timestamp: told.at, data }))
+        Ok(data.map(|data| WebhookPayload { kind: kind.name(), timestamp: told.at, data }))
     }
 }
 

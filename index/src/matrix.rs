@@ -20,7 +20,7 @@ pub(crate) struct Weights<W> {
 
 /// Input rows, by their offsets.
 #[derive(Clone, Copy)]
-pub(crate) struct Rows<'a> {
+pub(crate) struct InputRows<'a> {
     /// Numbers of the rows.
     pub(crate) data: &'a [f32],
     /// Start of each row; rows may overlap.
@@ -64,14 +64,14 @@ where
 
     /// Adds the product of `rows` with the weights to `sums`, which has [`Weights::outputs`]
     /// numbers a row.
-    pub(crate) fn add_product(&self, rows: Rows<'_>, sums: &mut [f32]) {
+    pub(crate) fn add_product(&self, rows: InputRows<'_>, sums: &mut [f32]) {
         self.arch.dispatch(Product { weights: self, rows, sums });
     }
 }
 
 struct Product<'a, W> {
     weights: &'a Weights<W>,
-    rows: Rows<'a>,
+    rows: InputRows<'a>,
     sums: &'a mut [f32],
 }
 
@@ -126,7 +126,7 @@ where
             while row < rows.starts.len() {
                 let starts = &rows.starts[row..];
                 let tile = tile(starts.len(), [BIG, MID]);
-                let rows = Rows { data: rows.data, starts: &starts[..tile.min(starts.len())] };
+                let rows = InputRows { data: rows.data, starts: &starts[..tile.min(starts.len())] };
                 let sums = &mut sums[row * stride + number * PANEL..];
                 let out = Out { sums, stride, rows: rows.starts.len(), scale };
                 if tile == 1 {
@@ -189,7 +189,7 @@ impl Out<'_> {
 #[expect(clippy::inline_always, reason = "what is not inlined is compiled without the features")]
 fn add_tile<S: Simd, W: Copy, const VECTORS: usize, const ROWS: usize>(
     simd: S,
-    rows: Rows<'_>,
+    rows: InputRows<'_>,
     panel: &[[W; PANEL]],
     out: Out<'_>,
 ) where
@@ -296,7 +296,7 @@ mod tests {
             let starts: Vec<usize> = (0..rows).collect();
             let mut sums = floats(rows * outputs, 3);
             let before = sums.clone();
-            let rows = Rows { data: &data, starts: &starts };
+            let rows = InputRows { data: &data, starts: &starts };
             add(Product { weights: &packed, rows, sums: &mut sums });
             for (place, &sum) in sums.iter().enumerate() {
                 let (row, column) = (place / outputs, place % outputs);
@@ -324,7 +324,7 @@ mod tests {
         let [single, double] = [1.0, 2.0].map(|scale| Weights::new(&numbers, PANEL, scale));
         let both = single.beside(double);
         let mut sums = vec![0.0; 2 * PANEL];
-        both.add_product(Rows { data: &[1.0, -2.0, 3.0], starts: &[0] }, &mut sums);
+        both.add_product(InputRows { data: &[1.0, -2.0, 3.0], starts: &[0] }, &mut sums);
         let (left, right) = sums.split_at(PANEL);
         assert!(left.iter().any(|&sum| sum != 0.0));
         for (left, right) in left.iter().zip(right) {

@@ -2,7 +2,6 @@
 //! and a page to chat in it and watch the processing.
 
 mod act;
-pub mod emulator;
 mod guard;
 mod key;
 mod page;
@@ -22,7 +21,7 @@ use tokio::net::TcpListener;
 use crate::app::{App, ProcessRoles};
 use crate::cli::on_signal;
 use crate::out::say;
-use emulator::{Emulator, Options};
+use chatkeep_emulator::{Emulator, Options};
 use sample::Sample;
 
 /// Arguments of `chatkeep demo`; everything else comes from the settings.

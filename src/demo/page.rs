@@ -17,9 +17,9 @@ use serde_json::json;
 use tokio_stream::wrappers::BroadcastStream;
 
 use super::act::{Act, Outcome};
-use super::emulator::{Change, Entry, User};
 use super::sample::Sample;
 use crate::api::ApiError;
+use chatkeep_emulator::{Change, Entry, User};
 
 /// Content security policy: only own resources, and photos that the script fetched.
 const POLICY: &str = "default-src 'self'; img-src 'self' blob:; frame-ancestors 'none'";

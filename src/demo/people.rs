@@ -3,7 +3,7 @@
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::store::{MemberStatus, Store};
 
-use super::emulator::{ActError, Chat, Emulator, Told, User};
+use chatkeep_emulator::{ActError, Chat, Emulator, Told, User};
 
 /// Initial members of the group; the first one owns it.
 const FOUNDERS: [&str; 4] = ["林小美", "Aiko", "Somchai", "Dave"];
@@ -62,7 +62,7 @@ impl People {
         let listed = founders.iter().chain(all.iter().filter(|user| !founder(user)));
         let ids: Vec<&str> = listed.filter(is_in).map(|user| user.user_id.as_str()).collect();
         if !ids.is_empty() {
-            line.build(super::emulator::Action::MembersJoin {
+            line.build(chatkeep_emulator::Action::MembersJoin {
                 chat: group.to_string(),
                 users: ids.into_iter().map(str::to_owned).collect(),
             })?;

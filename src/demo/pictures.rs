@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use image::RgbImage;
 use image::codecs::jpeg::JpegEncoder;
 
-use super::emulator::Media;
+use chatkeep_emulator::Media;
 
 const WIDTH: u16 = 640;
 const HEIGHT: u16 = 480;

@@ -7,9 +7,9 @@ use anyhow::{Context as _, bail};
 use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, RuleDraft};
 use chatkeep_core::store::RuleChange;
 
-use super::emulator::Told;
 use super::pictures;
 use super::sample::Sample;
+use chatkeep_emulator::Told;
 
 /// Initial history: index of a person and a text.
 const HISTORY: [(usize, &str); 8] = [

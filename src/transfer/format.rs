@@ -62,7 +62,7 @@ pub(super) struct Head {
 pub(super) enum ExportWriter {
     Jsonl,
     Csv,
-    Html(Box<html::Page>),
+    Html(Box<html::HtmlPage>),
 }
 
 impl ExportWriter {
@@ -70,7 +70,7 @@ impl ExportWriter {
         match format {
             Format::Jsonl => Self::Jsonl,
             Format::Csv => Self::Csv,
-            Format::Html => Self::Html(Box::new(html::Page::new(head, media))),
+            Format::Html => Self::Html(Box::new(html::HtmlPage::new(head, media))),
         }
     }
 

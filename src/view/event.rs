@@ -25,7 +25,7 @@ pub(crate) struct EventView {
 
 /// Body of a webhook request; its id is the header `webhook-id`.
 #[derive(Serialize)]
-pub(crate) struct WebhookBody {
+pub(crate) struct WebhookPayload {
     #[serde(rename = "type")]
     pub(crate) kind: &'static str,
     pub(crate) timestamp: Timestamp,

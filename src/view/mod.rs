@@ -4,6 +4,6 @@ mod event;
 mod member;
 mod message;
 
-pub(crate) use event::{EventData, EventMessage, EventView, WebhookBody};
+pub(crate) use event::{EventData, EventMessage, EventView, WebhookPayload};
 pub(crate) use member::MemberView;
 pub(crate) use message::{GapView, MessageView, SenderView};

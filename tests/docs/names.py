@@ -10,7 +10,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BOOK = ROOT / "target" / "book"
-TOP = ("benches/", "core/", "deploy/", "docs/", "index/", "migrations/", "src/", "tests/", "workers/")
+TOP = (
+    "benches/", "core/", "deploy/", "docs/", "emulator/", "index/", "migrations/", "src/", "tests/",
+    "workers/",
+)
 # Pages for developers: their identifiers are those of the code.
 DEVELOPERS = ("docs/architecture.md", "docs/decisions/", "docs/glossary.md", "CONTRIBUTING.md")
 # Read by tests and benches only, or by other programs.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use chatkeep::demo::emulator::Emulator;
+use chatkeep_emulator::Emulator;
 use serde_json::{Value, json};
 
 use crate::harness::process::Program;

@@ -1,6 +1,6 @@
 //! Several bots in one deployment: each with its own webhook path, secret, token and groups.
 
-use chatkeep::demo::emulator::{Chat, Emulator, Entry, Media, Options, Post, User, signature};
+use chatkeep_emulator::{Chat, Emulator, Entry, Media, Options, Post, User, signature};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

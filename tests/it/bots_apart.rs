@@ -119,7 +119,7 @@ async fn what_another_bot_signs_changes_nothing(parts: Parts) {
 }
 
 async fn an_event_id_is_no_claim_on_another_bots_events(parts: Parts) {
-    use chatkeep::demo::emulator::{Action, Post};
+    use chatkeep_emulator::{Action, Post};
     let mut two = Two::start(parts).await;
     let line = two.stack.line.clone();
     // The next event of the shop, whose id the other bot knows beforehand.

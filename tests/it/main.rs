@@ -19,6 +19,7 @@ mod harness_tests;
 mod hooks;
 mod indexing;
 mod ingress;
+mod layering;
 mod limit;
 mod limit_rest;
 mod login;

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use chatkeep::demo::emulator::Emulator;
+use chatkeep_emulator::Emulator;
 use chatkeep_workers::StageName;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

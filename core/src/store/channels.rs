@@ -7,7 +7,7 @@ use serde::Serialize;
 use sqlx::{query, query_as};
 
 use super::db::{exec, read};
-use super::ingest::Key;
+use super::ingest::BulkKey;
 use super::{Store, StoreError, parsed};
 use crate::event::ChannelKind;
 use crate::id::{ChannelId, UserId};
@@ -160,7 +160,7 @@ impl Store {
         let rows: Vec<ChannelRow> =
             read!(self, c => query_as(PAGE).bind(after).bind(i64::from(limit)).fetch_all(c))?;
         let channels: Vec<_> = rows.into_iter().map(Channel::try_from).collect::<Result<_, _>>()?;
-        let keys = channels.iter().map(|channel| Key { c: channel.id.as_str(), m: None });
+        let keys = channels.iter().map(|channel| BulkKey { c: channel.id.as_str(), m: None });
         let keys = serde_json::to_string(&keys.collect::<Vec<_>>())?;
         let counts: Vec<(String, i64)> =
             read!(self, c => query_as(SUBSCRIBERS).bind(&keys).fetch_all(c))?;
@@ -247,7 +247,7 @@ impl Store {
 
 /// Encodes channels as the JSON list that a statement reads.
 pub(super) fn channel_keys(channels: &[ChannelId]) -> Result<String, StoreError> {
-    let keys: Vec<_> = channels.iter().map(|id| Key { c: id.as_str(), m: None }).collect();
+    let keys: Vec<_> = channels.iter().map(|id| BulkKey { c: id.as_str(), m: None }).collect();
     Ok(serde_json::to_string(&keys)?)
 }
 

@@ -20,7 +20,7 @@ use sqlx::{query, query_as};
 
 use super::coverage::{CoverageChange, note};
 use super::db::{Sql, Tx, exec, locking, read, run};
-use super::ingest::Key;
+use super::ingest::BulkKey;
 use super::{Store, StoreError};
 use crate::event::{ChannelKind, ChannelRef, Event, EventKind};
 use crate::id::ChannelId;
@@ -359,6 +359,6 @@ fn channel_keys_of(claims: &[Claim<'_>]) -> Result<String, StoreError> {
 }
 
 fn json_keys(ids: BTreeSet<&str>) -> Result<String, StoreError> {
-    let keys: Vec<_> = ids.into_iter().map(|c| Key { c, m: None }).collect();
+    let keys: Vec<_> = ids.into_iter().map(|c| BulkKey { c, m: None }).collect();
     Ok(serde_json::to_string(&keys)?)
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use sqlx::{query, query_as};
 
 use super::db::{Tx, exec, read};
-use super::ingest::Key;
+use super::ingest::BulkKey;
 use super::{Store, StoreError};
 use crate::event::EventOrigin;
 use crate::id::{ChannelId, MessageId, UserId};
@@ -65,7 +65,7 @@ pub(super) async fn record_retractions(
     if channels.is_empty() {
         return Ok(());
     }
-    let keys: Vec<_> = channels.iter().map(|id| Key { c: id.as_str(), m: None }).collect();
+    let keys: Vec<_> = channels.iter().map(|id| BulkKey { c: id.as_str(), m: None }).collect();
     exec!(tx, query(NOTE).bind(serde_json::to_string(&keys)?))?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::{fmt, fs};
 use tantivy::directory::{Directory, MmapDirectory, OwnedBytes};
 
 use super::charsmap::Charsmap;
-use super::network::{Batch, Network, WIDTH};
+use super::network::{Network, TextBatch, WIDTH};
 use super::pieces::Pieces;
 use super::{Embedder, ModelError, files, npy};
 
@@ -89,7 +89,7 @@ impl FullModel {
         for (vector, &token) in vectors.chunks_exact_mut(WIDTH).zip(tokens) {
             self.vectors.read(token, vector);
         }
-        let output = self.network.run(Batch { vectors: &vectors, lengths: &lengths });
+        let output = self.network.run(TextBatch { vectors: &vectors, lengths: &lengths });
         for ((text, _), vector) in batch.iter().zip(output.chunks_exact(WIDTH)) {
             embedded[text * WIDTH..(text + 1) * WIDTH].copy_from_slice(vector);
         }

@@ -1,6 +1,6 @@
 //! Layers of a neural network, each over a batch of rows.
 
-use crate::matrix::{Rows, Weights};
+use crate::matrix::{InputRows, Weights};
 
 /// Summand under the root of a norm, so that it never divides by zero; the package's value.
 const EPSILON: f32 = 1e-12;
@@ -56,7 +56,7 @@ where
     }
 
     /// Returns the layer's outputs for any rows.
-    pub(super) fn products(&self, rows: Rows<'_>) -> Vec<f32> {
+    pub(super) fn products(&self, rows: InputRows<'_>) -> Vec<f32> {
         let mut sums = self.bias.repeat(rows.starts.len());
         self.weights.add_product(rows, &mut sums);
         sums
@@ -65,14 +65,14 @@ where
     /// Returns the layer's outputs for `count` rows, one after another.
     pub(super) fn rows(&self, data: &[f32], count: usize) -> Vec<f32> {
         let starts: Vec<usize> = (0..count).map(|row| row * self.weights.inputs()).collect();
-        self.products(Rows { data, starts: &starts })
+        self.products(InputRows { data, starts: &starts })
     }
 
     /// Adds the products of rows, one after another, to `sums`; the bias is not added.
     pub(super) fn add_rows(&self, data: &[f32], sums: &mut [f32]) {
         let count = sums.len() / self.weights.outputs();
         let starts: Vec<usize> = (0..count).map(|row| row * self.weights.inputs()).collect();
-        self.weights.add_product(Rows { data, starts: &starts }, sums);
+        self.weights.add_product(InputRows { data, starts: &starts }, sums);
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::ModelError;
 use super::layers::{Linear, Norm, add, rectify};
-use crate::matrix::{Rows, Weights};
+use crate::matrix::{InputRows, Weights};
 
 /// Length of a piece's vector and of a text's.
 pub(super) const WIDTH: usize = 512;
@@ -67,7 +67,7 @@ struct End {
 
 /// A batch of texts, with the number of pieces of each.
 #[derive(Clone, Copy)]
-pub(super) struct Batch<'a> {
+pub(super) struct TextBatch<'a> {
     /// Vectors of all pieces of all texts, [`WIDTH`] numbers each.
     pub(super) vectors: &'a [f32],
     /// Number of pieces of each text.
@@ -99,7 +99,7 @@ impl Network {
     }
 
     /// Returns the vectors of the texts, [`WIDTH`] numbers each, of length 1.
-    pub(super) fn run(&self, batch: Batch<'_>) -> Vec<f32> {
+    pub(super) fn run(&self, batch: TextBatch<'_>) -> Vec<f32> {
         let features = self.features(batch);
         let texts = batch.lengths.len();
         let mut sums = vec![0.0; texts * FEATURES];
@@ -123,7 +123,7 @@ impl Network {
     }
 
     /// Returns every piece's vector with the outputs of the branches, normalized.
-    fn features(&self, batch: Batch<'_>) -> Vec<f32> {
+    fn features(&self, batch: TextBatch<'_>) -> Vec<f32> {
         let pieces = batch.vectors.len() / WIDTH;
         let mut projected = self.projection.rows(batch.vectors, pieces);
         self.projection_norm.apply(&mut projected);
@@ -174,14 +174,14 @@ impl Branch {
         for (piece, &place) in pieces.zip(places) {
             row_mut(&mut spread, place).copy_from_slice(piece);
         }
-        let mut first = self.first.products(Rows { data: &spread, starts: seen });
+        let mut first = self.first.products(InputRows { data: &spread, starts: seen });
         rectify(&mut first);
         for (row, &place) in first.chunks_exact_mut(CHANNELS).zip(places) {
             let spread = row_mut(&mut spread, place);
             add(row, spread);
             spread.copy_from_slice(row);
         }
-        let mut second = self.second.products(Rows { data: &spread, starts: seen });
+        let mut second = self.second.products(InputRows { data: &spread, starts: seen });
         rectify(&mut second);
         add(&mut second, &first);
         second

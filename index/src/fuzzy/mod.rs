@@ -23,7 +23,7 @@ use crate::fold::{fold_cow, strip_marks};
 use crate::keyword::{KeywordHit, KeywordMatcher};
 use features::Extractor;
 use phrases::Phrases;
-use query::{Members, Query};
+use query::{Members, MessageVector};
 use score::Evidence;
 
 /// Number of phrases that the index proposes.
@@ -138,7 +138,7 @@ struct Message {
     text: String,
     /// Share of characters in scripts without spaces.
     unspaced: f32,
-    query: Query,
+    query: MessageVector,
     members: Members,
     /// Phrase that equals the message.
     equal: Option<KeywordHit>,

@@ -21,7 +21,7 @@ pub(super) struct Known {
 
 /// A message as a vector.
 #[derive(Debug, Default)]
-pub(super) struct Query {
+pub(super) struct MessageVector {
     /// Features that phrases have, by id.
     pub(super) known: Vec<Known>,
     /// Length of the vector, unknown features included.
@@ -30,8 +30,8 @@ pub(super) struct Query {
 
 impl Phrases {
     /// Returns the vector of a message's features.
-    pub(super) fn query(&self, features: &[Feature]) -> Query {
-        let mut query = Query::default();
+    pub(super) fn query(&self, features: &[Feature]) -> MessageVector {
+        let mut query = MessageVector::default();
         let mut squares = 0.0;
         for feature in features {
             match self.ids.get(&feature.hash) {
@@ -48,7 +48,7 @@ impl Phrases {
     }
 
     /// Returns the phrases with the most of the message's rare features, the best first.
-    pub(super) fn candidates(&self, query: &Query, most: usize) -> Vec<u32> {
+    pub(super) fn candidates(&self, query: &MessageVector, most: usize) -> Vec<u32> {
         let postings = |known: &Known| {
             let id = known.id as usize;
             self.starts[id] as usize..self.starts[id + 1] as usize
@@ -100,7 +100,7 @@ impl Phrases {
     }
 
     /// Returns the set of a message's features.
-    pub(super) fn members(&self, query: &Query) -> Members {
+    pub(super) fn members(&self, query: &MessageVector) -> Members {
         let mut bits = vec![0_u64; self.weights.len() / 64 + 1];
         for known in &query.known {
             bits[known.id as usize / 64] |= 1 << (known.id % 64);

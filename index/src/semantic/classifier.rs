@@ -6,7 +6,7 @@
 //! in all chat then count little. The more alike the rules, the smaller the values of a row: this
 //! lets one threshold serve channels of three rules and of a thousand.
 
-use crate::matrix::{PANEL, Rows, Weights};
+use crate::matrix::{InputRows, PANEL, Weights};
 
 /// λ. Measured over the development sets: 1.5 to 6 are equally good.
 const RIDGE: f32 = 3.0;
@@ -49,7 +49,7 @@ impl Gram {
             let columns = transposed(group, self.width);
             let starts = starts(self.width, group.len() / self.width);
             let group = Weights::new(group, self.width, 1.0);
-            group.add_product(Rows { data: &columns, starts: &starts }, &mut self.sums);
+            group.add_product(InputRows { data: &columns, starts: &starts }, &mut self.sums);
         }
     }
 
@@ -73,7 +73,7 @@ impl Classifier {
         let width = self.0.outputs();
         let mut rows = vec![0.0; centroids.len()];
         let starts = starts(centroids.len() / width, width);
-        self.0.add_product(Rows { data: centroids, starts: &starts }, &mut rows);
+        self.0.add_product(InputRows { data: centroids, starts: &starts }, &mut rows);
         rows
     }
 }
@@ -108,11 +108,11 @@ fn invert(matrix: &mut [f32], width: usize) {
         let own = start * width..(start + PANEL) * width;
         let mut solved = vec![0.0; PANEL * width];
         Weights::new(&matrix[own.clone()], width, 1.0)
-            .add_product(Rows { data: &block, starts: &starts(PANEL, PANEL) }, &mut solved);
+            .add_product(InputRows { data: &block, starts: &starts(PANEL, PANEL) }, &mut solved);
         put(&mut solved, &block, width, start);
         put(matrix, &vec![0.0; width * PANEL], width, start);
         Weights::new(&solved, width, -1.0)
-            .add_product(Rows { data: &columns, starts: &starts(width, PANEL) }, matrix);
+            .add_product(InputRows { data: &columns, starts: &starts(width, PANEL) }, matrix);
         matrix[own].copy_from_slice(&solved);
     }
 }

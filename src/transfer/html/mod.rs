@@ -33,7 +33,7 @@ const QUOTED: usize = 120;
 const TOGETHER: i64 = 5 * 60 * 1_000;
 
 /// Page under construction.
-pub(in crate::transfer) struct Page {
+pub(in crate::transfer) struct HtmlPage {
     title: String,
     id: String,
     zone: Tz,
@@ -47,7 +47,7 @@ pub(in crate::transfer) struct Page {
     count: u64,
 }
 
-impl Page {
+impl HtmlPage {
     pub(in crate::transfer) fn new(head: Head, media: MediaLinks) -> Self {
         let title =
             head.channel.and_then(|channel| channel.name).unwrap_or_else(|| head.id.clone());

@@ -1,7 +1,7 @@
 //! From the platform's event to a webhook endpoint, through the real program: every kind, as the
 //! API returns it, signed; and events that are never delivered.
 
-use chatkeep::demo::emulator::{Media, MediaState, Post};
+use chatkeep_emulator::{Media, MediaState, Post};
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! A scripted conversation: joins, a question, the group rules, a welcome for two, a typo, unknown
 //! types, an unsend, an edit, and every webhook delivered again at the end.
 
-use chatkeep::demo::emulator::{
+use chatkeep_emulator::{
     Chat, Emulator, Location, Media, Options, Post, Redelivery, Sticker, Text, Told, User,
 };
 use serde_json::{Map, Value, json};

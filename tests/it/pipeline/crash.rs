@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use chatkeep::demo::emulator::{Action, Emulator, Event, Media, Post, User};
+use chatkeep_emulator::{Action, Emulator, Event, Media, Post, User};
 use serde_json::Value;
 
 use super::conversation::{emulator, group};

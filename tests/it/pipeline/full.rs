@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use chatkeep::demo::emulator::{Action, Emulator, Post, Signed};
+use chatkeep_emulator::{Action, Emulator, Post, Signed};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 use sqlx::{Connection as _, Executor as _, SqliteConnection};

@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::routing::get;
-use chatkeep::demo::emulator::{Chat, Fault, Media, MediaState, Post, Target, Told, User};
+use chatkeep_emulator::{Chat, Fault, Media, MediaState, Post, Target, Told, User};
 use futures_util::StreamExt as _;
 use image::{ImageFormat, RgbImage};
 use reqwest::StatusCode;

@@ -1,7 +1,7 @@
 //! The modes in a group: near questions get a reply, others do not, and semantic lasts as long as
 //! the owner's plan.
 
-use chatkeep::demo::emulator::{Emulator, Entry};
+use chatkeep_emulator::{Emulator, Entry};
 use serde_json::json;
 
 use super::conversation::{emulator, group};

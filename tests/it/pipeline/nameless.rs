@@ -1,7 +1,7 @@
 //! Welcoming people without a known name, in chats without a name: a neutral word in the channel's
 //! language takes the place of the name.
 
-use chatkeep::demo::emulator::{Emulator, Entry, Fault, Target};
+use chatkeep_emulator::{Emulator, Entry, Fault, Target};
 use serde_json::json;
 
 use super::conversation::emulator;

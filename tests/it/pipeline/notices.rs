@@ -1,6 +1,6 @@
 //! A quota fills up, and its user is notified in their own chat with the bot, once for each step.
 
-use chatkeep::demo::emulator::Entry;
+use chatkeep_emulator::Entry;
 use serde_json::json;
 
 use super::conversation::{emulator, group};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chatkeep::demo::emulator::{Action, Emulator, Post, Signed};
+use chatkeep_emulator::{Action, Emulator, Post, Signed};
 
 use super::conversation::{emulator, group};
 use crate::harness::postgres::{Durability, Postgres};
@@ -74,7 +74,7 @@ async fn without_the_database_events_wait_on_the_bus() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_platform_holds_nothing_but_its_own_reply() {
-    use chatkeep::demo::emulator::{Fault, Target};
+    use chatkeep_emulator::{Fault, Target};
     let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
     let (group, people) = group(&mut stack).await;
     let (line, chat) = (stack.line.clone(), group.chat_id.as_str());

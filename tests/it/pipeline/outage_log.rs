@@ -1,7 +1,7 @@
 //! Outages in the log: one line when a server goes away, one when it is back, and nothing else
 //! above debug, whatever needs the server meanwhile. `/metrics` and `/readyz` show it all the time.
 
-use chatkeep::demo::emulator::{Action, Emulator, Post, Signed};
+use chatkeep_emulator::{Action, Emulator, Post, Signed};
 use reqwest::Method;
 
 use super::conversation::{emulator, group};

@@ -1,6 +1,6 @@
 //! Events in any order, each of them twice: the same store, counters and replies.
 
-use chatkeep::demo::emulator::{Action, Emulator, Event, Media, Post};
+use chatkeep_emulator::{Action, Emulator, Event, Media, Post};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use chatkeep::demo::emulator::{Action, Emulator, Entry, MentionTarget, Post, Text};
+use chatkeep_emulator::{Action, Emulator, Entry, MentionTarget, Post, Text};
 use serde_json::json;
 
 use super::conversation::{emulator, group};

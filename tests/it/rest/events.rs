@@ -1,6 +1,6 @@
 //! The pull feed from the platform's event to the reader.
 
-use chatkeep::demo::emulator::Entry;
+use chatkeep_emulator::Entry;
 use serde_json::{Value, json};
 
 use crate::harness::wait::until;

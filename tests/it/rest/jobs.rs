@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chatkeep::demo::emulator::{Fault, Target};
+use chatkeep_emulator::{Fault, Target};
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::{Connection as _, SqliteConnection};

@@ -1,6 +1,6 @@
 //! Roles by the API, guests in lists, and people whom only the platform knows.
 
-use chatkeep::demo::emulator::{Fault, Target};
+use chatkeep_emulator::{Fault, Target};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 

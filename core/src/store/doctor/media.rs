@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use sqlx::{query, query_as};
 
 use super::super::db::{Sql, Tx, exec, locking, read, run};
-use super::super::ingest::{Key, lock_ledger, save_ledger};
+use super::super::ingest::{BulkKey, lock_ledger, save_ledger};
 use super::super::ledger::Ledger;
 use super::super::media::{erase_media, mark, names};
 use super::super::outbox::{NewOutboxEvent, log};
@@ -174,7 +174,7 @@ impl Store {
         let Some(row) = row.filter(|row| row.is(found)) else {
             return Ok(false);
         };
-        row.mend(tx_ref, &mut ledger, Key { c, m: Some(m) }, mend, now).await?;
+        row.mend(tx_ref, &mut ledger, BulkKey { c, m: Some(m) }, mend, now).await?;
         save_ledger(tx_ref, &ledger, now).await?;
         tx.commit().await?;
         Ok(true)
@@ -202,7 +202,7 @@ impl LockedRow {
         &self,
         tx: &mut Tx,
         ledger: &mut Ledger,
-        key: Key<'_>,
+        key: BulkKey<'_>,
         mend: &MediaRepair,
         now: Timestamp,
     ) -> Result<(), StoreError> {

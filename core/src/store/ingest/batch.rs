@@ -6,7 +6,7 @@ use sqlx::{query, query_as};
 
 use super::deletion_guard::DeletionGuard;
 use super::gaps::{Skips, close_gaps, open_gap};
-use super::sql::{KNOWN_MESSAGES, Key, SAVE_MEDIA, SAVE_MESSAGES, pending, saved};
+use super::sql::{BulkKey, KNOWN_MESSAGES, SAVE_MEDIA, SAVE_MESSAGES, pending, saved};
 use super::{ChannelChange, IngestOutcome, save_ledger};
 use crate::id::{ChannelId, MessageId};
 use crate::message::{Effect, MessageChange, MessageState, MessageType};
@@ -84,7 +84,7 @@ impl Batch {
         if wanted.is_empty() {
             return Ok(());
         }
-        let keys: Vec<_> = wanted.into_iter().map(|(c, m)| Key { c, m: Some(m) }).collect();
+        let keys: Vec<_> = wanted.into_iter().map(|(c, m)| BulkKey { c, m: Some(m) }).collect();
         let keys = serde_json::to_string(&keys)?;
         let rows: Vec<MessageRow> =
             run!(tx, KNOWN_MESSAGES, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;
@@ -245,7 +245,7 @@ impl Batch {
         }
         let gone = media.iter().filter(|(_, state)| state.unsent_at.is_some());
         let gone: Vec<_> =
-            gone.map(|((c, m), _)| Key { c: c.as_str(), m: Some(m.as_str()) }).collect();
+            gone.map(|((c, m), _)| BulkKey { c: c.as_str(), m: Some(m.as_str()) }).collect();
         if !gone.is_empty() {
             erase_media(tx, &mut self.ledger, &gone).await?;
         }

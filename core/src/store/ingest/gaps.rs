@@ -8,7 +8,7 @@ use super::super::StoreError;
 use super::super::db::{Tx, exec, run};
 use super::super::outbox::{NewOutboxEvent, log};
 use super::super::outbox_kind::OutboxEventKind;
-use super::sql::{CLOSE_GAPS, CLOSE_GAPS_OF, Key, OPEN_GAP, WIDEN_GAP};
+use super::sql::{BulkKey, CLOSE_GAPS, CLOSE_GAPS_OF, OPEN_GAP, WIDEN_GAP};
 use crate::id::{ChannelId, UserId};
 use crate::time::Timestamp;
 
@@ -27,7 +27,7 @@ pub(in crate::store) async fn close_gaps(
     if channels.is_empty() {
         return Ok(());
     }
-    let keys: Vec<_> = channels.iter().map(|id| Key { c: id.as_str(), m: None }).collect();
+    let keys: Vec<_> = channels.iter().map(|id| BulkKey { c: id.as_str(), m: None }).collect();
     let keys = serde_json::to_string(&keys)?;
     let closed: Vec<(String,)> =
         run!(tx, c => query_as(CLOSE_GAPS).bind(&keys).bind(now.millis()).fetch_all(c))?;

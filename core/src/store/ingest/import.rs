@@ -16,7 +16,7 @@ use super::import_sql::{
     KNOWN_IDS, PersonRow,
 };
 use super::imports::{ImportId, is_undone};
-use super::sql::Key;
+use super::sql::BulkKey;
 use super::{close_gaps, lock_ledger, save_ledger};
 use crate::event::{ChannelKind, ChannelRef, PlatformKind};
 use crate::id::{ChannelId, MessageId, UserId};
@@ -178,8 +178,10 @@ impl Store {
         channel: &ChannelId,
         messages: &[MessageId],
     ) -> Result<u64, StoreError> {
-        let keys: Vec<_> =
-            messages.iter().map(|id| Key { c: channel.as_str(), m: Some(id.as_str()) }).collect();
+        let keys: Vec<_> = messages
+            .iter()
+            .map(|id| BulkKey { c: channel.as_str(), m: Some(id.as_str()) })
+            .collect();
         let keys = serde_json::to_string(&keys)?;
         let ids: Vec<(String, i64)> =
             read!(self, c => query_as(KNOWN_IDS).bind(channel.as_str()).bind(&keys).fetch_all(c))?;
@@ -253,7 +255,7 @@ async fn fates(
 ) -> Result<Vec<ImportDecision>, StoreError> {
     let keys: Vec<_> = messages
         .iter()
-        .map(|message| Key { c: channel.as_str(), m: Some(message.id.as_str()) })
+        .map(|message| BulkKey { c: channel.as_str(), m: Some(message.id.as_str()) })
         .collect();
     let keys = serde_json::to_string(&keys)?;
     let c = channel.as_str();

@@ -15,7 +15,7 @@ use super::super::media::erase_media;
 use super::super::{Store, StoreError};
 use super::import_sql::{ADD_EXPIRED, LostFile};
 use super::removal::{RemovalMode, Removed, remove, rows_of};
-use super::sql::Key;
+use super::sql::BulkKey;
 use super::{lock_ledger, save_ledger};
 use crate::id::{ChannelId, MessageId};
 use crate::time::Timestamp;
@@ -230,7 +230,7 @@ async fn drop_files(
     let key = |file: &LostFile| MessageId::from(file.m.as_str());
     let ids: Vec<_> = files.iter().map(key).collect();
     let keys: Vec<_> =
-        ids.iter().map(|id| Key { c: channel.as_str(), m: Some(id.as_str()) }).collect();
+        ids.iter().map(|id| BulkKey { c: channel.as_str(), m: Some(id.as_str()) }).collect();
     let bytes = erase_media(tx, &mut ledger, &keys).await?;
     let rows = serde_json::to_string(&files)?;
     exec!(tx, query(ADD_EXPIRED).bind(channel.as_str()).bind(&rows))?;

@@ -22,7 +22,7 @@ pub use import::{ImportOutcome, Imported, ImportedMedia, ImportedMessage, Import
 pub use imports::{ImportId, ImportRecord, NewImport};
 pub use removal::Removed;
 pub(super) use removal::{bar_person, bar_time, remove_some};
-pub(super) use sql::Key;
+pub(super) use sql::BulkKey;
 use sql::{
     ADD_NOTICE, ADD_TO_BASELINES, ADD_TO_CHANNELS, ADD_TO_USERS, ALL_MESSAGES, COUNT_MESSAGES,
     Delta, KNOWN_MESSAGES, LOCK_CHANNELS, LOCK_SUBSCRIBERS,
@@ -77,7 +77,7 @@ impl Store {
         keys: &BTreeSet<(ChannelId, MessageId)>,
     ) -> Result<Vec<(ChannelId, MessageId, MessageState)>, StoreError> {
         let keys: Vec<_> =
-            keys.iter().map(|(c, m)| Key { c: c.as_str(), m: Some(m.as_str()) }).collect();
+            keys.iter().map(|(c, m)| BulkKey { c: c.as_str(), m: Some(m.as_str()) }).collect();
         let keys = serde_json::to_string(&keys)?;
         let sql = self.pick(KNOWN_MESSAGES);
         let rows: Vec<MessageRow> = read!(self, c => query_as(sql).bind(&keys).fetch_all(c))?;
@@ -167,11 +167,11 @@ async fn note_unsent(
         matches!(item.change, MessageChange::Unsent { .. }) && **kept != IngestOutcome::Known
     });
     let mut channels = BTreeSet::new();
-    let mut unknown: BTreeMap<&str, Vec<Key<'_>>> = BTreeMap::new();
+    let mut unknown: BTreeMap<&str, Vec<BulkKey<'_>>> = BTreeMap::new();
     for (item, kept) in unsent {
         channels.insert(&item.channel);
         if *kept == IngestOutcome::NotBackedUp {
-            let key = Key { c: item.channel.as_str(), m: Some(item.message.as_str()) };
+            let key = BulkKey { c: item.channel.as_str(), m: Some(item.message.as_str()) };
             unknown.entry(key.c).or_default().push(key);
         }
     }
@@ -187,7 +187,7 @@ pub(super) async fn lock_ledger(
     tx: &mut Tx,
     channels: &BTreeSet<&ChannelId>,
 ) -> Result<Ledger, StoreError> {
-    let keys: Vec<_> = channels.iter().map(|id| Key { c: id.as_str(), m: None }).collect();
+    let keys: Vec<_> = channels.iter().map(|id| BulkKey { c: id.as_str(), m: None }).collect();
     let keys = serde_json::to_string(&keys)?;
     let locked: Vec<(String,)> =
         run!(tx, LOCK_CHANNELS, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;

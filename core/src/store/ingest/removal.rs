@@ -13,7 +13,7 @@ use super::super::retractions::record_retractions;
 use super::super::subscriptions::resume;
 use super::super::webhooks::forget_answers_in;
 use super::super::{MessageState, Store, StoreError};
-use super::sql::Key;
+use super::sql::BulkKey;
 use super::{lock_ledger, save_ledger};
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::MessageType;
@@ -184,7 +184,7 @@ pub(super) async fn remove(
     let all = keys(states.iter().map(|(id, _)| id))?;
     let media = states.iter().filter(|(_, state)| state.kind.is_some_and(MessageType::is_media));
     let media: Vec<_> =
-        media.map(|(id, _)| Key { c: channel.as_str(), m: Some(id.as_str()) }).collect();
+        media.map(|(id, _)| BulkKey { c: channel.as_str(), m: Some(id.as_str()) }).collect();
     if !media.is_empty() {
         bytes += erase_media(tx, &mut ledger, &media).await?;
     }
@@ -226,6 +226,6 @@ async fn take_messages(
 }
 
 fn keys<'a>(ids: impl Iterator<Item = &'a MessageId>) -> Result<String, StoreError> {
-    let keys: Vec<_> = ids.map(|id| Key { c: "", m: Some(id.as_str()) }).collect();
+    let keys: Vec<_> = ids.map(|id| BulkKey { c: "", m: Some(id.as_str()) }).collect();
     Ok(serde_json::to_string(&keys)?)
 }

@@ -132,7 +132,7 @@ pub(super) const CLOSE_GAPS_OF: &str = "
 
 /// Element of the JSON list that a bulk statement reads.
 #[derive(Serialize)]
-pub(in crate::store) struct Key<'a> {
+pub(in crate::store) struct BulkKey<'a> {
     pub(in crate::store) c: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::store) m: Option<&'a str>,

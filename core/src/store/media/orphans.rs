@@ -8,7 +8,7 @@ use serde::Serialize;
 use sqlx::{query, query_as};
 
 use super::super::db::{Sql, Tx, exec, locking, run};
-use super::super::ingest::Key;
+use super::super::ingest::BulkKey;
 use super::super::ledger::Ledger;
 use super::super::{Store, StoreError, parsed};
 use crate::blobs::{BlobId, random_name};
@@ -199,13 +199,13 @@ pub(super) async fn release(tx: &mut Tx, claims: &[&BlobClaim]) -> Result<(), St
     Ok(())
 }
 
-/// Releases the files of messages (`keys`: a JSON list of [`Key`]): records are deleted, counters
+/// Releases the files of messages (`keys`: a JSON list of [`BulkKey`]): records are deleted, counters
 /// fall, blobs are marked. Returns the freed bytes. The ledger has to hold the messages' channels,
 /// and is to be saved after this.
 pub(in crate::store) async fn erase_media(
     tx: &mut Tx,
     ledger: &mut Ledger,
-    keys: &[Key<'_>],
+    keys: &[BulkKey<'_>],
 ) -> Result<i64, StoreError> {
     let keys = serde_json::to_string(keys)?;
     let erased: Vec<ErasedRow> = run!(tx, c => query_as(ERASE).bind(&keys).fetch_all(c))?;

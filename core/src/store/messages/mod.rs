@@ -5,7 +5,7 @@ mod sql;
 use sqlx::query_as;
 
 use super::db::read;
-use super::ingest::Key;
+use super::ingest::BulkKey;
 use super::media::{MediaRecord, MediaRow};
 use super::{MessageState, Store, StoreError, parsed};
 use crate::id::{ChannelId, MessageId, UserId};
@@ -232,7 +232,7 @@ impl Store {
         keys: &[(ChannelId, MessageId)],
     ) -> Result<Vec<StoredMessage>, StoreError> {
         let keys: Vec<_> =
-            keys.iter().map(|(c, m)| Key { c: c.as_str(), m: Some(m.as_str()) }).collect();
+            keys.iter().map(|(c, m)| BulkKey { c: c.as_str(), m: Some(m.as_str()) }).collect();
         let keys = serde_json::to_string(&keys)?;
         let sql = self.pick(CHOSEN);
         let rows: Vec<FullRow> = read!(self, c => query_as(sql).bind(&keys).fetch_all(c))?;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use sqlx::{query, query_as};
 
 use super::super::db::{Sql, Tx, exec, locking, run};
-use super::super::ingest::Key;
+use super::super::ingest::BulkKey;
 use super::super::{Store, StoreError};
 use super::claim::ClaimedDelivery;
 use super::rows::DisabledReason;
@@ -177,7 +177,7 @@ async fn lock_messages(
     if keys.is_empty() {
         return Ok(BTreeSet::new());
     }
-    let keys: Vec<_> = keys.into_iter().map(|(c, m)| Key { c, m: Some(m) }).collect();
+    let keys: Vec<_> = keys.into_iter().map(|(c, m)| BulkKey { c, m: Some(m) }).collect();
     let keys = serde_json::to_string(&keys)?;
     let rows: Vec<(String, String)> =
         run!(tx, LOCK_MESSAGES, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;

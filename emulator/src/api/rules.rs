@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::refusal::{Detail, Refusal};
-use crate::demo::emulator::log::Rule;
+use crate::log::Rule;
 
 /// Messages in one request.
 const MAX_MESSAGES: usize = 5;

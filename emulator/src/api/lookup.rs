@@ -8,10 +8,10 @@ use axum::extract::{Path, State};
 use serde_json::{Value, json};
 
 use super::refusal::Refusal;
-use crate::demo::emulator::action::Action;
-use crate::demo::emulator::log::Rule;
-use crate::demo::emulator::world::{Chat, ChatKind, User, World};
-use crate::demo::emulator::{Emulator, lock};
+use crate::action::Action;
+use crate::log::Rule;
+use crate::world::{Chat, ChatKind, User, World};
+use crate::{Emulator, lock};
 
 type Found = Result<Json<Value>, Refusal>;
 

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use crate::demo::emulator::log::Rule;
+use crate::log::Rule;
 
 /// The rules that a call broke; travels with the response to where calls are recorded.
 #[derive(Clone, Debug, Default)]

@@ -7,9 +7,9 @@ use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 
 use super::refusal::Refusal;
-use crate::demo::emulator::log::Rule;
-use crate::demo::emulator::post::{Media, MediaState};
-use crate::demo::emulator::{Emulator, lock};
+use crate::log::Rule;
+use crate::post::{Media, MediaState};
+use crate::{Emulator, lock};
 
 /// Availability of content.
 #[derive(Clone, Copy, PartialEq, Eq)]

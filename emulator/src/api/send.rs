@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::refusal::{Breaches, Refusal};
 use super::{RequestId, rules};
-use crate::demo::emulator::log::Rule;
-use crate::demo::emulator::outbox::{Push, Pushed, Sent};
-use crate::demo::emulator::transcript::Change;
-use crate::demo::emulator::{Emulator, lock};
+use crate::log::Rule;
+use crate::outbox::{Push, Pushed, Sent};
+use crate::transcript::Change;
+use crate::{Emulator, lock};
 
 const RETRY_KEY: &str = "x-line-retry-key";
 

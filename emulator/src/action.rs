@@ -11,29 +11,89 @@ use super::post::{Media, Post, Text};
 #[derive(Clone, Debug)]
 pub enum Action {
     /// The bot is invited to a group or room.
-    BotJoins { chat: String },
+    BotJoins {
+        /// The group or room.
+        chat: String,
+    },
     /// The bot is removed from a group or room.
-    BotLeaves { chat: String },
+    BotLeaves {
+        /// The group or room.
+        chat: String,
+    },
     /// A person adds the bot as a friend, or unblocks it.
-    Follow { user: String },
+    Follow {
+        /// The person.
+        user: String,
+    },
     /// A person blocks the bot.
-    Unfollow { user: String },
+    Unfollow {
+        /// The person.
+        user: String,
+    },
     /// People join together, in one event.
-    MembersJoin { chat: String, users: Vec<String> },
+    MembersJoin {
+        /// The group or room.
+        chat: String,
+        /// The people.
+        users: Vec<String>,
+    },
     /// People leave together, in one event.
-    MembersLeave { chat: String, users: Vec<String> },
+    MembersLeave {
+        /// The group or room.
+        chat: String,
+        /// The people.
+        users: Vec<String>,
+    },
     /// A person sends a message.
-    Send { chat: String, user: String, post: Post },
+    Send {
+        /// The chat.
+        chat: String,
+        /// The author.
+        user: String,
+        /// The message.
+        post: Post,
+    },
     /// A person sends images together: one event each, all in one webhook.
-    SendImages { chat: String, user: String, images: Vec<Media> },
+    SendImages {
+        /// The chat.
+        chat: String,
+        /// The author.
+        user: String,
+        /// The images, in their order.
+        images: Vec<Media>,
+    },
     /// A person unsends a message.
-    Unsend { message: String },
+    Unsend {
+        /// The message.
+        message: String,
+    },
     /// A person edits a text in a group.
-    Edit { message: String, text: Text },
+    Edit {
+        /// The message.
+        message: String,
+        /// The new text.
+        text: Text,
+    },
     /// A person presses a button of the bot's.
-    Postback { chat: String, user: String, data: String },
+    Postback {
+        /// The chat.
+        chat: String,
+        /// The person.
+        user: String,
+        /// The data that the button carries.
+        data: String,
+    },
     /// An event of a type that does not exist yet: the type and its own fields.
-    Unknown { chat: String, user: Option<String>, kind: String, fields: Map<String, Value> },
+    Unknown {
+        /// The chat.
+        chat: String,
+        /// The person, if the event names one.
+        user: Option<String>,
+        /// The type.
+        kind: String,
+        /// The fields of this type alone.
+        fields: Map<String, Value>,
+    },
 }
 
 /// Reason for refusing an action.

@@ -1,0 +1,178 @@
+//! Borders: which crate and which module may use which, and names that are unique.
+
+mod rules;
+mod source;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde::Deserialize;
+
+use self::rules::{CRATES, EXCEPTIONS, LAYERS, LIBRARIES, Layer};
+use self::source::{Name, ROOT, Source, files};
+
+/// Part of the output of `cargo metadata`.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    manifest_path: String,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+}
+
+/// Returns the crates of the workspace, each with its direct dependencies of all kinds.
+fn packages() -> Vec<Package> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(ROOT)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice::<Metadata>(&output.stdout).unwrap().packages
+}
+
+fn assert_none(faults: &[String]) {
+    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+}
+
+#[test]
+fn crates_use_only_those_below_them() {
+    let packages = packages();
+    let ours: BTreeSet<_> = packages.iter().map(|package| package.name.as_str()).collect();
+    let rules: BTreeMap<_, _> = CRATES.iter().copied().collect();
+    let known: BTreeSet<_> = rules.keys().copied().collect();
+    assert_eq!(ours, known, "CRATES in tests/it/layering/rules.rs names other crates");
+    let mut faults = Vec::new();
+    for package in &packages {
+        let may_use = rules[package.name.as_str()];
+        for Dependency { name } in &package.dependencies {
+            if ours.contains(name.as_str()) && !may_use.contains(&name.as_str()) {
+                let file = &package.manifest_path;
+                let text = fs::read_to_string(file).unwrap();
+                let line = text.lines().position(|line| line.starts_with(name)).unwrap_or(0) + 1;
+                faults.push(format!(
+                    "{file}:{line}: {} must not use {name}, only {may_use:?}",
+                    package.name
+                ));
+            }
+        }
+    }
+    assert_none(&faults);
+}
+
+/// Returns the files of the program.
+fn program() -> Vec<Source> {
+    files(&Path::new(ROOT).join("src"))
+}
+
+/// Returns the layer of a module.
+fn layer(module: &str) -> Option<&'static Layer> {
+    LAYERS.iter().find(|layer| layer.modules.contains(&module))
+}
+
+/// Returns the number of the exception that allows a module to use a path.
+fn exception(module: &str, path: &str) -> Option<usize> {
+    EXCEPTIONS.iter().position(|exception| {
+        let rest = path.strip_prefix(exception.path);
+        exception.module == module
+            && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+    })
+}
+
+/// Returns the rule against a module's use of a path in the crate. Notes the exception that allows
+/// it.
+fn forbidden(module: &str, path: &[String], used: &mut BTreeSet<usize>) -> Option<String> {
+    let (user, target) = (layer(module)?, layer(path.first()?)?);
+    if path[0] == module || user.may_use.contains(&target.name) {
+        return None;
+    }
+    if let Some(number) = exception(module, &path.join("::")) {
+        used.insert(number);
+        return None;
+    }
+    let Layer { name, why, .. } = user;
+    Some(format!("{module} ({name}) must not use {} ({}): {why}", path[0], target.name))
+}
+
+/// Returns the rule against a module's use of a library.
+fn forbidden_library(module: &str, library: &str) -> Option<String> {
+    let rule = LIBRARIES.iter().find(|rule| rule.crates.contains(&library))?;
+    let name = layer(module)?.name;
+    let may = rule.users.contains(&module) || rule.users.contains(&name);
+    (!may).then(|| format!("{module} ({name}) must not use {library}: {}", rule.why))
+}
+
+/// Returns what a file of the program uses against the rules.
+fn faults_of(source: &Source, used: &mut BTreeSet<usize>) -> Vec<String> {
+    let Some(module) = source.module.first() else { return Vec::new() };
+    let mut fault = |Name { line, segments }: Name| {
+        let rule = match segments[0].as_str() {
+            "crate" => forbidden(module, &segments[1..], used),
+            library => forbidden_library(module, library),
+        }?;
+        Some(format!("{}:{line}: `{}`: {rule}", source.file, segments.join("::")))
+    };
+    source.paths().into_iter().filter_map(&mut fault).collect()
+}
+
+#[test]
+fn modules_use_only_those_below_them() {
+    let (mut used, mut faults) = (BTreeSet::new(), Vec::new());
+    for source in program() {
+        faults.extend(faults_of(&source, &mut used));
+    }
+    for (number, exception) in EXCEPTIONS.iter().enumerate() {
+        if !used.contains(&number) {
+            faults.push(format!(
+                "tests/it/layering/rules.rs: {} does not use {} any more: remove the exception ({})",
+                exception.module, exception.path, exception.why,
+            ));
+        }
+    }
+    assert_none(&faults);
+}
+
+#[test]
+fn every_module_has_a_place() {
+    let sources = program();
+    let modules: BTreeSet<_> =
+        sources.iter().filter_map(|source| source.module.first()).map(String::as_str).collect();
+    let placed: Vec<_> = LAYERS.iter().flat_map(|layer| layer.modules).copied().collect();
+    assert_eq!(placed.len(), placed.iter().collect::<BTreeSet<_>>().len(), "placed twice");
+    assert_eq!(
+        modules,
+        placed.into_iter().collect(),
+        "modules of src/, and those that LAYERS in tests/it/layering/rules.rs names"
+    );
+}
+
+#[test]
+fn names_of_types_are_unique_in_their_crate() {
+    let mut faults = Vec::new();
+    for package in packages() {
+        let folder = Path::new(&package.manifest_path).with_file_name("src");
+        let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for source in files(&folder) {
+            for Name { line, segments } in source.types() {
+                places
+                    .entry(segments.concat())
+                    .or_default()
+                    .push(format!("{}:{line}", source.file));
+            }
+        }
+        let repeated = places.into_iter().filter(|(_, places)| places.len() > 1);
+        faults.extend(repeated.map(|(name, places)| format!("`{name}`: {}", places.join(", "))));
+    }
+    assert_none(&faults);
+}

@@ -1,0 +1,245 @@
+//! Rust files as trees of tokens: the paths that they name and the types that they define.
+//!
+//! Tokens, because comments and strings are none, and because the bodies of macros are.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Delimiter, Ident, Spacing, TokenStream, TokenTree};
+
+/// Root of the workspace.
+pub(super) const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// A path that a file names, or a type that it defines.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Name {
+    /// Line, from 1.
+    pub(super) line: usize,
+    /// Segments as written, without `use` groups: `use a::{b, c}` are two names.
+    pub(super) segments: Vec<String>,
+}
+
+/// A Rust file.
+pub(super) struct Source {
+    /// Its path in the workspace.
+    pub(super) file: String,
+    /// Its module, without the crate: empty for `lib.rs` and `main.rs`.
+    pub(super) module: Vec<String>,
+    tokens: TokenStream,
+}
+
+impl Source {
+    fn new(file: String, module: Vec<String>, text: &str) -> Self {
+        let tokens = text.parse().unwrap_or_else(|error| panic!("{file}: {error}"));
+        Self { file, module, tokens }
+    }
+
+    /// Returns the paths of at least two segments. Those that begin with `self` or `super` begin
+    /// with `crate` instead.
+    pub(super) fn paths(&self) -> Vec<Name> {
+        let mut found = Vec::new();
+        walk(self.tokens.clone(), &self.module, &mut found);
+        found.retain(|name| name.segments.len() > 1);
+        found
+    }
+
+    /// Returns the types, traits and aliases that others may see: `pub`, also with a restriction.
+    pub(super) fn types(&self) -> Vec<Name> {
+        let mut found = Vec::new();
+        types(self.tokens.clone(), &mut found);
+        found
+    }
+}
+
+/// Returns the Rust files in the source folder of a crate and below it.
+pub(super) fn files(top: &Path) -> Vec<Source> {
+    let (mut folders, mut files) = (vec![top.to_owned()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    let source = |path: &PathBuf| {
+        let file = path.strip_prefix(ROOT).unwrap().display().to_string();
+        Source::new(
+            file,
+            module(path.strip_prefix(top).unwrap()),
+            &fs::read_to_string(path).unwrap(),
+        )
+    };
+    files.iter().map(source).collect()
+}
+
+/// Returns the module of a file by its path in the crate's source folder.
+fn module(path: &Path) -> Vec<String> {
+    let path = path.with_extension("");
+    let mut module: Vec<_> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    module.pop_if(|last| matches!(last.as_str(), "mod" | "lib" | "main"));
+    module
+}
+
+fn walk(tokens: TokenStream, module: &[String], found: &mut Vec<Name>) {
+    let trees: Vec<_> = tokens.into_iter().collect();
+    let mut at = 0;
+    while let Some(tree) = trees.get(at) {
+        at += match (tree, &trees[at + 1..]) {
+            (TokenTree::Ident(word), [TokenTree::Ident(name), TokenTree::Group(body), ..])
+                if word == "mod" =>
+            {
+                let inner: Vec<_> = module.iter().cloned().chain([name.to_string()]).collect();
+                walk(body.stream(), &inner, found);
+                3
+            }
+            (TokenTree::Ident(_), _) => path(&trees[at..], &[], module, found),
+            (TokenTree::Group(group), _) => {
+                walk(group.stream(), module, found);
+                1
+            }
+            _ => 1,
+        };
+    }
+}
+
+/// Reads the path that `trees` begin with; returns the number of trees that it takes.
+fn path(trees: &[TokenTree], before: &[String], module: &[String], found: &mut Vec<Name>) -> usize {
+    let (mut segments, mut at) = (before.to_vec(), 0);
+    let mut line = trees.first().map_or(0, |tree| tree.span().start().line);
+    loop {
+        match trees.get(at) {
+            Some(TokenTree::Ident(word)) => {
+                line = word.span().start().line;
+                push(&mut segments, word, module);
+                at += 1;
+            }
+            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => {
+                let inner: Vec<_> = group.stream().into_iter().collect();
+                let is_comma = |tree: &TokenTree| matches!(tree, TokenTree::Punct(mark) if mark.as_char() == ',');
+                for part in inner.split(is_comma).filter(|part| !part.is_empty()) {
+                    path(part, &segments, module, found);
+                }
+                return at + 1;
+            }
+            // `*`, or the `<` of a generic argument.
+            _ => break,
+        }
+        if !is_colons(&trees[at..]) {
+            break;
+        }
+        at += 2;
+    }
+    found.push(Name { line, segments });
+    at.max(1)
+}
+
+/// Adds a segment; `self` and `super` in terms of the crate.
+fn push(segments: &mut Vec<String>, word: &Ident, module: &[String]) {
+    let of_crate = |module: &[String]| -> Vec<String> {
+        ["crate".to_owned()].into_iter().chain(module.iter().cloned()).collect()
+    };
+    if word == "super" {
+        if segments.is_empty() {
+            *segments = of_crate(module);
+        }
+        segments.pop();
+    } else if word == "self" {
+        if segments.is_empty() {
+            *segments = of_crate(module);
+        }
+    } else {
+        segments.push(word.to_string());
+    }
+}
+
+fn is_colons(trees: &[TokenTree]) -> bool {
+    let [TokenTree::Punct(first), TokenTree::Punct(second), ..] = trees else { return false };
+    first.as_char() == ':' && first.spacing() == Spacing::Joint && second.as_char() == ':'
+}
+
+fn types(tokens: TokenStream, found: &mut Vec<Name>) {
+    let trees: Vec<_> = tokens.into_iter().collect();
+    for (at, tree) in trees.iter().enumerate() {
+        match tree {
+            TokenTree::Group(group) => types(group.stream(), found),
+            TokenTree::Ident(word) if word == "pub" => {
+                let rest = match &trees[at + 1..] {
+                    [TokenTree::Group(_), rest @ ..] => rest,
+                    rest => rest,
+                };
+                if let [TokenTree::Ident(kind), TokenTree::Ident(name), ..] = rest
+                    && ["struct", "enum", "trait", "type", "union"]
+                        .iter()
+                        .any(|known| kind == known)
+                {
+                    let line = name.span().start().line;
+                    found.push(Name { line, segments: vec![name.to_string()] });
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(text: &str) -> Source {
+        let module = ["api", "keys"].map(str::to_owned).to_vec();
+        Source::new("src/api/keys.rs".to_owned(), module, text)
+    }
+
+    #[test]
+    fn paths_are_found_wherever_they_are() {
+        let text = r#"
+            // crate::no::comment
+            use crate::{a::{self, b as c}, d::*, super_e};
+            use super::f;
+            const TEXT: &str = "crate::no::text";
+            fn g(x: crate::h::X<crate::i::Y>) -> Vec<u8> {
+                select! { () = crate::j::wait::<u8>() => {} }
+                axum::serve(x)
+            }
+            mod tests {
+                use super::super::k;
+                use super::super::super::l;
+                fn m() { self::n::o() }
+            }
+        "#;
+        let found = source(text).paths();
+        let paths: Vec<_> =
+            found.iter().map(|name| (name.line, name.segments.join("::"))).collect();
+        let expected = [
+            (3, "crate::a"),
+            (3, "crate::a::b"),
+            (3, "crate::d"),
+            (3, "crate::super_e"),
+            (4, "crate::api::f"),
+            (6, "crate::h::X"),
+            (6, "crate::i::Y"),
+            (7, "crate::j::wait"),
+            (8, "axum::serve"),
+            (11, "crate::api::k"),
+            (12, "crate::l"),
+            (13, "crate::api::keys::tests::n::o"),
+        ];
+        assert_eq!(paths, expected.map(|(line, path)| (line, path.to_owned())));
+    }
+
+    #[test]
+    fn types_are_those_that_others_may_see() {
+        let text = "
+            pub struct A; pub(crate) enum B {} pub(in crate::x) type C = A; struct D;
+            mod e { pub trait F { type G; } pub fn h() {} }
+            id! { pub struct I; }
+        ";
+        let found = source(text).types();
+        let names: Vec<_> = found.iter().map(|name| name.segments.concat()).collect();
+        assert_eq!(names, ["A", "B", "C", "F", "I"]);
+    }
+}
