@@ -1,6 +1,8 @@
 //! Messages a second from the bus into the store, beside bare batched inserts into the same kind
 //! of database. `cargo bench --bench drain`.
 
+#![expect(clippy::disallowed_methods, reason = "benches join what they spawn")]
+
 #[path = "support/bare_insert.rs"]
 mod bare_insert;
 #[path = "../tests/it/harness/mod.rs"]

@@ -1,6 +1,8 @@
 //! Webhook deliveries a second to a local receiver, beside bare requests to it in the same run.
 //! `cargo bench --bench hooks`.
 
+#![expect(clippy::disallowed_methods, reason = "benches join what they spawn")]
+
 #[path = "../tests/it/harness/mod.rs"]
 #[expect(dead_code, clippy::unwrap_used, reason = "the benches use a part of the test bench")]
 mod harness;
@@ -120,7 +122,7 @@ async fn deliver(name: &str, store: Store, address: SocketAddr, count: &AtomicUs
         },
     };
     let start = Instant::now();
-    let running = tokio::spawn(notifier.run(stop.clone()));
+    let running = tokio::spawn(Arc::new(notifier).run(stop.clone()));
     let wanted = MESSAGES * WEBHOOKS;
     harness::wait::until("everything is delivered", Duration::from_mins(10), async || {
         count.load(Ordering::Relaxed) >= wanted

@@ -1,6 +1,8 @@
 //! Webhooks a second at the ingress, durable publish included, beside a bare server that does the
 //! same work with nothing around it. `cargo bench --bench ingress`.
 
+#![expect(clippy::disallowed_methods, reason = "benches join what they spawn")]
+
 #[path = "support/bare.rs"]
 mod bare;
 #[path = "../tests/it/harness/mod.rs"]

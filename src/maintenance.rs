@@ -1,23 +1,17 @@
 //! Periodic maintenance of a process: presence of the ingress, removal of old rows.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use chatkeep_core::log_failure;
-use chatkeep_core::store::{Store, StoreError};
+use chatkeep_core::store::Store;
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_workers::periodic::{FirstRun, JobFailure, PeriodicJob, Scope};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use tracing::info;
 
-/// Interval between presence records of an ingress; a few missed ones are no outage yet.
-const BEAT: Duration = Duration::from_secs(30);
 /// Interval between purges of old rows.
 const PURGE: Duration = Duration::from_mins(10);
-/// Interval between sweeps of replies that a dead process left behind.
+/// Interval between sweeps of replies that a dead process left behind, and between checkpoints.
 const SWEEP: Duration = Duration::from_mins(1);
-/// Interval between checks for expired keys, whose webhooks end with them.
-const END: Duration = Duration::from_secs(30);
 /// Maximum number of keys removed in one transaction.
 const KEYS: u32 = 500;
 /// Retention of replies: longer than a backtest looks back, and than any platform delivers an event
@@ -30,116 +24,145 @@ const CHECKS: Duration = Duration::from_hours(48);
 /// Age after which a reply that is still being sent counts as abandoned.
 const ABANDONED: Duration = Duration::from_mins(5);
 
-/// Interval between writes of the last use of keys and sessions.
-const WRITE_USES: Duration = Duration::from_secs(5);
-
-/// Maintenance tasks, run until the process stops.
-#[derive(Debug)]
-pub(crate) struct Maintenance<'a> {
-    pub(crate) store: &'a Store,
-    pub(crate) clock: &'a SharedClock,
-    pub(crate) tasks: &'a TaskTracker,
-    pub(crate) stop: &'a CancellationToken,
+/// Resources of the maintenance jobs.
+#[derive(Clone, Debug)]
+pub(crate) struct Maintenance {
+    pub(crate) store: Store,
+    pub(crate) clock: SharedClock,
 }
 
-impl Maintenance<'_> {
-    /// Records the presence of an ingress: the time between two records counts as covered.
-    pub(crate) fn beat(&self) {
-        self.every(BEAT, "cannot record the presence of the ingress", |store, now| async move {
-            store.record_alive(now).await
-        });
-    }
+/// Records the presence of an ingress: the time between two records counts as covered.
+pub(crate) struct IngressPresence(pub(crate) Maintenance);
 
-    /// Purges old responses to requests with idempotency keys.
-    pub(crate) fn purge_answers(&self) {
-        self.every(PURGE, "cannot purge old responses", |store, now| async move {
-            while store.purge_idempotency(now).await? > 0 {}
-            Ok(())
-        });
-    }
+/// Purges old responses to requests with idempotency keys.
+pub(crate) struct IdempotencyPurge(pub(crate) Maintenance);
 
-    /// Writes the last use of keys and sessions; once more before the process ends.
-    pub(crate) fn write_uses(&self) {
-        let (store, stop) = (self.store.clone(), self.stop.clone());
-        self.tasks.spawn(async move {
-            let mut due = tokio::time::interval(WRITE_USES);
-            loop {
-                let running = stop.run_until_cancelled(due.tick()).await.is_some();
-                if let Err(error) = store.write_uses().await {
-                    log_failure!(warn, &error, "cannot store the last use of keys and sessions");
-                }
-                if !running {
-                    return;
-                }
+/// Writes the last use of keys and sessions.
+pub(crate) struct UseRecords(pub(crate) Maintenance);
+
+/// Purges outbox events older than that age.
+pub(crate) struct OutboxPurge(pub(crate) Maintenance, pub(crate) Duration);
+
+/// Disables webhooks whose key expired.
+pub(crate) struct ExpiredWebhooks(pub(crate) Maintenance);
+
+/// Purges temporary rows: expired keys, replies, notices, membership checks.
+pub(crate) struct RowPurge(pub(crate) Maintenance);
+
+/// Sweeps replies that a dead process left behind.
+pub(crate) struct InterruptedReplies(pub(crate) Maintenance);
+
+/// Checkpoints the WAL of an embedded database, which removes deleted content from its files.
+pub(crate) struct WalCheckpoint(pub(crate) Maintenance);
+
+impl PeriodicJob for IngressPresence {
+    const NAME: &'static str = "ingress_presence";
+    /// A few missed ones are no outage yet.
+    const PERIOD: Duration = Duration::from_secs(30);
+    const FAILURE: &'static str = "cannot record the presence of the ingress";
+    const FIRST_RUN: FirstRun = FirstRun::Now;
+
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        Ok(self.0.store.record_alive(self.0.clock.now()).await?)
+    }
+}
+
+impl PeriodicJob for IdempotencyPurge {
+    const NAME: &'static str = "idempotency_purge";
+    const PERIOD: Duration = PURGE;
+    const FAILURE: &'static str = "cannot purge old responses";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        let now = self.0.clock.now();
+        while !stop.is_cancelled() && self.0.store.purge_idempotency(now).await? > 0 {}
+        Ok(())
+    }
+}
+
+impl PeriodicJob for UseRecords {
+    const NAME: &'static str = "use_records";
+    const PERIOD: Duration = Duration::from_secs(5);
+    const FAILURE: &'static str = "cannot write when keys and sessions were used";
+    const LAST_RUN: bool = true;
+
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        self.0.store.write_uses().await?;
+        Ok(())
+    }
+}
+
+impl PeriodicJob for OutboxPurge {
+    const NAME: &'static str = "outbox_purge";
+    const PERIOD: Duration = PURGE;
+    const FAILURE: &'static str = "cannot purge old events";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        let before = earlier(self.0.clock.now(), self.1);
+        while !stop.is_cancelled() && self.0.store.purge_outbox_events(before).await? > 0 {}
+        Ok(())
+    }
+}
+
+impl PeriodicJob for ExpiredWebhooks {
+    const NAME: &'static str = "expired_webhooks";
+    const PERIOD: Duration = Duration::from_secs(30);
+    const FAILURE: &'static str = "cannot find webhooks of expired keys";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        while !stop.is_cancelled() {
+            let ended = self.0.store.end_webhooks(self.0.clock.now()).await?;
+            if ended.is_empty() {
+                break;
             }
-        });
+            info!(?ended, "webhooks disabled: their keys expired");
+        }
+        Ok(())
     }
+}
 
-    /// Purges outbox events older than `age`.
-    pub(crate) fn purge_outbox_events(&self, age: Duration) {
-        self.every(PURGE, "cannot purge old events", move |store, now| async move {
-            while store.purge_outbox_events(earlier(now, age)).await? > 0 {}
-            Ok(())
-        });
+impl PeriodicJob for RowPurge {
+    const NAME: &'static str = "row_purge";
+    const PERIOD: Duration = PURGE;
+    const FAILURE: &'static str = "cannot purge old rows";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        let (store, now) = (&self.0.store, self.0.clock.now());
+        let goes_on = || !stop.is_cancelled();
+        while goes_on() && store.purge_keys(KEYS, now).await? > 0 {}
+        while goes_on() && store.purge_replies(earlier(now, REPLIES)).await? > 0 {}
+        while goes_on() && store.purge_notices(earlier(now, NOTICES)).await? > 0 {}
+        while goes_on() && store.purge_membership_checks(earlier(now, CHECKS)).await? > 0 {}
+        Ok(())
     }
+}
 
-    /// Disables webhooks whose key expired.
-    pub(crate) fn end_webhooks(&self) {
-        self.every(END, "cannot find webhooks of expired keys", |store, now| async move {
-            loop {
-                let ended = store.end_webhooks(now).await?;
-                if ended.is_empty() {
-                    return Ok(());
-                }
-                info!(?ended, "webhooks disabled: their keys expired");
-            }
-        });
+impl PeriodicJob for InterruptedReplies {
+    const NAME: &'static str = "interrupted_replies";
+    const PERIOD: Duration = SWEEP;
+    const FAILURE: &'static str = "cannot find interrupted replies";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        let now = self.0.clock.now();
+        let replies = self.0.store.interrupt_replies(earlier(now, ABANDONED), now).await?;
+        if replies > 0 {
+            info!(replies, "marked replies that a crash had interrupted");
+        }
+        Ok(())
     }
+}
 
-    /// Purges temporary rows: expired keys, replies, notices, membership checks.
-    pub(crate) fn purge_rows(&self) {
-        self.every(PURGE, "cannot purge old rows", |store, now| async move {
-            while store.purge_keys(KEYS, now).await? > 0 {}
-            while store.purge_replies(earlier(now, REPLIES)).await? > 0 {}
-            while store.purge_notices(earlier(now, NOTICES)).await? > 0 {}
-            while store.purge_membership_checks(earlier(now, CHECKS)).await? > 0 {}
-            Ok(())
-        });
-    }
+impl PeriodicJob for WalCheckpoint {
+    const NAME: &'static str = "wal_checkpoint";
+    const PERIOD: Duration = SWEEP;
+    const FAILURE: &'static str = "cannot checkpoint the database";
 
-    /// Sweeps replies that a dead process left behind.
-    pub(crate) fn sweep_replies(&self) {
-        self.every(SWEEP, "cannot find interrupted replies", |store, now| async move {
-            let replies = store.interrupt_replies(earlier(now, ABANDONED), now).await?;
-            if replies > 0 {
-                info!(replies, "marked replies that a crash had interrupted");
-            }
-            Ok(())
-        });
-    }
-
-    /// Checkpoints the WAL of an embedded database, which removes deleted content from its files.
-    pub(crate) fn checkpoint_wal(&self) {
-        self.every(SWEEP, "cannot checkpoint the database", |store, _| async move {
-            store.checkpoint_wal().await
-        });
-    }
-
-    fn every<Work, Done>(&self, period: Duration, failed: &'static str, work: Work)
-    where
-        Work: Fn(Store, Timestamp) -> Done + Send + 'static,
-        Done: Future<Output = Result<(), StoreError>> + Send,
-    {
-        let (store, clock) = (self.store.clone(), Arc::clone(self.clock));
-        let stop = self.stop.clone();
-        self.tasks.spawn(async move {
-            let mut due = tokio::time::interval(period);
-            while stop.run_until_cancelled(due.tick()).await.is_some() {
-                if let Err(error) = work(store.clone(), clock.now()).await {
-                    log_failure!(warn, &error, "{failed}");
-                }
-            }
-        });
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        Ok(self.0.store.checkpoint_wal().await?)
     }
 }
 

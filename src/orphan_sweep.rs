@@ -7,14 +7,11 @@ use chatkeep_core::log_failure;
 use chatkeep_core::outage::Work;
 use chatkeep_core::store::{CLAIM, Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_workers::periodic::{JobFailure, PeriodicJob, Scope};
 use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-/// Interval between orphan sweeps; retracted files are gone after about this.
-const ORPHANS: Duration = Duration::from_mins(1);
-/// Interval between sweeps of temporary files.
-const TEMPORARIES: Duration = Duration::from_hours(1);
 /// Age after which an unfinished upload counts as abandoned.
 const ABANDONED: Duration = Duration::from_hours(24);
 /// Batch size: orphans deleted in one transaction, for which SQLite's one writer waits.
@@ -23,42 +20,63 @@ const BATCH: u32 = 16;
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Orphan sweep with its stores and clock.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct OrphanSweeper {
     pub(crate) store: Store,
     pub(crate) blobs: Blobs,
     pub(crate) clock: SharedClock,
 }
 
-impl OrphanSweeper {
-    /// Sweeps until `stop` is cancelled.
-    pub(crate) async fn run(self, stop: CancellationToken) {
-        let mut orphans = tokio::time::interval(ORPHANS);
-        let mut temporaries = tokio::time::interval(TEMPORARIES);
-        loop {
-            tokio::select! {
-                () = stop.cancelled() => return,
-                _ = orphans.tick() => self.sweep_orphans(&stop).await,
-                _ = temporaries.tick() => self.sweep_temporaries().await,
-            }
-        }
-    }
+/// Sweep of uploads whose process died.
+#[derive(Debug)]
+pub(crate) struct UploadSweeper(pub(crate) OrphanSweeper);
 
-    async fn sweep_orphans(&self, stop: &CancellationToken) {
+impl PeriodicJob for OrphanSweeper {
+    const NAME: &'static str = "orphan_sweep";
+    /// Retracted files are gone after about this.
+    const PERIOD: Duration = Duration::from_mins(1);
+    const FAILURE: &'static str = "cannot look for media that nobody holds";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         let mut deleted = 0;
+        let swept = self.sweep_orphans(stop, &mut deleted).await;
+        if deleted > 0 {
+            info!(deleted, "orphaned media is deleted");
+        }
+        Ok(swept?)
+    }
+}
+
+impl PeriodicJob for UploadSweeper {
+    const NAME: &'static str = "upload_sweep";
+    const PERIOD: Duration = Duration::from_hours(1);
+    const FAILURE: &'static str = "the media store cannot be swept";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        let Self(OrphanSweeper { blobs, .. }) = self;
+        let uploads = blobs.sweep(self.0.ago(ABANDONED)).await?;
+        if uploads > 0 {
+            warn!(uploads, "removed uploads that a crash had interrupted");
+        }
+        Ok(())
+    }
+}
+
+impl OrphanSweeper {
+    async fn sweep_orphans(
+        &self,
+        stop: &CancellationToken,
+        deleted: &mut usize,
+    ) -> Result<(), StoreError> {
         while !stop.is_cancelled() {
-            match self.sweep_batch().await {
-                Ok(Some(more)) => deleted += more,
-                Ok(None) => break,
-                Err(error) => {
-                    log_failure!(warn, &error, "cannot look up orphaned media");
-                    break;
-                }
+            match self.sweep_batch().await? {
+                Some(more) => *deleted += more,
+                None => break,
             }
         }
-        if deleted > 0 {
-            info!(deleted, "deleted orphaned media");
-        }
+        Ok(())
     }
 
     /// Deletes a batch of orphans; `None` when nothing is left that can be deleted now.
@@ -86,14 +104,6 @@ impl OrphanSweeper {
             }
         }
         None
-    }
-
-    async fn sweep_temporaries(&self) {
-        match self.blobs.sweep(self.ago(ABANDONED)).await {
-            Ok(0) => {}
-            Ok(uploads) => warn!(uploads, "removed uploads that a crash had interrupted"),
-            Err(error) => failed(&error),
-        }
     }
 
     fn ago(&self, age: Duration) -> Timestamp {

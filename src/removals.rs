@@ -10,6 +10,7 @@ use chatkeep_core::log_failure;
 use chatkeep_core::metric;
 use chatkeep_core::store::{ChannelJob, Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_workers::periodic::{JobFailure, PeriodicJob, Scope};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
@@ -27,8 +28,6 @@ const PAUSE: Duration = Duration::from_millis(250);
 const SLICE: Duration = Duration::from_secs(2);
 /// Retry delay of a job that failed, or whose database is down.
 const RETRY_DELAY: Duration = Duration::from_secs(5);
-/// Interval between purges of finished jobs.
-const PURGE: Duration = Duration::from_hours(1);
 /// Retention of finished jobs.
 const KEPT: Duration = Duration::from_hours(30 * 24);
 /// Error text of a failed job for its caller.
@@ -58,11 +57,9 @@ impl RemovalWorker {
     pub(crate) async fn run(self, stop: CancellationToken) {
         let mut ticks = tokio::time::interval(POLL_INTERVAL);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut purges = tokio::time::interval(PURGE);
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
-                _ = purges.tick() => self.purge().await,
                 _ = ticks.tick() => while !stop.is_cancelled() && self.turn(&stop).await {},
             }
         }
@@ -152,16 +149,23 @@ impl RemovalWorker {
             failed(&error, "cannot release a job");
         }
     }
+}
 
-    async fn purge(&self) {
-        let before = earlier(self.clock.now(), KEPT);
-        loop {
-            match self.store.purge_jobs(before).await {
-                Ok(0) => return,
-                Ok(_) => {}
-                Err(error) => return failed(&error, "cannot purge old jobs"),
-            }
-        }
+/// Purges finished jobs.
+#[derive(Debug)]
+pub(crate) struct JobPurge(pub(crate) RemovalWorker);
+
+impl PeriodicJob for JobPurge {
+    const NAME: &'static str = "channel_job_purge";
+    const PERIOD: Duration = Duration::from_hours(1);
+    const FAILURE: &'static str = "cannot purge old jobs";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        let Self(RemovalWorker { store, clock, .. }) = self;
+        let before = earlier(clock.now(), KEPT);
+        while !stop.is_cancelled() && store.purge_jobs(before).await? > 0 {}
+        Ok(())
     }
 }
 

@@ -1,22 +1,20 @@
 //! Removes messages beyond their retention, in small batches, so that backup goes on meanwhile.
 //!
-//! It runs in every process with the worker role. Several at once do not conflict: each batch is a
-//! transaction of its own that selects its messages. A process that dies half-way leaves the rest
-//! for the next round.
+//! It runs in one process with the worker role at a time. Several at once would not conflict: each
+//! batch is a transaction of its own that selects its messages. A process that dies half-way leaves
+//! the rest for the next round.
 
 use std::time::Duration;
 
 use chatkeep_core::config::RetentionConfig;
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::log_failure;
 use chatkeep_core::metric;
 use chatkeep_core::store::{Removed, Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_workers::periodic::{JobFailure, PeriodicJob, Scope};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-/// Interval between rounds.
-const ROUND: Duration = Duration::from_mins(10);
 /// Batch size: messages removed in one transaction.
 const BATCH: u32 = 500;
 /// Pause between two batches, for others who wait for the database.
@@ -42,17 +40,18 @@ pub(crate) struct Retention {
     pub(crate) config: RetentionConfig,
 }
 
-impl Retention {
-    /// Removes messages until `stop` is cancelled.
-    pub(crate) async fn run(self, stop: CancellationToken) {
-        let mut rounds = tokio::time::interval(ROUND);
-        while stop.run_until_cancelled(rounds.tick()).await.is_some() {
-            if let Err(error) = self.round(&stop).await {
-                failed(&error, "cannot remove outdated messages");
-            }
-        }
-    }
+impl PeriodicJob for Retention {
+    const NAME: &'static str = "retention";
+    const PERIOD: Duration = Duration::from_mins(10);
+    const FAILURE: &'static str = "cannot remove outdated messages";
+    const SCOPE: Scope = Scope::Deployment;
 
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        Ok(self.round(stop).await?)
+    }
+}
+
+impl Retention {
     /// Runs one round; returns early once `stop` is cancelled.
     async fn round(&self, stop: &CancellationToken) -> Result<(), StoreError> {
         for channel in self.store.outdated_channels(self.clock.now()).await? {
@@ -155,10 +154,6 @@ impl RetentionReason {
 
 fn count(why: &'static str, gone: usize) {
     metric::RETENTION_DELETED.add([why.into()], gone as u64);
-}
-
-fn failed(error: &(dyn std::error::Error + 'static), what: &'static str) {
-    log_failure!(warn, error, "{what}");
 }
 
 /// Waits for a time, or until `stop` is cancelled.

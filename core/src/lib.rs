@@ -13,6 +13,7 @@ pub mod id;
 pub mod message;
 pub mod metric;
 pub mod outage;
+pub mod panics;
 pub mod plan;
 pub mod platform;
 pub mod role;

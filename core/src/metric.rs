@@ -92,6 +92,17 @@ registry! {
         "Problem of a part of the process, as listed by /readyz" }
     DEPENDENCY_UP: Gauge<2> { "chatkeep_dependency_up", ["dependency", "address"], "1 or 0";
         "Availability of a dependency at the last check" }
+    PANICS: Counter<1> { "chatkeep_panics_total", ["part"], "panics";
+        "Panics of parts of the process, which were caught; each one is a defect" }
+    JOB_RUNS: Counter<1> { "chatkeep_job_runs_total", ["name"], "runs";
+        "Runs of a periodic job" }
+    JOB_FAILURES: Counter<1> { "chatkeep_job_failures_total", ["name"], "runs";
+        "Runs of a periodic job that failed or panicked" }
+    JOB_SECONDS: Histogram<1> { "chatkeep_job_seconds", ["name"], "seconds", TRANSFERS;
+        "Duration of a run of a periodic job" }
+    JOB_LAST_SUCCESS: Gauge<1> {
+        "chatkeep_job_last_success_timestamp_seconds", ["name"], "seconds";
+        "Time at which a periodic job last succeeded in this process, since 1970" }
 
     HTTP_REQUESTS: Counter<3> { "chatkeep_http_requests_total", ["method", "route", "status"], "requests";
         "HTTP requests by method, route template and status" }

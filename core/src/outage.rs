@@ -21,7 +21,7 @@ use tracing::{debug, info, warn};
 
 pub use failure::Failure;
 
-use crate::metric;
+use crate::{metric, panics};
 
 /// For how long something must answer without a failure before it is said to be back.
 const SETTLE: Duration = Duration::from_secs(5);
@@ -150,7 +150,7 @@ impl Availability {
         match Handle::try_current() {
             Ok(runtime) => {
                 let this = self.clone();
-                runtime.spawn(async move {
+                panics::spawn_on(&runtime, "availability", async move {
                     tokio::time::sleep_until(now + settle).await;
                     this.settle(now);
                 });

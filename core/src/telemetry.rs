@@ -59,6 +59,7 @@ pub enum TelemetryError {
 /// # Errors
 /// Fails when the filter is wrong, or when called twice.
 pub fn init(config: &LogConfig) -> Result<(), TelemetryError> {
+    crate::panics::install_hook();
     let terminal = std::io::stderr().is_terminal();
     subscriber(config, std::io::stderr, terminal)?.try_init()?;
     Ok(())

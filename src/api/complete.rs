@@ -7,6 +7,7 @@
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use chatkeep_workers::supervisor::track;
 use tokio_util::task::TaskTracker;
 use tracing::{Instrument as _, error};
 
@@ -24,8 +25,9 @@ pub(super) async fn layer(
     }
     // Panics are caught inside the task: the caller may be gone.
     let work = respond::catch_panics(request, next).in_current_span();
-    match tasks.spawn(work).await {
-        Ok(response) => response,
+    match track(&tasks, "request", work).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(_panicked)) => ApiError::Internal.into_response(),
         Err(error) => {
             error!(%error, "a request was not completed");
             ApiError::Unavailable.into_response()

@@ -14,6 +14,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use chatkeep_core::panics;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -155,7 +156,7 @@ async fn compress(bytes: Bytes) -> Result<Bytes, ApiError> {
 /// early, which closes the connection.
 fn sent_within(time: Duration, bytes: Bytes, room: OwnedSemaphorePermit) -> Body {
     let (sender, receiver) = mpsc::channel::<Result<Bytes, std::io::Error>>(1);
-    tokio::spawn(async move {
+    panics::spawn("large_response", async move {
         let send = async {
             // Copied: a slice would keep all of the bytes in memory.
             for chunk in bytes.chunks(CHUNK) {

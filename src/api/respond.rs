@@ -1,17 +1,15 @@
 //! Common parts of every response: version, request ID, security headers, and the JSON form of
 //! errors.
 
-use std::panic::AssertUnwindSafe;
-
 use axum::Router;
 use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
-use futures_util::FutureExt as _;
+use chatkeep_core::panics;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use tracing::{Instrument as _, error, info_span};
+use tracing::{Instrument as _, info_span};
 use url::form_urlencoded;
 
 use super::cursor;
@@ -136,12 +134,9 @@ pub(crate) fn takes_json(headers: &HeaderMap) -> bool {
 /// Catches panics of handlers, which are bugs: the caller gets a plain 500, and the process
 /// continues.
 pub(super) async fn catch_panics(request: Request, next: Next) -> Response {
-    match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+    match panics::catch("request", next.run(request)).await {
         Ok(response) => response,
-        Err(_panic) => {
-            error!("a handler panicked");
-            ApiError::Internal.into_response()
-        }
+        Err(_panicked) => ApiError::Internal.into_response(),
     }
 }
 

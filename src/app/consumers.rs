@@ -3,6 +3,7 @@
 //! time.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::bus::{Bus, BusError, ConsumerStatus};
@@ -23,6 +24,8 @@ const INTERVAL: Duration = Duration::from_mins(1);
 const RECHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// Delay of the first check: the other processes register themselves first.
 const FIRST: Duration = Duration::from_secs(5);
+/// Beginning of the names of its problems.
+const PREFIX: &str = "consumer:";
 /// Percentage of the bound at which a backlog is reported.
 const BACKLOG_WARNING_PERCENT: u64 = 80;
 
@@ -53,9 +56,10 @@ impl ConsumerMonitor {
     }
 
     /// Monitors consumers until `stop` is cancelled.
-    pub(super) async fn run(self, stop: CancellationToken) {
+    pub(super) async fn run(self: Arc<Self>, stop: CancellationToken) {
         let mut orphaned = HashMap::new();
-        let mut raised = BTreeSet::new();
+        // After a panic, those of before.
+        let mut raised = self.raised();
         let mut pause = FIRST;
         while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
             match self.check(&mut orphaned).await {
@@ -66,6 +70,12 @@ impl ConsumerMonitor {
             }
             pause = if raised.is_empty() { INTERVAL } else { RECHECK_INTERVAL };
         }
+    }
+
+    /// Returns the parts of this monitor's problems that are raised.
+    fn raised(&self) -> BTreeSet<String> {
+        let parts = self.health.problems().into_iter().map(|problem| problem.part);
+        parts.filter(|part| part.starts_with(PREFIX)).collect()
     }
 
     /// Returns the present problems, by part.
@@ -115,7 +125,7 @@ impl ConsumerMonitor {
                 "{backlog} messages are pending for the stage {name}, {percent} % of the bus's \
                  capacity"
             );
-            (format!("consumer:{name}"), why)
+            (format!("{PREFIX}{name}"), why)
         })
     }
 
@@ -139,10 +149,10 @@ fn orphan(consumer: &ConsumerStatus) -> Option<(String, String)> {
             "no process serves the consumer {name}, and {backlog} messages are pending: remove it \
              with `chatkeep bus remove-consumer {name}`"
         );
-        return Some((format!("consumer:{name}"), why));
+        return Some((format!("{PREFIX}{name}"), why));
     }
     let why = format!("no process runs the stage {name}, and {backlog} messages are pending");
-    (*backlog > 0).then(|| (format!("consumer:{name}"), why))
+    (*backlog > 0).then(|| (format!("{PREFIX}{name}"), why))
 }
 
 fn show(consumer: &ConsumerStatus) {
@@ -151,8 +161,6 @@ fn show(consumer: &ConsumerStatus) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use chatkeep_core::bus::embedded::EmbeddedBus;
     use chatkeep_core::bus::{BusLimits, ConsumerSpec, Stream};
     use chatkeep_core::config::Database;

@@ -1,6 +1,7 @@
 //! Assembly of a process: adapters by configuration, roles by choice, one shutdown sequence.
 
 mod consumers;
+mod jobs;
 mod open;
 mod outages;
 mod preflight;
@@ -26,13 +27,14 @@ use chatkeep_core::platform::line::SignatureKey;
 use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
 use chatkeep_workers::assistant::Assistants;
+use chatkeep_workers::periodic::PeriodicJobs;
 use chatkeep_workers::replica::Replica;
+use chatkeep_workers::supervisor::Supervisor;
 use chatkeep_workers::tap::Tap;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
 use open::bots;
@@ -51,7 +53,6 @@ use tokens::TokenCheck;
 
 use crate::ingress::{IngressBot, IngressBots};
 use crate::login::Login;
-use crate::maintenance::Maintenance;
 use crate::oauth::OAuth;
 use crate::private::make_data_folder;
 use crate::rate_limit::{Limiter, RateLimitGate};
@@ -170,15 +171,18 @@ impl App {
         finish: impl FnOnce(Router) -> Router,
         stop: CancellationToken,
     ) -> anyhow::Result<()> {
-        let tasks = TaskTracker::new();
-        self.start_workers(&tasks, &stop).await?;
-        self.maintain_consumers(&tasks, &stop).await?;
-        self.start_search(&tasks, &stop).await?;
-        self.check_tokens(&tasks, &stop);
-        tasks.spawn(self.assistants.listen(&self.bus, stop.clone()).await?);
-        let router = api::whole(finish(self.router(&tasks, &stop)?));
-        self.start_maintenance(&tasks, &stop);
-        tasks.spawn(self.outages().run(stop.clone()));
+        let supervisor = Supervisor::new(self.health.clone(), stop.clone());
+        let jobs = self.jobs(&supervisor);
+        self.start_workers(&supervisor, &jobs).await?;
+        self.maintain_consumers(&supervisor).await?;
+        self.start_search(&supervisor, &jobs).await?;
+        self.check_tokens(&supervisor);
+        self.follow_assistants(&supervisor).await?;
+        let login = self.login()?;
+        let router = api::whole(finish(self.router(&supervisor, login.as_ref())?));
+        self.start_jobs(&jobs, login);
+        let outages = Arc::new(self.outages());
+        supervisor.run("outages", move |stop| Arc::clone(&outages).run(stop));
         let address = listener.local_addr()?;
         info!(%address, roles = ?self.process_roles.roles, "chatkeep is ready");
         let Self { config, bus, store, metrics, replica, .. } = self;
@@ -191,8 +195,8 @@ impl App {
         if let Some((listener, handle)) = metrics {
             let lease = config.workers.lease;
             let router = ops::metrics_router(handle, bus.clone(), lease, replica.clone());
-            let router = api::whole(router);
-            tasks.spawn(Server::new(router, http, true).run(listener, stop.clone(), drain));
+            let server = Server::new(api::whole(router), http, true);
+            serve_metrics(&supervisor, server, listener, drain).await?;
         }
         let server = Server::new(router, http, config.api.proxies > 0);
         let serving = server.run(listener, stop.clone(), drain);
@@ -201,6 +205,7 @@ impl App {
             tokio::time::Instant::now() + drain
         };
         let ((), ends) = tokio::join!(serving, ends);
+        let tasks = supervisor.tasks();
         tasks.close();
         if tokio::time::timeout_at(ends, tasks.wait()).await.is_err() {
             warn!("not everything finished in time; the rest continues after the next start");
@@ -222,7 +227,32 @@ impl App {
         Outages { store, bus, blobs, search: self.search.clone() }
     }
 
-    fn router(&self, tasks: &TaskTracker, stop: &CancellationToken) -> anyhow::Result<Router> {
+    /// Creates the periodic jobs of this process, still none.
+    fn jobs(&self, supervisor: &Supervisor) -> PeriodicJobs {
+        let (store, clock) = (self.store.clone(), Arc::clone(&self.clock));
+        let process = self.registration.as_ref().map(|own| own.id().to_owned());
+        PeriodicJobs::new(supervisor.clone(), store, clock, process.unwrap_or_default())
+    }
+
+    /// Follows changes of assistants that other processes make.
+    async fn follow_assistants(&self, supervisor: &Supervisor) -> anyhow::Result<()> {
+        let (assistants, bus) = (self.assistants.clone(), self.bus.clone());
+        let listen = move |stop| {
+            let (assistants, bus) = (assistants.clone(), bus.clone());
+            async move { assistants.listen(&bus, stop).await }
+        };
+        Ok(supervisor.run_prepared("assistant_changes", listen).await?)
+    }
+
+    /// Creates the login service, if this process serves the API.
+    fn login(&self) -> anyhow::Result<Option<Login>> {
+        if !self.process_roles.roles.contains(&Role::Api) {
+            return Ok(None);
+        }
+        Login::new(&self.config, self.store.clone(), Arc::clone(&self.clock)).map(Some)
+    }
+
+    fn router(&self, supervisor: &Supervisor, login: Option<&Login>) -> anyhow::Result<Router> {
         let health = self.health.clone();
         let ready = ops::Ready { bus: self.bus.clone(), store: self.store.clone(), health };
         let mut router = ops::router(ready);
@@ -240,9 +270,7 @@ impl App {
             let max_body = self.config.ingress.max_body_bytes;
             router = router.merge(ingress::router(ingress, max_body));
         }
-        if self.process_roles.roles.contains(&Role::Api) {
-            let login = Login::new(&self.config, self.store.clone(), Arc::clone(&self.clock))?;
-            tasks.spawn(login.clone().purge(stop.clone()));
+        if let Some(login) = login.cloned() {
             let http = GuardedClient::new(self.config.login.allow_private_clients)?;
             let (store, clock) = (self.store.clone(), Arc::clone(&self.clock));
             let oauth = OAuth::new(login.clone(), store, clock, http);
@@ -265,8 +293,7 @@ impl App {
                     self.config.rate_limit,
                     &self.bus,
                     &self.clock,
-                    tasks,
-                    stop,
+                    supervisor,
                 ),
                 time_zone: self.config.time_zone,
                 proxies: self.config.api.proxies,
@@ -275,7 +302,7 @@ impl App {
                 oauth,
                 large: api::LargeResponses::default(),
                 removals: self.removals(),
-                tasks: tasks.clone(),
+                tasks: supervisor.tasks().clone(),
             };
             router = router.merge(api::router(api, &self.config.api.cors_origins));
         }
@@ -303,17 +330,17 @@ impl App {
     /// Starts this process' stages.
     async fn start_workers(
         &self,
-        tasks: &TaskTracker,
-        stop: &CancellationToken,
+        supervisor: &Supervisor,
+        jobs: &PeriodicJobs,
     ) -> anyhow::Result<()> {
         if !self.process_roles.roles.contains(&Role::Worker) {
             return Ok(());
         }
-        Starter { app: self, tasks, stop }.start().await
+        Starter { app: self, supervisor, jobs }.start().await
     }
 
     /// Finds out, while the process runs already, whether the bots' access tokens are right.
-    fn check_tokens(&self, tasks: &TaskTracker, stop: &CancellationToken) {
+    fn check_tokens(&self, supervisor: &Supervisor) {
         for line in &self.config.line {
             if let Ok(directory) = self.bots.get(&line.name) {
                 let check = TokenCheck {
@@ -322,26 +349,31 @@ impl App {
                     variable: line.access_token_variable.clone(),
                     health: self.health.clone(),
                 };
-                tasks.spawn(check.run(stop.clone()));
+                let part = format!("access_token:{}", line.name);
+                supervisor.run_to_end(part, move |stop| check.clone().run(stop));
             }
         }
     }
+}
 
-    fn start_maintenance(&self, tasks: &TaskTracker, stop: &CancellationToken) {
-        let maintenance = Maintenance { store: &self.store, clock: &self.clock, tasks, stop };
-        if self.process_roles.roles.contains(&Role::Ingress) {
-            maintenance.beat();
+/// Serves the metrics on `listener`; on another one with its address after a failure.
+async fn serve_metrics(
+    supervisor: &Supervisor,
+    server: Server,
+    listener: TcpListener,
+    drain: Duration,
+) -> anyhow::Result<()> {
+    let address = listener.local_addr()?;
+    let mut first = Some(listener);
+    let serve = move |stop| {
+        let (server, first) = (server.clone(), first.take());
+        async move {
+            let listener = match first {
+                Some(listener) => listener,
+                None => TcpListener::bind(address).await?,
+            };
+            Ok::<_, std::io::Error>(server.run(listener, stop, drain))
         }
-        if self.process_roles.roles.contains(&Role::Api) {
-            maintenance.purge_answers();
-            maintenance.write_uses();
-        }
-        if self.process_roles.roles.contains(&Role::Worker) {
-            maintenance.purge_outbox_events(self.config.api.keep_events);
-            maintenance.end_webhooks();
-            maintenance.purge_rows();
-            maintenance.sweep_replies();
-            maintenance.checkpoint_wal();
-        }
-    }
+    };
+    Ok(supervisor.run_prepared("metrics", serve).await?)
 }

@@ -1,6 +1,7 @@
 //! Asks what the process depends on whether it answers: often while it does not, so that its return
 //! is noticed, and now and then otherwise, so that nobody's request is the first to find out.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::blobs::Blobs;
@@ -29,7 +30,7 @@ pub(super) struct Outages {
 
 impl Outages {
     /// Asks until `stop` is cancelled.
-    pub(super) async fn run(self, stop: CancellationToken) {
+    pub(super) async fn run(self: Arc<Self>, stop: CancellationToken) {
         for look in 1.. {
             if stop.run_until_cancelled(tokio::time::sleep(INTERVAL)).await.is_none() {
                 return;

@@ -35,7 +35,7 @@ const BUS: &str = "the bus";
 const MEDIA: &str = "the media store";
 
 /// Entry of this process in the registry.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Registration {
     pub(super) store: Store,
     pub(super) blobs: Blobs,

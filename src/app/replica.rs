@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use bytes::Bytes;
-use chatkeep_core::bus::{Bus, TopicSubscriber};
+use chatkeep_core::bus::{Bus, BusError, TopicSubscriber};
 use chatkeep_core::config::Config;
 use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
+use chatkeep_workers::periodic::PeriodicJobs;
 use chatkeep_workers::replica::Replica;
+use chatkeep_workers::supervisor::Supervisor;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use tracing::debug;
 
 use super::consumers::ConsumerMonitor;
@@ -43,39 +44,54 @@ impl App {
     /// Starts this process' replica, and broadcasts new log entries to those of other processes.
     pub(super) async fn start_search(
         &mut self,
-        tasks: &TaskTracker,
-        stop: &CancellationToken,
+        supervisor: &Supervisor,
+        jobs: &PeriodicJobs,
     ) -> anyhow::Result<()> {
         if let Bus::Nats(_) = &self.bus {
-            let logged = self.store.watch_log();
-            tasks.spawn(broadcast_logged(self.bus.clone(), logged, stop.clone()));
+            let (bus, store) = (self.bus.clone(), self.store.clone());
+            supervisor.run("log_broadcast", move |stop| {
+                broadcast_logged(bus.clone(), store.watch_log(), stop)
+            });
         }
         if let Some(registration) = &self.registration
             && let (Some(replica), Bus::Nats(_)) = (&self.replica, &self.bus)
         {
-            tasks.spawn(search::answer(self.bus.clone(), replica.clone(), stop.clone()));
+            let (bus, served) = (self.bus.clone(), replica.clone());
+            supervisor.run("search_server", move |stop| {
+                search::answer(bus.clone(), served.clone(), stop)
+            });
+            let parts = (self.bus.clone(), self.store.clone(), replica.clone());
             let own = registration.id().to_owned();
-            let store = self.store.clone();
-            tasks.spawn(answer_checks(&self.bus, store, replica.clone(), own, stop.clone()).await?);
+            let checks = move |stop| {
+                let ((bus, store, replica), own) = (parts.clone(), own.clone());
+                async move { answer_checks(&bus, store, replica, own, stop).await }
+            };
+            supervisor.run_prepared("replica_checks", checks).await?;
         }
         if let Some(replica) = &self.replica {
-            let news = self.bus.subscribe(LOGGED).await?;
-            tasks.spawn(wake(replica.clone(), self.store.watch_log(), news, stop.clone()));
-            tasks.spawn(replica.purger().run(stop.clone()));
-            tasks.spawn(replica.clone().run(self.health.clone(), stop.clone()));
+            let parts = (self.bus.clone(), self.store.clone(), replica.clone());
+            let wakes = move |stop| {
+                let (bus, store, replica) = parts.clone();
+                async move {
+                    let news = bus.subscribe(LOGGED).await?;
+                    Ok::<_, BusError>(wake(replica, store.watch_log(), news, stop))
+                }
+            };
+            supervisor.run_prepared("search_wake", wakes).await?;
+            jobs.add(replica.purger());
+            let (replica, health) = (replica.clone(), self.health.clone());
+            supervisor.run("search", move |stop| replica.clone().run(health.clone(), stop));
         }
         if let Some(registration) = self.registration.take() {
-            tasks.spawn(registration.run(self.replica.clone(), stop.clone()));
+            let replica = self.replica.clone();
+            supervisor
+                .run("registration", move |stop| registration.clone().run(replica.clone(), stop));
         }
         Ok(())
     }
 
     /// Monitors the durable consumers, where this process publishes or consumes their messages.
-    pub(super) async fn maintain_consumers(
-        &self,
-        tasks: &TaskTracker,
-        stop: &CancellationToken,
-    ) -> anyhow::Result<()> {
+    pub(super) async fn maintain_consumers(&self, supervisor: &Supervisor) -> anyhow::Result<()> {
         let roles = &self.process_roles.roles;
         if !roles.contains(&Role::Ingress) && !roles.contains(&Role::Worker) {
             return Ok(());
@@ -89,7 +105,8 @@ impl App {
             remove_after: limits.remove_consumers,
         };
         consumers.retire().await?;
-        tasks.spawn(consumers.run(stop.clone()));
+        let consumers = Arc::new(consumers);
+        supervisor.run("consumers", move |stop| Arc::clone(&consumers).run(stop));
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Start of a process' stages and of their maintenance.
+//! Start of a process' stages.
 
 use std::sync::Arc;
 
@@ -7,20 +7,16 @@ use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::metric;
 use chatkeep_workers::assistant::{Assistant, ReplyPolicy};
 use chatkeep_workers::backup::Backup;
-use chatkeep_workers::dead_letters::DeadLetterCare;
 use chatkeep_workers::gate::{Gate, Gated};
 use chatkeep_workers::media::{ContentThrottle, Lane, Media, MediaLimits, PendingMediaJob};
 use chatkeep_workers::members::Members;
-use chatkeep_workers::notices::UsageNotifier;
 use chatkeep_workers::notifier::{Notifier, NotifierSettings};
+use chatkeep_workers::periodic::PeriodicJobs;
+use chatkeep_workers::supervisor::Supervisor;
 use chatkeep_workers::{LONG_WAIT, Runner, RunnerSettings, Stage, StageName};
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::App;
 use crate::event_renderer::EventRenderer;
-use crate::orphan_sweep::OrphanSweeper;
-use crate::retention::Retention;
 
 /// Maximum number of attempts for an external media file: some 20 minutes.
 const EXTERNAL_ATTEMPTS: u32 = 12;
@@ -28,8 +24,8 @@ const EXTERNAL_ATTEMPTS: u32 = 12;
 /// Starter of one process' stages.
 pub(super) struct Starter<'a> {
     pub(super) app: &'a App,
-    pub(super) tasks: &'a TaskTracker,
-    pub(super) stop: &'a CancellationToken,
+    pub(super) supervisor: &'a Supervisor,
+    pub(super) jobs: &'a PeriodicJobs,
 }
 
 impl Starter<'_> {
@@ -54,14 +50,9 @@ impl Starter<'_> {
                 StageName::ExternalMedia => {}
             }
         }
-        self.sweep();
-        self.clear_dead_letters();
-        if app.config.usage.tell_users {
-            self.tell_users();
-        }
         self.notify()?;
-        self.retain();
-        self.tasks.spawn(app.removals().run(self.stop.clone()));
+        let removals = app.removals();
+        self.supervisor.run("removals", move |stop| removals.clone().run(stop));
         Ok(())
     }
 
@@ -84,7 +75,12 @@ impl Starter<'_> {
     async fn media(&self) -> anyhow::Result<()> {
         let (app, config) = (self.app, &self.app.config.media);
         let throttle = ContentThrottle::new(app.bus.clone(), Arc::clone(&app.clock));
-        self.tasks.spawn(throttle.listen(self.stop.clone()).await?);
+        let listener = throttle.clone();
+        let listen = move |stop| {
+            let listener = listener.clone();
+            async move { listener.listen(stop).await }
+        };
+        self.supervisor.run_prepared("download_pauses", listen).await?;
         let media = Media {
             lane: Lane::Platform,
             bus: app.bus.clone(),
@@ -105,30 +101,11 @@ impl Starter<'_> {
             bus: app.bus.clone(),
             clock: Arc::clone(&app.clock),
         };
-        self.tasks.spawn(reminder.run(self.stop.clone()));
+        self.jobs.add(reminder);
         let external = Media { lane: Lane::External, ..media.clone() };
         self.run_with_timeout(external, config.max_attempts.min(EXTERNAL_ATTEMPTS));
         self.run_with_timeout(media, config.max_attempts);
         Ok(())
-    }
-
-    /// Starts the orphan sweep of blobs, whatever stages run here.
-    fn sweep(&self) {
-        let (store, blobs) = (self.app.store.clone(), self.app.blobs.clone());
-        let orphan_sweeper = OrphanSweeper { store, blobs, clock: Arc::clone(&self.app.clock) };
-        self.tasks.spawn(orphan_sweeper.run(self.stop.clone()));
-    }
-
-    fn clear_dead_letters(&self) {
-        let (store, bus) = (self.app.store.clone(), self.app.bus.clone());
-        let dead_letters = DeadLetterCare::new(store, bus, Arc::clone(&self.app.clock));
-        self.tasks.spawn(dead_letters.run(self.stop.clone()));
-    }
-
-    fn tell_users(&self) {
-        let (store, clock) = (self.app.store.clone(), Arc::clone(&self.app.clock));
-        let bots = self.app.bots.clone();
-        self.tasks.spawn(UsageNotifier { store, bots, clock }.run(self.stop.clone()));
     }
 
     /// Starts the notifier that delivers outbox events to webhooks, whatever stages run here.
@@ -151,19 +128,21 @@ impl Starter<'_> {
                 tell_owners: config.tell_owners,
             },
         };
-        self.tasks.spawn(notifier.run(self.stop.clone()));
+        let notifier = Arc::new(notifier);
+        notifier.add_jobs(self.jobs);
+        let mut is_first = true;
+        self.supervisor.run("notifier", move |stop| {
+            let is_first = std::mem::take(&mut is_first);
+            let notifier = Arc::clone(&notifier);
+            async move {
+                // Later, this process itself may still make some of them.
+                if is_first {
+                    notifier.release_interrupted().await;
+                }
+                notifier.run(stop).await;
+            }
+        });
         Ok(())
-    }
-
-    /// Starts the removal of messages beyond their retention, whatever stages run here.
-    fn retain(&self) {
-        let app = self.app;
-        let retention = Retention {
-            store: app.store.clone(),
-            clock: Arc::clone(&app.clock),
-            config: app.config.retention,
-        };
-        self.tasks.spawn(retention.run(self.stop.clone()));
     }
 
     /// Runs a stage of platform events, which sees only those that its channel's own bot received.
@@ -184,7 +163,9 @@ impl Starter<'_> {
         let lease = app.config.workers.lease;
         let settings = RunnerSettings { lease, max_attempts, long_wait: LONG_WAIT };
         let (bus, tap, health) = (app.bus.clone(), app.tap.clone(), app.health.clone());
-        let runner = Runner::new(stage, bus, settings, tap, health, self.stop.clone());
-        self.tasks.spawn(runner.run());
+        let part = stage.name().part();
+        let stop = self.supervisor.stop().clone();
+        let runner = Runner::new(stage, bus, settings, tap, health, stop);
+        self.supervisor.run(part, move |_stop| runner.clone().run());
     }
 }

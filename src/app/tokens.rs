@@ -12,7 +12,7 @@ use tracing::{debug, info, warn};
 const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(5));
 
 /// The check of one bot's access token.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct TokenCheck {
     pub(super) bot: String,
     pub(super) directory: Directory,

@@ -5,7 +5,7 @@ use std::convert;
 
 use anyhow::Context as _;
 use chatkeep_core::config::Config;
-use chatkeep_core::telemetry;
+use chatkeep_core::{panics, telemetry};
 use chatkeep_workers::StageName;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -115,7 +115,7 @@ pub(crate) fn on_signal() -> std::io::Result<CancellationToken> {
     let mut hangup = if ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
     let stop = CancellationToken::new();
     let told = stop.clone();
-    tokio::spawn(async move {
+    panics::spawn("signals", async move {
         loop {
             let hung_up = async {
                 match &mut hangup {

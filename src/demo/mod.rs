@@ -58,6 +58,7 @@ pub async fn run(_: DemoArgs, sources: Sources) -> anyhow::Result<()> {
     let finish = |router: axum::Router| guard::only_local(router.merge(page));
     let stop = on_signal()?;
     let ended = stop.clone();
+    #[expect(clippy::disallowed_methods, reason = "it is joined, and its panic with it")]
     let running = tokio::spawn(app.run(listener, finish, stop.clone()));
     let prepared = stop.run_until_cancelled(sample.prepare()).await;
     match prepared {

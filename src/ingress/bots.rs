@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chatkeep_core::id::UserId;
+use chatkeep_core::panics;
 use chatkeep_core::platform::Directory;
 use chatkeep_core::platform::line::SignatureKey;
 use tracing::{debug, warn};
@@ -72,7 +73,7 @@ impl IngressBot {
         }
         *checked = Some(destination.clone());
         let (directory, bot) = (directory.clone(), self.name.clone());
-        tokio::spawn(async move {
+        panics::spawn("bot_check", async move {
             match directory.bot().await {
                 Ok(own) if own.user_id == destination => debug!(bot, "webhooks are for this bot"),
                 Ok(own) => warn!(

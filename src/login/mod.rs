@@ -16,9 +16,9 @@ use std::time::Duration;
 
 use axum::http::HeaderMap;
 use chatkeep_core::config::Config;
-use chatkeep_core::log_failure;
 use chatkeep_core::store::{Session, Store, StoreError};
 use chatkeep_core::time::SharedClock;
+use chatkeep_workers::periodic::{JobFailure, PeriodicJob, Scope};
 use tokio_util::sync::CancellationToken;
 
 use address::Base;
@@ -29,10 +29,24 @@ pub(crate) use error::LoginError;
 pub(crate) use guard::{csrf_allows, form_allows};
 pub(crate) use routes::router;
 
-/// Interval between purges of old sessions and logins.
-const PURGE: Duration = Duration::from_mins(10);
 /// Maximum number of rows removed in one transaction.
 const BATCH: u32 = 500;
+
+/// Purges old sessions and logins.
+#[derive(Debug)]
+pub(crate) struct LoginPurge(pub(crate) Login);
+
+impl PeriodicJob for LoginPurge {
+    const NAME: &'static str = "session_purge";
+    const PERIOD: Duration = Duration::from_mins(10);
+    const FAILURE: &'static str = "cannot remove old sessions";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        while !stop.is_cancelled() && self.0.purge_batch().await? {}
+        Ok(())
+    }
+}
 
 /// Login service. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -104,23 +118,6 @@ impl Login {
     /// Returns the public address of this service, without a slash at its end.
     pub(crate) fn base_url(&self) -> &str {
         &self.0.base.url
-    }
-
-    /// Purges old sessions and logins periodically until `stop` is cancelled.
-    pub(crate) async fn purge(self, stop: CancellationToken) {
-        let mut due = tokio::time::interval(PURGE);
-        while stop.run_until_cancelled(due.tick()).await.is_some() {
-            while !stop.is_cancelled() {
-                match self.purge_batch().await {
-                    Ok(true) => {}
-                    Ok(false) => break,
-                    Err(error) => {
-                        log_failure!(warn, &error, "cannot remove old sessions");
-                        break;
-                    }
-                }
-            }
-        }
     }
 
     /// Purges one batch; returns true if there may be more.

@@ -11,10 +11,9 @@ use chatkeep_core::bus::Bus;
 use chatkeep_core::config::RateLimitConfig;
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::SharedClock;
+use chatkeep_workers::supervisor::Supervisor;
 use moka::future::Cache;
 use sha2::{Digest as _, Sha256};
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::{Address, Limiter, RateDecision, USER_TOPIC};
 
@@ -63,16 +62,16 @@ pub enum Lookup<'a> {
 }
 
 impl RateLimitGate {
-    /// Creates a gate with limits that all processes on the bus share until `stop`.
+    /// Creates a gate with limits that all processes on the bus share until
+    /// `supervisor` stops.
     pub fn new(
         config: RateLimitConfig,
         bus: &Bus,
         clock: &SharedClock,
-        tasks: &TaskTracker,
-        stop: &CancellationToken,
+        supervisor: &Supervisor,
     ) -> Self {
         let limiter = |config, topic| {
-            Limiter::on_topic(config, topic, bus.clone(), clock.clone(), tasks, stop.clone())
+            Limiter::on_topic(config, topic, bus.clone(), clock.clone(), supervisor)
         };
         Self::build(limiter(config, super::TOPIC), limiter(of_user(config), USER_TOPIC))
     }

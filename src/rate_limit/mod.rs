@@ -19,9 +19,9 @@ use chatkeep_core::bus::Bus;
 use chatkeep_core::config::RateLimitConfig;
 use chatkeep_core::log_failure;
 use chatkeep_core::time::SharedClock;
+use chatkeep_workers::supervisor::Supervisor;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use tracing::{debug, warn};
 
 pub use address::Address;
@@ -67,16 +67,15 @@ struct Inner {
 }
 
 impl Limiter {
-    /// Creates a limit that all processes on the bus share. Their broadcasts are handled until
-    /// `stop`.
+    /// Creates a limit that all processes on the bus share. Their broadcasts are handled
+    /// until `supervisor` stops.
     pub fn new(
         config: RateLimitConfig,
         bus: Bus,
         clock: SharedClock,
-        tasks: &TaskTracker,
-        stop: CancellationToken,
+        supervisor: &Supervisor,
     ) -> Self {
-        Self::on_topic(config, TOPIC, bus, clock, tasks, stop)
+        Self::on_topic(config, TOPIC, bus, clock, supervisor)
     }
 
     /// Creates the same under `topic`.
@@ -85,8 +84,7 @@ impl Limiter {
         topic: &'static str,
         bus: Bus,
         clock: SharedClock,
-        tasks: &TaskTracker,
-        stop: CancellationToken,
+        supervisor: &Supervisor,
     ) -> Self {
         let mut event_renderer = PeerId::default();
         let limiter = match getrandom::fill(&mut event_renderer) {
@@ -97,8 +95,14 @@ impl Limiter {
             }
         };
         if limiter.0.table.is_some() && limiter.0.event_renderer.is_some() {
-            tasks.spawn(limiter.clone().tell(bus.clone(), stop.clone()));
-            tasks.spawn(limiter.clone().listen(bus, stop));
+            let (own, own_bus) = (limiter.clone(), bus.clone());
+            supervisor.run(format!("grants_sent:{topic}"), move |stop| {
+                own.clone().tell(own_bus.clone(), stop)
+            });
+            let own = limiter.clone();
+            supervisor.run(format!("grants_received:{topic}"), move |stop| {
+                own.clone().listen(bus.clone(), stop)
+            });
         }
         limiter
     }

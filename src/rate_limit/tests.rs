@@ -1,6 +1,7 @@
 //! Tests of the limit as callers see it, and of several processes' limits with grants carried by
 //! hand.
 
+use chatkeep_core::health::Health;
 use chatkeep_core::time::{Clock as _, ManualClock, Timestamp};
 
 use super::*;
@@ -102,9 +103,10 @@ async fn processes_hear_of_each_others_grants_and_end_when_told() {
     let limits = chatkeep_core::bus::BusLimits::default();
     let bus = chatkeep_core::bus::embedded::EmbeddedBus::open(folder.path(), limits, clock.clone());
     let bus = Bus::Embedded(bus.await.unwrap());
-    let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+    let health = Health::new(clock.clone());
+    let supervisor = Supervisor::new(health, CancellationToken::new());
     let config = RateLimitConfig { per_minute: 1, burst: 100 };
-    let new = || Limiter::new(config, bus.clone(), clock.clone(), &tasks, stop.clone());
+    let new = || Limiter::new(config, bus.clone(), clock.clone(), &supervisor);
     let (one, other) = (new(), new());
     // Each poll costs a token; the broadcasts make the difference.
     let mut looks = 0;
@@ -119,7 +121,8 @@ async fn processes_hear_of_each_others_grants_and_end_when_told() {
         }
     };
     tokio::time::timeout(Duration::from_secs(20), heard).await.expect("nothing is heard");
-    stop.cancel();
+    let tasks = supervisor.tasks();
+    supervisor.stop().cancel();
     tasks.close();
     tokio::time::timeout(Duration::from_secs(20), tasks.wait()).await.expect("never ends");
     bus.close().await;

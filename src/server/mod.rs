@@ -25,6 +25,7 @@ use std::time::Duration;
 use axum::Router;
 use chatkeep_core::config::HttpConfig;
 use chatkeep_core::metric;
+use chatkeep_workers::supervisor::track;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
@@ -114,7 +115,7 @@ impl Server {
             debug!(%error, "cannot set TCP_NODELAY");
         }
         let connection = Connection { router: self.router.clone(), peer, admitted };
-        tasks.spawn(connection.serve(stream, stop.clone()));
+        track(tasks, "connection", connection.serve(stream, stop.clone()));
     }
 
     /// Handles a failed accept. A connection that is gone already is ignored; anything else is a

@@ -60,6 +60,7 @@ async fn start(config: HttpConfig, drain: Duration) -> Running {
     let stop = CancellationToken::new();
     let server = Server::new(router, config, false);
     let connections = Arc::clone(&server.connections);
+    #[expect(clippy::disallowed_methods, reason = "its panic is not to be caught")]
     let task = tokio::spawn(server.run(listener, stop.clone(), drain));
     Running { address, stop, connections, task }
 }

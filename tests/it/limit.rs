@@ -7,9 +7,10 @@ use chatkeep::rate_limit::Limiter;
 use chatkeep_core::bus::nats::NatsBus;
 use chatkeep_core::bus::{Bus, BusLimits};
 use chatkeep_core::config::RateLimitConfig;
+use chatkeep_core::health::Health;
 use chatkeep_core::time::{Clock as _, SystemClock};
+use chatkeep_workers::supervisor::Supervisor;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::harness::nats::Nats;
 use crate::harness::wait::until;
@@ -19,8 +20,7 @@ use crate::stack::DEADLINE;
 struct Process {
     limiter: Limiter,
     bus: Bus,
-    tasks: TaskTracker,
-    stop: CancellationToken,
+    supervisor: Supervisor,
 }
 
 impl Process {
@@ -28,15 +28,16 @@ impl Process {
         let (url, clock) = (nats.url(), Arc::new(SystemClock));
         let bus = NatsBus::connect(&url, BusLimits::default(), clock.clone()).await.unwrap();
         let bus = Bus::Nats(bus);
-        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let limiter = Limiter::new(config, bus.clone(), clock, &tasks, stop.clone());
-        Self { limiter, bus, tasks, stop }
+        let supervisor = Supervisor::new(Health::new(clock.clone()), CancellationToken::new());
+        let limiter = Limiter::new(config, bus.clone(), clock, &supervisor);
+        Self { limiter, bus, supervisor }
     }
 
     async fn end(self) {
-        self.stop.cancel();
-        self.tasks.close();
-        tokio::time::timeout(DEADLINE, self.tasks.wait()).await.unwrap();
+        let tasks = self.supervisor.tasks();
+        self.supervisor.stop().cancel();
+        tasks.close();
+        tokio::time::timeout(DEADLINE, tasks.wait()).await.unwrap();
         self.bus.close().await;
     }
 }

@@ -1,6 +1,7 @@
 //! End-to-end tests on real servers.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::disallowed_methods, reason = "tests join what they spawn")]
 
 mod accounts;
 mod answering;

@@ -14,17 +14,16 @@ use std::time::Duration;
 use chatkeep_core::bus::{Bus, BusError, DeadLetter};
 use chatkeep_core::event::{Envelope, EventOrigin};
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::log_reason;
 use chatkeep_core::platform;
 use chatkeep_core::store::{Retraction, Store};
 use chatkeep_core::time::{SharedClock, Timestamp};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::info;
 
 use crate::outcome::Outcome;
+use crate::periodic::{JobFailure, PeriodicJob, Scope};
 
-/// Poll interval.
-const POLL_INTERVAL: Duration = Duration::from_mins(1);
 /// Interval after which every letter is read anew: expired ones are dropped, and traces of letters
 /// that were dropped elsewhere are removed.
 const REREAD_INTERVAL: Duration = Duration::from_hours(6);
@@ -68,21 +67,6 @@ impl DeadLetterCare {
             known: BTreeMap::new(),
             overflown: false,
             notes: Vec::new(),
-        }
-    }
-
-    /// Runs until `stop` is cancelled.
-    pub async fn run(mut self, stop: CancellationToken) {
-        let mut ticks = tokio::time::interval(POLL_INTERVAL);
-        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            match self.clear().await {
-                Ok(0) => {}
-                Ok(letters) => info!(letters, "dropped dead letters of retracted messages"),
-                Err(Outcome::Unavailable(failure) | Outcome::Retry(failure)) => {
-                    log_reason!(warn, failure, "cannot scan the dead letters");
-                }
-                Err(outcome) => warn!(?outcome, "cannot scan the dead letters"),
-            }
         }
     }
 
@@ -194,6 +178,44 @@ impl DeadLetterCare {
 
     async fn drop(&self, letter: &str) -> Result<bool, BusError> {
         self.bus.drop_dead_letter(letter).await
+    }
+}
+
+/// The clean-up as a periodic job.
+#[derive(Debug)]
+pub struct DeadLetterJob {
+    store: Store,
+    bus: Bus,
+    clock: SharedClock,
+    /// What earlier runs have read; `None` before the first run, and after one that panicked.
+    care: Mutex<Option<DeadLetterCare>>,
+}
+
+impl DeadLetterJob {
+    /// Creates the job for the dead letters of `bus`; `store` knows the retractions.
+    pub const fn new(store: Store, bus: Bus, clock: SharedClock) -> Self {
+        Self { store, bus, clock, care: Mutex::const_new(None) }
+    }
+}
+
+impl PeriodicJob for DeadLetterJob {
+    const NAME: &'static str = "dead_letters";
+    const PERIOD: Duration = Duration::from_mins(1);
+    const FAILURE: &'static str = "cannot look through the dead letters";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        let mut kept = self.care.lock().await;
+        let fresh =
+            || DeadLetterCare::new(self.store.clone(), self.bus.clone(), self.clock.clone());
+        let mut care = kept.take().unwrap_or_else(fresh);
+        let cleared = care.clear().await;
+        *kept = Some(care);
+        match cleared? {
+            0 => {}
+            letters => info!(letters, "dead letters of what was taken back are dropped"),
+        }
+        Ok(())
     }
 }
 

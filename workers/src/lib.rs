@@ -15,9 +15,11 @@ pub mod members;
 pub mod notices;
 pub mod notifier;
 mod outcome;
+pub mod periodic;
 pub mod replica;
 mod runner;
 mod stages;
+pub mod supervisor;
 pub mod tap;
 
 pub use outcome::Outcome;

@@ -41,6 +41,17 @@ impl StageName {
         }
     }
 
+    /// Returns its name as a part of the process.
+    pub const fn part(self) -> &'static str {
+        match self {
+            Self::Backup => "stage:backup",
+            Self::Members => "stage:members",
+            Self::Assistant => "stage:assistant",
+            Self::Media => "stage:media",
+            Self::ExternalMedia => "stage:external_media",
+        }
+    }
+
     /// Parses a selectable stage from its name.
     pub fn parse(name: &str) -> Option<Self> {
         let mut chosen = Self::ALL.into_iter().filter(|stage| *stage != Self::ExternalMedia);

@@ -16,6 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{BlobBackend, BlobError, BlobId, Blobs, BoxError, TEMPORARIES};
 use crate::outage::Work;
+use crate::panics;
 
 /// Maximum length of [`Stored::head`] in bytes, for detecting the file type.
 const HEAD: usize = 4096;
@@ -225,7 +226,7 @@ impl Drop for Upload {
             part: self.part,
             state: mem::replace(&mut self.state, State::Done),
         };
-        runtime.spawn(async move { left.discard().await });
+        panics::spawn_on(&runtime, "upload_removal", async move { left.discard().await });
     }
 }
 

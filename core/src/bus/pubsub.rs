@@ -19,6 +19,7 @@ use tracing::{debug, warn};
 
 use super::nats::NatsReply;
 use super::{Bus, BusError, subject};
+use crate::panics;
 
 /// Maximum size of a pubsub message, in bytes: the default limit of every NATS server, with room
 /// for headers.
@@ -194,17 +195,20 @@ where
             return;
         }
         let (permits, handler) = (Arc::clone(permits), Arc::clone(&self.handler));
+        let topic = self.topic;
         running.spawn(async move {
             // Later, nobody waits for the reply.
             let Ok(Ok(_permit)) = timeout_at(question.until, permits.acquire()).await else {
                 return;
             };
-            let answer = handler(question.payload).await;
-            let fits = answer.len() <= MAX_PUBSUB_BYTES;
-            question
-                .reply
-                .send(if fits { Ok(answer) } else { Err(RequestRefused::TooLarge) })
-                .await;
+            let answer = panics::catch(topic, async { handler(question.payload).await }).await;
+            let reply = match answer {
+                Ok(answer) if answer.len() <= MAX_PUBSUB_BYTES => Ok(answer),
+                Ok(_) => Err(RequestRefused::TooLarge),
+                // Another server of the topic may do better.
+                Err(_panicked) => Err(RequestRefused::Busy),
+            };
+            question.reply.send(reply).await;
         });
     }
 }

@@ -13,6 +13,7 @@ use super::db::ACQUIRE_TIMEOUT;
 use super::fault::outage_of;
 use crate::causes::with_causes;
 use crate::outage::{Availability, Work};
+use crate::panics;
 
 /// Hands the outages of the database to its [`Availability`]. Clones share it.
 #[derive(Clone)]
@@ -99,7 +100,7 @@ impl Watch {
             return;
         }
         let (server, availability) = (Arc::clone(server), self.availability.clone());
-        tokio::spawn(async move {
+        panics::spawn("database_check", async move {
             let why = server.why_not().await.unwrap_or(sqlx::Error::PoolTimedOut);
             availability.fails(Work::Reading, &with_causes(&why));
             server.asking.store(false, Ordering::Release);

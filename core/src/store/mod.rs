@@ -18,6 +18,7 @@ mod doctor;
 mod fault;
 mod idempotency;
 mod ingest;
+mod job_leases;
 mod key_usage;
 mod keys;
 mod ledger;

@@ -70,6 +70,7 @@ macro_rules! at_now {
         }
     };
 }
+pub(super) use at_now;
 
 /// Processes that start at the same moment are compared one after the other.
 const LOCK: &str = "UPDATE deployment SET id = id";

@@ -15,6 +15,7 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::fault::breaks_connection;
+use crate::panics;
 
 /// Timeout for a rollback; after it the connection is closed.
 const ROLLBACK: Duration = Duration::from_secs(5);
@@ -101,7 +102,9 @@ where
             return;
         };
         match Handle::try_current() {
-            Ok(runtime) if !self.doubtful => drop(runtime.spawn(roll_back(conn))),
+            Ok(runtime) if !self.doubtful => {
+                drop(panics::spawn_on(&runtime, "rollback", roll_back(conn)))
+            }
             Ok(_) => conn.close_on_drop(),
             Err(_no_runtime) => drop(conn.detach()),
         }

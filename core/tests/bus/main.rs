@@ -2,6 +2,7 @@
 //! features of one adapter alone are tested separately.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::disallowed_methods, reason = "tests join what they spawn")]
 
 mod dead;
 mod delivery;

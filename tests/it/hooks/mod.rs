@@ -80,7 +80,12 @@ impl Bench {
             clock: Arc::clone(&self.clock) as SharedClock,
             settings,
         };
-        self.notifiers.push(tokio::spawn(notifier.run(self.stop.clone())));
+        let notifier = Arc::new(notifier);
+        let stop = self.stop.clone();
+        self.notifiers.push(tokio::spawn(async move {
+            notifier.release_interrupted().await;
+            notifier.run(stop).await;
+        }));
     }
 
     /// Creates a webhook of that user to that path of the sink; returns its id.

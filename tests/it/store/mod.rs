@@ -8,6 +8,7 @@ mod doctor;
 mod exchanges;
 mod idempotency;
 mod import;
+mod job_leases;
 mod keep;
 mod keys;
 mod log_bound;

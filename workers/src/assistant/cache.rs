@@ -238,7 +238,7 @@ impl Assistants {
         &self,
         bus: &Bus,
         stop: CancellationToken,
-    ) -> Result<impl Future<Output = ()> + Send + 'static, BusError> {
+    ) -> Result<impl Future<Output = ()> + Send + use<>, BusError> {
         let mut changes = bus.subscribe(TOPIC).await?;
         let states = self.states.clone();
         Ok(async move {

@@ -5,17 +5,15 @@ use std::time::Duration;
 
 use chatkeep_core::bus::Bus;
 use chatkeep_core::causes::with_causes;
-use chatkeep_core::log_reason;
 use chatkeep_core::store::Store;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::info;
 
 use crate::jobs::media_jobs;
 use crate::outcome::Outcome;
+use crate::periodic::{JobFailure, PeriodicJob, Scope};
 
-/// Poll interval.
-const POLL_INTERVAL: Duration = Duration::from_mins(5);
 /// Age at which a pending file may need a new job; also the interval between two of them.
 const OLD: Duration = Duration::from_mins(15);
 /// Batch size of jobs.
@@ -32,24 +30,22 @@ pub struct PendingMediaJob {
     pub clock: SharedClock,
 }
 
-impl PendingMediaJob {
-    /// Runs until `stop` is cancelled.
-    pub async fn run(self, stop: CancellationToken) {
-        let mut ticks = tokio::time::interval(POLL_INTERVAL);
-        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            match self.remind().await {
-                Ok(0) => {}
-                Ok(files) => {
-                    info!(files, "files have been pending for long; downloads requested again")
-                }
-                Err(Outcome::Unavailable(failure) | Outcome::Retry(failure)) => {
-                    log_reason!(warn, failure, "cannot look up pending files");
-                }
-                Err(outcome) => warn!(?outcome, "cannot look up pending files"),
-            }
-        }
-    }
+impl PeriodicJob for PendingMediaJob {
+    const NAME: &'static str = "pending_media";
+    const PERIOD: Duration = Duration::from_mins(5);
+    const FAILURE: &'static str = "cannot look for files that are waited for";
+    const SCOPE: Scope = Scope::Deployment;
 
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        match self.remind().await? {
+            0 => {}
+            files => info!(files, "files are waited for since long; asked for again"),
+        }
+        Ok(())
+    }
+}
+
+impl PendingMediaJob {
     /// Publishes a job for each of the oldest ones; for a while the same job every time, which the
     /// bus deduplicates as long as it remembers it.
     async fn remind(&self) -> Result<usize, Outcome> {

@@ -70,7 +70,7 @@ impl ContentThrottle {
     pub async fn listen(
         &self,
         stop: CancellationToken,
-    ) -> Result<impl Future<Output = ()> + Send + 'static, BusError> {
+    ) -> Result<impl Future<Output = ()> + Send + use<>, BusError> {
         let mut told = self.bus.subscribe(TOPIC).await?;
         let throttle = self.clone();
         Ok(async move {

@@ -4,7 +4,6 @@ mod texts;
 
 use std::time::Duration;
 
-use chatkeep_core::log_failure;
 use chatkeep_core::metric;
 use chatkeep_core::platform::Bots;
 use chatkeep_core::store::{Store, StoreError, UsageNotice};
@@ -13,9 +12,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::direct_message::{self, DirectMessage};
+use crate::periodic::{JobFailure, PeriodicJob, Scope};
 
-/// Poll interval of crossings.
-const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum number of notices sent in one round.
 const BATCH: u32 = 100;
 
@@ -30,18 +28,19 @@ pub struct UsageNotifier {
     pub clock: SharedClock,
 }
 
-impl UsageNotifier {
-    /// Runs until `stop` is cancelled.
-    pub async fn run(self, stop: CancellationToken) {
-        let mut ticks = tokio::time::interval(POLL_INTERVAL);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            if let Some(Err(error)) = stop.run_until_cancelled(self.tell_all()).await {
-                log_failure!(warn, &error, "cannot look up usage notices");
-            }
-        }
-    }
+impl PeriodicJob for UsageNotifier {
+    const NAME: &'static str = "usage_notices";
+    const PERIOD: Duration = Duration::from_secs(5);
+    const FAILURE: &'static str = "cannot look for usage notices";
+    const SCOPE: Scope = Scope::Deployment;
 
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        stop.run_until_cancelled(self.tell_all()).await.transpose()?;
+        Ok(())
+    }
+}
+
+impl UsageNotifier {
     async fn tell_all(&self) -> Result<(), StoreError> {
         for notice in self.store.pending_usage_notices(BATCH).await? {
             let outcome = match pointless(&notice) {

@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use super::record::DeliveryResult;
 use super::{Bodies, Notifier, POLL_INTERVAL};
+use crate::supervisor::track;
 
 /// Time added to a delivery's lease beyond its timeout and waiting time.
 const LEASE_MARGIN: Duration = Duration::from_secs(15);
@@ -113,7 +114,7 @@ impl<B: Bodies> Notifier<B> {
         // Only this loop takes these permits, and no more than it saw free.
         let failing = delivery.failing;
         let failing = failing.then(|| Arc::clone(&slots.failing).try_acquire_owned());
-        tasks.spawn(async move {
+        track(tasks, "delivery", async move {
             let done = notifier.in_turn(delivery, turn).await;
             drop(failing);
             if let Some(done) = done {

@@ -8,6 +8,7 @@
 
 mod attempt;
 mod dispatch;
+mod jobs;
 mod owners;
 mod record;
 mod schedule;
@@ -20,20 +21,15 @@ use std::time::Duration;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::log_failure;
-use chatkeep_core::metric;
 use chatkeep_core::platform::Bots;
 use chatkeep_core::store::{EventRef, Store, StoreError};
-use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_core::time::SharedClock;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 /// Poll interval of new events and due deliveries.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
-/// Interval between measurements of the queue.
-const MEASURE: Duration = Duration::from_secs(5);
-/// Interval between purges of old deliveries.
-const PURGE: Duration = Duration::from_mins(10);
 /// Maximum number of attempts that wait to be recorded.
 const RESULTS: usize = 1_024;
 
@@ -85,8 +81,9 @@ pub struct Notifier<B> {
 }
 
 impl<B: Bodies> Notifier<B> {
-    /// Runs until `stop` is cancelled, then finishes the deliveries under way.
-    pub async fn run(self, stop: CancellationToken) {
+    /// Releases the deliveries that a crash has interrupted. To be called once, before
+    /// [`Notifier::run`].
+    pub async fn release_interrupted(&self) {
         if self.store.is_embedded() {
             // No other process uses the store, so existing leases belong to a dead process.
             match self.store.release_webhooks(self.clock.now()).await {
@@ -97,16 +94,17 @@ impl<B: Bodies> Notifier<B> {
                 Err(error) => log_failure!(warn, &error, "cannot release webhook deliveries"),
             }
         }
-        let notifier = Arc::new(self);
-        let wake = Arc::new(Notify::new());
+    }
+
+    /// Runs until `stop` is cancelled, then finishes the deliveries under way. Its periodic work is
+    /// in [`Notifier::add_jobs`].
+    pub async fn run(self: Arc<Self>, stop: CancellationToken) {
+        let wake = Notify::new();
         let (results, recorded) = mpsc::channel(RESULTS);
         tokio::join!(
-            notifier.fan_out(&stop, &wake),
-            Arc::clone(&notifier).dispatch(&stop, &wake, results),
-            notifier.record(&stop, &wake, recorded),
-            notifier.tell_owners(&stop),
-            notifier.measure(&stop),
-            notifier.purge(&stop),
+            self.fan_out(&stop, &wake),
+            Arc::clone(&self).dispatch(&stop, &wake, results),
+            self.record(&stop, &wake, recorded),
         );
     }
 
@@ -130,49 +128,10 @@ impl<B: Bodies> Notifier<B> {
             }
         }
     }
-
-    async fn measure(&self, stop: &CancellationToken) {
-        let mut ticks = ticks(MEASURE);
-        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            let now = self.clock.now();
-            match self.store.webhook_queue(now).await {
-                Ok(queue) => {
-                    let lag = queue.oldest_due.map_or(Duration::ZERO, |due| now.since(due));
-                    metric::DELIVERY_QUEUE.set([], counted(queue.waiting));
-                    metric::DELIVERY_DUE.set([], counted(queue.due));
-                    metric::DELIVERY_LAG_SECONDS.set([], lag.as_secs_f64());
-                }
-                Err(error) => log_failure!(warn, &error, "cannot count webhook deliveries"),
-            }
-        }
-    }
-
-    async fn purge(&self, stop: &CancellationToken) {
-        let mut ticks = ticks(PURGE);
-        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            let age = i64::try_from(self.settings.keep.as_millis()).unwrap_or(i64::MAX);
-            let before = Timestamp::from_millis(self.clock.now().millis().saturating_sub(age));
-            loop {
-                match self.store.purge_webhook_deliveries(before).await {
-                    Ok(0) => break,
-                    Ok(_) => {}
-                    Err(error) => {
-                        log_failure!(warn, &error, "cannot remove old webhook deliveries");
-                        break;
-                    }
-                }
-            }
-        }
-    }
 }
 
 fn ticks(every: Duration) -> tokio::time::Interval {
     let mut ticks = tokio::time::interval(every);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     ticks
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a gauge; nobody has 2^53 deliveries")]
-const fn counted(count: i64) -> f64 {
-    count as f64
 }

@@ -1,31 +1,36 @@
 //! Direct messages to owners whose webhook endpoint was disabled, once each.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use chatkeep_core::log_failure;
 use chatkeep_core::metric;
 use chatkeep_core::store::{PendingNotice, StoreError};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use super::{Bodies, Notifier, texts, ticks};
+use super::{Bodies, Notifier, texts};
 use crate::direct_message::{self, DirectMessage};
+use crate::periodic::{JobFailure, PeriodicJob, Scope};
 
-/// Poll interval of such endpoints.
-const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum number of notices sent in one round.
 const BATCH: u32 = 100;
 
-impl<B: Bodies> Notifier<B> {
-    pub(super) async fn tell_owners(&self, stop: &CancellationToken) {
-        let mut ticks = ticks(POLL_INTERVAL);
-        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            if let Some(Err(error)) = stop.run_until_cancelled(self.tell_all()).await {
-                log_failure!(warn, &error, "cannot look up disabled webhooks");
-            }
-        }
-    }
+/// Notifies the owners of disabled endpoints.
+pub(super) struct OwnerNotices<B>(pub(super) Arc<Notifier<B>>);
 
+impl<B: Bodies> PeriodicJob for OwnerNotices<B> {
+    const NAME: &'static str = "webhook_notices";
+    const PERIOD: Duration = Duration::from_secs(5);
+    const FAILURE: &'static str = "cannot look for disabled webhooks";
+    const SCOPE: Scope = Scope::Deployment;
+
+    async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
+        stop.run_until_cancelled(self.0.tell_all()).await.transpose()?;
+        Ok(())
+    }
+}
+
+impl<B: Bodies> Notifier<B> {
     async fn tell_all(&self) -> Result<(), StoreError> {
         for webhook in self.store.pending_webhook_notices(BATCH).await? {
             let outcome = if self.settings.tell_owners {

@@ -5,11 +5,12 @@ use std::time::Duration;
 use chatkeep_core::health::Health;
 use chatkeep_core::metric;
 use chatkeep_core::outage::{Failure, Work};
+use chatkeep_core::panics::{self, Panicked};
 use chatkeep_core::store::{LogState, LoggedChanges};
 use chatkeep_index::search::IndexError;
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 use tracing::{debug, info};
 
 use super::changes::changes_to;
@@ -35,7 +36,7 @@ const PART: &str = "search";
 #[derive(Default)]
 struct Round {
     log: Option<LogState>,
-    rebuild: Option<JoinHandle<Result<(), ReplicaError>>>,
+    rebuild: Option<AbortOnDropHandle<Result<Result<(), ReplicaError>, Panicked>>>,
     failing_since: Option<Instant>,
     backoff: Option<Duration>,
     committed_at: Option<Instant>,
@@ -59,9 +60,6 @@ impl Replica {
                 break;
             }
         }
-        if let Some(rebuild) = round.rebuild {
-            rebuild.abort();
-        }
     }
 
     /// Brings the replica up to date once, for a process that does nothing else. `progress` is
@@ -74,7 +72,7 @@ impl Replica {
         loop {
             let more = self.step(&mut round).await?;
             if let Some(rebuild) = round.rebuild.take() {
-                rebuild.await??;
+                rebuild.await???;
                 round.log = None;
                 continue;
             }
@@ -186,11 +184,13 @@ impl Replica {
     ) -> Result<(), ReplicaError> {
         if let Some(rebuild) = round.rebuild.take_if(|rebuild| rebuild.is_finished()) {
             self.state.send_modify(|state| state.work = None);
-            rebuild.await??;
+            rebuild.await???;
             self.note_position();
         } else if round.rebuild.is_none() && position.is_rebuild_due(log) {
             let replica = self.clone();
-            round.rebuild = Some(tokio::spawn(async move { replica.rebuild().await }));
+            let rebuild = async move { replica.rebuild().await };
+            let rebuild = panics::spawn("search_rebuild", rebuild);
+            round.rebuild = Some(AbortOnDropHandle::new(rebuild));
         }
         Ok(())
     }

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::outage::Availability;
+use chatkeep_core::panics::Panicked;
 use chatkeep_core::store::{Store, StoreError};
 use chatkeep_core::time::SharedClock;
 use chatkeep_index::search::{IndexError, MessageIndex, MessageWriter, WriterOptions};
@@ -53,6 +54,9 @@ pub enum ReplicaError {
     /// The indexing thread died.
     #[error("indexing stopped unexpectedly")]
     Died(#[from] tokio::task::JoinError),
+    /// A rebuild panicked.
+    #[error("the rebuild of the search index failed")]
+    Panicked(#[from] Panicked),
     /// Every slot of the data folder is taken.
     #[error("{} processes already have a search index in {}", SLOTS, .0.display())]
     Full(PathBuf),

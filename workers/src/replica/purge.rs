@@ -7,10 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ReplicaError;
 use super::writer::SharedWriter;
-use chatkeep_core::log_failure;
-
-/// Purge interval. Segments with erased words are rewritten as a whole, so not often.
-const PERIOD: Duration = Duration::from_hours(1);
+use crate::periodic::{FirstRun, JobFailure, PeriodicJob};
 
 /// Rewrites segments of the index that hold words of erased messages.
 #[derive(Clone)]
@@ -24,19 +21,19 @@ impl std::fmt::Debug for Purger {
     }
 }
 
-impl Purger {
-    /// Purges until `stop` is cancelled.
-    pub async fn run(self, stop: CancellationToken) {
-        let mut due = tokio::time::interval(PERIOD);
-        // The first tick is at once.
-        due.tick().await;
-        while stop.run_until_cancelled(due.tick()).await.is_some() {
-            if let Err(error) = self.purge().await {
-                log_failure!(warn, &error, "cannot purge the search index");
-            }
-        }
-    }
+impl PeriodicJob for Purger {
+    const NAME: &'static str = "search_purge";
+    /// Segments with erased words are rewritten as a whole, so not often.
+    const PERIOD: Duration = Duration::from_hours(1);
+    const FAILURE: &'static str = "the search index cannot be purged";
+    const FIRST_RUN: FirstRun = FirstRun::Later;
 
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        Ok(self.purge().await?)
+    }
+}
+
+impl Purger {
     /// Rewrites every segment that holds words of erased messages. Indexing waits meanwhile.
     ///
     /// # Errors

@@ -21,6 +21,7 @@ use self::batch::Batch;
 use self::waits::{DependencyWaits, Wait};
 use crate::outcome::Outcome;
 use crate::stages::StageName;
+use crate::supervisor::track;
 use crate::tap::Tap;
 
 /// Timeout of a pull before it is repeated.
@@ -97,15 +98,28 @@ pub struct RunnerSettings {
 /// Default of [`RunnerSettings::long_wait`].
 pub const LONG_WAIT: Duration = Duration::from_mins(1);
 
-/// Runs one stage until it is stopped.
+/// Runs one stage until it is stopped. Clones run the same stage.
 #[derive(Debug)]
 pub struct Runner<S> {
     stage: Arc<S>,
     bus: Bus,
     settings: RunnerSettings,
     tap: Tap,
-    waits: DependencyWaits,
+    waits: Arc<DependencyWaits>,
     stop: CancellationToken,
+}
+
+impl<S> Clone for Runner<S> {
+    fn clone(&self) -> Self {
+        Self {
+            stage: Arc::clone(&self.stage),
+            bus: self.bus.clone(),
+            settings: self.settings.clone(),
+            tap: self.tap.clone(),
+            waits: Arc::clone(&self.waits),
+            stop: self.stop.clone(),
+        }
+    }
 }
 
 impl<S: Stage> Runner<S> {
@@ -119,6 +133,7 @@ impl<S: Stage> Runner<S> {
         stop: CancellationToken,
     ) -> Self {
         let waits = DependencyWaits::new(health, stage.name().name(), settings.long_wait);
+        let waits = Arc::new(waits);
         Self { stage: Arc::new(stage), bus, settings, tap, waits, stop }
     }
 
@@ -274,7 +289,7 @@ impl<S: Stage> Runner<S> {
                 },
             };
             let runner = Arc::clone(self);
-            tasks.spawn(async move {
+            track(tasks, runner.stage.name().part(), async move {
                 runner.work(chunk).await;
                 drop(permit);
             });

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use chatkeep_core::bus::embedded::EmbeddedBus;
 use chatkeep_core::bus::{BusLimits, DeadLetter, Outgoing};
 use chatkeep_core::time::SystemClock;
+use metrics_exporter_prometheus::PrometheusBuilder;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
@@ -43,7 +44,13 @@ impl Stage for Arc<Picky> {
     }
 
     fn decode(&self, payload: &[u8]) -> Result<String, String> {
-        String::from_utf8(payload.to_vec()).map_err(|error| error.to_string())
+        let text = String::from_utf8(payload.to_vec()).map_err(|error| error.to_string())?;
+        assert!(!text.starts_with("undecodable"), "a stage that panics over `{text}`");
+        Ok(text)
+    }
+
+    async fn on_dead_letter(&self, item: &String, _reason: &str) {
+        assert!(!item.ends_with("2"), "a stage that panics over a dead letter");
     }
 
     async fn handle(&self, items: &[String]) -> Vec<Outcome> {
@@ -100,6 +107,7 @@ impl Bench {
             health.clone(),
             stop.clone(),
         );
+        #[expect(clippy::disallowed_methods, reason = "joined at the end")]
         let running = tokio::spawn(runner.run());
         Self { stage, bus, health, stop, running, _folder: folder }
     }
@@ -163,4 +171,22 @@ async fn a_long_wait_is_a_problem_until_it_is_over() {
     bench.drained().await;
     bench.until("no problem", async || bench.health.problems().is_empty()).await;
     assert!(bench.end().await.is_empty(), "waiting uses up no attempts");
+}
+
+#[tokio::test]
+async fn a_message_whose_decoding_panics_takes_no_neighbour_with_it() {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let _recording = metrics::set_default_local_recorder(&recorder);
+    let messages = ["a", "undecodable", "b", "c"];
+    let bench = Bench::start(Picky::default(), &messages).await;
+    bench.drained().await;
+    let stored: Vec<_> = bench.stage.stored.lock().unwrap().keys().cloned().collect();
+    assert_eq!(stored, ["a", "b", "c"]);
+    let dead = bench.end().await;
+    assert_eq!(dead.len(), 1);
+    assert_eq!(dead[0].message_id, "undecodable");
+    assert_eq!(dead[0].reason, "panicked while it was decoded");
+    let metrics = recorder.handle().render();
+    let panics = "chatkeep_panics_total{part=\"stage:backup\"} 1\n";
+    assert!(metrics.contains(panics), "{metrics}");
 }

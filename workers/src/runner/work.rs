@@ -1,11 +1,9 @@
 //! Processing of pulled messages: decoded, handed to their stage, and settled by their outcome.
 
-use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
 use chatkeep_core::bus::{BusError, Delivery};
-use chatkeep_core::{log_failure, log_reason, metric};
-use futures_util::FutureExt as _;
+use chatkeep_core::{log_failure, log_reason, metric, panics};
 use tracing::{Instrument as _, debug, error};
 
 use super::batch::Batch;
@@ -14,6 +12,9 @@ use crate::outcome::Outcome;
 
 /// First and longest delay before a failed event is redelivered.
 const DELAY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
+
+/// Reason for the dead letter of a message whose decoding panicked.
+const PANICKED: &str = "panicked while it was decoded";
 
 /// Factor of the deliveries that may end without any outcome. Processes die for reasons of their
 /// own, and often in a row, with whatever they had leased at that moment.
@@ -25,19 +26,32 @@ impl<S: Stage> Runner<S> {
     pub(super) async fn admit(&self, delivery: Delivery) -> Option<(Delivery, S::Item)> {
         if delivery.attempt > self.settings.max_attempts.saturating_mul(CRASH_FACTOR) {
             let reason = format!("no outcome after {} deliveries", delivery.attempt - 1);
-            if let Ok(item) = self.stage.decode(&delivery.payload) {
-                self.stage.on_dead_letter(&item, "no_outcome").await;
+            if let Ok(item) = self.decode(&delivery) {
+                self.give_up(&item, "no_outcome").await;
             }
             self.dead_letter(delivery, &reason).await;
             return None;
         }
-        match self.stage.decode(&delivery.payload) {
+        match self.decode(&delivery) {
             Ok(item) => Some((delivery, item)),
             Err(reason) => {
                 self.dead_letter(delivery, &reason).await;
                 None
             }
         }
+    }
+
+    /// Decodes a message. It would panic at each delivery, so a panic is a reason like others.
+    fn decode(&self, delivery: &Delivery) -> Result<S::Item, String> {
+        let decoded =
+            panics::catch_sync(self.stage.name().part(), || self.stage.decode(&delivery.payload));
+        decoded.unwrap_or_else(|_panicked| Err(PANICKED.to_owned()))
+    }
+
+    /// Lets the stage know of a dead letter. It becomes one whatever the stage makes of it.
+    async fn give_up(&self, item: &S::Item, reason: &str) {
+        let call = self.stage.on_dead_letter(item, reason);
+        let _ = panics::catch(self.stage.name().part(), call).await;
     }
 
     /// Works on a batch until everything in it has its own outcome other than waiting: messages
@@ -104,7 +118,9 @@ impl<S: Stage> Runner<S> {
             [one] => tracing::info_span!("event", id = %one.id, stage = %stage),
             many => tracing::debug_span!("events", count = many.len(), stage = %stage),
         };
-        let call = AssertUnwindSafe(self.stage.handle(&part.items)).catch_unwind().instrument(span);
+        // Made inside of it: an `async fn` of a trait may be a plain function that panics.
+        let call = async { self.stage.handle(&part.items).await };
+        let call = panics::catch(stage.part(), call).instrument(span);
         let mut call = std::pin::pin!(tokio::time::timeout(self.stage.timeout(), call));
         let mut extend = tokio::time::interval(self.settings.lease / 3);
         extend.tick().await;
@@ -140,7 +156,7 @@ impl<S: Stage> Runner<S> {
                 delivery.ack().await
             }
             Outcome::Retry(reason) if delivery.attempt >= self.settings.max_attempts => {
-                self.stage.on_dead_letter(item, &reason.text).await;
+                self.give_up(item, &reason.text).await;
                 self.dead_letter(delivery, &reason.text).await;
                 Ok(())
             }
@@ -152,7 +168,7 @@ impl<S: Stage> Runner<S> {
                 delivery.retry(after).await
             }
             Outcome::Drop(reason) => {
-                self.stage.on_dead_letter(item, &reason).await;
+                self.give_up(item, &reason).await;
                 self.dead_letter(delivery, &reason).await;
                 Ok(())
             }

@@ -2,6 +2,7 @@
 //! channel; so the number of syncs does not grow with the number of publishers.
 
 use std::fs::File;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,10 +18,14 @@ use crate::bus::{BusError, Outgoing, Stream, subject};
 use crate::causes::with_causes;
 use crate::log_failure;
 use crate::outage::Work;
+use crate::panics;
 use crate::store::outage_of;
 
 /// Maximum number of messages in one transaction, roughly: a call is never split.
 const GROUP: usize = 1024;
+
+/// Name of the writer in logs and metrics.
+const PART: &str = "bus_writer";
 
 /// Interval between rounds of housekeeping (deletion of old ids, release of free pages).
 const HOUSEKEEPING: Duration = Duration::from_secs(1);
@@ -58,29 +63,42 @@ impl Writer {
     }
 
     pub(super) fn spawn(self) {
-        tokio::spawn(self.run());
+        panics::spawn(PART, self.run());
     }
 
     async fn run(mut self) {
         loop {
-            let mut group = Group::default();
-            let mut waiting = Waiting::default();
-            let open = self.first(&mut group, &mut waiting).await;
-            while group.size() < GROUP && waiting.close.is_none() {
-                let Ok(op) = self.ops.try_recv() else { break };
-                self.take(op, &mut group, &mut waiting);
-            }
-            self.add_due(&mut group, waiting.flush || !open);
-            let close = waiting.close.take();
-            let remove = std::mem::take(&mut waiting.remove);
-            self.write(group, waiting).await;
-            for (name, done) in remove {
-                send_reply(done, self.remove(&name).await);
-            }
-            if close.is_some() || !open {
-                return self.end(close).await;
+            match panics::catch(PART, self.round()).await {
+                Ok(ControlFlow::Continue(())) => {}
+                Ok(ControlFlow::Break(close)) => return self.end(close).await,
+                // Who waits for the round gets an error, and the connection goes back to the last
+                // commit.
+                Err(panicked) => {
+                    self.shared.availability.fails(Work::Writing, &panicked.to_string());
+                    tokio::time::sleep(RETRY_DELAY).await;
+                }
             }
         }
+    }
+
+    /// Gathers a group of operations and writes it. Breaks when nobody needs the writer any more,
+    /// with whom to tell.
+    async fn round(&mut self) -> ControlFlow<Option<oneshot::Sender<()>>> {
+        let mut group = Group::default();
+        let mut waiting = Waiting::default();
+        let open = self.first(&mut group, &mut waiting).await;
+        while group.size() < GROUP && waiting.close.is_none() {
+            let Ok(op) = self.ops.try_recv() else { break };
+            self.take(op, &mut group, &mut waiting);
+        }
+        self.add_due(&mut group, waiting.flush || !open);
+        let close = waiting.close.take();
+        let remove = std::mem::take(&mut waiting.remove);
+        self.write(group, waiting).await;
+        for (name, done) in remove {
+            send_reply(done, self.remove(&name).await);
+        }
+        if close.is_some() || !open { ControlFlow::Break(close) } else { ControlFlow::Continue(()) }
     }
 
     /// Waits for the first operation, or until something is due. `false` when no caller is left.

@@ -1,0 +1,54 @@
+//! Leases of periodic jobs that run in one process of the deployment at a time.
+//!
+//! Times are the database's own, for the clocks of several machines differ.
+
+use std::time::Duration;
+
+use sqlx::query;
+
+use super::db::{Sql, exec};
+use super::processes::at_now;
+use super::{Store, StoreError};
+
+const CLAIM: Sql = at_now!(
+    "INSERT INTO job_leases (name, process_id, until)
+     SELECT $1, $2, n.now + $3 FROM (SELECT ",
+    " AS now) n WHERE TRUE
+     ON CONFLICT (name) DO UPDATE SET process_id = excluded.process_id, until = excluded.until
+     WHERE job_leases.process_id = excluded.process_id
+        OR job_leases.until <= excluded.until - $3"
+);
+const RELEASE: &str = "DELETE FROM job_leases WHERE name = $1 AND process_id = $2";
+
+impl Store {
+    /// Claims the lease of a job for a process, or extends it, by `time` from now. Returns `false`
+    /// while another process holds it.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn claim_job_lease(
+        &self,
+        name: &str,
+        process: &str,
+        time: Duration,
+    ) -> Result<bool, StoreError> {
+        let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let claim = self.pick(CLAIM);
+        let claimed = exec!(tx_ref, query(claim).bind(name).bind(process).bind(time))?;
+        tx.commit().await?;
+        Ok(claimed > 0)
+    }
+
+    /// Releases the lease of a job, if the process still holds it.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn release_job_lease(&self, name: &str, process: &str) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(tx_ref, query(RELEASE).bind(name).bind(process))?;
+        tx.commit().await
+    }
+}

@@ -1,0 +1,59 @@
+//! Periodic jobs of a process: the one list, by roles. The media stage, the notifier and the search
+//! replica add theirs where they are started.
+
+use std::sync::Arc;
+
+use chatkeep_workers::dead_letters::DeadLetterJob;
+use chatkeep_workers::notices::UsageNotifier;
+use chatkeep_workers::periodic::PeriodicJobs;
+
+use super::{App, Role};
+use crate::login::{Login, LoginPurge};
+use crate::maintenance::{
+    ExpiredWebhooks, IdempotencyPurge, IngressPresence, InterruptedReplies, Maintenance,
+    OutboxPurge, RowPurge, UseRecords, WalCheckpoint,
+};
+use crate::orphan_sweep::{OrphanSweeper, UploadSweeper};
+use crate::removals::JobPurge;
+use crate::retention::Retention;
+
+impl App {
+    /// Starts the periodic jobs of this process' roles.
+    pub(super) fn start_jobs(&self, jobs: &PeriodicJobs, login: Option<Login>) {
+        let roles = &self.process_roles.roles;
+        let (store, clock) = (self.store.clone(), Arc::clone(&self.clock));
+        let maintenance = Maintenance { store, clock };
+        if roles.contains(&Role::Ingress) {
+            jobs.add(IngressPresence(maintenance.clone()));
+        }
+        if let Some(login) = login {
+            jobs.add(IdempotencyPurge(maintenance.clone()));
+            jobs.add(UseRecords(maintenance.clone()));
+            jobs.add(LoginPurge(login));
+        }
+        if roles.contains(&Role::Worker) {
+            self.start_worker_jobs(jobs, &maintenance);
+        }
+    }
+
+    fn start_worker_jobs(&self, jobs: &PeriodicJobs, maintenance: &Maintenance) {
+        let Maintenance { store, clock } = maintenance.clone();
+        jobs.add(OutboxPurge(maintenance.clone(), self.config.api.keep_events));
+        jobs.add(ExpiredWebhooks(maintenance.clone()));
+        jobs.add(RowPurge(maintenance.clone()));
+        jobs.add(InterruptedReplies(maintenance.clone()));
+        jobs.add(WalCheckpoint(maintenance.clone()));
+        jobs.add(JobPurge(self.removals()));
+        let sweeper = OrphanSweeper { store, blobs: self.blobs.clone(), clock };
+        jobs.add(UploadSweeper(sweeper.clone()));
+        jobs.add(sweeper);
+        let Maintenance { store, clock } = maintenance.clone();
+        jobs.add(Retention { store, clock, config: self.config.retention });
+        let Maintenance { store, clock } = maintenance.clone();
+        jobs.add(DeadLetterJob::new(store, self.bus.clone(), clock));
+        if self.config.usage.tell_users {
+            let Maintenance { store, clock } = maintenance.clone();
+            jobs.add(UsageNotifier { store, bots: self.bots.clone(), clock });
+        }
+    }
+}

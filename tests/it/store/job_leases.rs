@@ -1,0 +1,120 @@
+//! Leases of periodic jobs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use chatkeep_core::health::Health;
+use chatkeep_core::time::SystemClock;
+use chatkeep_workers::periodic::{FirstRun, JobFailure, PeriodicJob, PeriodicJobs, Scope};
+use chatkeep_workers::supervisor::Supervisor;
+use tokio_util::sync::CancellationToken;
+
+use super::{Fixture, on_both};
+use crate::harness::wait::until;
+use crate::stack::DEADLINE;
+
+on_both!(a_lease_has_one_holder, a_lease_ends, of_many_claims_one_succeeds);
+
+const LEASE: Duration = Duration::from_secs(60);
+
+async fn a_lease_has_one_holder(fixture: Fixture) {
+    let store = &fixture.store;
+    let claim = async |name, process| store.claim_job_lease(name, process, LEASE).await.unwrap();
+    assert!(claim("purge", "one").await);
+    assert!(!claim("purge", "two").await);
+    assert!(claim("sweep", "two").await, "another job");
+    assert!(claim("purge", "one").await, "extended");
+    store.release_job_lease("purge", "two").await.unwrap();
+    assert!(!claim("purge", "two").await, "only its holder releases it");
+    store.release_job_lease("purge", "one").await.unwrap();
+    assert!(claim("purge", "two").await);
+    assert!(!claim("purge", "one").await);
+}
+
+async fn a_lease_ends(fixture: Fixture) {
+    let store = &fixture.store;
+    let claim = async |process| store.claim_job_lease("purge", process, LEASE).await.unwrap();
+    assert!(claim("one").await);
+    fixture.run("UPDATE job_leases SET until = until - 50000").await;
+    assert!(!claim("two").await, "not yet");
+    assert!(claim("one").await, "from now on again");
+    fixture.run("UPDATE job_leases SET until = until - 50000").await;
+    assert!(!claim("two").await);
+    fixture.run("UPDATE job_leases SET until = until - 10001").await;
+    assert!(claim("two").await);
+    assert!(!claim("one").await);
+}
+
+async fn of_many_claims_one_succeeds(fixture: Fixture) {
+    let store = &fixture.store;
+    let claims = (0..8).map(|n| async move {
+        store.claim_job_lease("purge", &format!("process {n}"), LEASE).await.unwrap()
+    });
+    let claimed = futures_util::future::join_all(claims).await;
+    assert_eq!(claimed.into_iter().filter(|claimed| *claimed).count(), 1);
+}
+
+/// A job that runs until it is let go.
+struct Slow {
+    running: Arc<AtomicUsize>,
+    /// Most runs at once so far.
+    most: Arc<AtomicUsize>,
+    goes_on: Arc<AtomicBool>,
+}
+
+impl PeriodicJob for Slow {
+    const NAME: &'static str = "slow";
+    const PERIOD: Duration = Duration::from_millis(10);
+    const FAILURE: &'static str = "cannot be slow";
+    const SCOPE: Scope = Scope::Deployment;
+    const FIRST_RUN: FirstRun = FirstRun::Now;
+
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(running, Ordering::SeqCst);
+        while self.goes_on.load(Ordering::SeqCst) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        self.running.fetch_sub(1, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_job_of_the_deployment_runs_in_one_process_at_a_time() {
+    let fixture = Fixture::postgres().await;
+    let health = Health::new(Arc::new(SystemClock));
+    let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let processes: Vec<_> = ["one", "two"]
+        .map(|process| {
+            let supervisor = Supervisor::new(health.clone(), CancellationToken::new());
+            let (store, clock) = (fixture.store.clone(), Arc::new(SystemClock));
+            let jobs = PeriodicJobs::new(supervisor.clone(), store, clock, process.to_owned());
+            let goes_on = Arc::new(AtomicBool::new(true));
+            let (running, most) = (Arc::clone(&running), Arc::clone(&most));
+            jobs.add(Slow { running, most, goes_on: Arc::clone(&goes_on) });
+            (process, supervisor, goes_on)
+        })
+        .into();
+    let holder = async || fixture.value("SELECT MAX(process_id) FROM job_leases").await;
+    until("the job runs", DEADLINE, async || running.load(Ordering::SeqCst) == 1).await;
+    let first = holder().await;
+    let (_, supervisor, goes_on) = processes.iter().find(|(name, ..)| *name == first).unwrap();
+    supervisor.stop().cancel();
+    goes_on.store(false, Ordering::SeqCst);
+    until("the other process takes over", DEADLINE, async || {
+        let holder = holder().await;
+        !holder.is_empty() && holder != first
+    })
+    .await;
+    for (_, supervisor, goes_on) in &processes {
+        supervisor.stop().cancel();
+        goes_on.store(false, Ordering::SeqCst);
+        supervisor.tasks().close();
+        supervisor.tasks().wait().await;
+    }
+    assert_eq!(holder().await, "", "released");
+    assert_eq!(most.load(Ordering::SeqCst), 1, "never two at once");
+    assert!(health.problems().is_empty());
+}

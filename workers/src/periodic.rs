@@ -1,0 +1,244 @@
+//! Frame of periodic work: each job names itself and its period, and the frame runs it.
+//!
+//! The frame spreads runs over time (ten percent of the period, and a moment before the first
+//! one, so that processes that start together do not work together), measures them, restarts a
+//! job that panics (see [`crate::supervisor`]), logs failures, and lets some jobs run in one process
+//! of the deployment at a time. A process has one list of its jobs, in its assembly.
+//!
+//! Loops that are woken up for new work are no jobs: they run under the supervisor as they are.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::future::{Future, pending};
+use std::sync::Arc;
+use std::time::Duration;
+
+use chatkeep_core::outage::Failure;
+use chatkeep_core::store::Store;
+use chatkeep_core::time::SharedClock;
+use chatkeep_core::{log_failure, log_reason, metric};
+use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+
+use crate::outcome::Outcome;
+use crate::supervisor::Supervisor;
+
+/// Jitter of a period: a part of it, up or down.
+const JITTER: u32 = 10;
+/// Maximum delay of a job's first run.
+const FIRST: Duration = Duration::from_secs(1);
+/// Duration of a lease, which is extended during a run: after a crash the job rests this long.
+const LEASE: Duration = Duration::from_secs(30);
+
+/// Processes of a deployment that may run a job at the same moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Every process, as for what it has in memory or on its disk.
+    Process,
+    /// One process at a time.
+    Deployment,
+}
+
+/// Time of a job's first run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstRun {
+    /// At once.
+    Now,
+    /// Within a moment of random length.
+    Soon,
+    /// After one period.
+    Later,
+}
+
+/// Failure of a run, made of any error.
+#[derive(Clone, Debug)]
+pub struct JobFailure(Failure);
+
+impl<E: Error + 'static> From<E> for JobFailure {
+    fn from(error: E) -> Self {
+        Self(Failure::of(&error))
+    }
+}
+
+impl From<Outcome> for JobFailure {
+    fn from(outcome: Outcome) -> Self {
+        Self(match outcome {
+            Outcome::Unavailable(failure) | Outcome::Retry(failure) => failure,
+            Outcome::Drop(reason) => reason.into(),
+            Outcome::Done => "it is done".into(),
+        })
+    }
+}
+
+/// Work that is done again and again.
+pub trait PeriodicJob: Send + Sync + 'static {
+    /// Name in logs, metrics and leases, unique in the program: `snake_case`.
+    const NAME: &'static str;
+    /// Time from the start of a run to the start of the next.
+    const PERIOD: Duration;
+    /// Message of a failed run in the log.
+    const FAILURE: &'static str;
+    /// Processes that may run it at the same moment. Even a job of one process at a time must do no
+    /// harm in two: a process that stalls loses its lease.
+    const SCOPE: Scope = Scope::Process;
+    /// Time of the first run.
+    const FIRST_RUN: FirstRun = FirstRun::Soon;
+    /// `true` if it runs once more when the process stops.
+    const LAST_RUN: bool = false;
+
+    /// Runs the job once. One that takes long ends early when `stop` is cancelled. After a panic
+    /// the job is run again, so it must not be left half changed by one.
+    ///
+    /// # Errors
+    /// The failure, for the log; the next run is due after the usual period.
+    fn run<'a>(
+        &'a self,
+        stop: &'a CancellationToken,
+    ) -> impl Future<Output = Result<(), JobFailure>> + Send + 'a;
+}
+
+/// Periodic jobs of one process. Clones share them.
+#[derive(Clone, Debug)]
+pub struct PeriodicJobs {
+    supervisor: Supervisor,
+    store: Store,
+    clock: SharedClock,
+    /// Id of this process as a holder of leases.
+    process: String,
+}
+
+impl PeriodicJobs {
+    /// Creates an empty list of jobs of the process with the id `process`, whose leases are in
+    /// `store`.
+    pub const fn new(
+        supervisor: Supervisor,
+        store: Store,
+        clock: SharedClock,
+        process: String,
+    ) -> Self {
+        Self { supervisor, store, clock, process }
+    }
+
+    /// Adds a job, and starts it.
+    pub fn add<J: PeriodicJob>(&self, job: J) {
+        // So that the first run, and the first failure, show as a rise.
+        metric::JOB_RUNS.add([J::NAME.into()], 0);
+        metric::JOB_FAILURES.add([J::NAME.into()], 0);
+        let (job, jobs) = (Arc::new(job), self.clone());
+        let mut delay = Some(first_delay::<J>());
+        self.supervisor.run(format!("job:{}", J::NAME), move |stop| {
+            let (job, jobs) = (Arc::clone(&job), jobs.clone());
+            let delay = delay.take().unwrap_or_default();
+            async move { jobs.repeat(&*job, delay, &stop).await }
+        });
+    }
+
+    async fn repeat<J: PeriodicJob>(&self, job: &J, delay: Duration, stop: &CancellationToken) {
+        let mut next = Instant::now() + delay;
+        loop {
+            let goes_on = stop.run_until_cancelled(sleep_until(next)).await.is_some();
+            next = Instant::now() + jittered(J::PERIOD, random());
+            if goes_on || J::LAST_RUN {
+                self.run_leased(job, stop).await;
+            }
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    /// Runs a job, unless another process does right now.
+    async fn run_leased<J: PeriodicJob>(&self, job: &J, stop: &CancellationToken) {
+        // An embedded database has no other process.
+        if J::SCOPE == Scope::Process || self.store.is_embedded() {
+            return self.measured(job, stop).await;
+        }
+        match self.store.claim_job_lease(J::NAME, &self.process, LEASE).await {
+            Ok(true) => {}
+            Ok(false) => return debug!(job = J::NAME, "another process runs the job"),
+            Err(error) => {
+                metric::JOB_FAILURES.add([J::NAME.into()], 1);
+                return log_failure!(warn, &error, job = J::NAME, "{}", J::FAILURE);
+            }
+        }
+        let stop = stop.child_token();
+        tokio::select! {
+            () = self.measured(job, &stop) => {}
+            never = self.extend(J::NAME, &stop) => match never {},
+        }
+        if let Err(error) = self.store.release_job_lease(J::NAME, &self.process).await {
+            debug!(%error, job = J::NAME, "the lease of a job ends later");
+        }
+    }
+
+    /// Extends the lease of a job while it runs; once it is lost, the run is to end.
+    async fn extend(&self, job: &str, stop: &CancellationToken) -> Infallible {
+        loop {
+            sleep(LEASE / 3).await;
+            match self.store.claim_job_lease(job, &self.process, LEASE).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    debug!(job, "another process has taken over the job");
+                    stop.cancel();
+                    pending::<()>().await;
+                }
+                Err(error) => debug!(%error, job, "cannot extend the lease of a job"),
+            }
+        }
+    }
+
+    async fn measured<J: PeriodicJob>(&self, job: &J, stop: &CancellationToken) {
+        let mut run = Run { job: J::NAME, started: Instant::now(), has_succeeded: false };
+        match job.run(stop).await {
+            Ok(()) => {
+                run.has_succeeded = true;
+                #[expect(clippy::cast_precision_loss, reason = "a gauge is an f64")]
+                let seconds = self.clock.now().millis() as f64 / 1_000.0;
+                metric::JOB_LAST_SUCCESS.set([J::NAME.into()], seconds);
+            }
+            Err(JobFailure(failure)) => {
+                log_reason!(warn, failure, job = J::NAME, "{}", J::FAILURE);
+            }
+        }
+    }
+}
+
+/// A run under way, recorded when it ends, by a panic too.
+struct Run {
+    job: &'static str,
+    started: Instant,
+    has_succeeded: bool,
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        metric::JOB_RUNS.add([self.job.into()], 1);
+        metric::JOB_SECONDS.record([self.job.into()], self.started.elapsed());
+        if !self.has_succeeded {
+            metric::JOB_FAILURES.add([self.job.into()], 1);
+        }
+    }
+}
+
+fn first_delay<J: PeriodicJob>() -> Duration {
+    match J::FIRST_RUN {
+        FirstRun::Now => Duration::ZERO,
+        FirstRun::Soon => FIRST.min(J::PERIOD / JITTER).mul_f64(random()),
+        FirstRun::Later => jittered(J::PERIOD, random()),
+    }
+}
+
+/// Returns the period, shortened or lengthened by at most a tenth, as `random` decides (0 to 1).
+fn jittered(period: Duration, random: f64) -> Duration {
+    let most = period / JITTER;
+    period - most + (2 * most).mul_f64(random)
+}
+
+/// Returns a random number from 0 to 1; a half if the system has none.
+fn random() -> f64 {
+    getrandom::u32().map_or(0.5, |random| f64::from(random) / f64::from(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+use std::sync::Mutex;
+
+use chatkeep_core::config::Database;
+use chatkeep_core::health::Health;
+use chatkeep_core::time::SystemClock;
+use metrics_exporter_prometheus::PrometheusBuilder;
+use tempfile::TempDir;
+
+use super::*;
+
+/// A job that panics in its first runs, fails in the next one, and succeeds then.
+#[derive(Default)]
+struct Clumsy {
+    panics: usize,
+    runs: Arc<Mutex<Vec<Instant>>>,
+}
+
+impl PeriodicJob for Clumsy {
+    const NAME: &'static str = "clumsy";
+    const PERIOD: Duration = Duration::from_mins(10);
+    const FAILURE: &'static str = "cannot be clumsy";
+    const FIRST_RUN: FirstRun = FirstRun::Now;
+    const LAST_RUN: bool = true;
+
+    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
+        let runs = {
+            let mut runs = self.runs.lock().unwrap();
+            runs.push(Instant::now());
+            runs.len()
+        };
+        assert!(runs > self.panics, "it broke");
+        if runs == self.panics + 1 {
+            return Err(std::io::Error::other("not now").into());
+        }
+        Ok(())
+    }
+}
+
+async fn jobs(folder: &TempDir) -> (PeriodicJobs, Supervisor, Health) {
+    let clock: SharedClock = Arc::new(SystemClock);
+    let store = Store::open(&Database::Sqlite, folder.path(), 1).await.unwrap();
+    let health = Health::new(Arc::clone(&clock));
+    let supervisor = Supervisor::new(health.clone(), CancellationToken::new());
+    let jobs = PeriodicJobs::new(supervisor.clone(), store, clock, "one".to_owned());
+    (jobs, supervisor, health)
+}
+
+#[tokio::test]
+async fn a_job_that_panics_runs_again_and_everything_is_counted() {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let _recording = metrics::set_default_local_recorder(&recorder);
+    let folder = TempDir::new().unwrap();
+    let (jobs, supervisor, health) = jobs(&folder).await;
+    tokio::time::pause();
+    let (job, begin) = (Clumsy { panics: 3, ..Clumsy::default() }, Instant::now());
+    let runs = Arc::clone(&job.runs);
+    jobs.add(job);
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!(health.problems()[0].part, "task:job:clumsy");
+    sleep(Duration::from_mins(3)).await;
+    assert!(health.problems().is_empty());
+    sleep(Duration::from_mins(9)).await;
+    let times: Vec<_> = runs.lock().unwrap().iter().map(|run| (*run - begin).as_secs()).collect();
+    assert_eq!(times[..4], [0, 1, 3, 7], "the fourth one fails without a panic");
+    assert!((547..=667).contains(&times[4]) && times.len() == 5, "{times:?}");
+    supervisor.stop().cancel();
+    supervisor.tasks().close();
+    supervisor.tasks().wait().await;
+    assert_eq!(runs.lock().unwrap().len(), 6, "once more at the end");
+    let metrics = recorder.handle().render();
+    for line in [
+        "chatkeep_job_runs_total{name=\"clumsy\"} 6",
+        "chatkeep_job_failures_total{name=\"clumsy\"} 4",
+        "chatkeep_panics_total{part=\"job:clumsy\"} 3",
+        "chatkeep_job_seconds_count{name=\"clumsy\"} 6",
+        "chatkeep_job_last_success_timestamp_seconds{name=\"clumsy\"} 1",
+    ] {
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
+}
+
+#[test]
+fn periods_vary_by_a_tenth() {
+    let seconds = [0.0, 0.5, 1.0].map(|random| jittered(Duration::from_secs(100), random));
+    assert_eq!(seconds, [90, 100, 110].map(Duration::from_secs));
+    for _ in 0..1_000 {
+        assert!((0.0..=1.0).contains(&random()));
+        assert!(first_delay::<Clumsy>().is_zero());
+    }
+}
