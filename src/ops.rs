@@ -12,10 +12,13 @@ use chatkeep_core::store::Store;
 use chatkeep_core::{metric, outage};
 use chatkeep_workers::StageName;
 use chatkeep_workers::replica::Replica;
+use chatkeep_workers::supervisor::Supervisor;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use serde_json::{Map, json};
+use tokio::net::TcpListener;
 
 use crate::api::ApiError;
+use crate::server::Server;
 
 /// Timeout of a readiness check.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -98,4 +101,29 @@ pub fn metrics_router(
             handle.render()
         }),
     )
+}
+
+/// Serves the metrics on `listener`; on another one with its address after a failure.
+///
+/// # Errors
+/// Returns an error if the address of the listener is unknown.
+pub(crate) async fn serve_metrics(
+    supervisor: &Supervisor,
+    server: Server,
+    listener: TcpListener,
+    drain: Duration,
+) -> std::io::Result<()> {
+    let address = listener.local_addr()?;
+    let mut first = Some(listener);
+    let serve = move |stop| {
+        let (server, first) = (server.clone(), first.take());
+        async move {
+            let listener = match first {
+                Some(listener) => listener,
+                None => TcpListener::bind(address).await?,
+            };
+            Ok::<_, std::io::Error>(server.run(listener, stop, drain))
+        }
+    };
+    supervisor.run_prepared("metrics", serve).await
 }

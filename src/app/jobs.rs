@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chatkeep_workers::dead_letters::DeadLetterJob;
 use chatkeep_workers::notices::UsageNotifier;
 use chatkeep_workers::periodic::PeriodicJobs;
+use chatkeep_workers::supervisor::Supervisor;
 
 use super::{App, Role};
 use crate::login::{Login, LoginPurge};
@@ -18,6 +19,13 @@ use crate::removals::JobPurge;
 use crate::retention::Retention;
 
 impl App {
+    /// Creates the periodic jobs of this process, still none.
+    pub(super) fn jobs(&self, supervisor: &Supervisor) -> PeriodicJobs {
+        let (store, clock) = (self.store.clone(), Arc::clone(&self.clock));
+        let process = self.registration.as_ref().map(|own| own.id().to_owned());
+        PeriodicJobs::new(supervisor.clone(), store, clock, process.unwrap_or_default())
+    }
+
     /// Starts the periodic jobs of this process' roles.
     pub(super) fn start_jobs(&self, jobs: &PeriodicJobs, login: Option<Login>) {
         let roles = &self.process_roles.roles;

@@ -195,7 +195,7 @@ impl App {
             let lease = config.workers.lease;
             let router = ops::metrics_router(handle, bus.clone(), lease, replica.clone());
             let server = Server::new(api::whole(router), http, true);
-            serve_metrics(&supervisor, server, listener, drain).await?;
+            ops::serve_metrics(&supervisor, server, listener, drain).await?;
         }
         let server = Server::new(router, http, config.api.proxies > 0);
         let serving = server.run(listener, stop.clone(), drain);
@@ -224,13 +224,6 @@ impl App {
     fn outages(&self) -> Outages {
         let (store, bus, blobs) = (self.store.clone(), self.bus.clone(), self.blobs.clone());
         Outages { store, bus, blobs, search: self.search.clone() }
-    }
-
-    /// Creates the periodic jobs of this process, still none.
-    fn jobs(&self, supervisor: &Supervisor) -> PeriodicJobs {
-        let (store, clock) = (self.store.clone(), Arc::clone(&self.clock));
-        let process = self.registration.as_ref().map(|own| own.id().to_owned());
-        PeriodicJobs::new(supervisor.clone(), store, clock, process.unwrap_or_default())
     }
 
     /// Follows changes of assistants that other processes make.
@@ -347,26 +340,4 @@ impl App {
             }
         }
     }
-}
-
-/// Serves the metrics on `listener`; on another one with its address after a failure.
-async fn serve_metrics(
-    supervisor: &Supervisor,
-    server: Server,
-    listener: TcpListener,
-    drain: Duration,
-) -> anyhow::Result<()> {
-    let address = listener.local_addr()?;
-    let mut first = Some(listener);
-    let serve = move |stop| {
-        let (server, first) = (server.clone(), first.take());
-        async move {
-            let listener = match first {
-                Some(listener) => listener,
-                None => TcpListener::bind(address).await?,
-            };
-            Ok::<_, std::io::Error>(server.run(listener, stop, drain))
-        }
-    };
-    Ok(supervisor.run_prepared("metrics", serve).await?)
 }

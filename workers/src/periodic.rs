@@ -231,8 +231,7 @@ fn first_delay<J: PeriodicJob>() -> Duration {
 
 /// Returns the period, shortened or lengthened by at most a tenth, as `random` decides (0 to 1).
 fn jittered(period: Duration, random: f64) -> Duration {
-    let most = period / JITTER;
-    period - most + (2 * most).mul_f64(random)
+    period.mul_f64((2.0 * random - 1.0).mul_add(1.0 / f64::from(JITTER), 1.0))
 }
 
 /// Returns a random number from 0 to 1; a half if the system has none.

@@ -119,7 +119,7 @@ impl Supervisor {
         start: Box<dyn FnMut(CancellationToken) -> Work + Send>,
     ) {
         let stop = self.stop.clone();
-        let part = Part { part, health: self.health.clone(), stop, failures: 0 };
+        let part = Part { name: part, health: self.health.clone(), stop, failures: 0 };
         spawn_on(&self.tasks, part.run(may_end, start));
     }
 }
@@ -143,7 +143,7 @@ fn spawn_on<T: Send + 'static>(
 
 /// A supervised part.
 struct Part {
-    part: String,
+    name: String,
     health: Health,
     stop: CancellationToken,
     /// Failures since the last good time.
@@ -157,7 +157,7 @@ impl Part {
         mut start: Box<dyn FnMut(CancellationToken) -> Work + Send>,
     ) {
         loop {
-            let (name, stop) = (self.part.clone(), self.stop.clone());
+            let (name, stop) = (self.name.clone(), self.stop.clone());
             let work = panics::catch(&name, async { start(stop).await });
             let ended = self.watch(work).await;
             if self.stop.is_cancelled() || (may_end && ended.is_ok()) {
@@ -194,7 +194,7 @@ impl Part {
     fn fail(&mut self, reason: &str) -> Duration {
         self.failures = self.failures.saturating_add(1);
         if self.failures >= FAILURES {
-            let reason = format!("{} keeps failing: {reason}", self.part);
+            let reason = format!("{} keeps failing: {reason}", self.name);
             self.health.raise(&self.problem(), Failure::from(reason));
         }
         PAUSE.0.saturating_mul(1 << (self.failures - 1).min(16)).min(PAUSE.1)
@@ -206,7 +206,7 @@ impl Part {
 
     /// Returns the name of its problem, which is none of those that the part raises itself.
     fn problem(&self) -> String {
-        format!("task:{}", self.part)
+        format!("task:{}", self.name)
     }
 }
 

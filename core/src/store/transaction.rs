@@ -103,7 +103,7 @@ where
         };
         match Handle::try_current() {
             Ok(runtime) if !self.doubtful => {
-                drop(panics::spawn_on(&runtime, "rollback", roll_back(conn)))
+                drop(panics::spawn_on(&runtime, "rollback", roll_back(conn)));
             }
             Ok(_) => conn.close_on_drop(),
             Err(_no_runtime) => drop(conn.detach()),

@@ -188,6 +188,24 @@ pub(crate) async fn bounds_what_is_answered_at_once(fixture: Fixture) {
     bus.close().await;
 }
 
+pub(crate) async fn a_panic_is_a_refusal_of_one_request(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let serve = bus.serve("weather", 1, |question: Bytes| async move {
+        assert_ne!(&question[..], b"bad", "it breaks");
+        question
+    });
+    let (stop, stopped) = oneshot::channel::<()>();
+    let running = tokio::spawn(serve.await.unwrap().run(async { drop(stopped.await) }));
+    for _ in 0..3 {
+        let refused = asked(&bus, "bad").await;
+        assert!(matches!(refused, Err(BusError::Unavailable(_))), "{refused:?}");
+        assert_eq!(asked(&bus, "good").await.unwrap(), "good");
+    }
+    stop.send(()).unwrap();
+    timeout(TIMEOUT, running).await.unwrap().unwrap();
+    bus.close().await;
+}
+
 pub(crate) async fn refuses_what_is_too_large(fixture: Fixture) {
     let bus = fixture.open().await;
     let answering = bus
