@@ -64,6 +64,7 @@ impl Proxy {
     }
 
     /// Forwards again, on the same port. Data held back by a stall arrives now.
+    #[expect(clippy::disallowed_methods, reason = "ended with the proxy")]
     pub(crate) async fn restore(&mut self) {
         self.flowing.send_replace(true);
         if self.accepting.is_some() {
