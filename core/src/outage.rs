@@ -29,8 +29,8 @@ const SETTLE: Duration = Duration::from_secs(5);
 const MAX_SETTLE: Duration = Duration::from_mins(1);
 /// An outage that begins within this time of the one before is taken for the same trouble.
 const CALM: Duration = Duration::from_mins(1);
-/// What only fails to take changes is taken for back after so long without a failure: perhaps
-/// nobody has anything to change.
+/// Time without a failure after which a dependency that only refused changes counts as available
+/// again: perhaps nobody has anything to change.
 const UNSURE: Duration = Duration::from_mins(1);
 
 /// Everything that the process depends on, for the metrics.
@@ -53,9 +53,9 @@ struct Inner {
     name: String,
     address: String,
     setting: String,
-    /// Whether there is an outage that has not been said to be over.
+    /// An outage is open: its end has not been logged.
     troubled: AtomicBool,
-    /// Whether the process has closed it by itself.
+    /// The process closed the dependency itself.
     closed: AtomicBool,
     state: Mutex<State>,
 }
@@ -63,7 +63,7 @@ struct Inner {
 #[derive(Debug, Default)]
 struct State {
     outage: Option<Outage>,
-    /// When the outage before was said to be over, and how long it had to settle.
+    /// Time at which the end of the last outage was logged, and its settling time.
     last: Option<(Instant, Duration)>,
 }
 

@@ -131,7 +131,7 @@ pub(super) struct BackupBody {
     retention_days: Nullable<u32>,
 }
 
-/// What the channel's `config.backup` has beside them.
+/// Read-only fields of the channel's `config.backup`.
 impl Shown for BackupBody {
     const READ_ONLY: &'static [&'static str] = &["enabled", "paused", "effectiveTimeZone"];
 }

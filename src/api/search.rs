@@ -21,6 +21,7 @@ const SNIPPET: usize = 160;
 
 /// Search results.
 #[derive(Serialize, ToSchema)]
+#[schema(as = SearchResults)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SearchResultsView {
     /// Messages of the page, in the requested order.

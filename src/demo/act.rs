@@ -69,7 +69,7 @@ impl Act {
     /// Performs the action and returns its result.
     ///
     /// # Errors
-    /// When it is not possible, or the demo itself fails.
+    /// Returns an error when it is not possible, or the demo itself fails.
     pub(super) async fn perform(self, sample: &Sample) -> Result<Outcome, Failure> {
         let (line, people) = (sample.line(), sample.people());
         let group = people.group().as_str();

@@ -24,7 +24,7 @@ const MANY: u32 = 1_000;
 /// which replaces it.
 ///
 /// # Errors
-/// When the store fails or the file cannot be read or written.
+/// Returns an error when the store fails or the file cannot be read or written.
 pub(super) async fn lasting(
     store: &Store,
     owner: &UserId,

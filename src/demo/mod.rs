@@ -31,7 +31,7 @@ pub struct DemoArgs {}
 /// Runs the demonstration until shutdown.
 ///
 /// # Errors
-/// When a part cannot be started.
+/// Returns an error when a part cannot be started.
 pub async fn run(_: DemoArgs, sources: Sources) -> anyhow::Result<()> {
     let mut config = Config::load(sources)?;
     telemetry::init(&config.log)?;

@@ -44,7 +44,7 @@ impl People {
     /// and with those who joined.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Returns an error when the store fails.
     pub(super) async fn new(line: Emulator, store: &Store) -> anyhow::Result<Self> {
         let founders: Vec<User> = FOUNDERS.iter().map(|name| line.add_user(name, None)).collect();
         let newcomers = NEWCOMERS.iter().map(|name| line.add_user(name, None));
@@ -114,7 +114,7 @@ impl People {
     /// Adds the next person, or the one with that ID.
     ///
     /// # Errors
-    /// When nobody is left to join, or the named one is in the group or unknown.
+    /// Returns an error when nobody is left to join, or the named one is in the group or unknown.
     pub(super) async fn join(&self, wanted: Option<&str>) -> Result<Told, PeopleError> {
         let group = self.group.as_str();
         if let Some(user) = wanted {

@@ -33,7 +33,7 @@ const WHITE: Color = [1.0, 0.99, 0.96];
 /// Returns the picture of that number as a photo. The same number gives the same picture.
 ///
 /// # Errors
-/// When it cannot be encoded.
+/// Returns an error when it cannot be encoded.
 pub(super) async fn photo(number: usize) -> anyhow::Result<Media> {
     let drawn = tokio::task::spawn_blocking(move || draw(number)).await?;
     Ok(Media::new("image/jpeg", drawn.context("cannot draw a picture")?))

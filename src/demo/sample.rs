@@ -41,7 +41,7 @@ impl Sample {
     /// the owner's key in `folder`.
     ///
     /// # Errors
-    /// When the store fails or the key's file cannot be read or written.
+    /// Returns an error when the store fails or the key's file cannot be read or written.
     pub(super) async fn new(
         line: Emulator,
         app: &App,
@@ -84,7 +84,7 @@ impl Sample {
     /// Returns the next photo.
     ///
     /// # Errors
-    /// When it cannot be drawn.
+    /// Returns an error when it cannot be drawn.
     pub(super) async fn next_photo(&self) -> anyhow::Result<Media> {
         pictures::photo(self.photos.fetch_add(1, Ordering::SeqCst)).await
     }
@@ -92,7 +92,7 @@ impl Sample {
     /// Changes the owner's plan.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Returns an error when the store fails.
     pub(super) async fn set_plan(&self, plan: Plan) -> anyhow::Result<()> {
         self.store.set_plan(&self.people.owner_id(), plan, self.now()).await?;
         self.assistant_changed().await;

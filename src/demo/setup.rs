@@ -50,7 +50,7 @@ impl Sample {
     /// Adds the bot to the group; the very first start also sets up everything else.
     ///
     /// # Errors
-    /// When a webhook is refused, the store fails, or the pipeline takes too long.
+    /// Returns an error when a webhook is refused, the store fails, or the pipeline takes too long.
     pub(super) async fn prepare(&self) -> anyhow::Result<()> {
         let group = self.people().group().as_str();
         accepted(&self.line().bot_joins(group).await?)?;

@@ -13,10 +13,10 @@ const NUL: &[u8] = b"\\u0000";
 
 #[derive(Serialize, Deserialize)]
 struct Cursor<T> {
-    /// What it was made for.
+    /// The list and filters that it belongs to.
     #[serde(rename = "f")]
     binding: String,
-    /// Where to go on.
+    /// The key at which the list continues.
     #[serde(rename = "k")]
     key: T,
 }

@@ -21,7 +21,7 @@ pub(crate) enum ServiceError {
     /// The caller is not a member, their role is too low, or there is no such channel; callers are
     /// not told which.
     PermissionDenied,
-    /// What the caller names does not exist inside of what they may see.
+    /// Named object that does not exist within what the caller may see.
     NotFound,
     /// Something broke inside of the service.
     Internal,

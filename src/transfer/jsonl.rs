@@ -390,6 +390,6 @@ mod tests {
         assert!(why(&line.replace("\"text\"", "\"poem\"")).starts_with("not a message"));
         assert!(why(&line.replace("\"C1\"", "\"C2\"")).contains("channel C2"));
         assert!(why(&line.replace("\"x\"", "null")).contains("no content"));
-        assert!(why(&line.replace("\"m1\"", "\"\"")).contains("ids"));
+        assert!(why(&line.replace("\"m1\"", "\"\"")).contains("IDs"));
     }
 }

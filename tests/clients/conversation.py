@@ -27,7 +27,7 @@ from chatkeep_client.models import (
     ChannelList,
     ConfigPatch,
     Error,
-    FoundView,
+    SearchResults,
     ListMessagesOrder,
     Me,
     MemberList,
@@ -88,7 +88,7 @@ with AuthenticatedClient(base_url=base, token=key, raise_on_unexpected_status=Tr
         ),
     ).messages
     sizes: list[int | None] = [message.file_size for message in messages]
-    found = told(FoundView, search.sync(client=client, q="hello", channel_id=channel))
+    found = told(SearchResults, search.sync(client=client, q="hello", channel_id=channel))
     usage = told(Usage, get_usage.sync(client=client))
 
     unknown = get_channel.sync_detailed("C0000000000000000000000000000none", client=client)

@@ -187,7 +187,7 @@ pub struct DeadLetterJob {
     store: Store,
     bus: Bus,
     clock: SharedClock,
-    /// What earlier runs have read; `None` before the first run, and after one that panicked.
+    /// State of earlier runs; `None` before the first run, and after one that panicked.
     care: Mutex<Option<DeadLetterCare>>,
 }
 

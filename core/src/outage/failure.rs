@@ -15,7 +15,7 @@ use crate::store::{StoreError, outage_of};
 pub struct Failure {
     /// The error with its causes, each once.
     pub text: String,
-    /// Whether it is the failure of a dependency whose outage is in the log.
+    /// It is the failure of a dependency whose outage is in the log.
     pub is_outage: bool,
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Watch {
 /// A PostgreSQL server, to be asked why the pool has no connection.
 struct Server {
     options: PgConnectOptions,
-    /// Whether somebody asks right now.
+    /// A check is running.
     asking: AtomicBool,
 }
 

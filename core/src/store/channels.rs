@@ -109,7 +109,7 @@ const OF_USER: &str = channels!(
 /// All channels by id, page by page.
 const PAGE: &str = channels!("WHERE c.channel_id > $1 ORDER BY c.channel_id LIMIT $2");
 
-/// How many people subscribe to each channel of a list.
+/// Numbers of subscribers of the channels of a list.
 const SUBSCRIBERS: &str = "
     SELECT channel_id, COUNT(*) FROM subscriptions
     WHERE cancelled_at = 0 AND channel_id IN (SELECT value ->> 'c' FROM json_each($1))

@@ -79,7 +79,7 @@ pub(super) struct Tx {
     logged: watch::Sender<u64>,
     has_logged: bool,
     pub(super) watch: Watch,
-    /// Whether it changed anything.
+    /// The transaction changed something.
     pub(super) has_written: bool,
 }
 

@@ -9,6 +9,7 @@ use crate::role::Scope;
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, utoipa::ToSchema, serde::Serialize, serde::Deserialize,
 )]
+#[schema(as = EventKind)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum OutboxEventKind {
     #[serde(rename = "message.received")]

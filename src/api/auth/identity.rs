@@ -1,5 +1,5 @@
-//! Who calls: a key, a session, or nobody known. Found out once a request, before anything else,
-//! because the rate limit goes by it.
+//! Identity of the caller: a key, a session, or unknown. It is looked up once a request, first of
+//! all, because the rate limit depends on it.
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::header::AUTHORIZATION;
@@ -23,7 +23,7 @@ struct Known {
     forged: bool,
 }
 
-/// What [`identify`] found out, for the extractors.
+/// Result of [`identify`], for the extractors.
 #[derive(Clone, Debug)]
 struct Identity(Result<Caller, ApiError>);
 
@@ -86,8 +86,8 @@ fn limited(mut response: Response, verdict: RateDecision) -> Response {
 }
 
 impl Api {
-    /// What [`Self::known`] looks up; `None` when there is nothing, or what is there cannot be
-    /// anybody's.
+    /// Returns the secret that [`Self::known`] looks up; `None` without one, or for one that has
+    /// no valid form.
     fn secret<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
         if headers.contains_key(AUTHORIZATION) {
             return bearer(headers).filter(|secret| is_access_token(secret) || is_api_key(secret));

@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use super::{DEADLINE, Demo, Program, scratch, until};
 use crate::harness::browser::Browser;
 
-/// How many messages on the page say something.
+/// Script for the number of messages on the page with a text.
 const SAYING: &str = "return [...document.querySelectorAll('#messages .says')]
     .filter((says) => says.textContent.includes('WHAT')).length.toString()";
-/// How many photos are shown, as they were drawn.
+/// Script for the number of photos shown in full.
 const PHOTOS: &str = "return [...document.querySelectorAll('#messages .photo img')]
     .filter((photo) => photo.complete && photo.naturalWidth === 640).length.toString()";
-/// Whether the newest message is in sight, and nothing reaches over the edge of the page.
+/// Script that checks that the newest message is visible, and nothing overflows the page.
 const AT_END: &str = "const box = document.querySelector('#messages');
     const last = box.lastElementChild.getBoundingClientRect();
     return (last.bottom <= box.getBoundingClientRect().bottom + 1 && last.height > 0).toString()";
