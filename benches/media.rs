@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use chatkeep_emulator::{Action, Emulator, Media, Options, Post};
 use chatkeep_core::time::{Clock as _, SystemClock};
+use chatkeep_emulator::{Action, Emulator, Media, Options, Post};
 use harness::process::{Process, Program};
 use harness::{http, ports, scratch};
 use reqwest::Client;

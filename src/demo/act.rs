@@ -4,10 +4,10 @@ use axum::http::StatusCode;
 use chatkeep_core::plan::Plan;
 use serde::{Deserialize, Serialize};
 
-use chatkeep_emulator::{ActError, Post, Text, Told};
 use super::people::PeopleError;
 use super::sample::Sample;
 use crate::api::ApiError;
+use chatkeep_emulator::{ActError, Post, Text, Told};
 
 /// An action of the page.
 #[derive(Deserialize)]

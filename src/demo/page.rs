@@ -17,9 +17,9 @@ use serde_json::json;
 use tokio_stream::wrappers::BroadcastStream;
 
 use super::act::{Act, Outcome};
-use chatkeep_emulator::{Change, Entry, User};
 use super::sample::Sample;
 use crate::api::ApiError;
+use chatkeep_emulator::{Change, Entry, User};
 
 /// What a page may load: only what comes from here, and the photos that its script fetched.
 const POLICY: &str = "default-src 'self'; img-src 'self' blob:; frame-ancestors 'none'";

@@ -12,10 +12,10 @@ use chatkeep_core::store::{MemberStatus, MessageFilter, Store, StoredMessage};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_workers::assistant::Assistants;
 
-use chatkeep_emulator::{Emulator, Media, RestoredMessage};
 use super::people::People;
 use super::{key, pictures};
 use crate::app::App;
+use chatkeep_emulator::{Emulator, Media, RestoredMessage};
 
 /// Messages of earlier runs that can still be quoted and unsent.
 const RESTORED: u32 = 1_000;

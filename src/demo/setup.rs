@@ -7,9 +7,9 @@ use anyhow::{Context as _, bail};
 use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, RuleDraft};
 use chatkeep_core::store::RuleChange;
 
-use chatkeep_emulator::Told;
 use super::pictures;
 use super::sample::Sample;
+use chatkeep_emulator::Told;
 
 /// What was said before anybody looked: a person of the group and a text.
 const HISTORY: [(usize, &str); 8] = [

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
-use chatkeep_emulator::{Signed, signature};
 use chatkeep::ingress::{Ingress, IngressBot, IngressBots, router};
 use chatkeep::rate_limit::Limiter;
 use chatkeep_core::bus::embedded::EmbeddedBus;
@@ -13,6 +12,7 @@ use chatkeep_core::bus::{Bus, BusLimits};
 use chatkeep_core::config::RateLimitConfig;
 use chatkeep_core::platform::line::SignatureKey;
 use chatkeep_core::time::{ManualClock, SharedClock, Timestamp};
+use chatkeep_emulator::{Signed, signature};
 use chatkeep_workers::tap::Tap;
 use reqwest::StatusCode;
 use serde_json::Value;

@@ -6,7 +6,7 @@ use std::{fmt, fs};
 use tantivy::directory::{Directory, MmapDirectory, OwnedBytes};
 
 use super::charsmap::Charsmap;
-use super::network::{TextBatch, Network, WIDTH};
+use super::network::{Network, TextBatch, WIDTH};
 use super::pieces::Pieces;
 use super::{Embedder, ModelError, files, npy};
 

@@ -6,7 +6,7 @@
 //! in all chat then count little. The more alike the rules, the smaller the values of a row: this
 //! lets one threshold serve channels of three rules and of a thousand.
 
-use crate::matrix::{PANEL, InputRows, Weights};
+use crate::matrix::{InputRows, PANEL, Weights};
 
 /// λ. Measured over the development sets: 1.5 to 6 are equally good.
 const RIDGE: f32 = 3.0;

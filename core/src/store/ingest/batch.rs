@@ -6,7 +6,7 @@ use sqlx::{query, query_as};
 
 use super::deletion_guard::DeletionGuard;
 use super::gaps::{Skips, close_gaps, open_gap};
-use super::sql::{KNOWN_MESSAGES, BulkKey, SAVE_MEDIA, SAVE_MESSAGES, pending, saved};
+use super::sql::{BulkKey, KNOWN_MESSAGES, SAVE_MEDIA, SAVE_MESSAGES, pending, saved};
 use super::{ChannelChange, IngestOutcome, save_ledger};
 use crate::id::{ChannelId, MessageId};
 use crate::message::{Effect, MessageChange, MessageState, MessageType};

@@ -8,7 +8,7 @@ use super::super::StoreError;
 use super::super::db::{Tx, exec, run};
 use super::super::outbox::{NewOutboxEvent, log};
 use super::super::outbox_kind::OutboxEventKind;
-use super::sql::{CLOSE_GAPS, CLOSE_GAPS_OF, BulkKey, OPEN_GAP, WIDEN_GAP};
+use super::sql::{BulkKey, CLOSE_GAPS, CLOSE_GAPS_OF, OPEN_GAP, WIDEN_GAP};
 use crate::id::{ChannelId, UserId};
 use crate::time::Timestamp;
 

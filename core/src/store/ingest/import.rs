@@ -178,8 +178,10 @@ impl Store {
         channel: &ChannelId,
         messages: &[MessageId],
     ) -> Result<u64, StoreError> {
-        let keys: Vec<_> =
-            messages.iter().map(|id| BulkKey { c: channel.as_str(), m: Some(id.as_str()) }).collect();
+        let keys: Vec<_> = messages
+            .iter()
+            .map(|id| BulkKey { c: channel.as_str(), m: Some(id.as_str()) })
+            .collect();
         let keys = serde_json::to_string(&keys)?;
         let ids: Vec<(String, i64)> =
             read!(self, c => query_as(KNOWN_IDS).bind(channel.as_str()).bind(&keys).fetch_all(c))?;

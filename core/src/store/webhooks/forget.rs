@@ -22,7 +22,8 @@ pub(in crate::store) async fn delete_responses<'a>(
     tx: &mut Tx,
     changed: impl Iterator<Item = &'a (ChannelId, MessageId)>,
 ) -> Result<(), StoreError> {
-    let keys: Vec<_> = changed.map(|(c, m)| BulkKey { c: c.as_str(), m: Some(m.as_str()) }).collect();
+    let keys: Vec<_> =
+        changed.map(|(c, m)| BulkKey { c: c.as_str(), m: Some(m.as_str()) }).collect();
     if keys.is_empty() {
         return Ok(());
     }
