@@ -93,16 +93,16 @@ fn exception(module: &str, path: &str) -> Option<usize> {
 /// Returns the rule against a module's use of a path in the crate. Notes the exception that allows
 /// it.
 fn forbidden(module: &str, path: &[String], used: &mut BTreeSet<usize>) -> Option<String> {
-    let (user, target) = (layer(module)?, layer(path.first()?)?);
-    if path[0] == module || user.may_use.contains(&target.name) {
+    let (from, to) = (layer(module)?, layer(path.first()?)?);
+    if path[0] == module || from.may_use.contains(&to.name) {
         return None;
     }
     if let Some(number) = exception(module, &path.join("::")) {
         used.insert(number);
         return None;
     }
-    let Layer { name, why, .. } = user;
-    Some(format!("{module} ({name}) must not use {} ({}): {why}", path[0], target.name))
+    let Layer { name, why, .. } = from;
+    Some(format!("{module} ({name}) must not use {} ({}): {why}", path[0], to.name))
 }
 
 /// Returns the rule against a module's use of a library.
@@ -149,12 +149,11 @@ fn every_module_has_a_place() {
     let modules: BTreeSet<_> =
         sources.iter().filter_map(|source| source.module.first()).map(String::as_str).collect();
     let placed: Vec<_> = LAYERS.iter().flat_map(|layer| layer.modules).copied().collect();
-    assert_eq!(placed.len(), placed.iter().collect::<BTreeSet<_>>().len(), "placed twice");
-    assert_eq!(
-        modules,
-        placed.into_iter().collect(),
-        "modules of src/, and those that LAYERS in tests/it/layering/rules.rs names"
-    );
+    let known: BTreeSet<_> = placed.iter().copied().collect();
+    assert_eq!(placed.len(), known.len(), "a module has two places");
+    let differing: Vec<_> = modules.symmetric_difference(&known).collect();
+    let why = "LAYERS in tests/it/layering/rules.rs and the modules of src/ differ";
+    assert!(differing.is_empty(), "{why}: {differing:?}");
 }
 
 #[test]

@@ -167,10 +167,8 @@ fn types(tokens: TokenStream, found: &mut Vec<Name>) {
         match tree {
             TokenTree::Group(group) => types(group.stream(), found),
             TokenTree::Ident(word) if word == "pub" => {
-                let rest = match &trees[at + 1..] {
-                    [TokenTree::Group(_), rest @ ..] => rest,
-                    rest => rest,
-                };
+                let restricted = matches!(trees.get(at + 1), Some(TokenTree::Group(_)));
+                let rest = &trees[at + 1 + usize::from(restricted)..];
                 if let [TokenTree::Ident(kind), TokenTree::Ident(name), ..] = rest
                     && ["struct", "enum", "trait", "type", "union"]
                         .iter()
