@@ -1,8 +1,6 @@
 //! Structured tool results: short names first, ids once, times to the second. Each is an output
 //! schema and the JSON of `structuredContent`.
 
-#![expect(clippy::struct_field_names, reason = "they are the names of the answers' JSON")]
-
 use std::collections::BTreeMap;
 
 use chatkeep_core::store::{Gap, MemberStatus};

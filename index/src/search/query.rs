@@ -2,7 +2,7 @@
 //! `has:`, `before:`, `after:`.
 //!
 //! - Every word must occur: as the beginning of a word, or anywhere in scripts without spaces.
-//!     Hyphens between words do not count: `wifi`, `wi-fi` and `Wi‑Fi` match each other.
+//!   Hyphens between words do not count: `wifi`, `wi-fi` and `Wi‑Fi` match each other.
 //! - A phrase must occur literally, but for case, width and white space.
 //! - A `-` before a word, a phrase, `from:`, `type:` or `has:` excludes messages with it.
 //! - Several `from:` or several `type:` mean any of them; everything else means all of them.

@@ -16,7 +16,7 @@ use crate::stack::DEADLINE;
 
 on_both!(a_lease_has_one_holder, a_lease_ends, of_many_claims_one_succeeds);
 
-const LEASE: Duration = Duration::from_secs(60);
+const LEASE: Duration = Duration::from_mins(1);
 
 async fn a_lease_has_one_holder(fixture: Fixture) {
     let store = &fixture.store;

@@ -89,7 +89,7 @@ impl<B: Bodies> Notifier<B> {
             match self.store.release_webhooks(self.clock.now()).await {
                 Ok(0) => {}
                 Ok(freed) => {
-                    info!(freed, "released webhook deliveries that a crash had interrupted")
+                    info!(freed, "released webhook deliveries that a crash had interrupted");
                 }
                 Err(error) => log_failure!(warn, &error, "cannot release webhook deliveries"),
             }

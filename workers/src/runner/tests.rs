@@ -50,7 +50,7 @@ impl Stage for Arc<Picky> {
     }
 
     async fn on_dead_letter(&self, item: &String, _reason: &str) {
-        assert!(!item.ends_with("2"), "a stage that panics over a dead letter");
+        assert!(!item.ends_with('2'), "a stage that panics over a dead letter");
     }
 
     async fn handle(&self, items: &[String]) -> Vec<Outcome> {
