@@ -2,9 +2,9 @@
 //!
 //! The binary's modules: [`app`] assembles a process, [`ingress`] receives webhooks, [`api`] is the
 //! REST surface, `login` sign-in with a browser, `mcp` the surface for models, `oauth` the
-//! authorization server for their clients, [`limit`] rate limits, [`server`] HTTP connections and
+//! authorization server for their clients, [`rate_limit`] rate limits, [`server`] HTTP connections and
 //! their bounds, `heavy` CPU-bound work apart from the runtime, `out` the output of commands,
-//! `private` protection of files from other users of the machine, [`finder`] the search service,
+//! `private` protection of files from other users of the machine, [`search`] the search service,
 //! [`doctor`] consistency checks and repairs, `view` the DTOs shared by all surfaces, `when` times
 //! in requests, `event_renderer` the event renderer, `maintenance` periodic maintenance, `removals` the jobs of
 //! erasures and deletions, [`ops`] health and metrics, [`cli`] the command line, [`demo`] the

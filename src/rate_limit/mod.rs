@@ -2,7 +2,7 @@
 //! the API.
 //!
 //! Each process decides by itself, without asking the others, and broadcasts its grants to them
-//! (see [`chatkeep_core::bus::talk`]); they charge these to their own buckets, which may so go into
+//! (see [`chatkeep_core::bus::pubsub`]); they charge these to their own buckets, which may so go into
 //! debt. So a caller who spreads over many processes gets a little more at first and less after
 //! that, and over a minute about the rate of a single process.
 

@@ -2,7 +2,7 @@
 //! in the data folder of another process.
 //!
 //! The index holds no text and no names. So the caller resolves the names in `from:`
-//! ([`Asked::people`]) before, and loads the found messages ([`ParsedQuery::look_up`]) afterwards.
+//! ([`ParsedQuery::people`]) before, and loads the found messages ([`ParsedQuery::look_up`]) afterwards.
 
 mod lookup;
 

@@ -3,7 +3,7 @@
 //! Two adapters with one behaviour (docs/architecture.md#rule-7): [`embedded`] stores everything in
 //! one SQLite file, [`nats`] uses JetStream. Both publish durably and de-duplicate by message id,
 //! lease messages to consumers, redeliver unacknowledged ones, retain dead letters, and refuse new
-//! messages when the backlog is full instead of losing old ones. [`talk`] adds light pubsub.
+//! messages when the backlog is full instead of losing old ones. [`pubsub`] adds light pubsub.
 
 mod delivery;
 pub mod embedded;
@@ -153,13 +153,13 @@ pub enum BusError {
     /// No process of chatkeep has served on that bus yet.
     #[error("chatkeep has no bus {0}")]
     Missing(String),
-    /// No server of that topic of [`talk`] is there right now.
+    /// No server of that topic of [`pubsub`] is there right now.
     #[error("no server for topic {0}")]
     NoResponder(&'static str),
-    /// No reply about that topic of [`talk`] came in time.
+    /// No reply about that topic of [`pubsub`] came in time.
     #[error("no reply on topic {0} within the timeout")]
     RequestTimeout(&'static str),
-    /// A message of [`talk`] about that topic has more than [`talk::MAX_TALK`] bytes.
+    /// A message of [`pubsub`] about that topic has more than [`pubsub::MAX_PUBSUB_BYTES`] bytes.
     #[error("a message for topic {0} is too large")]
     TooLarge(&'static str),
     /// A configuration that the bus refuses.

@@ -49,7 +49,7 @@ pub fn download_client() -> Result<reqwest::Client, reqwest::Error> {
         .build()
 }
 
-/// Reads a response body, cut at [`MAX_ANSWER`] bytes.
+/// Reads a response body, cut at [`MAX_RESPONSE`] bytes.
 ///
 /// # Errors
 /// Fails when the connection breaks.

@@ -90,7 +90,7 @@ impl Rebuild {
 
     /// Commits and replaces the current index by the new one, in every clone here at once and
     /// elsewhere with the next [`MessageIndex::refresh`]. Returns `false`, and does nothing, if
-    /// there are [`missed`](Self::missed) changes.
+    /// there are changes it has [missed](Self::missed_changes).
     pub fn swap(&mut self, progress: &str) -> Result<bool, IndexError> {
         if self.swapped {
             return Ok(true);

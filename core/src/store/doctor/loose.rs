@@ -50,7 +50,7 @@ const UNHELD: &str = "
       AND NOT EXISTS (SELECT 1 FROM blob_orphans WHERE sha256 = value ->> 's')";
 
 impl Store {
-    /// Returns rows of missing channels: those that [`Store::drop_loose_rows`] deletes, and those
+    /// Returns rows of missing channels: those that [`Store::delete_orphaned_rows`] deletes, and those
     /// with people's content, which nothing deletes by itself.
     ///
     /// # Errors

@@ -153,7 +153,7 @@ impl Store {
     }
 
     /// Repairs the differences of [`Store::audit_channel`]. Users' own counters are left to
-    /// [`Store::mend_user`].
+    /// [`Store::repair_user`].
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
