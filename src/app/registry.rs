@@ -208,8 +208,7 @@ fn difference(own: &NewProcess, other: &NewProcess) -> String {
             // Identities have no meaning for a reader.
             BUS => format!("{name} differs from that of"),
             MEDIA => format!(
-                "{name} differs from that of (all processes need one folder that they \
-                 share, or one bucket)"
+                "{name} (one folder shared by all processes, or one bucket) differs from that of"
             ),
             _ => format!("{name} is {value:?} here and {theirs:?} in"),
         })

@@ -5,7 +5,7 @@ use chatkeep_core::message::MessageType;
 use chatkeep_core::store::{Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chrono_tz::Tz;
-use tracing::error;
+use tracing::debug;
 
 use super::access::{AccessService, Caller, ChannelAccess, Member, ReadMessages, Scoped};
 use super::cursor::not_ours;
@@ -236,7 +236,8 @@ impl From<SearchError> for ServiceError {
             }
             SearchError::Cursor => not_ours(),
             SearchError::Unavailable(why) => {
-                error!(error = why, "search is unavailable");
+                // The search service logs its outage once.
+                debug!(error = why, "search is unavailable");
                 Self::Unavailable
             }
         }

@@ -145,7 +145,7 @@ async fn a_process_that_would_make_others_wrong_does_not_start(parts: Parts) {
             ("CHATKEEP_RETENTION_UNSUBSCRIBED_DAYS", "30"),
             "retention.unsubscribed_days is \"30 days\" here and \"never\" in the process",
         ),
-        refused(&api, ("CHATKEEP_BLOBS", other), "this is not the media store of"),
+        refused(&api, ("CHATKEEP_BLOBS", other), "differs from that of the process"),
         async {
             // One process at a time owns the embedded bus of a folder.
             if parts == Parts::Servers {
