@@ -25,7 +25,7 @@ use super::{IndexChange, IndexError, MessageIndex};
 /// }
 /// // Changes that the writer of the current index committed meanwhile are read again.
 /// while !rebuild.swap("filled")? {
-///     let touched = rebuild.missed()?;
+///     let touched = rebuild.missed_changes()?;
 ///     rebuild.apply(&from_the_store(&touched))?;
 /// }
 /// # Ok(()) }
