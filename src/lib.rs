@@ -1,14 +1,15 @@
 //! Chatkeep: backs up chat groups, makes them searchable, and replies by rules.
 //!
-//! The binary's modules: [`app`] assembles a process, [`ingress`] receives webhooks, [`api`] is the
-//! REST surface, `login` sign-in with a browser, `mcp` the surface for models, `oauth` the
-//! authorization server for their clients, [`rate_limit`] rate limits, [`server`] HTTP connections and
-//! their bounds, `heavy` CPU-bound work apart from the runtime, `out` the output of commands,
-//! `private` protection of files from other users of the machine, [`search`] the search service,
-//! [`doctor`] consistency checks and repairs, `view` the DTOs shared by all surfaces, `when` times
-//! in requests, `event_renderer` the event renderer, `maintenance` periodic maintenance, `removals` the jobs of
-//! erasures and deletions, [`ops`] health and metrics, [`cli`] the command line, [`demo`] the
-//! demonstration with its LINE emulator.
+//! The binary's modules: [`app`] assembles a process. `services` are the use cases without a surface;
+//! the edges on them are [`api`], the REST surface, `mcp`, the surface for models, and [`cli`], the
+//! command line. [`ingress`] receives webhooks, `login` is sign-in with a browser, `oauth` the
+//! authorization server for MCP clients, [`rate_limit`] rate limits, [`server`] HTTP connections and
+//! their bounds, [`ops`] health and metrics. [`search`] finds an index wherever there is one,
+//! [`doctor`] checks and repairs, `transfer` exports and imports, `maintenance`, `orphan_sweep`,
+//! `retention` and `removals` delete, `event_renderer` renders outbox events, `view` has the DTOs
+//! shared by all surfaces. `decode` reads requests, `when` times in them, [`random`] makes secrets and
+//! ids, `heavy` runs CPU-bound work apart from the runtime, `out` is the output of commands, `private`
+//! protects files from other users of the machine, [`demo`] is the demonstration.
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 #![expect(missing_docs, reason = "the binary's own parts; the libraries are documented in full")]

@@ -39,7 +39,7 @@ static KNOWN: Mutex<Vec<Weak<Inner>>> = Mutex::new(Vec::new());
 /// A kind of work that something fails to do, or does. What takes changes can also be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Work {
-    /// Responder at all.
+    /// Answering at all.
     Reading,
     /// Taking changes: a full disk can still be read.
     Writing,

@@ -117,7 +117,7 @@ pub(crate) fn filter(given: &str) -> Result<EnvFilter, TelemetryError> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::io;
     use std::sync::{Arc, Mutex};
 
@@ -126,11 +126,19 @@ mod tests {
 
     use super::*;
 
-    /// Captures the log output.
+    /// Captured log output.
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
+    pub(crate) struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
-    impl io::Write for Kept {
+    impl CapturedLog {
+        /// Returns the lines logged so far.
+        pub(crate) fn lines(&self) -> Vec<String> {
+            let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+            text.lines().map(str::to_owned).collect()
+        }
+    }
+
+    impl io::Write for CapturedLog {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().extend_from_slice(bytes);
             Ok(bytes.len())
@@ -144,7 +152,7 @@ mod tests {
     /// Returns the log lines of a library and of chatkeep, at three levels each, in an event's
     /// span.
     fn logged(format: LogFormat, filter: &str, terminal: bool) -> Vec<String> {
-        let kept = Kept::default();
+        let kept = CapturedLog::default();
         let writer = kept.clone();
         let config = LogConfig { format, filter: filter.to_owned() };
         let subscriber = subscriber(&config, move || writer.clone(), terminal).unwrap();
@@ -158,8 +166,7 @@ mod tests {
             info!(target: "chatkeep_workers::runner", duration_ms = 7, "own info");
             warn!(target: "chatkeep_core::bus", "own warn");
         });
-        let text = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
-        text.lines().map(str::to_owned).collect()
+        kept.lines()
     }
 
     /// Returns which of those lines pass, in their order.

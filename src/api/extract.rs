@@ -18,8 +18,7 @@ use super::error::ApiError;
 use super::route::{Describe, Input};
 use crate::decode;
 use crate::heavy::{CALLERS, LIGHT};
-use crate::services::FieldPath;
-use crate::services::LIMIT;
+use crate::services::{FieldPath, LIMIT};
 
 /// JSON body of exactly the form `T`.
 pub(super) struct Body<T>(pub(super) T);

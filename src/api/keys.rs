@@ -23,8 +23,7 @@ use super::subscriptions::Success;
 use super::{Api, input};
 use crate::decode::nullable;
 use crate::random;
-use crate::services::FieldPath;
-use crate::services::Window;
+use crate::services::{FieldPath, Window};
 
 /// Maximum characters of a key's name.
 const NAME: usize = 100;

@@ -19,11 +19,10 @@ use crate::removals::JobPurge;
 use crate::retention::Retention;
 
 impl App {
-    /// Creates the periodic jobs of this process, still none.
+    /// Creates the list of periodic jobs of this process, empty at first.
     pub(super) fn jobs(&self, supervisor: &Supervisor) -> PeriodicJobs {
         let (store, clock) = (self.store.clone(), Arc::clone(&self.clock));
-        let process = self.registration.as_ref().map(|own| own.id().to_owned());
-        PeriodicJobs::new(supervisor.clone(), store, clock, process.unwrap_or_default())
+        PeriodicJobs::new(supervisor.clone(), store, clock, self.registration.id().to_owned())
     }
 
     /// Starts the periodic jobs of this process' roles.

@@ -83,7 +83,7 @@ pub struct App {
     /// Search replica of this process.
     replica: Option<Replica>,
     search: SearchService,
-    registration: Option<Registration>,
+    registration: Registration,
 }
 
 impl fmt::Debug for App {
@@ -140,7 +140,7 @@ impl App {
             metrics,
             replica,
             search,
-            registration: Some(registration),
+            registration,
         })
     }
 
@@ -166,7 +166,7 @@ impl App {
     /// # Errors
     /// Returns an error if a part fails that the process cannot do without.
     pub async fn run(
-        mut self,
+        self,
         listener: TcpListener,
         finish: impl FnOnce(Router) -> Router,
         stop: CancellationToken,

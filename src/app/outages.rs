@@ -1,5 +1,5 @@
-//! Asks what the process depends on whether it answers: often while it does not, so that its return
-//! is noticed, and now and then otherwise, so that nobody's request is the first to find out.
+//! Probes of the dependencies of the process: frequent during an outage, so that its end is noticed,
+//! and rare otherwise, so that an outage is noticed before a request fails.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::search::SearchService;
 
-/// Time between two looks.
+/// Interval between probes during an outage.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Looks after which what answers is asked again.
-const SELDOM: u64 = 10;
-/// Longest time that a question may take; the next look asks again.
+/// Number of intervals between probes of a dependency that is available.
+const IDLE_INTERVALS: u64 = 10;
+/// Timeout of a probe.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Watches the database, the bus, the media store and search.
@@ -29,31 +29,31 @@ pub(super) struct Outages {
 }
 
 impl Outages {
-    /// Asks until `stop` is cancelled.
+    /// Probes until `stop` is cancelled.
     pub(super) async fn run(self: Arc<Self>, stop: CancellationToken) {
-        for look in 1.. {
+        for tick in 1.. {
             if stop.run_until_cancelled(tokio::time::sleep(INTERVAL)).await.is_none() {
                 return;
             }
-            let seldom = look % SELDOM == 0;
-            let questions = async {
+            let is_due = tick % IDLE_INTERVALS == 0;
+            let probes = async {
                 tokio::join!(
-                    ask(self.store.availability(), seldom, self.store.ready()),
-                    ask(self.bus.availability(), seldom, self.bus.ready()),
-                    // Each question to an object store has its price.
-                    ask(self.blobs.availability(), false, self.blobs.ready()),
-                    ask(self.search.availability(), false, self.search.probe()),
+                    probe(self.store.availability(), is_due, self.store.ready()),
+                    probe(self.bus.availability(), is_due, self.bus.ready()),
+                    // Requests to an object store cost money.
+                    probe(self.blobs.availability(), false, self.blobs.ready()),
+                    probe(self.search.availability(), false, self.search.probe()),
                 )
             };
-            Box::pin(stop.run_until_cancelled(questions)).await;
+            Box::pin(stop.run_until_cancelled(probes)).await;
         }
     }
 }
 
-/// Asks when it is due or when the last answer was missing. What comes of it is noted by whoever
-/// makes the call.
-async fn ask<T>(availability: &Availability, is_due: bool, question: impl Future<Output = T>) {
+/// Probes a dependency if it is due or unavailable. The adapter that makes the call records the
+/// result.
+async fn probe<T>(availability: &Availability, is_due: bool, call: impl Future<Output = T>) {
     if is_due || availability.is_away() {
-        tokio::time::timeout(TIMEOUT, question).await.ok();
+        tokio::time::timeout(TIMEOUT, call).await.ok();
     }
 }

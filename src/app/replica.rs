@@ -43,7 +43,7 @@ pub(super) async fn open(
 impl App {
     /// Starts this process' replica, and broadcasts new log entries to those of other processes.
     pub(super) async fn start_search(
-        &mut self,
+        &self,
         supervisor: &Supervisor,
         jobs: &PeriodicJobs,
     ) -> anyhow::Result<()> {
@@ -53,15 +53,13 @@ impl App {
                 broadcast_logged(bus.clone(), store.watch_log(), stop)
             });
         }
-        if let Some(registration) = &self.registration
-            && let (Some(replica), Bus::Nats(_)) = (&self.replica, &self.bus)
-        {
+        if let (Some(replica), Bus::Nats(_)) = (&self.replica, &self.bus) {
             let (bus, served) = (self.bus.clone(), replica.clone());
             supervisor.run("search_server", move |stop| {
                 search::answer(bus.clone(), served.clone(), stop)
             });
             let parts = (self.bus.clone(), self.store.clone(), replica.clone());
-            let own = registration.id().to_owned();
+            let own = self.registration.id().to_owned();
             let checks = move |stop| {
                 let ((bus, store, replica), own) = (parts.clone(), own.clone());
                 async move { answer_checks(&bus, store, replica, own, stop).await }
@@ -82,11 +80,8 @@ impl App {
             let (replica, health) = (replica.clone(), self.health.clone());
             supervisor.run("search", move |stop| replica.clone().run(health.clone(), stop));
         }
-        if let Some(registration) = self.registration.take() {
-            let replica = self.replica.clone();
-            supervisor
-                .run("registration", move |stop| registration.clone().run(replica.clone(), stop));
-        }
+        let (registration, replica) = (self.registration.clone(), self.replica.clone());
+        supervisor.run("registration", move |stop| registration.clone().run(replica.clone(), stop));
         Ok(())
     }
 

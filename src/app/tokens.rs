@@ -1,5 +1,5 @@
-//! Checks the bots' access tokens when the process starts: a wrong one is told at once, not when the
-//! first answer fails.
+//! Checks of the bots' access tokens when the process starts: a wrong one is reported at once, not
+//! when the first reply fails.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use chatkeep_core::platform::{Directory, PlatformError};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-/// Until the platform is asked again: the first time, and at most.
+/// First and longest pause between two attempts.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(5));
 
 /// The check of one bot's access token.
@@ -22,11 +22,11 @@ pub(super) struct TokenCheck {
 }
 
 impl TokenCheck {
-    /// Asks the platform for the bot's own profile until it says yes or `stop` is cancelled. A refusal
-    /// is a problem in `/readyz`; a platform that cannot be reached is none of the token's.
+    /// Requests the bot's own profile until that succeeds or `stop` is cancelled. A refusal is a
+    /// problem in `/readyz`; an unreachable platform says nothing about the token.
     pub(super) async fn run(self, stop: CancellationToken) {
         let mut pause = PAUSE.0;
-        let mut told = false;
+        let mut is_warned = false;
         let part = format!("access_token:{}", self.bot);
         while let Some(answer) = stop.run_until_cancelled(self.directory.bot()).await {
             let bot = self.bot.as_str();
@@ -36,12 +36,12 @@ impl TokenCheck {
                     info!(bot, user = %own.user_id, name = own.display_name, "the access token works");
                     return;
                 }
-                Err(error) if tells_nothing(error) => {
-                    if !told {
+                Err(error) if is_inconclusive(error) => {
+                    if !is_warned {
                         let code = error.code();
                         warn!(bot, code, "the access token cannot be checked yet; trying again");
                     }
-                    told = true;
+                    is_warned = true;
                     debug!(bot, code = error.code(), "the access token cannot be checked yet");
                 }
                 Err(error) => self.health.raise(&part, self.reason(error)),
@@ -68,9 +68,8 @@ impl TokenCheck {
     }
 }
 
-/// Returns whether an error says something about the network or the platform, and nothing about the
-/// token.
-const fn tells_nothing(error: &PlatformError) -> bool {
+/// Returns whether an error is about the network or the platform and not about the token.
+const fn is_inconclusive(error: &PlatformError) -> bool {
     error.not_now().is_some() || matches!(error, PlatformError::Unknown(_))
 }
 
@@ -86,10 +85,10 @@ mod tests {
             PlatformError::RateLimited { retry_after: None },
             PlatformError::Unavailable { retry_after: wait },
         ] {
-            assert!(tells_nothing(&error), "{error}");
+            assert!(is_inconclusive(&error), "{error}");
         }
         for error in [PlatformError::Unauthorized, PlatformError::Refused { status: 403 }] {
-            assert!(!tells_nothing(&error), "{error}");
+            assert!(!is_inconclusive(&error), "{error}");
         }
     }
 }

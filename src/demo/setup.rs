@@ -42,7 +42,7 @@ const WELCOME: &str =
     "歡迎 {displayName} 加入 {groupName}！\nSay \"rules\" to see how we get along.";
 const GROUP_RULES: &str = "1. Be kind 請友善發言\n2. No advertisements 請勿張貼廣告\n3. Photos of people only with their consent";
 /// The pipeline needs far less than this for an event.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// Poll interval of conditions.
 const LOOK: Duration = Duration::from_millis(25);
 
@@ -135,7 +135,7 @@ async fn until(
         }
         anyhow::Ok(())
     };
-    tokio::time::timeout(PATIENCE, wait).await.with_context(|| format!("waited for: {what}"))?
+    tokio::time::timeout(TIMEOUT, wait).await.with_context(|| format!("waited for: {what}"))?
 }
 
 fn accepted(told: &Told) -> anyhow::Result<()> {

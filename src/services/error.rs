@@ -10,22 +10,29 @@ use super::FieldPath;
 
 /// Reason for which a service refuses a request or cannot fulfil it. It never contains SQL, a path
 /// or a secret; internal causes are logged where they become one of these.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ServiceError {
     /// A value is invalid: its place in the request (absent if not known), and a sentence about it.
+    #[error("{why}")]
     Invalid { field: Option<FieldPath>, why: String },
     /// The credential is missing, unknown or expired.
+    #[error("invalid or missing credential")]
     InvalidKey,
     /// The scopes of the credential do not cover the operation.
+    #[error("insufficient permissions")]
     InsufficientPermissions,
     /// The caller is not a member, their role is too low, or there is no such channel; callers are
     /// not told which.
+    #[error("permission denied")]
     PermissionDenied,
     /// Named object that does not exist within what the caller may see.
+    #[error("not found")]
     NotFound,
     /// Something broke inside of the service.
+    #[error("internal error")]
     Internal,
     /// A dependency is down; the same request may succeed later.
+    #[error("a dependency is unavailable")]
     Unavailable,
 }
 

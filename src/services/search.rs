@@ -67,8 +67,8 @@ pub(crate) enum SearchFailure {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A value of the request is invalid.
-    #[error("{0:?}")]
-    Request(ServiceError),
+    #[error(transparent)]
+    Request(#[from] ServiceError),
 }
 
 /// Channels of a search, with what its times are read by.
@@ -209,12 +209,6 @@ impl MessageSearch {
         let hits = parsed.look_up(&self.store, found.hits, query.snippet).await?;
         let next = found.next.and_then(|next| encode_cursor(&binding, &next));
         Ok(SearchPage { hits, total: found.total, unknown_names: unknown, next })
-    }
-}
-
-impl From<ServiceError> for SearchFailure {
-    fn from(error: ServiceError) -> Self {
-        Self::Request(error)
     }
 }
 

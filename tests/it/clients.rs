@@ -18,7 +18,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients");
 const NODE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oidc/node_modules/.bin/node");
 
 /// Timeout: generating and checking types takes a while on a loaded machine.
-const PATIENCE: Duration = Duration::from_mins(4);
+const TIMEOUT: Duration = Duration::from_mins(4);
 
 /// A program with a group with a message, and the settings of a client.
 struct Scene {
@@ -94,7 +94,7 @@ async fn run(program: Program, folder: &Path) -> String {
         .env("PYTHONUTF8", "1")
         .folder(folder)
         .start();
-    let status = run.finish_within(PATIENCE).await;
+    let status = run.finish_within(TIMEOUT).await;
     let (said, complaints) = (run.stdout().join("\n"), run.stderr().join("\n"));
     assert!(status.success(), "{status}; tests/run installs what is missing\n{said}\n{complaints}");
     // A generator that leaves something out of the client prints it.

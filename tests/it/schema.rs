@@ -16,7 +16,7 @@ use crate::stack::Stack;
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schema");
 
 /// Timeout; the run takes a quarter of a minute on an idle machine.
-const PATIENCE: Duration = Duration::from_mins(8);
+const TIMEOUT: Duration = Duration::from_mins(8);
 
 /// Number of keys, more than the run deletes.
 const SPARE_KEYS: usize = 30;
@@ -44,7 +44,7 @@ async fn every_answer_is_as_documented() {
         .env("HOME", folder.path())
         .folder(folder.path())
         .start();
-    let status = run.finish_within(PATIENCE).await;
+    let status = run.finish_within(TIMEOUT).await;
     let (said, complaints) = (run.stdout().join("\n"), run.stderr().join("\n"));
     assert!(status.success(), "{status}; tests/run installs it when missing\n{said}\n{complaints}");
     let summary = said.split_once("SUMMARY").map_or(&*said, |(_, summary)| summary);

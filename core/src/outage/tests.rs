@@ -1,44 +1,21 @@
 //! Outages as they are logged: told once however many notice them, and not for each of many short
 //! ones.
 
-use std::io;
-use std::sync::{Arc, Mutex};
-
 use tracing::subscriber::DefaultGuard;
 
 use super::*;
+use crate::telemetry::tests::CapturedLog;
 
-/// Keeps what is logged above debug level by the thread that made it.
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Kept {
-    fn watch() -> (Self, DefaultGuard) {
-        let kept = Self::default();
-        let writer = kept.clone();
-        let subscriber = tracing_subscriber::fmt()
-            .with_writer(move || writer.clone())
-            .with_ansi(false)
-            .with_max_level(tracing::Level::INFO)
-            .finish();
-        (kept, tracing::subscriber::set_default(subscriber))
-    }
-
-    fn lines(&self) -> Vec<String> {
-        let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
-        text.lines().map(str::to_owned).collect()
-    }
+/// Captures what this thread logs above debug level.
+fn captured() -> (CapturedLog, DefaultGuard) {
+    let log = CapturedLog::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_writer(move || writer.clone())
+        .with_ansi(false)
+        .with_max_level(tracing::Level::INFO)
+        .finish();
+    (log, tracing::subscriber::set_default(subscriber))
 }
 
 fn database() -> Availability {
@@ -53,7 +30,7 @@ async fn pass(seconds: u64) {
 
 #[tokio::test(start_paused = true)]
 async fn many_users_tell_one_outage_with_its_address_setting_and_length() {
-    let (kept, _guard) = Kept::watch();
+    let (log, _guard) = captured();
     let database = database();
     let users = (0..20).map(|_| {
         let database = database.clone();
@@ -70,7 +47,7 @@ async fn many_users_tell_one_outage_with_its_address_setting_and_length() {
     assert!(!database.is_away(), "known at once, told later");
     pass(10).await;
     database.works(Work::Reading);
-    let lines = kept.lines();
+    let lines = log.lines();
     assert_eq!(lines.len(), 2, "{lines:#?}");
     for part in ["WARN", "database is unavailable", "postgres://one/chat", "CHATKEEP_DATABASE"] {
         assert!(lines[0].contains(part), "{lines:#?}");
@@ -83,7 +60,7 @@ async fn many_users_tell_one_outage_with_its_address_setting_and_length() {
 
 #[tokio::test(start_paused = true)]
 async fn threads_that_notice_it_at_once_tell_it_once() {
-    let (kept, _guard) = Kept::watch();
+    let (log, _guard) = captured();
     let database = database();
     let dispatch = tracing::dispatcher::get_default(Clone::clone);
     std::thread::scope(|scope| {
@@ -95,13 +72,13 @@ async fn threads_that_notice_it_at_once_tell_it_once() {
             });
         }
     });
-    assert_eq!(kept.lines().len(), 1);
+    assert_eq!(log.lines().len(), 1);
     assert!(database.is_away());
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_comes_and_goes_is_one_outage_until_it_stays() {
-    let (kept, _guard) = Kept::watch();
+    let (log, _guard) = captured();
     let database = database();
     for _ in 0..30 {
         database.fails(Work::Reading, REFUSED);
@@ -109,9 +86,9 @@ async fn what_comes_and_goes_is_one_outage_until_it_stays() {
         database.works(Work::Reading);
         pass(1).await;
     }
-    assert_eq!(kept.lines().len(), 1, "{:#?}", kept.lines());
+    assert_eq!(log.lines().len(), 1, "{:#?}", log.lines());
     pass(5).await;
-    assert_eq!(kept.lines().len(), 2, "{:#?}", kept.lines());
+    assert_eq!(log.lines().len(), 2, "{:#?}", log.lines());
     // Slower than it settles, it has to stay for longer and longer.
     for _ in 0..60 {
         database.fails(Work::Reading, REFUSED);
@@ -119,15 +96,15 @@ async fn what_comes_and_goes_is_one_outage_until_it_stays() {
         database.works(Work::Reading);
         pass(9).await;
     }
-    let lines = kept.lines();
+    let lines = log.lines();
     assert!(lines.len() <= 8, "{lines:#?}");
     pass(120).await;
-    assert!(kept.lines().last().unwrap().contains("available again"));
+    assert!(log.lines().last().unwrap().contains("available again"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_full_disk_is_not_over_because_it_can_be_read() {
-    let (kept, _guard) = Kept::watch();
+    let (log, _guard) = captured();
     let database = database();
     database.fails(Work::Writing, REFUSED);
     for _ in 0..30 {
@@ -137,22 +114,22 @@ async fn a_full_disk_is_not_over_because_it_can_be_read() {
     assert!(database.is_away());
     database.works(Work::Writing);
     pass(6).await;
-    assert!(kept.lines()[1].contains("away_ms=30000"), "{:#?}", kept.lines());
+    assert!(log.lines()[1].contains("away_ms=30000"), "{:#?}", log.lines());
     // Nobody changes anything any more.
     pass(300).await;
     database.fails(Work::Writing, REFUSED);
     pass(61).await;
     database.works(Work::Reading);
     pass(6).await;
-    assert_eq!(kept.lines().len(), 4, "{:#?}", kept.lines());
+    assert_eq!(log.lines().len(), 4, "{:#?}", log.lines());
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_the_process_closes_is_no_outage() {
-    let (kept, _guard) = Kept::watch();
+    let (log, _guard) = captured();
     let database = database();
     database.close();
     database.fails(Work::Reading, REFUSED);
     assert!(!database.is_away());
-    assert!(kept.lines().is_empty());
+    assert!(log.lines().is_empty());
 }

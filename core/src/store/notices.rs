@@ -48,7 +48,7 @@ struct NoticeRow {
 
 /// A person has a chat with each bot, the first of them under their own id
 /// ([`ChannelId::chat_with`](crate::id::ChannelId::chat_with)).
-const UNTOLD: &str = "
+const PENDING: &str = "
     SELECT n.notice_id, n.user_id, n.status, n.created_at, u.plan, u.used_bytes,
            u.notify_usage, c.bot, c.channel_id,
            (SELECT t.status FROM usage_notices t
@@ -81,7 +81,7 @@ impl Store {
     /// Returns an error when the database fails.
     pub async fn pending_usage_notices(&self, limit: u32) -> Result<Vec<UsageNotice>, StoreError> {
         let rows: Vec<NoticeRow> =
-            read!(self, c => query_as(UNTOLD).bind(i64::from(limit)).fetch_all(c))?;
+            read!(self, c => query_as(PENDING).bind(i64::from(limit)).fetch_all(c))?;
         rows.into_iter().map(UsageNotice::try_from).collect()
     }
 

@@ -128,7 +128,7 @@ async fn a_bot_that_leaves_is_told_so() {
     let path = format!("/v2/bot/group/{}/leave", stage.group);
     assert_eq!(stage.post(&path, &json!({})).await.status, 200);
     loop {
-        let change = tokio::time::timeout(PATIENCE, changes.recv()).await.unwrap().unwrap();
+        let change = tokio::time::timeout(TIMEOUT, changes.recv()).await.unwrap().unwrap();
         if let Change::Attempt(attempt) = change {
             assert_eq!(attempt.status, Some(200));
             break;
@@ -143,7 +143,7 @@ async fn shutting_down_closes_the_api() {
     let stage = Stage::new().await;
     stage.get("/v2/bot/info").await;
     stage.emulator.shutdown().await;
-    let fresh = client(PATIENCE).unwrap();
+    let fresh = client(TIMEOUT).unwrap();
     let refused = fresh.get(stage.emulator.api_base()).send().await;
     assert!(refused.is_err_and(|error| error.is_connect()));
 }

@@ -65,7 +65,7 @@ async fn a_service_that_is_down_gets_it_when_it_is_back() {
     let (group, ann) = (stage.group.clone(), stage.ann.clone());
     let telling = tokio::spawn(async move { emulator.say(&group, &ann, "hello").await });
     loop {
-        let change = tokio::time::timeout(PATIENCE, changes.recv()).await.unwrap().unwrap();
+        let change = tokio::time::timeout(TIMEOUT, changes.recv()).await.unwrap().unwrap();
         if matches!(change, Change::Attempt(attempt) if attempt.status.is_none()) {
             break;
         }
@@ -101,11 +101,11 @@ async fn ending_gives_up_what_waits() {
     let telling = stage.emulator.say(&stage.group, &stage.ann, "hello");
     let ending = async {
         let line = |line: &Entry| line.text.as_deref() == Some("hello");
-        stage.emulator.wait_for_line(PATIENCE, line).await.unwrap();
+        stage.emulator.wait_for_line(TIMEOUT, line).await.unwrap();
         stage.emulator.shutdown().await;
     };
     let both = async { tokio::join!(telling, ending) };
-    let (told, ()) = tokio::time::timeout(PATIENCE, both).await.expect("nobody waits an hour");
+    let (told, ()) = tokio::time::timeout(TIMEOUT, both).await.expect("nobody waits an hour");
     assert!(!told.unwrap().is_accepted());
 }
 

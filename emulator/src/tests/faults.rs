@@ -48,13 +48,13 @@ async fn a_cut_connection_leaves_the_outcome_unknown() {
 #[tokio::test]
 async fn a_delay_holds_the_answer_not_the_deed() {
     let stage = Stage::new().await;
-    stage.emulator.fail_next(Target::Reply, 1, Fault::Delay(PATIENCE * 100));
+    stage.emulator.fail_next(Target::Reply, 1, Fault::Delay(TIMEOUT * 100));
     let event = stage.said("hello");
     let token = event.reply_token.as_deref().unwrap();
     let body = reply_body(token, &["hi"]);
     let request = stage.request(Method::POST, "/v2/bot/message/reply").json(&body);
     let call = tokio::spawn(request.send());
-    let replies = stage.emulator.wait_for_replies(&event.id, 1, PATIENCE).await;
+    let replies = stage.emulator.wait_for_replies(&event.id, 1, TIMEOUT).await;
     assert_eq!(replies.len(), 1);
     assert!(!call.is_finished());
     stage.emulator.shutdown().await;

@@ -27,7 +27,7 @@ use super::*;
 /// Initial time of every test's clock.
 const START: i64 = 1_767_323_045_678;
 /// Nothing in these tests takes this long unless it is broken.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A platform with two people in a group; the bot is in it.
 struct Stage {
@@ -63,7 +63,7 @@ impl Stage {
         let bob = emulator.add_user("Bob", None).user_id;
         let group = emulator.add_group("Cooks", None, &[&ann, &bob]).chat_id;
         emulator.build(Action::BotJoins { chat: group.clone() }).unwrap();
-        let http = client(PATIENCE).unwrap();
+        let http = client(TIMEOUT).unwrap();
         Self { emulator, clock, http, ann, bob, group }
     }
 

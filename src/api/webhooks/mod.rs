@@ -32,8 +32,7 @@ use super::extract::{Body, Paging, Path, Query};
 use super::route::{Describe, Output};
 use super::subscriptions::Success;
 use crate::random;
-use crate::services::FieldPath;
-use crate::services::Window;
+use crate::services::{FieldPath, Window};
 
 /// Default overlap after rotating a secret.
 const OVERLAP: Duration = Duration::from_hours(24);

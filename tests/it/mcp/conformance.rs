@@ -21,7 +21,7 @@ use crate::harness::scratch;
 pub(super) const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp");
 
 /// Timeout; the suite takes ten seconds on an idle machine.
-const PATIENCE: Duration = Duration::from_mins(4);
+const TIMEOUT: Duration = Duration::from_mins(4);
 
 /// Proxy that adds the key, for which the suite has no option, and changes nothing else.
 #[derive(Clone)]
@@ -97,7 +97,7 @@ async fn the_official_suite_finds_what_is_expected() {
             .env("HOME", results.path())
             .folder(results.path())
             .start();
-        let status = run.finish_within(PATIENCE).await;
+        let status = run.finish_within(TIMEOUT).await;
         let said = run.stdout().into_iter().chain(run.stderr()).collect::<Vec<_>>().join("\n");
         let failed = failures_in(results.path());
         assert!(status.success(), "{revision}: {status}; tests/run installs it\n{said}\n{failed}");

@@ -1,7 +1,7 @@
 //! Leases of periodic jobs.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use chatkeep_core::health::Health;
@@ -60,7 +60,8 @@ struct Slow {
     running: Arc<AtomicUsize>,
     /// Most runs at once so far.
     most: Arc<AtomicUsize>,
-    goes_on: Arc<AtomicBool>,
+    /// Ends the run under way, and later ones at once.
+    release: CancellationToken,
 }
 
 impl PeriodicJob for Slow {
@@ -73,9 +74,7 @@ impl PeriodicJob for Slow {
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
         let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(running, Ordering::SeqCst);
-        while self.goes_on.load(Ordering::SeqCst) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        self.release.cancelled().await;
         self.running.fetch_sub(1, Ordering::SeqCst);
         Ok(())
     }
@@ -91,26 +90,26 @@ async fn a_job_of_the_deployment_runs_in_one_process_at_a_time() {
             let supervisor = Supervisor::new(health.clone(), CancellationToken::new());
             let (store, clock) = (fixture.store.clone(), Arc::new(SystemClock));
             let jobs = PeriodicJobs::new(supervisor.clone(), store, clock, process.to_owned());
-            let goes_on = Arc::new(AtomicBool::new(true));
+            let release = CancellationToken::new();
             let (running, most) = (Arc::clone(&running), Arc::clone(&most));
-            jobs.add(Slow { running, most, goes_on: Arc::clone(&goes_on) });
-            (process, supervisor, goes_on)
+            jobs.add(Slow { running, most, release: release.clone() });
+            (process, supervisor, release)
         })
         .into();
     let holder = async || fixture.value("SELECT MAX(process_id) FROM job_leases").await;
     until("the job runs", DEADLINE, async || running.load(Ordering::SeqCst) == 1).await;
     let first = holder().await;
-    let (_, supervisor, goes_on) = processes.iter().find(|(name, ..)| *name == first).unwrap();
+    let (_, supervisor, release) = processes.iter().find(|(name, ..)| *name == first).unwrap();
     supervisor.stop().cancel();
-    goes_on.store(false, Ordering::SeqCst);
+    release.cancel();
     until("the other process takes over", DEADLINE, async || {
         let holder = holder().await;
         !holder.is_empty() && holder != first
     })
     .await;
-    for (_, supervisor, goes_on) in &processes {
+    for (_, supervisor, release) in &processes {
         supervisor.stop().cancel();
-        goes_on.store(false, Ordering::SeqCst);
+        release.cancel();
         supervisor.tasks().close();
         supervisor.tasks().wait().await;
     }

@@ -23,7 +23,7 @@ const GROUP: &str = "chatkeep";
 const NOBODY: &str = "pubsub.nobody";
 
 /// Header with the timeout of the request in milliseconds.
-const PATIENCE: &str = "Chatkeep-Timeout";
+const TIMEOUT_HEADER: &str = "Chatkeep-Timeout";
 
 /// Header with the reason for a missing reply.
 const REFUSED: &str = "Chatkeep-Refused";
@@ -67,7 +67,7 @@ impl NatsBus {
     ) -> Result<Bytes, BusError> {
         self.check()?;
         let mut headers = HeaderMap::new();
-        headers.insert(PATIENCE, timeout.as_millis().to_string());
+        headers.insert(TIMEOUT_HEADER, timeout.as_millis().to_string());
         let request = Request::new().payload(question).headers(headers).timeout(Some(timeout));
         let answer = self.inner.client.send_request(format!("pubsub.asked.{topic}"), request);
         let mut connected = self.inner.connected.clone();
@@ -87,7 +87,7 @@ impl NatsBus {
     }
 
     pub(in crate::bus) fn question(&self, message: Message) -> PendingRequest {
-        let timeout = message.headers.as_ref().and_then(|headers| headers.get(PATIENCE));
+        let timeout = message.headers.as_ref().and_then(|headers| headers.get(TIMEOUT_HEADER));
         let timeout = timeout.and_then(|millis| millis.as_str().parse().ok());
         let timeout = timeout.map_or(CONFIRM, Duration::from_millis);
         let reply = NatsReply { client: self.inner.client.clone(), subject: message.reply };

@@ -11,7 +11,7 @@ use super::super::media::erase_media;
 use super::super::messages::{MessageRow, state_of};
 use super::super::retractions::record_retractions;
 use super::super::subscriptions::resume;
-use super::super::webhooks::forget_answers_in;
+use super::super::webhooks::delete_responses_in;
 use super::super::{MessageState, Store, StoreError};
 use super::sql::BulkKey;
 use super::{lock_ledger, save_ledger};
@@ -60,7 +60,7 @@ const DROP_MESSAGES: &str = "
     DELETE FROM messages
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
 /// Remainder of an erased message: that it existed.
-const BURY_MESSAGES: &str = "
+const TOMBSTONE_MESSAGES: &str = "
     UPDATE messages SET content = NULL, sender_id = NULL, quoted_id = NULL, import_id = NULL,
                         unsent_at = COALESCE(unsent_at, $3)
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
@@ -82,7 +82,7 @@ pub(super) enum RemovalMode {
     /// Deletes the rows.
     Delete,
     /// Leaves tombstones.
-    Bury,
+    Tombstone,
     /// Deletes the rows without a trace: another import may bring them again.
     Undo,
 }
@@ -114,7 +114,7 @@ pub(in crate::store) async fn remove_some(
     limit: u32,
     now: Timestamp,
 ) -> Result<Removed, StoreError> {
-    let how = if of.is_some() { RemovalMode::Bury } else { RemovalMode::Delete };
+    let how = if of.is_some() { RemovalMode::Tombstone } else { RemovalMode::Delete };
     remove(tx, channel, now, (how, limit), async |tx| {
         let (c, at, limit) = (channel.as_str(), before.millis(), i64::from(limit));
         Ok(match of {
@@ -189,7 +189,7 @@ pub(super) async fn remove(
         bytes += erase_media(tx, &mut ledger, &media).await?;
     }
     take_messages(tx, channel, &states, &all, how, now).await?;
-    forget_answers_in(tx, channel, &all).await?;
+    delete_responses_in(tx, channel, &all).await?;
     log_messages(tx, states.iter().map(|(message, _)| (channel, message)), now).await?;
     save_ledger(tx, &ledger, now).await?;
     resume(tx, &BTreeSet::from([channel.clone()]), now).await?;
@@ -217,9 +217,9 @@ async fn take_messages(
         RemovalMode::Undo => {
             exec!(tx, query(DROP_MESSAGES).bind(c).bind(all))?;
         }
-        RemovalMode::Bury => {
+        RemovalMode::Tombstone => {
             exec!(tx, query(NEVER_AGAIN).bind(c).bind(all))?;
-            exec!(tx, query(BURY_MESSAGES).bind(c).bind(all).bind(now.millis()))?;
+            exec!(tx, query(TOMBSTONE_MESSAGES).bind(c).bind(all).bind(now.millis()))?;
         }
     }
     Ok(())

@@ -33,7 +33,7 @@ pub(in crate::store) async fn delete_responses<'a>(
 }
 
 /// Deletes the responses for messages of one channel, given as a JSON list.
-pub(in crate::store) async fn forget_answers_in(
+pub(in crate::store) async fn delete_responses_in(
     tx: &mut Tx,
     channel: &ChannelId,
     messages: &str,

@@ -20,7 +20,7 @@ use sqlx::{query, query_as};
 pub use change::{WebhookChanged, WebhookMade};
 pub use claim::{ClaimRoom, ClaimedDelivery, WebhookQueue};
 pub(super) use end::{carry_webhooks, end_webhooks_of};
-pub(super) use forget::{delete_responses, forget_answers_in};
+pub(super) use forget::{delete_responses, delete_responses_in};
 pub use log::{DeliveryFilter, DeliveryStatus, TEST_EVENT, WebhookDelivery};
 pub use owner_notices::PendingNotice;
 pub use rows::{DisabledReason, EventRef, Webhook};

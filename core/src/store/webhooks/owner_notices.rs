@@ -39,7 +39,7 @@ struct PendingNoticeRow {
 
 /// A person has a chat with each bot, the first of them under their own id
 /// ([`ChannelId::chat_with`](crate::id::ChannelId::chat_with)).
-const UNTOLD: &str = "
+const PENDING: &str = "
     SELECT w.webhook_id, w.user_id, w.url, w.disabled_reason, w.disabled_at, c.bot, c.channel_id
     FROM webhooks w
     LEFT JOIN channels c ON c.channel_id =
@@ -63,7 +63,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<PendingNotice>, StoreError> {
         let rows: Vec<PendingNoticeRow> =
-            read!(self, c => query_as(UNTOLD).bind(i64::from(limit)).fetch_all(c))?;
+            read!(self, c => query_as(PENDING).bind(i64::from(limit)).fetch_all(c))?;
         rows.into_iter().map(PendingNotice::try_from).collect()
     }
 
