@@ -14,15 +14,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use chatkeep_core::bus::embedded::EmbeddedBus;
-use chatkeep_core::bus::nats::NatsBus;
-use chatkeep_core::bus::{Bus, BusLimits};
+use chatkeep_bus::embedded::EmbeddedBus;
+use chatkeep_bus::nats::NatsBus;
+use chatkeep_bus::{Bus, BusLimits, Outgoing};
 use chatkeep_core::config::Database;
-use chatkeep_core::event::{ChannelKind, ChannelRef, Envelope, PlatformKind};
+use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::health::Health;
-use chatkeep_core::platform::line::WebhookBody;
-use chatkeep_core::store::{PresenceEvidence, PresenceEvidenceKind, Store};
 use chatkeep_core::time::{Clock as _, SharedClock, SystemClock, Timestamp};
+use chatkeep_platform::line::WebhookBody;
+use chatkeep_store::{PresenceEvidence, PresenceEvidenceKind, Store};
 use chatkeep_workers::backup::Backup;
 use chatkeep_workers::tap::Tap;
 use chatkeep_workers::{LONG_WAIT, Runner, RunnerSettings, StageName};
@@ -71,7 +71,7 @@ async fn drain(what: &str, store: Store, bus: Bus) -> Result<()> {
         let body = body(first, 1_000);
         let webhook = WebhookBody::parse(body.as_bytes())?;
         let envelopes = webhook.envelopes("main", Timestamp::from_millis(1));
-        let messages = envelopes.iter().map(Envelope::to_outgoing).collect::<Result<_, _>>()?;
+        let messages = envelopes.iter().map(Outgoing::event).collect::<Result<_, _>>()?;
         bus.publish(messages).await?;
     }
     let stop = CancellationToken::new();

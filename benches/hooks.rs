@@ -22,13 +22,13 @@ use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::id::WebhookId;
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
-use chatkeep_core::platform::Bots;
 use chatkeep_core::signing;
-use chatkeep_core::store::{
+use chatkeep_core::time::{Clock as _, SystemClock};
+use chatkeep_platform::Bots;
+use chatkeep_store::{
     ChannelChange, EventRef, NewWebhook, OutboxEventKind, PresenceEvidence, PresenceEvidenceKind,
     Store, StoreError, WebhookChange, WebhookMaker,
 };
-use chatkeep_core::time::{Clock as _, SystemClock};
 use chatkeep_workers::notifier::{Bodies, Notifier, NotifierSettings};
 use harness::postgres::Postgres;
 use harness::scratch;

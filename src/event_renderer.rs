@@ -8,10 +8,10 @@ use chatkeep_core::bounds::Bounds;
 use chatkeep_core::event::EventOrigin;
 use chatkeep_core::id::{ChannelId, MessageId, UserId, WebhookId};
 use chatkeep_core::plan::Usage;
-use chatkeep_core::store::{
+use chatkeep_core::time::SharedClock;
+use chatkeep_store::{
     EventRef, OutboxEvent, OutboxEventKind, Store, StoreError, TEST_EVENT, UnstoredMessage,
 };
-use chatkeep_core::time::SharedClock;
 use chatkeep_workers::notifier::Bodies;
 
 use crate::view::{

@@ -23,13 +23,13 @@ use axum::extract::{DefaultBodyLimit, FromRequest as _, Path, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
-use chatkeep_core::bus::{Bus, BusError, Outgoing};
+use chatkeep_bus::{Bus, BusError, Outgoing};
 use chatkeep_core::event::Envelope;
 use chatkeep_core::id::UserId;
-use chatkeep_core::log_failure;
 use chatkeep_core::metric;
-use chatkeep_core::platform::line::{SignatureKey, WebhookBody};
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_platform::line::{SignatureKey, WebhookBody};
+use chatkeep_workers::log_failure;
 use chatkeep_workers::tap::Tap;
 use tracing::{debug, error, warn};
 
@@ -205,7 +205,7 @@ fn read(bot: &IngressBot, body: &[u8], signature: &str, now: Timestamp) -> Read 
         return Read::Unreadable(body.len());
     };
     let envelopes = webhook.envelopes(bot.name(), now);
-    let messages = envelopes.iter().map(Envelope::to_outgoing).collect();
+    let messages = envelopes.iter().map(Outgoing::event).collect();
     Read::Webhook { envelopes, messages, destination: webhook.destination() }
 }
 

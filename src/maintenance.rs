@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use chatkeep_core::store::Store;
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_store::Store;
 use chatkeep_workers::periodic::{FirstRun, JobFailure, PeriodicJob, Scope};
 use tokio_util::sync::CancellationToken;
 use tracing::info;

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use chatkeep_core::blobs::{BlobError, BlobId, Blobs};
-use chatkeep_core::log_failure;
+use chatkeep_blobs::{BlobError, Blobs};
+use chatkeep_core::blob::BlobId;
 use chatkeep_core::outage::Work;
-use chatkeep_core::store::{CLAIM, Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_store::{CLAIM, Store, StoreError};
+use chatkeep_workers::log_failure;
 use chatkeep_workers::periodic::{JobFailure, PeriodicJob, Scope};
 use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;

@@ -6,10 +6,10 @@
 
 use std::time::{Duration, Instant};
 
-use chatkeep_core::log_failure;
 use chatkeep_core::metric;
-use chatkeep_core::store::{ChannelJob, Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_store::{ChannelJob, Store, StoreError};
+use chatkeep_workers::log_failure;
 use chatkeep_workers::periodic::{JobFailure, PeriodicJob, Scope};
 use tokio_util::sync::CancellationToken;
 use tracing::info;

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use chatkeep_core::id::UserId;
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::{NewKey, Store};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{NewKey, Store};
 
 /// API key that [`add_key`] creates.
 pub(crate) const KEY: &str = "ck_bench";

@@ -156,10 +156,7 @@ impl Bounds {
 }
 
 /// Returns the channels that are in both lists, where `None` is every channel.
-pub(crate) fn common(
-    one: Option<&[ChannelId]>,
-    other: Option<&[ChannelId]>,
-) -> Option<Vec<ChannelId>> {
+pub fn common(one: Option<&[ChannelId]>, other: Option<&[ChannelId]>) -> Option<Vec<ChannelId>> {
     match (one, other) {
         (None, only) | (only, None) => only.map(<[_]>::to_vec),
         (Some(one), Some(other)) => {

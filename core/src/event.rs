@@ -5,8 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::bus::{Outgoing, Stream};
-use crate::id::{ChannelId, EventId, MessageId, UserId, shard_of};
+use crate::id::{ChannelId, EventId, MessageId, UserId};
 use crate::message::Content;
 use crate::time::Timestamp;
 
@@ -55,17 +54,6 @@ impl Envelope {
     /// Returns its id on the bus, in logs and in dead letters: the platform's id, qualified by bot.
     pub fn bus_id(&self) -> String {
         key_of(self.platform, &self.bot, &self.id)
-    }
-
-    /// Builds the bus message to publish for it.
-    ///
-    /// # Errors
-    /// Never in practice: an envelope is always valid JSON.
-    pub fn to_outgoing(&self) -> Result<Outgoing, serde_json::Error> {
-        let key = self.channel.as_ref().map_or(self.id.as_str(), ChannelId::as_str);
-        let subject =
-            format!("{}.{}.{}", Stream::Events.prefix(), self.platform.name(), shard_of(key));
-        Ok(Outgoing { subject, id: self.bus_id(), payload: serde_json::to_vec(self)?.into() })
     }
 }
 

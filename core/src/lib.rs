@@ -1,9 +1,8 @@
-//! Chatkeep's domain types, and its ports with their adapters.
+//! Chatkeep's domain types, its settings and its telemetry.
 
 pub mod assistant;
-pub mod blobs;
+pub mod blob;
 pub mod bounds;
-pub mod bus;
 pub mod causes;
 pub mod config;
 pub mod event;
@@ -15,9 +14,9 @@ pub mod metric;
 pub mod outage;
 pub mod panics;
 pub mod plan;
-pub mod platform;
+pub mod profile;
+pub mod random;
 pub mod role;
 pub mod signing;
-pub mod store;
 pub mod telemetry;
 pub mod time;

@@ -5,7 +5,7 @@
 //!
 //! Each dependency has one [`Availability`], which the adapter that talks to it keeps: everything
 //! that the dependency answers or fails to answer passes there. Whoever is given the error
-//! afterwards hands it to [`log_failure!`](crate::log_failure), which logs it at debug level when
+//! afterwards hands it to [`log_reason!`](crate::log_reason), which logs it at debug level when
 //! it belongs to an outage.
 
 mod failure;

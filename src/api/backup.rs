@@ -3,8 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::{ChannelJob, Coverage, JobKind};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{ChannelJob, Coverage, JobKind};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 

@@ -5,8 +5,8 @@ use axum::extract::State;
 use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
-use chatkeep_core::store::{Channel, ChannelStatus};
 use chatkeep_core::time::{Timestamp, zone_hint};
+use chatkeep_store::{Channel, ChannelStatus};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 

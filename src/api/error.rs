@@ -11,7 +11,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::assistant::limits;
 use chatkeep_core::bounds::BoundExceeded;
-use chatkeep_core::store::StoreError;
+use chatkeep_store::StoreError;
 use chatkeep_workers::assistant::CompileError;
 use serde::Serialize;
 use serde_json::{Map, Value};

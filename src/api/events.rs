@@ -1,7 +1,7 @@
 //! Pull feed of events, in order.
 
 use axum::extract::State;
-use chatkeep_core::store::{FeedReader, OutboxPosition};
+use chatkeep_store::{FeedReader, OutboxPosition};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 

@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use chatkeep_workers::log_failure;
 use futures_util::TryStreamExt as _;
 use serde::Deserialize;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
@@ -18,7 +19,6 @@ use crate::services::FieldPath;
 use crate::services::messages::point_in_time;
 use crate::transfer::{Export, Format, MediaLinks, export};
 use crate::when::When;
-use chatkeep_core::log_failure;
 
 /// The page is read from a disk later on, too; here it gets what it says itself.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";

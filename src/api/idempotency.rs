@@ -20,8 +20,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use chacha20poly1305::aead::{Aead as _, KeyInit as _};
 use chacha20poly1305::{ChaCha20Poly1305, Nonce};
-use chatkeep_core::log_failure;
-use chatkeep_core::store::{IdempotencyClaim, IdempotencyKey, IdempotencyState, StoreError};
+use chatkeep_store::{IdempotencyClaim, IdempotencyKey, IdempotencyState, StoreError};
+use chatkeep_workers::log_failure;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 

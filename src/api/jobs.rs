@@ -6,8 +6,8 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Role;
-use chatkeep_core::store::{ChannelJob, JobKind, JobStatus, NewChannelJob};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{ChannelJob, JobKind, JobStatus, NewChannelJob};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 

@@ -9,8 +9,8 @@ use axum::response::{IntoResponse, Response};
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, KeyId};
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::{Key, NewKey, Rotated};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{Key, NewKey, Rotated};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 

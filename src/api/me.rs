@@ -6,8 +6,8 @@ use axum::Json;
 use axum::extract::State;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::plan::{Plan, Usage, UsageStatus};
-use chatkeep_core::store::User;
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::User;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use chatkeep_core::id::UserId;
 use chatkeep_core::role::Role;
-use chatkeep_core::store::{ChannelJob, JobKind, MemberStatus, RoleSet};
+use chatkeep_store::{ChannelJob, JobKind, MemberStatus, RoleSet};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 

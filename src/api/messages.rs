@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{MessageId, UserId};
 use chatkeep_core::message::MessageType;
-use chatkeep_core::store::Order;
+use chatkeep_store::Order;
 use chrono::NaiveDate;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};

@@ -5,8 +5,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::{Subscribed, Subscription};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{Subscribed, Subscription};
 use serde::Serialize;
 use utoipa::ToSchema;
 

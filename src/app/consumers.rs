@@ -6,12 +6,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use chatkeep_core::bus::{Bus, BusError, ConsumerStatus};
+use chatkeep_bus::{Bus, BusError, ConsumerStatus};
 use chatkeep_core::health::Health;
-use chatkeep_core::log_failure;
 use chatkeep_core::metric;
-use chatkeep_core::store::Store;
-use chatkeep_workers::StageName;
+use chatkeep_store::Store;
+use chatkeep_workers::{StageName, log_failure};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -161,8 +160,8 @@ fn show(consumer: &ConsumerStatus) {
 
 #[cfg(test)]
 mod tests {
-    use chatkeep_core::bus::embedded::EmbeddedBus;
-    use chatkeep_core::bus::{BusLimits, ConsumerSpec, Stream};
+    use chatkeep_bus::embedded::EmbeddedBus;
+    use chatkeep_bus::{BusLimits, ConsumerSpec, Stream};
     use chatkeep_core::config::Database;
     use chatkeep_core::time::SystemClock;
     use tempfile::TempDir;

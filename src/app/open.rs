@@ -4,17 +4,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use chatkeep_core::bus::embedded::EmbeddedBus;
-use chatkeep_core::bus::nats::NatsBus;
-use chatkeep_core::bus::{Bus, BusError, BusLimits};
+use chatkeep_bus::embedded::EmbeddedBus;
+use chatkeep_bus::nats::NatsBus;
+use chatkeep_bus::{Bus, BusError, BusLimits};
 use chatkeep_core::config::{BusKind, Config, Database, LineConfig};
-use chatkeep_core::platform::line::{LineApi, LineClient};
-use chatkeep_core::platform::{Bots, SharedPlatform};
-use chatkeep_core::store::{Store, StoreError};
 use chatkeep_core::time::SharedClock;
 use chatkeep_index::answer::thresholds;
 use chatkeep_index::embed::FullModel;
 use chatkeep_index::semantic::SemanticSpace;
+use chatkeep_platform::line::{LineApi, LineClient};
+use chatkeep_platform::{Bots, SharedPlatform};
+use chatkeep_store::{Store, StoreError};
 use chatkeep_workers::replica::Replica;
 use secrecy::ExposeSecret as _;
 

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chatkeep_core::blobs::Blobs;
-use chatkeep_core::bus::Bus;
+use chatkeep_blobs::Blobs;
+use chatkeep_bus::Bus;
 use chatkeep_core::outage::Availability;
-use chatkeep_core::store::Store;
+use chatkeep_store::Store;
 use tokio_util::sync::CancellationToken;
 
 use crate::search::SearchService;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::Context as _;
-use chatkeep_core::bus::Bus;
+use chatkeep_bus::Bus;
 use chatkeep_core::config::{BusKind, Config};
 use chatkeep_core::time::SharedClock;
 use chatkeep_workers::StageName;

@@ -4,14 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use chatkeep_core::blobs::Blobs;
-use chatkeep_core::bus::Bus;
+use chatkeep_blobs::Blobs;
+use chatkeep_bus::Bus;
 use chatkeep_core::config::Config;
 use chatkeep_core::health::Health;
-use chatkeep_core::log_failure;
-use chatkeep_core::store::{NewProcess, ProcessRecord, Store, StoreError};
-use chatkeep_workers::StageName;
+use chatkeep_store::{NewProcess, ProcessRecord, Store, StoreError};
 use chatkeep_workers::replica::Replica;
+use chatkeep_workers::{StageName, log_failure};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use bytes::Bytes;
-use chatkeep_core::bus::{Bus, BusError, TopicSubscriber};
+use chatkeep_bus::{Bus, BusError, TopicSubscriber};
 use chatkeep_core::config::Config;
-use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
+use chatkeep_store::Store;
 use chatkeep_workers::periodic::PeriodicJobs;
 use chatkeep_workers::replica::Replica;
 use chatkeep_workers::supervisor::Supervisor;

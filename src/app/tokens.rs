@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use chatkeep_core::health::Health;
-use chatkeep_core::platform::{Directory, PlatformError};
+use chatkeep_platform::{Directory, PlatformError};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 

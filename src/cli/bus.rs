@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::bail;
-use chatkeep_core::bus::Bus;
+use chatkeep_bus::Bus;
 use chatkeep_core::config::BusKind;
 use chatkeep_workers::StageName;
 

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::{Channel, ChannelStatus};
+use chatkeep_store::{Channel, ChannelStatus};
 
 use super::{Context, table};
 use crate::app::PreflightError;

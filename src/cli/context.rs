@@ -8,11 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use chatkeep_core::blobs::Blobs;
-use chatkeep_core::bus::{Bus, BusError};
+use chatkeep_blobs::Blobs;
+use chatkeep_bus::{Bus, BusError};
 use chatkeep_core::config::{BlobsKind, BusKind, Config, Database};
-use chatkeep_core::store::{Store, StoreError};
 use chatkeep_core::time::SharedClock;
+use chatkeep_store::{Store, StoreError};
 
 use crate::app::{self, PreflightError};
 use crate::private::{check_data_folder, make_data_folder};

@@ -1,7 +1,7 @@
 //! `chatkeep dead …`: dead letters of the stages.
 
 use anyhow::bail;
-use chatkeep_core::bus::{Bus, DeadLetter};
+use chatkeep_bus::{Bus, DeadLetter};
 
 use super::{Context, table};
 use crate::out::{note, say};

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use chatkeep_core::blobs::Blobs;
-use chatkeep_core::bus::Bus;
+use chatkeep_blobs::Blobs;
+use chatkeep_bus::Bus;
 use chatkeep_core::config::BusKind;
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::{ProcessRecord, Store};
 use chatkeep_index::search::MessageIndex;
+use chatkeep_store::{ProcessRecord, Store};
 use chatkeep_workers::replica::{self, Replica};
 use tokio::time::Instant;
 

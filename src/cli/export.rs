@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::Store;
 use chatkeep_core::time::zone_hint;
+use chatkeep_store::Store;
 use chrono_tz::Tz;
 use indicatif::HumanBytes;
 

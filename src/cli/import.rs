@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_core::store::Store;
 use chatkeep_core::time::zone_hint;
+use chatkeep_store::Store;
 use encoding_rs::Encoding;
 use indicatif::HumanBytes;
 

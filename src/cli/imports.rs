@@ -2,8 +2,8 @@
 
 use anyhow::{Context as _, bail};
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::{ImportId, ImportRecord, Store};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{ImportId, ImportRecord, Store};
 
 use super::progress::ProgressReporter;
 use super::{Context, on_signal, table};

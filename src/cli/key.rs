@@ -3,8 +3,8 @@
 use anyhow::bail;
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::{KEYS_OF_USER, Key, NewKey};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{KEYS_OF_USER, Key, NewKey};
 use chrono_tz::Tz;
 
 use super::{Context, table};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::{IndexRequest, OutboxPosition, ProcessRecord, Store};
+use chatkeep_store::{IndexRequest, OutboxPosition, ProcessRecord, Store};
 use chatkeep_workers::replica::{Replica, ReplicaState, ReplicaWork};
 
 use super::progress::ProgressReporter;

@@ -1,11 +1,11 @@
 //! `chatkeep search`: searches the index of a running service, or of a stopped one.
 
 use anyhow::bail;
-use chatkeep_core::bus::Bus;
+use chatkeep_bus::Bus;
 use chatkeep_core::config::BusKind;
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::platform::Bots;
-use chatkeep_core::store::{Channel, Store};
+use chatkeep_platform::Bots;
+use chatkeep_store::{Channel, Store};
 
 use super::{Context, table};
 use crate::app::{self, PreflightError};

@@ -1,7 +1,7 @@
 //! `chatkeep status`: processes of a deployment, their search replicas, and the bus backlog.
 
-use chatkeep_core::bus::{BusError, ConsumerStatus};
-use chatkeep_core::store::{ProcessRecord, Store};
+use chatkeep_bus::{BusError, ConsumerStatus};
+use chatkeep_store::{ProcessRecord, Store};
 use chatkeep_workers::StageName;
 use chatkeep_workers::replica::ReplicaState;
 use serde::Serialize;

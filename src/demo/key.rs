@@ -10,8 +10,8 @@ use std::path::Path;
 use anyhow::Context as _;
 use chatkeep_core::id::{KeyId, UserId};
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::{NewKey, Store};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{NewKey, Store};
 
 /// The key's file in the demo's folder.
 const FILE: &str = "api-key";

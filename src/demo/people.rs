@@ -1,9 +1,8 @@
 //! The people of the sample group: members, newcomers, and the owner.
 
 use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_core::store::{MemberStatus, Store};
-
 use chatkeep_emulator::{ActError, Chat, Emulator, Told, User};
+use chatkeep_store::{MemberStatus, Store};
 
 /// Initial members of the group; the first one owns it.
 const FOUNDERS: [&str; 4] = ["林小美", "Aiko", "Somchai", "Dave"];

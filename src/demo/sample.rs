@@ -5,17 +5,17 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use chatkeep_core::bus::Bus;
+use chatkeep_bus::Bus;
 use chatkeep_core::message::Content;
 use chatkeep_core::plan::Plan;
-use chatkeep_core::store::{MemberStatus, MessageFilter, Store, StoredMessage};
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_emulator::{Emulator, Media, RestoredMessage};
+use chatkeep_store::{MemberStatus, MessageFilter, Store, StoredMessage};
 use chatkeep_workers::assistant::Assistants;
 
 use super::people::People;
 use super::{key, pictures};
 use crate::app::App;
-use chatkeep_emulator::{Emulator, Media, RestoredMessage};
 
 /// Messages of earlier runs that can still be quoted and unsent.
 const RESTORED: u32 = 1_000;

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, RuleDraft};
-use chatkeep_core::store::RuleChange;
+use chatkeep_emulator::Told;
+use chatkeep_store::RuleChange;
 
 use super::pictures;
 use super::sample::Sample;
-use chatkeep_emulator::Told;
 
 /// Initial history: index of a person and a text.
 const HISTORY: [(usize, &str); 8] = [

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use chatkeep_core::blobs::{BlobError, BlobId};
+use chatkeep_blobs::BlobError;
+use chatkeep_core::blob::BlobId;
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_core::store::{Check, Difference, MediaAudit, MediaRepair};
+use chatkeep_store::{Check, Difference, MediaAudit, MediaRepair};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use sha2::{Digest as _, Sha256};
 

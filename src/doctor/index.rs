@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_core::store::{Check, Difference, IndexRequest, LoggedChanges, OutboxPosition, Store};
 use chatkeep_index::search::MessageIndex;
+use chatkeep_store::{Check, Difference, IndexRequest, LoggedChanges, OutboxPosition, Store};
 use chatkeep_workers::replica::{Drift, IndexAudit, LogPosition};
 
 use super::report::ReportWriter;

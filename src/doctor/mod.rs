@@ -12,11 +12,11 @@ mod report;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use chatkeep_core::blobs::{BlobError, Blobs};
-use chatkeep_core::bus::BusError;
+use chatkeep_blobs::{BlobError, Blobs};
+use chatkeep_bus::BusError;
 use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_core::store::{ChannelAudit, Difference, Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_store::{ChannelAudit, Difference, Store, StoreError};
 use chatkeep_workers::replica::ReplicaError;
 
 pub use index::LocalIndex;

@@ -6,9 +6,9 @@ use std::future::Future;
 use std::time::Duration;
 
 use bytes::Bytes;
-use chatkeep_core::bus::{Bus, BusError};
+use chatkeep_bus::{Bus, BusError};
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_core::store::{ProcessRecord, ReplicaCheck, Store};
+use chatkeep_store::{ProcessRecord, ReplicaCheck, Store};
 use chatkeep_workers::replica::{Drift, IndexAudit, Replica, ReplicaError};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use chatkeep_core::store::Difference;
+use chatkeep_store::Difference;
 use serde::Serialize;
 
 use super::FindingListener;

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use chatkeep_core::id::UserId;
 use chatkeep_core::panics;
-use chatkeep_core::platform::Directory;
-use chatkeep_core::platform::line::SignatureKey;
+use chatkeep_platform::Directory;
+use chatkeep_platform::line::SignatureKey;
 use tracing::{debug, warn};
 
 /// Bots by name.

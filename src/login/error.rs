@@ -2,7 +2,7 @@
 //! secret and no input of the caller is repeated.
 
 use axum::http::StatusCode;
-use chatkeep_core::store::StoreError;
+use chatkeep_store::StoreError;
 
 use crate::api::ApiError;
 use crate::services::FieldPath;

@@ -1,7 +1,7 @@
 //! Cookies of a browser, and CSRF protection of its requests.
 
 use axum::http::{HeaderMap, Method, header};
-use chatkeep_core::store::Session;
+use chatkeep_store::Session;
 use cookie::time::Duration;
 use cookie::{Cookie, SameSite};
 use sha2::{Digest as _, Sha256};

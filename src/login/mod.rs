@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use axum::http::HeaderMap;
 use chatkeep_core::config::Config;
-use chatkeep_core::store::{Session, Store, StoreError};
 use chatkeep_core::time::SharedClock;
+use chatkeep_store::{Session, Store, StoreError};
 use chatkeep_workers::periodic::{JobFailure, PeriodicJob, Scope};
 use tokio_util::sync::CancellationToken;
 

@@ -8,8 +8,8 @@ use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use chatkeep_core::id::{SessionId, UserId};
-use chatkeep_core::store::{NewLogin, NewSession, PendingLogin, SignedIn};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{NewLogin, NewSession, PendingLogin, SignedIn};
 use serde::{Deserialize, Serialize};
 use tracing::info;
 

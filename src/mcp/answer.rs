@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use chatkeep_core::store::{Gap, MemberStatus};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{Gap, MemberStatus};
 use rmcp::schemars::{self, JsonSchema};
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 //! is clear, and rejected with a remedy where it is not.
 
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::MemberStatus;
+use chatkeep_store::MemberStatus;
 use chrono::NaiveDate;
 use rmcp::schemars::{self, JsonSchema};
 use serde::de::Error as _;

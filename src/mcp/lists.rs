@@ -1,6 +1,6 @@
 //! `list_channels` and `get_members`.
 
-use chatkeep_core::store::{Channel as StoredChannel, ChannelStatus, Member as StoredMember};
+use chatkeep_store::{Channel as StoredChannel, ChannelStatus, Member as StoredMember};
 
 use super::answer::{self, ChannelRow, ChannelsOutput, MemberRow, MembersOutput, NOTE};
 use super::call::ToolResult;

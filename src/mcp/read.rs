@@ -1,6 +1,6 @@
 //! `get_messages` and `search_messages`.
 
-use chatkeep_core::store::{Gap, Order};
+use chatkeep_store::{Gap, Order};
 
 use super::answer::{HitsOutput, MessagesOutput, NOTE};
 use super::call::ToolResult;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::{Content, MessageType};
-use chatkeep_core::store::{Gap, Sender, StoredMessage};
+use chatkeep_store::{Gap, Sender, StoredMessage};
 use serde::Serialize;
 
 use super::answer::{self, Cut, MessageRow, MissingTime, PersonRow};

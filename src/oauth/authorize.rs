@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::{NewGrant, OAuthClient, Session};
+use chatkeep_store::{NewGrant, OAuthClient, Session};
 use serde::{Deserialize, Serialize};
 use tracing::info;
 use url::form_urlencoded;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::http::Method;
 use chatkeep_core::http::guard::GuardedClient;
-use chatkeep_core::store::OAuthClient;
+use chatkeep_store::OAuthClient;
 use futures_util::StreamExt as _;
 use serde::Deserialize;
 use tracing::info;

@@ -5,7 +5,7 @@ use axum::response::{Html, IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::{Channel, Consent};
+use chatkeep_store::{Channel, Consent};
 use sha2::{Digest as _, Sha256};
 
 use super::authorize::ConsentQuestion;

@@ -3,8 +3,8 @@
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use chatkeep_core::log_failure;
-use chatkeep_core::store::{DatabaseFault, StoreError};
+use chatkeep_store::{DatabaseFault, StoreError};
+use chatkeep_workers::log_failure;
 use serde_json::json;
 
 /// Error response for a client.

@@ -25,8 +25,8 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
+use chatkeep_store::Store;
 
 use crate::login::Login;
 use crate::random;

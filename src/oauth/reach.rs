@@ -1,7 +1,7 @@
 //! Channels granted to a client: all of the person's, or chosen ones.
 
 use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_core::store::Channel;
+use chatkeep_store::Channel;
 use url::form_urlencoded;
 
 use super::Inner;

@@ -5,7 +5,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use chatkeep_core::store::OAuthClient;
+use chatkeep_store::OAuthClient;
 use serde::Deserialize;
 use serde_json::json;
 

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use chatkeep_core::bus::Bus;
+use chatkeep_bus::Bus;
 use chatkeep_core::config::RateLimitConfig;
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::SharedClock;

@@ -2,7 +2,7 @@
 //! the API.
 //!
 //! Each process decides by itself, without asking the others, and broadcasts its grants to them
-//! (see [`chatkeep_core::bus::pubsub`]); they charge these to their own buckets, which may so go into
+//! (see [`chatkeep_bus::pubsub`]); they charge these to their own buckets, which may so go into
 //! debt. So a caller who spreads over many processes gets a little more at first and less after
 //! that, and over a minute about the rate of a single process.
 
@@ -15,10 +15,10 @@ mod table;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chatkeep_core::bus::Bus;
+use chatkeep_bus::Bus;
 use chatkeep_core::config::RateLimitConfig;
-use chatkeep_core::log_failure;
 use chatkeep_core::time::SharedClock;
+use chatkeep_workers::log_failure;
 use chatkeep_workers::supervisor::Supervisor;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;

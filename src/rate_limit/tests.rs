@@ -100,8 +100,8 @@ fn several_processes_grant_in_a_minute_what_one_would() {
 async fn processes_hear_of_each_others_grants_and_end_when_told() {
     let folder = tempfile::TempDir::new().unwrap();
     let clock = clock();
-    let limits = chatkeep_core::bus::BusLimits::default();
-    let bus = chatkeep_core::bus::embedded::EmbeddedBus::open(folder.path(), limits, clock.clone());
+    let limits = chatkeep_bus::BusLimits::default();
+    let bus = chatkeep_bus::embedded::EmbeddedBus::open(folder.path(), limits, clock.clone());
     let bus = Bus::Embedded(bus.await.unwrap());
     let health = Health::new(clock.clone());
     let supervisor = Supervisor::new(health, CancellationToken::new());

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
-use chatkeep_core::store::{Store, StoreError, StoredMessage};
 use chatkeep_index::fold;
+use chatkeep_store::{Store, StoreError, StoredMessage};
 
 use super::{Hit, ParsedQuery, Snippet};
 use crate::heavy::CALLERS;

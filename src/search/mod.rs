@@ -12,14 +12,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
-use chatkeep_core::bus::{Bus, BusError};
+use chatkeep_bus::{Bus, BusError};
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
-use chatkeep_core::log_failure;
 use chatkeep_core::message::MessageType;
 use chatkeep_core::outage::{Availability, Work};
 use chatkeep_core::time::Timestamp;
 use chatkeep_index::search::{self, Cursor, IndexSearch, MessageIndex, Query};
+use chatkeep_workers::log_failure;
 use chatkeep_workers::replica::{Replica, ReplicaPhase};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;

@@ -8,10 +8,10 @@ use std::marker::PhantomData;
 
 use chatkeep_core::bounds::{Bounds, Subject};
 use chatkeep_core::id::{ChannelId, KeyId, SessionId, UserId};
-use chatkeep_core::platform::Bots;
 use chatkeep_core::role::{Role, Scope};
-use chatkeep_core::store::{Grant, Key, MemberStatus, Session, Store};
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_platform::Bots;
+use chatkeep_store::{Grant, Key, MemberStatus, Session, Store};
 
 use super::ServiceError;
 

@@ -1,6 +1,6 @@
 //! Channels of callers.
 
-use chatkeep_core::store::{Channel, Store};
+use chatkeep_store::{Channel, Store};
 
 use super::access::Caller;
 use super::{ServiceError, Window};

@@ -3,8 +3,8 @@
 use std::fmt::Display;
 
 use chatkeep_core::bounds::BoundExceeded;
-use chatkeep_core::log_failure;
-use chatkeep_core::store::{DatabaseFault, StoreError};
+use chatkeep_store::{DatabaseFault, StoreError};
+use chatkeep_workers::log_failure;
 
 use super::FieldPath;
 

@@ -2,7 +2,7 @@
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Role;
-use chatkeep_core::store::{Member as StoredMember, MemberStatus, Store};
+use chatkeep_store::{Member as StoredMember, MemberStatus, Store};
 
 use super::access::{ChannelAccess, Member, ReadMembers};
 use super::{ServiceError, Window};

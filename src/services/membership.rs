@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_core::log_failure;
-use chatkeep_core::platform::PlatformError;
-use chatkeep_core::store::{Member, PresenceEvidence, PresenceEvidenceKind};
+use chatkeep_platform::PlatformError;
+use chatkeep_store::{Member, PresenceEvidence, PresenceEvidenceKind};
+use chatkeep_workers::log_failure;
 
 use super::ServiceError;
 use super::access::AccessService;

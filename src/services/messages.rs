@@ -3,8 +3,8 @@
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageType;
-use chatkeep_core::store::{Gap, MessageFilter, Order, Store, StoredMessage};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{Gap, MessageFilter, Order, Store, StoredMessage};
 use chrono::{Days, NaiveDate, NaiveTime};
 use chrono_tz::Tz;
 

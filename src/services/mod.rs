@@ -16,9 +16,9 @@ pub(crate) mod search;
 
 use std::sync::Arc;
 
-use chatkeep_core::platform::Bots;
-use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
+use chatkeep_platform::Bots;
+use chatkeep_store::Store;
 use chrono_tz::Tz;
 
 pub(crate) use access::{Caller, Credential};

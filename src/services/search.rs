@@ -2,8 +2,8 @@
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageType;
-use chatkeep_core::store::{Store, StoreError};
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_store::{Store, StoreError};
 use chrono_tz::Tz;
 use tracing::debug;
 

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use chatkeep_core::store::StoredMessage;
+use chatkeep_store::StoredMessage;
 use csv::{Terminator, WriterBuilder};
 
 use super::TransferError;

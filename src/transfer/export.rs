@@ -6,8 +6,8 @@ use std::collections::{BTreeSet, HashMap};
 use bytes::Bytes;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::MessageType;
-use chatkeep_core::store::{MessageFilter, Order, Store, StoredMessage};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{MessageFilter, Order, Store, StoredMessage};
 use chrono_tz::Tz;
 use futures_util::stream::{self, Stream, StreamExt as _};
 

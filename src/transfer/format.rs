@@ -1,7 +1,7 @@
 //! Formats of an export.
 
 use bytes::Bytes;
-use chatkeep_core::store::{Channel, Gap, StoredMessage};
+use chatkeep_store::{Channel, Gap, StoredMessage};
 use chrono_tz::Tz;
 
 use super::jsonl::Line;

@@ -3,7 +3,7 @@
 
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{Content, MediaInfo, MessageType, Sticker};
-use chatkeep_core::store::{ImportedMedia, ImportedMessage, ImportedPerson, StoredMessage};
+use chatkeep_store::{ImportedMedia, ImportedMessage, ImportedPerson, StoredMessage};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -204,8 +204,8 @@ fn without_nul(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use chatkeep_core::message::{Emoji, ImageSet, Mention};
-    use chatkeep_core::store::{MediaRecord, MediaStatus, Sender};
     use chatkeep_core::time::Timestamp;
+    use chatkeep_store::{MediaRecord, MediaStatus, Sender};
     use proptest::prelude::*;
 
     use super::*;

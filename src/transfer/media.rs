@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use chatkeep_core::id::MessageId;
-use chatkeep_core::store::StoredMessage;
+use chatkeep_store::StoredMessage;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 

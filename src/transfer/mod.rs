@@ -12,7 +12,7 @@ mod media;
 pub(crate) mod pack;
 mod stored;
 
-use chatkeep_core::store::{ImportId, StoreError};
+use chatkeep_store::{ImportId, StoreError};
 
 pub(crate) use export::{Export, export, pages};
 pub(crate) use format::Format;

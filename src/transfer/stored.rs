@@ -1,8 +1,8 @@
 //! Stored media files of messages, for an export.
 
-use chatkeep_core::blobs::Blobs;
+use chatkeep_blobs::Blobs;
 use chatkeep_core::id::MessageId;
-use chatkeep_core::store::{MediaRecord, MediaStatus, StoredMessage};
+use chatkeep_store::{MediaRecord, MediaStatus, StoredMessage};
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 

@@ -1,8 +1,8 @@
 //! DTO of an event, shared by all surfaces: the pull feed and outgoing webhooks.
 
 use chatkeep_core::id::{ChannelId, UserId, WebhookId};
-use chatkeep_core::store::{OutboxEventKind, UnstoredReason};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{OutboxEventKind, UnstoredReason};
 use serde::Serialize;
 use utoipa::ToSchema;
 

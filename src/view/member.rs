@@ -2,8 +2,8 @@
 
 use chatkeep_core::id::UserId;
 use chatkeep_core::role::Role;
-use chatkeep_core::store::{Member, MemberStatus};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{Member, MemberStatus};
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -2,8 +2,8 @@
 
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::{Content, ImageSet, MediaInfo, Mention, MessageType, Sticker};
-use chatkeep_core::store::{Gap, Sender, StoredMessage};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{Gap, Sender, StoredMessage};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

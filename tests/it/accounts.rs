@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use chatkeep_core::bus::nats::NatsBus;
-use chatkeep_core::bus::{Bus, BusLimits};
+use chatkeep_bus::nats::NatsBus;
+use chatkeep_bus::{Bus, BusLimits};
 use chatkeep_core::time::SystemClock;
 use chatkeep_workers::StageName;
 

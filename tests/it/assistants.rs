@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use chatkeep_bus::nats::NatsBus;
+use chatkeep_bus::{Bus, BusLimits};
 use chatkeep_core::assistant::RuleDraft;
-use chatkeep_core::bus::nats::NatsBus;
-use chatkeep_core::bus::{Bus, BusLimits};
 use chatkeep_core::id::{ChannelId, RuleId};
-use chatkeep_core::store::RuleChange;
 use chatkeep_core::time::SystemClock;
 use chatkeep_index::semantic::SemanticSpace;
+use chatkeep_store::RuleChange;
 use chatkeep_workers::assistant::{Assistants, Decision};
 use tokio_util::sync::CancellationToken;
 

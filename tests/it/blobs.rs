@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use chatkeep_core::blobs::{BlobError, BlobId, Blobs, BoxError, Stored};
+use chatkeep_blobs::{BlobError, Blobs, BoxError, Stored};
+use chatkeep_core::blob::BlobId;
 use chatkeep_core::config::{BlobsKind, S3Config};
 use chatkeep_core::time::Timestamp;
 use futures_util::stream::{self, Stream};

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chatkeep_core::bus::embedded::EmbeddedBus;
-use chatkeep_core::bus::nats::NatsBus;
-use chatkeep_core::bus::{Bus, BusLimits};
+use chatkeep_bus::embedded::EmbeddedBus;
+use chatkeep_bus::nats::NatsBus;
+use chatkeep_bus::{Bus, BusLimits, Outgoing};
 use chatkeep_core::event::{Envelope, PlatformKind};
 use chatkeep_core::time::SystemClock;
 use chatkeep_workers::StageName;
@@ -87,7 +87,7 @@ async fn dead_letter_event(bus: &Bus, event: &str, user: &str, message: serde_js
     };
     let spec = StageName::Assistant.consumer(Duration::from_secs(30));
     let mut consumer = bus.consume(&spec).await.unwrap();
-    bus.publish(vec![envelope.to_outgoing().unwrap()]).await.unwrap();
+    bus.publish(vec![Outgoing::event(&envelope).unwrap()]).await.unwrap();
     let delivery = consumer.fetch(1, Duration::from_secs(30)).await.unwrap().remove(0);
     delivery.dead_letter("it failed").await.unwrap();
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chatkeep_core::health::Health;
-use chatkeep_core::store::{ChannelChange, IndexRequest};
 use chatkeep_core::time::SystemClock;
+use chatkeep_store::{ChannelChange, IndexRequest};
 use chatkeep_workers::replica::{Replica, ReplicaPhase};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;

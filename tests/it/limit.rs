@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep::rate_limit::Limiter;
-use chatkeep_core::bus::nats::NatsBus;
-use chatkeep_core::bus::{Bus, BusLimits};
+use chatkeep_bus::nats::NatsBus;
+use chatkeep_bus::{Bus, BusLimits};
 use chatkeep_core::config::RateLimitConfig;
 use chatkeep_core::health::Health;
 use chatkeep_core::time::{Clock as _, SystemClock};

@@ -3,12 +3,12 @@
 use std::convert::Infallible;
 
 use bytes::Bytes;
-use chatkeep_core::blobs::{BlobError, Blobs};
+use chatkeep_blobs::{BlobError, Blobs};
 use chatkeep_core::config::{BlobsKind, Database, S3Config};
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_core::store::{BlobClaim, MediaOutcome, NewMedia, Store};
 use chatkeep_core::time::{Clock as _, SystemClock, Timestamp};
 use chatkeep_emulator::{Media, MediaState, Post};
+use chatkeep_store::{BlobClaim, MediaOutcome, NewMedia, Store};
 use futures_util::stream;
 use reqwest::{Method, Response, StatusCode, header};
 use serde_json::{Value, json};

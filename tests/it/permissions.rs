@@ -11,11 +11,11 @@ use chatkeep_core::config::Database;
 use chatkeep_core::id::{ChannelId, KeyId, RuleId, UserId, WebhookId};
 use chatkeep_core::role::{Role, Scope};
 use chatkeep_core::signing;
-use chatkeep_core::store::{
+use chatkeep_core::time::Timestamp;
+use chatkeep_store::{
     JobKind, NewChannelJob, NewKey, NewWebhook, OutboxEventKind, PresenceEvidenceKind, RuleChange,
     Store, WebhookChange, WebhookMade, WebhookMaker,
 };
-use chatkeep_core::time::Timestamp;
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
 

@@ -8,11 +8,11 @@ use chatkeep_core::config::Database;
 use chatkeep_core::event::{ChannelKind, ChannelRef, ReplyToken};
 use chatkeep_core::http;
 use chatkeep_core::id::UserId;
-use chatkeep_core::platform::line::{LineApi, LineClient};
-use chatkeep_core::platform::{Bots, MediaPart, Platform as _, PlatformError, SharedPlatform};
-use chatkeep_core::store::{ReplyRecord, Store};
 use chatkeep_core::time::{ManualClock, SharedClock, Timestamp};
 use chatkeep_emulator::{Action, Emulator, Entry, Fault, Post, Target};
+use chatkeep_platform::line::{LineApi, LineClient};
+use chatkeep_platform::{Bots, MediaPart, Platform as _, PlatformError, SharedPlatform};
+use chatkeep_store::{ReplyRecord, Store};
 
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use async_nats::jetstream;
-use chatkeep_core::bus::embedded::EmbeddedBus;
-use chatkeep_core::bus::{Bus, BusLimits, ConsumerSpec, Stream};
+use chatkeep_bus::embedded::EmbeddedBus;
+use chatkeep_bus::{Bus, BusLimits, ConsumerSpec, Stream};
 use chatkeep_core::time::SystemClock;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use chatkeep::search::{
     ParsedQuery, SearchError, SearchFallback, SearchRequest, SearchResults, SearchService, Sort,
 };
-use chatkeep_core::bus::nats::NatsBus;
-use chatkeep_core::bus::{Bus, BusLimits};
+use chatkeep_bus::nats::NatsBus;
+use chatkeep_bus::{Bus, BusLimits};
 use chatkeep_core::config::Database;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::MessageType;
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::{NewKey, PresenceEvidenceKind, Store};
 use chatkeep_core::time::SystemClock;
+use chatkeep_store::{NewKey, PresenceEvidenceKind, Store};
 use reqwest::{Method, StatusCode};
 
 use crate::harness::wait::until;

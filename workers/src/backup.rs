@@ -1,13 +1,13 @@
 //! Backup: stores messages, edits and unsends of subscribed channels with their counters, then
 //! publishes the jobs for their files (docs/architecture.md#rule-2: commit, publish, acknowledge).
 
-use chatkeep_core::bus::Bus;
+use chatkeep_bus::Bus;
 use chatkeep_core::event::{Event, EventKind, IncomingMessage};
 use chatkeep_core::message::{MessageChange, Received};
 use chatkeep_core::metric;
-use chatkeep_core::platform::{self, DecodeError};
-use chatkeep_core::store::{ChannelChange, IngestOutcome, Store};
 use chatkeep_core::time::SharedClock;
+use chatkeep_platform::DecodeError;
+use chatkeep_store::{ChannelChange, IngestOutcome, Store};
 use tracing::debug;
 
 use crate::jobs::media_job;
@@ -64,7 +64,7 @@ pub(crate) fn decode_event(payload: &[u8]) -> Result<Event, String> {
         format!("unreadable envelope: {:?} at byte {}", error.classify(), error.column())
     };
     let envelope = serde_json::from_slice(payload).map_err(unreadable)?;
-    platform::decode(envelope).map_err(|error| match error {
+    chatkeep_platform::decode(envelope).map_err(|error| match error {
         DecodeError::Json(error) => unreadable(error),
         error @ DecodeError::Id { .. } => error.to_string(),
     })

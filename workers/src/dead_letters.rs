@@ -11,12 +11,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use chatkeep_core::bus::{Bus, BusError, DeadLetter};
+use chatkeep_bus::{Bus, BusError, DeadLetter};
 use chatkeep_core::event::{Envelope, EventOrigin};
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::platform;
-use chatkeep_core::store::{Retraction, Store};
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_store::{Retraction, Store};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -222,5 +221,5 @@ impl PeriodicJob for DeadLetterJob {
 /// Returns the trace of a dead letter; `None` without user content, as of jobs.
 fn trace(letter: &DeadLetter) -> Option<EventOrigin> {
     let envelope: Envelope = serde_json::from_slice(&letter.payload).ok()?;
-    platform::trace(&envelope)
+    chatkeep_platform::trace(&envelope)
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use chatkeep_core::event::ChannelRef;
 use chatkeep_core::id::UserId;
-use chatkeep_core::log_failure;
-use chatkeep_core::platform::{Bots, PlatformError};
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_platform::{Bots, PlatformError};
+
+use crate::log_failure;
 use uuid::Uuid;
 
 /// Maximum age of a direct message that is still sent; the platform forgets its retry keys then,

@@ -12,8 +12,8 @@ use chatkeep_core::event::Event;
 use chatkeep_core::health::Health;
 use chatkeep_core::id::{ChannelId, EventId};
 use chatkeep_core::metric;
-use chatkeep_core::store::{Standing, Store, StoreError};
 use chatkeep_core::time::SharedClock;
+use chatkeep_store::{Standing, Store, StoreError};
 use moka::sync::Cache;
 use tracing::{debug, warn};
 

@@ -1,6 +1,6 @@
 //! Jobs: follow-up work that one stage leaves on the bus for another.
 
-use chatkeep_core::bus::{Outgoing, Stream};
+use chatkeep_bus::{Outgoing, Stream};
 use chatkeep_core::id::{ChannelId, MessageId};
 use serde::{Deserialize, Serialize};
 

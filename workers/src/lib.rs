@@ -8,6 +8,7 @@ pub mod assistant;
 pub mod backup;
 pub mod dead_letters;
 mod direct_message;
+pub mod failure;
 pub mod gate;
 pub mod jobs;
 pub mod media;

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use chatkeep_core::event::{ChannelRef, Event, EventKind};
 use chatkeep_core::id::UserId;
-use chatkeep_core::platform::{Bots, Directory, PlatformError, Profile};
-use chatkeep_core::store::{PresenceEvidence, PresenceEvidenceKind, Store, StoreError};
+use chatkeep_core::profile::Profile;
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_platform::{Bots, Directory, PlatformError};
+use chatkeep_store::{PresenceEvidence, PresenceEvidenceKind, Store, StoreError};
 use futures_util::StreamExt as _;
 use moka::future::Cache;
 use tracing::debug;

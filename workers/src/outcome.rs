@@ -1,8 +1,8 @@
 //! Outcome of an event in a stage.
 
-use chatkeep_core::bus::BusError;
+use chatkeep_bus::BusError;
 use chatkeep_core::outage::Failure;
-use chatkeep_core::store::{DatabaseFault, StoreError};
+use chatkeep_store::{DatabaseFault, StoreError};
 
 /// Outcome of an event. Of a call with several events, those to be retried or dropped are handed
 /// over once more in ever smaller groups (see the runner), so a stage may give every event the
@@ -41,15 +41,15 @@ impl From<StoreError> for Outcome {
 impl From<&StoreError> for Outcome {
     fn from(error: &StoreError) -> Self {
         match error.fault() {
-            DatabaseFault::Unavailable => Self::Unavailable(Failure::of(error)),
+            DatabaseFault::Unavailable => Self::Unavailable(crate::failure::of(error)),
             DatabaseFault::Refused => Self::Drop(error.refusal()),
-            DatabaseFault::Unknown => Self::Retry(Failure::of(error)),
+            DatabaseFault::Unknown => Self::Retry(crate::failure::of(error)),
         }
     }
 }
 
 impl From<BusError> for Outcome {
     fn from(error: BusError) -> Self {
-        Self::Unavailable(Failure::of(&error))
+        Self::Unavailable(crate::failure::of(&error))
     }
 }

@@ -14,9 +14,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::outage::Failure;
-use chatkeep_core::store::Store;
 use chatkeep_core::time::SharedClock;
-use chatkeep_core::{log_failure, log_reason, metric};
+use chatkeep_core::{log_reason, metric};
+use chatkeep_store::Store;
+
+use crate::log_failure;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
@@ -57,7 +59,7 @@ pub struct JobFailure(Failure);
 
 impl<E: Error + 'static> From<E> for JobFailure {
     fn from(error: E) -> Self {
-        Self(Failure::of(&error))
+        Self(crate::failure::of(&error))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use chatkeep_core::bus::{ConsumerSpec, Stream};
+use chatkeep_bus::{ConsumerSpec, Stream};
 
 /// A stage of the pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -104,7 +104,7 @@ impl Supervisor {
                 match prepared.await {
                     Ok(work) => work.await,
                     Err(error) => {
-                        chatkeep_core::log_failure!(warn, &error, part, "a part cannot start");
+                        crate::log_failure!(warn, &error, part, "a part cannot start");
                     }
                 }
             }

@@ -25,7 +25,7 @@ pub use error::ConfigError;
 pub use http::HttpConfig;
 pub use line::LineConfig;
 pub use media::MediaConfig;
-pub(crate) use redact::public;
+pub use redact::public;
 pub use retention::RetentionConfig;
 pub use s3::S3Config;
 pub use sections::{

@@ -33,7 +33,7 @@ pub(super) fn redacted(key: &str, text: &str) -> String {
 }
 
 /// Returns an address without its credentials and its query.
-pub(crate) fn public(url: &str) -> String {
+pub fn public(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return "…".to_owned();
     };

@@ -16,7 +16,7 @@ const IDLE: Duration = Duration::from_secs(30);
 pub const MAX_RESPONSE: usize = 256 * 1024;
 
 /// Installs the one TLS library; called before any client is created.
-pub(crate) fn install_tls() {
+pub fn install_tls() {
     // Another part of the process may have installed it already; it is the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }

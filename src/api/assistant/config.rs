@@ -6,7 +6,7 @@ use chatkeep_core::assistant::{
     limits,
 };
 use chatkeep_core::plan::Plan;
-use chatkeep_core::store::{Setting, SettingVersions};
+use chatkeep_store::{Setting, SettingVersions};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

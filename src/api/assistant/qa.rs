@@ -7,8 +7,8 @@ use axum::Json;
 use axum::extract::State;
 use chatkeep_core::assistant::{Rule, RuleDraft, RuleList, limits};
 use chatkeep_core::id::{ChannelId, RuleId};
-use chatkeep_core::store::{RuleChange, RuleChanged, Setting};
 use chatkeep_index::{duplicates, fold_phrase};
+use chatkeep_store::{RuleChange, RuleChanged, Setting};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use chatkeep_core::assistant::{AssistantConfig, SettingText, limits};
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::{Setting, SettingVersions};
+use chatkeep_store::{Setting, SettingVersions};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

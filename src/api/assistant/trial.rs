@@ -124,8 +124,8 @@ fn candidates(compiled: &Compiled, candidates: &[answer::Candidate]) -> Vec<Cand
 }
 
 impl SourceView {
-    pub(super) const fn of(source: chatkeep_core::store::ReplySource) -> Self {
-        use chatkeep_core::store::ReplySource;
+    pub(super) const fn of(source: chatkeep_store::ReplySource) -> Self {
+        use chatkeep_store::ReplySource;
         match source {
             ReplySource::Rules => Self::Rules,
             ReplySource::Qa => Self::Qa,

@@ -2,8 +2,8 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use chatkeep_core::blobs::BlobError;
-use chatkeep_core::log_failure;
+use chatkeep_blobs::BlobError;
+use chatkeep_workers::log_failure;
 
 use crate::api::error::ApiError;
 

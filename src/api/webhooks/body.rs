@@ -2,7 +2,7 @@
 
 use chatkeep_core::http::guard::{self, Forbidden};
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::{OutboxEventKind, Webhook, WebhookChange};
+use chatkeep_store::{OutboxEventKind, Webhook, WebhookChange};
 use serde::Deserialize;
 use utoipa::ToSchema;
 

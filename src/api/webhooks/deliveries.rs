@@ -6,10 +6,10 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, WebhookId};
-use chatkeep_core::store::{
+use chatkeep_core::time::Timestamp;
+use chatkeep_store::{
     DeliveryFilter, DeliveryStatus, OutboxEventKind, TEST_EVENT, Webhook, WebhookDelivery,
 };
-use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 

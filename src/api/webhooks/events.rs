@@ -2,7 +2,7 @@
 //! describes deliveries.
 
 use axum::Json;
-use chatkeep_core::store::{OutboxEventKind, TEST_EVENT};
+use chatkeep_store::{OutboxEventKind, TEST_EVENT};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::path::{

@@ -13,10 +13,10 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{ChannelId, WebhookId};
 use chatkeep_core::signing;
-use chatkeep_core::store::{
+use chatkeep_core::time::Timestamp;
+use chatkeep_store::{
     DisabledReason, NewWebhook, OutboxEventKind, Webhook, WebhookChanged, WebhookMade, WebhookMaker,
 };
-use chatkeep_core::time::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};

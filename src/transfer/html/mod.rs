@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{Content, MediaInfo, MessageType};
-use chatkeep_core::store::{Gap, StoredMessage};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{Gap, StoredMessage};
 use chrono::{DateTime, NaiveDate, Utc};
 use chrono_tz::Tz;
 

@@ -6,10 +6,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use chatkeep_core::blobs::{BlobError, Blobs};
+use chatkeep_blobs::{BlobError, Blobs};
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_core::store::{ImportId, MediaOutcome, MediaStatus, NewMedia, Store};
 use chatkeep_core::time::SharedClock;
+use chatkeep_store::{ImportId, MediaOutcome, MediaStatus, NewMedia, Store};
 use futures_util::stream;
 
 use super::super::TransferError;

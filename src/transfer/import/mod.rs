@@ -17,14 +17,11 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::rc::Rc;
 
-use chatkeep_core::blobs::Blobs;
+use chatkeep_blobs::Blobs;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::{Content, MessageType};
-use chatkeep_core::store::{
-    ImportId, ImportedMedia, ImportedMessage, ImportedPerson, NewImport, Store,
-};
 use chatkeep_core::time::SharedClock;
-
+use chatkeep_store::{ImportId, ImportedMedia, ImportedMessage, ImportedPerson, NewImport, Store};
 use encoding_rs::{Encoding, UTF_8};
 
 use self::encoding::decoded;

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::role::Role;
-use chatkeep_core::store::{Store, StoreError};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{Store, StoreError};
 use sha2::{Digest as _, Sha256};
 
 /// Page size when reading members.

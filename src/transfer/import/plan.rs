@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use chatkeep_core::id::MessageId;
-use chatkeep_core::store::ImportId;
+use chatkeep_store::ImportId;
 use encoding_rs::{Encoding, UTF_8};
 
 use super::super::TransferError;

@@ -3,10 +3,8 @@
 use std::collections::HashSet;
 
 use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_core::store::{
-    ImportId, ImportOutcome, Imported, ImportedMessage, ImportedPerson, Store,
-};
 use chatkeep_core::time::SharedClock;
+use chatkeep_store::{ImportId, ImportOutcome, Imported, ImportedMessage, ImportedPerson, Store};
 
 use super::super::TransferError;
 use super::Summary;

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use chatkeep_core::id::UserId;
-use chatkeep_core::store::{ImportId, ImportedMessage};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{ImportId, ImportedMessage};
 use serde::{Serialize, Serializer};
 
 /// Maximum number of unrecognised lines that are shown.

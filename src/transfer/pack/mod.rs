@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::MessageType;
-use chatkeep_core::store::{MessageFilter, Order, Store};
+use chatkeep_store::{MessageFilter, Order, Store};
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
 
 use self::out::Out;

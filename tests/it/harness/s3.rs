@@ -6,7 +6,7 @@ use std::path::Path;
 use axum::Router;
 use axum::error_handling::HandleError;
 use axum::http::StatusCode;
-use chatkeep_core::blobs::Blobs;
+use chatkeep_blobs::Blobs;
 use chatkeep_core::config::{BlobsKind, S3Config};
 use s3s::auth::SimpleAuth;
 use s3s::service::S3ServiceBuilder;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use chatkeep_core::store::{DeliveryStatus, DisabledReason, PresenceEvidenceKind};
 use chatkeep_core::time::{Clock as _, Timestamp};
+use chatkeep_store::{DeliveryStatus, DisabledReason, PresenceEvidenceKind};
 use chatkeep_workers::notifier::NotifierSettings;
 use tokio_util::sync::CancellationToken;
 

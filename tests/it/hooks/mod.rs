@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::http::guard::GuardedClient;
-use chatkeep_core::platform::Bots;
-use chatkeep_core::store::{
+use chatkeep_core::time::{Clock as _, ManualClock, SharedClock, Timestamp};
+use chatkeep_core::{id::WebhookId, signing};
+use chatkeep_platform::Bots;
+use chatkeep_store::{
     DeliveryFilter, EventRef, NewWebhook, OutboxEventKind, StoreError, WebhookChange,
     WebhookDelivery, WebhookMade, WebhookMaker,
 };
-use chatkeep_core::time::{Clock as _, ManualClock, SharedClock, Timestamp};
-use chatkeep_core::{id::WebhookId, signing};
 use chatkeep_workers::notifier::{Bodies, Notifier, NotifierSettings};
 use secrecy::ExposeSecret as _;
 use tokio::task::JoinHandle;

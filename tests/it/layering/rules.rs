@@ -130,9 +130,35 @@ pub(super) const LIBRARIES: &[Library] = &[
 
 /// Crates of the workspace, and which of them each may use, in tests as well.
 pub(super) const CRATES: &[(&str, &[&str])] = &[
+    ("chatkeep-blobs", &["chatkeep-core"]),
+    ("chatkeep-bus", &["chatkeep-core"]),
     ("chatkeep-core", &[]),
+    ("chatkeep-platform", &["chatkeep-core"]),
+    ("chatkeep-store", &["chatkeep-core"]),
     ("chatkeep-emulator", &[]),
     ("chatkeep-index", &[]),
-    ("chatkeep-workers", &["chatkeep-core", "chatkeep-index"]),
-    ("chatkeep", &["chatkeep-core", "chatkeep-emulator", "chatkeep-index", "chatkeep-workers"]),
+    (
+        "chatkeep-workers",
+        &[
+            "chatkeep-blobs",
+            "chatkeep-bus",
+            "chatkeep-core",
+            "chatkeep-index",
+            "chatkeep-platform",
+            "chatkeep-store",
+        ],
+    ),
+    (
+        "chatkeep",
+        &[
+            "chatkeep-blobs",
+            "chatkeep-bus",
+            "chatkeep-core",
+            "chatkeep-emulator",
+            "chatkeep-index",
+            "chatkeep-platform",
+            "chatkeep-store",
+            "chatkeep-workers",
+        ],
+    ),
 ];

@@ -3,7 +3,7 @@
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::{Role, Scope};
-use chatkeep_core::store::PresenceEvidenceKind;
+use chatkeep_store::PresenceEvidenceKind;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 

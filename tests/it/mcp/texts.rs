@@ -2,7 +2,7 @@
 //! silence distinguished from gaps.
 
 use chatkeep_core::message::{Content, MessageChange, MessageType};
-use chatkeep_core::store::PresenceEvidenceKind;
+use chatkeep_store::PresenceEvidenceKind;
 use serde_json::json;
 
 use super::{ANN, BO, CHANNEL, Models, message};

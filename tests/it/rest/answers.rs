@@ -1,8 +1,8 @@
 //! Trials of the assistant: on a text, on past messages, and the warnings on saving a rule.
 
 use chatkeep_core::plan::Plan;
-use chatkeep_core::store::{ChannelChange, ReplyIntent, ReplySource};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{ChannelChange, ReplyIntent, ReplySource};
 use serde_json::{Value, json};
 
 use super::{CHANNEL, MEMBER, Rest, message, now, send, texts, under};

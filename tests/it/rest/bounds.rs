@@ -6,8 +6,8 @@ use chatkeep::api::{RouteInfo, Tag, catalogue};
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::KeyId;
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::{NewKey, OutboxEventKind, PresenceEvidenceKind};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{NewKey, OutboxEventKind, PresenceEvidenceKind};
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chatkeep_core::config::Database;
-use chatkeep_core::store::{DatabaseFault, Store};
+use chatkeep_store::{DatabaseFault, Store};
 use serde_json::json;
 
 use super::{Rest, send, under};

@@ -142,7 +142,7 @@ async fn a_key_never_reaches_further_than_its_maker() {
     let own = send(own.json(&json!({}))).await.ok();
     assert_eq!(own["scopes"], json!(["manage:keys", "read:messages"]));
 
-    let bound = chatkeep_core::store::NewKey {
+    let bound = chatkeep_store::NewKey {
         id: &"key_bound".into(),
         secret: "ck_bound",
         user: &OWNER.into(),

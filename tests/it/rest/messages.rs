@@ -1,6 +1,6 @@
 //! Reading messages, deleting old ones, erasing a person's messages, coverage.
 
-use chatkeep_core::store::PresenceEvidenceKind;
+use chatkeep_store::PresenceEvidenceKind;
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Webhooks over REST: valid requests, secrets returned once, the log, and the permissions of a
 //! narrow key.
 
-use chatkeep_core::store::OutboxEventKind;
+use chatkeep_store::OutboxEventKind;
 use serde_json::{Value, json};
 
 use super::{CHANNEL, OWNER, Rest, send, texts};

@@ -2,7 +2,7 @@
 
 use chatkeep_core::assistant::{AssistantConfig, QaMode, RuleDraft};
 use chatkeep_core::id::RuleId;
-use chatkeep_core::store::{RuleChange, RuleChanged};
+use chatkeep_store::{RuleChange, RuleChanged};
 
 use super::{Fixture, at, on_both};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{Content, MessageChange, MessageType};
-use chatkeep_core::store::{FeedReader, ImportId, ImportedMessage, IndexRequest, OutboxPosition};
+use chatkeep_store::{FeedReader, ImportId, ImportedMessage, IndexRequest, OutboxPosition};
 
 use super::{Fixture, at, change, delete_before, erase_person, on_both, said};
 

@@ -2,7 +2,7 @@
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageChange;
-use chatkeep_core::store::{
+use chatkeep_store::{
     ChannelChange, ChannelJob, IngestOutcome, JobKind, JobStatus, NewChannelJob, SMALL_JOB,
 };
 use futures_util::future::join_all;

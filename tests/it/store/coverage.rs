@@ -1,7 +1,7 @@
 //! Coverage of a channel, and its gaps.
 
-use chatkeep_core::store::{Gap, PresenceEvidenceKind};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{Gap, PresenceEvidenceKind};
 
 use super::{Fixture, at, item, on_both, said};
 

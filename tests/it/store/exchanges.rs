@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use chatkeep_core::id::EventId;
 use chatkeep_core::plan::Plan;
-use chatkeep_core::store::{
+use chatkeep_store::{
     ChannelChange, Exchange, IngestOutcome, OutboxEvent, OutboxPosition, PresenceEvidenceKind,
     UnstoredMessage, UnstoredReason,
 };

@@ -1,6 +1,6 @@
 //! Repeated requests are recognised.
 
-use chatkeep_core::store::{IdempotencyClaim, IdempotencyKey, IdempotencyState, StoreError};
+use chatkeep_store::{IdempotencyClaim, IdempotencyKey, IdempotencyState, StoreError};
 use futures_util::future::join_all;
 
 use super::{Fixture, at, on_both};

@@ -1,10 +1,10 @@
 //! Import: counted like live messages, and without effect on earlier ones.
 
-use chatkeep_core::blobs::BlobId;
+use chatkeep_core::blob::BlobId;
 use chatkeep_core::event::ChannelKind;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::{Content, MessageType};
-use chatkeep_core::store::{
+use chatkeep_store::{
     ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
     ImportedPerson, IngestOutcome, NewImport, NewMedia, Subscribed,
 };

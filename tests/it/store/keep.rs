@@ -1,7 +1,7 @@
 //! Ingest of messages: idempotent, commutative, counted exactly.
 
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
-use chatkeep_core::store::{IngestOutcome, MessageFilter, Order};
+use chatkeep_store::{IngestOutcome, MessageFilter, Order};
 
 use super::{Fixture, at, change, edited, on_both, said, sized, unsent};
 

@@ -2,8 +2,8 @@
 
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::{KEYS_OF_USER, NewKey, Rotated};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{KEYS_OF_USER, NewKey, Rotated};
 
 use super::{Fixture, at, item, on_both};
 
@@ -119,7 +119,7 @@ async fn bound_keys_see_their_channels_only(fixture: Fixture) {
         fixture.group(channel, &["U1"]).await;
         fixture.subscribe(channel, "U1", 5).await;
     }
-    let foreign = item("C4", 1, chatkeep_core::store::PresenceEvidenceKind::BotJoined);
+    let foreign = item("C4", 1, chatkeep_store::PresenceEvidenceKind::BotJoined);
     store.record_presence(&[foreign], at(1)).await.unwrap();
     let id = KeyId::from("key_bound");
     let only = ["C1", "C3", "C4", "C9"].map(ChannelId::from);

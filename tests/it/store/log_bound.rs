@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_core::store::{FeedReader, OutboxPosition};
+use chatkeep_store::{FeedReader, OutboxPosition};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
 
 use super::{Fixture, at, said};

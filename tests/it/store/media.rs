@@ -4,16 +4,17 @@
 use std::convert::Infallible;
 
 use bytes::Bytes;
-use chatkeep_core::blobs::{BlobId, Blobs};
+use chatkeep_blobs::Blobs;
+use chatkeep_core::blob::BlobId;
 use chatkeep_core::config::{BlobsKind, S3Config};
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{Content, MediaInfo, MessageChange, MessageType, Received};
 use chatkeep_core::plan::Plan;
-use chatkeep_core::store::{
+use chatkeep_core::time::Timestamp;
+use chatkeep_store::{
     BlobClaim, CLAIM, ChannelChange, IngestOutcome, MediaFilter, MediaItem, MediaOutcome,
     MediaStatus, NewMedia, Store,
 };
-use chatkeep_core::time::Timestamp;
 use futures_util::{FutureExt as _, TryStreamExt as _, stream};
 use tempfile::TempDir;
 use tokio::sync::watch;

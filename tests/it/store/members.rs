@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use chatkeep_core::platform::{ChannelSummary, Profile};
+use chatkeep_core::profile::{ChannelSummary, Profile};
 use chatkeep_core::role::Role;
-use chatkeep_core::store::{Channel, ChannelStatus, MemberStatus, PresenceEvidenceKind};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{Channel, ChannelStatus, MemberStatus, PresenceEvidenceKind};
 
 use super::{Fixture, at, item, on_both};
 

@@ -2,7 +2,7 @@
 
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{Content, MessageChange, MessageType};
-use chatkeep_core::store::{ChannelChange, MessageFilter, Order};
+use chatkeep_store::{ChannelChange, MessageFilter, Order};
 
 use super::{Fixture, at, on_both, said, unsent};
 

@@ -38,11 +38,11 @@ use chatkeep_core::config::Database;
 use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
-use chatkeep_core::store::{
+use chatkeep_core::time::Timestamp;
+use chatkeep_store::{
     ChannelChange, IngestOutcome, JobKind, NewChannelJob, PresenceEvidence, PresenceEvidenceKind,
     Removed, Store,
 };
-use chatkeep_core::time::Timestamp;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqliteConnection};
 use tempfile::TempDir;
 

@@ -1,7 +1,7 @@
 //! Usage notices: the last crossing of each user, sent once.
 
 use chatkeep_core::plan::{Plan, UsageStatus};
-use chatkeep_core::store::{PresenceEvidenceKind, UsageNotice};
+use chatkeep_store::{PresenceEvidenceKind, UsageNotice};
 
 use super::{Fixture, at, item, on_both, said, sized};
 

@@ -1,7 +1,7 @@
 //! Consents: single use of codes and refresh tokens, expiry, and complete removal.
 
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::{Grant, NewGrant, OAuthClient, Tokens};
+use chatkeep_store::{Grant, NewGrant, OAuthClient, Tokens};
 
 use super::{Fixture, at, on_both};
 

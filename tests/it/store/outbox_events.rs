@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::plan::Plan;
-use chatkeep_core::store::{
+use chatkeep_core::time::Timestamp;
+use chatkeep_store::{
     FeedReader, OutboxEvent, OutboxPage, OutboxPosition, PresenceEvidenceKind, Store,
 };
-use chatkeep_core::time::Timestamp;
 
 use super::{Fixture, at, edited, item, on_both, said, sized, unsent};
 use crate::harness::wait::until;

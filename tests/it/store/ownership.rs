@@ -3,7 +3,7 @@
 
 use chatkeep_core::event::{ChannelKind, ChannelRef, Event, EventKind, PlatformKind};
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::{ChannelStatus, Standing};
+use chatkeep_store::{ChannelStatus, Standing};
 use proptest::strategy::{Just, Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use serde_json::value::RawValue;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use chatkeep_core::store::{NewProcess, ReplicaCheck};
+use chatkeep_store::{NewProcess, ReplicaCheck};
 
 use super::{Fixture, on_both};
 

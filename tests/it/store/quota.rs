@@ -1,7 +1,7 @@
 //! Quota: pauses at exactly the right message, resumes by itself, records the gap.
 
 use chatkeep_core::plan::Plan;
-use chatkeep_core::store::{IngestOutcome, Subscribed};
+use chatkeep_store::{IngestOutcome, Subscribed};
 
 use super::{Fixture, at, edited, on_both, said, sized, unsent};
 

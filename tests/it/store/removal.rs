@@ -3,7 +3,7 @@
 
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{MessageChange, MessageType, Received};
-use chatkeep_core::store::{ChannelChange, IngestOutcome, MessageFilter, Order, Removed};
+use chatkeep_store::{ChannelChange, IngestOutcome, MessageFilter, Order, Removed};
 
 use super::{Fixture, at, change, edited, on_both, said, sized, unsent};
 

@@ -1,7 +1,7 @@
 //! Replies: claimed once, counted once, recorded with their outcome.
 
 use chatkeep_core::assistant::RuleDraft;
-use chatkeep_core::store::{Claim, Exchange, ReplyIntent, ReplySource, ReplyStatus, RuleChange};
+use chatkeep_store::{Claim, Exchange, ReplyIntent, ReplySource, ReplyStatus, RuleChange};
 
 use super::{Fixture, at, on_both, said};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::store::IngestOutcome;
+use chatkeep_store::IngestOutcome;
 
 use super::{Fixture, at, edited, on_both, said, unsent};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chatkeep_core::role::Role;
-use chatkeep_core::store::{PresenceEvidenceKind, RoleSet};
+use chatkeep_store::{PresenceEvidenceKind, RoleSet};
 use futures_util::future::join_all;
 
 use super::{Fixture, at, item, on_both};

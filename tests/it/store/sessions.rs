@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chatkeep_core::store::{LOGIN_TIME, NewLogin, NewSession, Session, SignedIn};
+use chatkeep_store::{LOGIN_TIME, NewLogin, NewSession, Session, SignedIn};
 
 use super::{Fixture, at, on_both};
 

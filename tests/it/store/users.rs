@@ -2,7 +2,7 @@
 
 use chatkeep_core::plan::Plan;
 use chatkeep_core::role::Scope;
-use chatkeep_core::store::NewKey;
+use chatkeep_store::NewKey;
 
 use super::{Fixture, at, on_both};
 

@@ -2,7 +2,7 @@
 
 use chatkeep_core::assistant::{AssistantConfig, RuleDraft};
 use chatkeep_core::id::{ChannelId, RuleId, UserId};
-use chatkeep_core::store::{RuleChange, RuleChanged, SettingVersions, Store};
+use chatkeep_store::{RuleChange, RuleChanged, SettingVersions, Store};
 use futures_util::future::join_all;
 
 use super::{Fixture, at, on_both};

@@ -4,12 +4,12 @@ use std::convert::Infallible;
 use std::io::Read as _;
 
 use bytes::Bytes;
-use chatkeep_core::blobs::{BlobError, Blobs};
+use chatkeep_blobs::{BlobError, Blobs};
 use chatkeep_core::config::{BlobsKind, S3Config};
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::MessageType;
-use chatkeep_core::store::{MediaOutcome, NewMedia};
 use chatkeep_core::time::{Clock as _, SystemClock};
+use chatkeep_store::{MediaOutcome, NewMedia};
 use futures_util::stream;
 
 use super::home::Home;

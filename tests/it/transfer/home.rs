@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use chatkeep_core::config::Database;
-use chatkeep_core::message::{Content, Emoji, ImageSet, MediaInfo, Mention, Sticker};
-use chatkeep_core::message::{MessageChange, Received};
-use chatkeep_core::store::{
+use chatkeep_core::message::{
+    Content, Emoji, ImageSet, MediaInfo, Mention, MessageChange, Received, Sticker,
+};
+use chatkeep_store::{
     ChannelChange, MessageFilter, Order, PresenceEvidenceKind, Store, StoredMessage,
 };
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqliteConnection};

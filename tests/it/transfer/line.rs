@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use chatkeep_core::store::{PresenceEvidenceKind, StoredMessage};
+use chatkeep_store::{PresenceEvidenceKind, StoredMessage};
 
 use super::home::{Home, START};
 use super::{GROUP, OWNER, on_both};

@@ -9,13 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use chatkeep_core::bus::{Bus, BusError};
+use chatkeep_bus::{Bus, BusError};
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::outage::Failure;
-use chatkeep_core::store::{AssistantState, Store, StoreError};
 use chatkeep_index::keyword::KeywordError;
 use chatkeep_index::semantic::SemanticSpace;
+use chatkeep_store::{AssistantState, Store, StoreError};
 use moka::future::Cache;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -255,7 +254,7 @@ impl From<Arc<CompileError>> for Outcome {
     fn from(error: Arc<CompileError>) -> Self {
         match &*error {
             CompileError::Store(error) => error.into(),
-            other => Self::Retry(Failure::of(other)),
+            other => Self::Retry(crate::failure::of(other)),
         }
     }
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, QaMode, Rule};
 use chatkeep_core::plan::Plan;
-use chatkeep_core::store::AssistantState;
 use chatkeep_index::answer::{Mode, RuleMatcher, RuleText};
 use chatkeep_index::keyword::{KeywordError, KeywordMatcher};
 use chatkeep_index::semantic::SemanticSpace;
+use chatkeep_store::AssistantState;
 
 /// Compiled settings of a channel.
 #[derive(Debug)]

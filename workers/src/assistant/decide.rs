@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode, Rule};
 use chatkeep_core::id::RuleId;
-use chatkeep_core::store::ReplySource;
 use chatkeep_index::answer::Rating;
+use chatkeep_store::ReplySource;
 
 use super::compiled::Compiled;
 

@@ -14,12 +14,12 @@ mod welcome;
 
 use std::time::Duration;
 
-use chatkeep_core::bus::Bus;
+use chatkeep_bus::Bus;
 use chatkeep_core::event::{ChannelKind, ChannelRef, Event, EventKind, IncomingMessage};
 use chatkeep_core::message::Content;
-use chatkeep_core::platform::{Bots, Directory, PlatformError};
-use chatkeep_core::store::{ReplySource, Store};
 use chatkeep_core::time::SharedClock;
+use chatkeep_platform::{Bots, Directory, PlatformError};
+use chatkeep_store::{ReplySource, Store};
 
 pub use cache::{Assistants, CompileError};
 pub use compiled::{Compiled, Source};

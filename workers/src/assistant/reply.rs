@@ -5,12 +5,11 @@ use std::time::Duration;
 use chatkeep_core::event::{ChannelRef, Event, EventKind, ReplyToken};
 use chatkeep_core::id::{EventId, MessageId};
 use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
-use chatkeep_core::metric;
-use chatkeep_core::platform::{Directory, PlatformError};
-use chatkeep_core::store::{
-    ChannelChange, Claim, Exchange, IngestOutcome, ReplyIntent, ReplySource,
-};
-use chatkeep_core::{log_failure, log_reason};
+use chatkeep_core::{log_reason, metric};
+use chatkeep_platform::{Directory, PlatformError};
+use chatkeep_store::{ChannelChange, Claim, Exchange, IngestOutcome, ReplyIntent, ReplySource};
+
+use crate::log_failure;
 use tracing::info;
 use uuid::Uuid;
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use chatkeep_core::event::{ChannelRef, Event};
 use chatkeep_core::id::UserId;
 use chatkeep_core::message::Content;
-use chatkeep_core::platform::Directory;
-use chatkeep_core::store::{MessageFilter, Order, ReplySource};
+use chatkeep_platform::Directory;
+use chatkeep_store::{MessageFilter, Order, ReplySource};
 
 use super::neutral::Language;
 use super::{Assistant, Compiled, Planned, text};

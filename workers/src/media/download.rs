@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use chatkeep_core::blobs::{BlobError, Stored};
+use chatkeep_blobs::{BlobError, Stored};
 use chatkeep_core::http::minimum_rate::{MinimumRate, MinimumRateStream, TooSlow};
 use chatkeep_core::message::MessageType;
 use chatkeep_core::outage::Failure;
-use chatkeep_core::platform::{MediaPart, PlatformError, Preparation};
-use chatkeep_core::store::{BlobClaim, NewMedia, StoreError};
+use chatkeep_platform::{MediaPart, PlatformError, Preparation};
+use chatkeep_store::{BlobClaim, NewMedia, StoreError};
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt as _, stream};
 use reqwest::{Method, StatusCode};
@@ -61,10 +61,10 @@ impl From<PlatformError> for DownloadError {
             PlatformError::NotFound => Self::Gone,
             PlatformError::Unauthorized => Self::Unauthorized,
             PlatformError::RateLimited { .. } | PlatformError::Unavailable { .. } => {
-                Self::Later(Outcome::Unavailable(Failure::of(&error)))
+                Self::Later(Outcome::Unavailable(crate::failure::of(&error)))
             }
             error => {
-                let is_outage = Failure::of(&error).is_outage;
+                let is_outage = crate::failure::of(&error).is_outage;
                 let failure = Failure { text: error.code().to_owned(), is_outage };
                 Self::Later(Outcome::Retry(failure))
             }
@@ -85,8 +85,10 @@ impl From<BlobError> for DownloadError {
                 Ok(error) => Outcome::from(*error),
                 Err(cause) => Outcome::Retry(cause.to_string().into()),
             }),
-            error if error.is_transient() => Self::Later(Outcome::Unavailable(Failure::of(&error))),
-            error => Self::Later(Outcome::Retry(Failure::of(&error))),
+            error if error.is_transient() => {
+                Self::Later(Outcome::Unavailable(crate::failure::of(&error)))
+            }
+            error => Self::Later(Outcome::Retry(crate::failure::of(&error))),
         }
     }
 }

@@ -14,17 +14,17 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chatkeep_core::blobs::Blobs;
-use chatkeep_core::bus::Bus;
-use chatkeep_core::causes::with_causes;
-use chatkeep_core::http::guard::GuardedClient;
-use chatkeep_core::log_failure;
-use chatkeep_core::metric;
-use chatkeep_core::platform::{Bots, SharedPlatform};
-use chatkeep_core::store::{MediaItem, MediaOutcome, MediaStatus, Store};
-use chatkeep_core::time::SharedClock;
+use crate::log_failure;
 use tracing::info;
 
+use chatkeep_blobs::Blobs;
+use chatkeep_bus::Bus;
+use chatkeep_core::causes::with_causes;
+use chatkeep_core::http::guard::GuardedClient;
+use chatkeep_core::metric;
+use chatkeep_core::time::SharedClock;
+use chatkeep_platform::{Bots, SharedPlatform};
+use chatkeep_store::{MediaItem, MediaOutcome, MediaStatus, Store};
 use download::DownloadError;
 pub use reminder::PendingMediaJob;
 pub use throttle::ContentThrottle;

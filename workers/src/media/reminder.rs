@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use chatkeep_core::bus::Bus;
+use chatkeep_bus::Bus;
 use chatkeep_core::causes::with_causes;
-use chatkeep_core::store::Store;
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_store::Store;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 

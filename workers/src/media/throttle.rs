@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use chatkeep_core::bus::{Bus, BusError};
+use chatkeep_bus::{Bus, BusError};
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use tokio_util::sync::CancellationToken;

@@ -4,7 +4,7 @@
 use std::io::Cursor;
 
 use bytes::Bytes;
-use chatkeep_core::blobs::{Blobs, Stored};
+use chatkeep_blobs::{Blobs, Stored};
 use futures_util::TryStreamExt as _;
 use image::codecs::jpeg::JpegEncoder;
 use image::{DynamicImage, ImageDecoder as _, ImageReader, Limits};

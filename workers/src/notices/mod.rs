@@ -5,9 +5,9 @@ mod texts;
 use std::time::Duration;
 
 use chatkeep_core::metric;
-use chatkeep_core::platform::Bots;
-use chatkeep_core::store::{Store, StoreError, UsageNotice};
 use chatkeep_core::time::SharedClock;
+use chatkeep_platform::Bots;
+use chatkeep_store::{Store, StoreError, UsageNotice};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 

@@ -1,7 +1,7 @@
 //! Texts of usage notices in the supported languages; English for all others.
 
 use chatkeep_core::plan::UsageStatus;
-use chatkeep_core::store::UsageNotice;
+use chatkeep_store::UsageNotice;
 
 /// Returns the text for a user who reads `language`, a BCP 47 tag.
 pub(super) fn text(notice: &UsageNotice, language: &str) -> String {

@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use chatkeep_core::http::guard::Forbidden;
-use chatkeep_core::log_failure;
 use chatkeep_core::signing;
-use chatkeep_core::store::{Attempt, ClaimedDelivery, EventRef, Next};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{Attempt, ClaimedDelivery, EventRef, Next};
+
+use crate::log_failure;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode};
 

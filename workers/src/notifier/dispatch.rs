@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::id::WebhookId;
-use chatkeep_core::log_failure;
-use chatkeep_core::store::{ClaimRoom, ClaimedDelivery};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{ClaimRoom, ClaimedDelivery};
+
+use crate::log_failure;
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;

@@ -20,10 +20,11 @@ use std::time::Duration;
 
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::http::guard::GuardedClient;
-use chatkeep_core::log_failure;
-use chatkeep_core::platform::Bots;
-use chatkeep_core::store::{EventRef, Store, StoreError};
 use chatkeep_core::time::SharedClock;
+use chatkeep_platform::Bots;
+use chatkeep_store::{EventRef, Store, StoreError};
+
+use crate::log_failure;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::info;

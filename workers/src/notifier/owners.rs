@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::metric;
-use chatkeep_core::store::{PendingNotice, StoreError};
+use chatkeep_store::{PendingNotice, StoreError};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 

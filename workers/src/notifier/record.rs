@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use chatkeep_core::log_failure;
 use chatkeep_core::metric;
-use chatkeep_core::store::{Attempt, ClaimedDelivery, Next};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{Attempt, ClaimedDelivery, Next};
+
+use crate::log_failure;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::info;

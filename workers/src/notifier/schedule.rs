@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use chatkeep_core::id::shard_of;
-use chatkeep_core::store::Next;
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::Next;
 
 /// Maximum pause that is accepted from a `Retry-After` header.
 const LONGEST_WISH: Duration = Duration::from_hours(24);

@@ -1,7 +1,7 @@
 //! Texts of notices about disabled webhook endpoints in the supported languages; English for all
 //! others.
 
-use chatkeep_core::store::{DisabledReason, PendingNotice};
+use chatkeep_store::{DisabledReason, PendingNotice};
 
 /// Returns the text for an owner who reads `language`, a BCP 47 tag.
 pub(super) fn text(webhook: &PendingNotice, language: &str) -> String {

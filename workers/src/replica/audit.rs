@@ -6,8 +6,8 @@ use std::fmt;
 use std::time::Duration;
 
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_core::store::Store;
 use chatkeep_index::search::{IndexChange, IndexError, MessageIndex};
+use chatkeep_store::Store;
 use tokio::time::Instant;
 
 use super::changes::{change_of, changes_to};

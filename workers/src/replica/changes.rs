@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::{Content, MessageState};
-use chatkeep_core::store::{Store, StoreError};
 use chatkeep_index::search::{IndexChange, IndexDoc};
+use chatkeep_store::{Store, StoreError};
 
 /// Returns the changes that bring the index up to the store's state of these messages. Messages
 /// that the store no longer has are erased.

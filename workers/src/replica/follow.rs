@@ -6,8 +6,8 @@ use chatkeep_core::health::Health;
 use chatkeep_core::metric;
 use chatkeep_core::outage::{Failure, Work};
 use chatkeep_core::panics::{self, Panicked};
-use chatkeep_core::store::{LogState, LoggedChanges};
 use chatkeep_index::search::IndexError;
+use chatkeep_store::{LogState, LoggedChanges};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -215,7 +215,7 @@ impl Replica {
         if matches!(error, ReplicaError::Index(IndexError::Superseded)) {
             return Duration::ZERO;
         }
-        let failure = Failure::of(error);
+        let failure = crate::failure::of(error);
         let reason = failure.text.clone();
         if !failure.is_outage {
             self.available.fails(Work::Reading, &reason);

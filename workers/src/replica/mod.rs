@@ -23,9 +23,9 @@ use std::time::Duration;
 
 use chatkeep_core::outage::Availability;
 use chatkeep_core::panics::Panicked;
-use chatkeep_core::store::{Store, StoreError};
 use chatkeep_core::time::SharedClock;
 use chatkeep_index::search::{IndexError, MessageIndex, MessageWriter, WriterOptions};
+use chatkeep_store::{Store, StoreError};
 use tokio::sync::{Notify, watch};
 
 pub use audit::{Drift, IndexAudit};

@@ -1,8 +1,8 @@
 //! The store's messages page by page, as changes of the index.
 
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_core::store::{Store, StoreError};
 use chatkeep_index::search::IndexChange;
+use chatkeep_store::{Store, StoreError};
 
 use super::PAGE;
 use super::changes::change_of;

@@ -1,7 +1,7 @@
 //! Position of a replica in the store's event log; stored in each commit of its index, so that
 //! index and position never differ.
 
-use chatkeep_core::store::{LogState, OutboxPosition};
+use chatkeep_store::{LogState, OutboxPosition};
 use serde::{Deserialize, Serialize};
 
 /// The position of a replica.

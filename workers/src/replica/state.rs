@@ -1,7 +1,7 @@
 //! State of a replica, as seen by its process and, through the registry of processes, by all
 //! others.
 
-use chatkeep_core::store::OutboxPosition;
+use chatkeep_store::OutboxPosition;
 use serde::{Deserialize, Serialize};
 
 /// Phase of a replica.

@@ -1,6 +1,6 @@
 //! Batches: messages of one call of a stage, with their leases.
 
-use chatkeep_core::bus::Delivery;
+use chatkeep_bus::Delivery;
 
 /// Messages of one call: deliveries, and their decoded items, in the same order.
 #[derive(Debug)]

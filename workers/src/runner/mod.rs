@@ -8,7 +8,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chatkeep_core::bus::{Bus, Consumer, Delivery};
+use chatkeep_bus::{Bus, Consumer, Delivery};
 use chatkeep_core::health::Health;
 use chatkeep_core::log_reason;
 use chatkeep_core::outage::Failure;
@@ -177,7 +177,7 @@ impl<S: Stage> Runner<S> {
             match self.bus.consume(&spec).await {
                 Ok(consumer) => return Some(consumer),
                 Err(error) => {
-                    let failure = Failure::of(&error);
+                    let failure = crate::failure::of(&error);
                     away.goes_on(&failure);
                     log_reason!(
                         warn,
@@ -226,7 +226,7 @@ impl<S: Stage> Runner<S> {
                     }
                 }
                 Some(Err(error)) => {
-                    let (stage, failure) = (self.stage.name(), Failure::of(&error));
+                    let (stage, failure) = (self.stage.name(), crate::failure::of(&error));
                     away.goes_on(&failure);
                     log_reason!(warn, failure, %stage, "cannot pull messages from the bus");
                     let _ = self.rest(PAUSE.1.min(Duration::from_secs(1))).await;

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use chatkeep_core::bus::embedded::EmbeddedBus;
-use chatkeep_core::bus::{BusLimits, DeadLetter, Outgoing};
+use chatkeep_bus::embedded::EmbeddedBus;
+use chatkeep_bus::{BusLimits, DeadLetter, Outgoing};
 use chatkeep_core::time::SystemClock;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tempfile::TempDir;

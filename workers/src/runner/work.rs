@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use chatkeep_core::bus::{BusError, Delivery};
-use chatkeep_core::{log_failure, log_reason, metric, panics};
+use chatkeep_bus::{BusError, Delivery};
+use chatkeep_core::{log_reason, metric, panics};
+
+use crate::log_failure;
 use tracing::{Instrument as _, debug, error};
 
 use super::batch::Batch;

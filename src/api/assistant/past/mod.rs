@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::{Content, MessageType};
-use chatkeep_core::store::{MessageFilter, StoredMessage};
 use chatkeep_core::time::Timestamp;
+use chatkeep_store::{MessageFilter, StoredMessage};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::schema::{ObjectBuilder, Type};

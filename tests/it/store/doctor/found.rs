@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use chatkeep_core::store::{Check, MediaOutcome};
 use chatkeep_index::search::{IndexChange, IndexDoc, WriterOptions};
+use chatkeep_store::{Check, MediaOutcome};
 use tokio::sync::watch;
 
 use super::super::{Fixture, delete_before, on_both, said, unsent};
@@ -123,7 +123,7 @@ async fn lost_and_damaged_files_count_for_nothing(fixture: Fixture) {
         |column: &str, id: &str| format!("SELECT {column} FROM media WHERE message_id = '{id}'");
     let blob = async |column: &str, id: &str| {
         let name = ward.fixture.value(&name(column, id)).await;
-        chatkeep_core::blobs::BlobId::parse(&name).unwrap()
+        chatkeep_core::blob::BlobId::parse(&name).unwrap()
     };
     fs::remove_file(ward.file(&blob("preview_sha256", "p").await)).unwrap();
     ward.finds("no preview", &[Check::MediaPreview]).await;

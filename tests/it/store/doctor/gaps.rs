@@ -1,7 +1,7 @@
 //! Gaps end when there is room again, whatever the reason.
 
 use chatkeep_core::plan::Plan;
-use chatkeep_core::store::IngestOutcome;
+use chatkeep_store::IngestOutcome;
 
 use super::super::{Fixture, at, on_both, said, sized, unsent};
 
@@ -32,9 +32,7 @@ async fn open(fixture: &Fixture) -> String {
 async fn no_gap_is_wrong(fixture: &Fixture) {
     for channel in ["C1", "C2"] {
         let audit = fixture.store.audit_channel(&channel.into()).await.unwrap().unwrap();
-        let gap = |found: &chatkeep_core::store::Difference| {
-            found.check == chatkeep_core::store::Check::Gap
-        };
+        let gap = |found: &chatkeep_store::Difference| found.check == chatkeep_store::Check::Gap;
         assert!(!audit.differences.iter().any(gap), "{:?}", audit.differences);
     }
 }

@@ -2,7 +2,7 @@
 
 use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::plan::Plan;
-use chatkeep_core::store::{ImportId, ImportedMessage};
+use chatkeep_store::{ImportId, ImportedMessage};
 
 use super::super::{Fixture, at, delete_before, edited, erase_person, on_both, said, unsent};
 use super::{DoctorFixture, picture};

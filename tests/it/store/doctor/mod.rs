@@ -12,12 +12,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use chatkeep::doctor::{Doctor, DoctorOptions, LocalIndex, Repair, Report};
-use chatkeep_core::blobs::{BlobId, Blobs};
+use chatkeep_blobs::Blobs;
+use chatkeep_core::blob::BlobId;
 use chatkeep_core::config::{BlobsKind, S3Config};
 use chatkeep_core::message::{MessageChange, MessageType, Received};
-use chatkeep_core::store::{ChannelChange, Check, MediaOutcome, NewMedia};
 use chatkeep_core::time::SystemClock;
 use chatkeep_index::search::MessageIndex;
+use chatkeep_store::{ChannelChange, Check, MediaOutcome, NewMedia};
 use chatkeep_workers::replica::Replica;
 use futures_util::stream;
 
@@ -73,7 +74,7 @@ impl DoctorFixture {
         (kept.unwrap(), blob)
     }
 
-    async fn put(&self, content: &str, now: i64) -> chatkeep_core::store::BlobClaim {
+    async fn put(&self, content: &str, now: i64) -> chatkeep_store::BlobClaim {
         let bytes = stream::iter([Ok::<_, Infallible>(Bytes::from(content.to_owned()))]);
         let claim = async |id| self.fixture.store.claim_blob(id, at(now)).await.map_err(Into::into);
         self.blobs.put(bytes, 1_000_000, claim).await.unwrap().1

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use chatkeep_core::plan::Plan;
-use chatkeep_core::store::{MediaStatus, MessageFilter, StoredMessage};
+use chatkeep_store::{MediaStatus, MessageFilter, StoredMessage};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 

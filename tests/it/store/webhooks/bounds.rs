@@ -4,14 +4,13 @@ use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, KeyId, UserId, WebhookId};
 use chatkeep_core::role::Scope;
 use chatkeep_core::signing;
-use chatkeep_core::store::{
-    DeliveryFilter, DisabledReason, NewKey, NewWebhook, OutboxEventKind, Webhook, WebhookChanged,
-    WebhookMade, WebhookMaker,
+use chatkeep_store::{
+    DeliveryFilter, DisabledReason, NewKey, NewWebhook, Next, OutboxEventKind, Webhook,
+    WebhookChanged, WebhookMade, WebhookMaker,
 };
 
 use super::super::{Fixture, at, edited, on_both, said};
 use super::{attempt, prepared, room, wants};
-use chatkeep_core::store::Next;
 
 on_both!(
     nothing_beyond_the_bounds_becomes_a_delivery,

@@ -11,7 +11,7 @@ use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, UserId, WebhookId};
 use chatkeep_core::plan::Plan;
 use chatkeep_core::signing;
-use chatkeep_core::store::{
+use chatkeep_store::{
     Attempt, ClaimRoom, ClaimedDelivery, DeliveryFilter, DeliveryStatus, DisabledReason,
     NewWebhook, Next, OutboxEventKind, PresenceEvidenceKind, UnstoredReason, WEBHOOKS_OF_USER,
     WebhookChange, WebhookChanged, WebhookDelivery, WebhookMade, WebhookMaker,

@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{UserId, WebhookId};
-use chatkeep_core::store::{
+use chatkeep_core::time::Timestamp;
+use chatkeep_store::{
     Attempt, ClaimRoom, DeliveryFilter, DeliveryStatus, DisabledReason, Next, OutboxEventKind,
     WebhookChanged,
 };
-
-use chatkeep_core::time::Timestamp;
 
 use super::super::{Fixture, at, delete_before, edited, erase_person, on_both, said, unsent};
 use super::{DEADLINE, attempt, prepared, room, wants};

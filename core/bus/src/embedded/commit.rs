@@ -1,0 +1,237 @@
+//! Transactions of the embedded bus: a group of publishes, pending changes from memory, operations
+//! on dead letters, and housekeeping.
+//!
+//! The SQL texts are constant and take lists as JSON, so that a group costs a handful of statements
+//! whatever its size; payloads are bound as one blob and are never parsed.
+
+use std::collections::HashSet;
+
+use chatkeep_core::time::Timestamp;
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{Connection as _, query, query_scalar};
+
+use super::dead;
+use super::ops::Group;
+use super::schema::stream_code;
+use super::state::Changes;
+use crate::{Outgoing, Stream, subject};
+
+/// Maximum number of old ids deleted in one transaction.
+const ID_PURGE_BATCH: i64 = 500;
+
+/// Number of free pages that stay for reuse; beyond them the file shrinks.
+const SPARE_PAGES: i64 = 4096;
+
+/// Result of a transaction.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// Number of new messages of [`Stream::Events`] and [`Stream::Jobs`].
+    pub(super) added: [u64; 2],
+    /// Last assigned sequence number.
+    pub(super) high: i64,
+    /// For each dead letter to retry, `true` if it existed.
+    pub(super) retried_dead: Vec<bool>,
+    pub(super) dropped_dead: Vec<bool>,
+    pub(super) more_to_forget: bool,
+}
+
+/// Writes the group, all or nothing. `high` is the last known sequence number.
+pub(super) async fn write(
+    conn: &mut SqliteConnection,
+    group: &Group,
+    now: Timestamp,
+    high: i64,
+) -> Result<Written, sqlx::Error> {
+    let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
+    let mut written = Written { high, ..Written::default() };
+    for (index, stream) in [Stream::Events, Stream::Jobs].into_iter().enumerate() {
+        if !group.messages[index].is_empty() {
+            let (added, last) = insert(&mut tx, stream, &group.messages[index], now, high).await?;
+            written.added[index] = added;
+            written.high = written.high.max(last);
+        }
+    }
+    for &id in &group.retry_dead {
+        let revived = dead::revive(&mut tx, id, now).await?;
+        written.retried_dead.push(revived.is_some());
+        if let Some((stream, seq)) = revived {
+            written.added[usize::from(stream != stream_code(Stream::Events))] += 1;
+            written.high = written.high.max(seq);
+        }
+    }
+    for &id in &group.drop_dead {
+        written.dropped_dead.push(dead::delete(&mut tx, id).await?);
+    }
+    save(&mut tx, &group.changes).await?;
+    if let Some(before) = group.forget_before {
+        written.more_to_forget = tidy(&mut tx, before).await?;
+    }
+    tx.commit().await?;
+    Ok(written)
+}
+
+/// Inserts the messages with new ids; returns their number and the last sequence number.
+async fn insert(
+    conn: &mut SqliteConnection,
+    stream: Stream,
+    messages: &[Outgoing],
+    now: Timestamp,
+    high: i64,
+) -> Result<(u64, i64), sqlx::Error> {
+    let (rows, payloads) = encode(messages)?;
+    let seen = query(
+        "INSERT INTO seen (stream, id, at) SELECT ?2, value ->> 0, ?3 FROM json_each(?1) WHERE true
+         ON CONFLICT DO NOTHING",
+    )
+    .bind(&rows)
+    .bind(stream_code(stream))
+    .bind(now.millis())
+    .execute(&mut *conn)
+    .await?;
+    if seen.rows_affected() == 0 {
+        return Ok((0, high));
+    }
+    // An id seen before has an older sequence number: only the new ones are above `high`.
+    let stored = query(
+        "INSERT INTO message (seq, stream, queue, subject, id, published_at, payload)
+         SELECT seen.seq, ?2, row.value ->> 1, row.value ->> 2, seen.id, ?3,
+             substr(?4, row.value ->> 3, row.value ->> 4)
+         FROM json_each(?1) AS row CROSS JOIN seen
+             ON seen.stream = ?2 AND seen.id = row.value ->> 0
+         WHERE seen.seq > ?5",
+    )
+    .bind(&rows)
+    .bind(stream_code(stream))
+    .bind(now.millis())
+    .bind(payloads)
+    .bind(high)
+    .execute(&mut *conn)
+    .await?;
+    if stored.rows_affected() != seen.rows_affected() {
+        // Never confirm a message that was not stored.
+        return Err(sqlx::Error::Protocol("the bus file lost count of its messages".into()));
+    }
+    Ok((stored.rows_affected(), stored.last_insert_rowid().max(seen.last_insert_rowid())))
+}
+
+/// Encodes the rows as JSON (`[id, queue, subject, start, length]`, start from 1) and their
+/// payloads in one piece; of messages with the same id, the first.
+fn encode(messages: &[Outgoing]) -> Result<(String, Vec<u8>), sqlx::Error> {
+    let mut ids = HashSet::with_capacity(messages.len());
+    let mut payloads = Vec::with_capacity(messages.iter().map(|m| m.payload.len()).sum());
+    let mut rows = Vec::with_capacity(messages.len());
+    for message in messages {
+        if !ids.insert(message.id.as_str()) {
+            continue;
+        }
+        let queue = match subject::parse(&message.subject) {
+            Ok((Stream::Jobs, queue)) => queue,
+            _ => "",
+        };
+        let start = payloads.len() + 1;
+        payloads.extend_from_slice(&message.payload);
+        rows.push((&message.id, queue, &message.subject, start, message.payload.len()));
+    }
+    Ok((json(&rows)?, payloads))
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String, sqlx::Error> {
+    serde_json::to_string(value).map_err(|error| sqlx::Error::Encode(error.into()))
+}
+
+/// Writes the changes that so far are only in memory.
+async fn save(conn: &mut SqliteConnection, changes: &Changes) -> Result<(), sqlx::Error> {
+    if !changes.positions.is_empty() {
+        save_positions(conn, changes).await?;
+        save_postponed(conn, changes).await?;
+    }
+    for letter in &changes.dead_letters {
+        dead::insert(conn, letter).await?;
+    }
+    if !changes.finished.is_empty() {
+        let mut finished = changes.finished.clone();
+        finished.sort_unstable();
+        query("DELETE FROM message WHERE seq IN (SELECT value FROM json_each(?1))")
+            .bind(json(&finished)?)
+            .execute(conn)
+            .await?;
+    }
+    Ok(())
+}
+
+async fn save_positions(conn: &mut SqliteConnection, changes: &Changes) -> Result<(), sqlx::Error> {
+    let mut rows = Vec::with_capacity(changes.positions.len());
+    for (_, saved) in &changes.positions {
+        let stream = stream_code(saved.stream);
+        rows.push((&saved.name, stream, &saved.queue, saved.cursor, json(&saved.held)?));
+    }
+    query(
+        "INSERT INTO consumer (name, stream, queue, cursor, held)
+         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
+         FROM json_each(?1) WHERE true
+         ON CONFLICT (name) DO UPDATE SET cursor = excluded.cursor, held = excluded.held",
+    )
+    .bind(json(&rows)?)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+async fn save_postponed(conn: &mut SqliteConnection, changes: &Changes) -> Result<(), sqlx::Error> {
+    let (mut set, mut unset) = (Vec::new(), Vec::new());
+    for (_, saved) in &changes.positions {
+        for (&seq, entry) in &saved.postponed {
+            match entry {
+                Some(e) => set.push((&saved.name, seq, e.attempts, e.not_before.millis())),
+                None => unset.push((&saved.name, seq)),
+            }
+        }
+    }
+    if !set.is_empty() {
+        query(
+            "INSERT INTO postponed (consumer, seq, attempts, not_before)
+             SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3
+             FROM json_each(?1) WHERE true
+             ON CONFLICT (consumer, seq) DO UPDATE SET
+                 attempts = excluded.attempts, not_before = excluded.not_before",
+        )
+        .bind(json(&set)?)
+        .execute(&mut *conn)
+        .await?;
+    }
+    if !unset.is_empty() {
+        query(
+            "DELETE FROM postponed WHERE (consumer, seq) IN
+                 (SELECT value ->> 0, value ->> 1 FROM json_each(?1))",
+        )
+        .bind(json(&unset)?)
+        .execute(conn)
+        .await?;
+    }
+    Ok(())
+}
+
+/// Deletes old ids and shrinks the file after a peak, one batch at a time; `true` if more remains.
+async fn tidy(conn: &mut SqliteConnection, before: i64) -> Result<bool, sqlx::Error> {
+    // Ids are in the order of their times, so that the oldest need no index on the time.
+    let forgotten = query(
+        "DELETE FROM seen WHERE seq IN (SELECT seq FROM
+             (SELECT seq, at FROM seen ORDER BY seq LIMIT ?2) WHERE at < ?1)",
+    )
+    .bind(before)
+    .bind(ID_PURGE_BATCH)
+    .execute(&mut *conn)
+    .await?;
+    let free: i64 = query_scalar("PRAGMA freelist_count").fetch_one(&mut *conn).await?;
+    if free > SPARE_PAGES {
+        query("PRAGMA incremental_vacuum(256)").execute(conn).await?;
+    }
+    Ok(forgotten.rows_affected() == ID_PURGE_BATCH.unsigned_abs())
+}
+
+/// Frees every free page and truncates the WAL, so that handled messages do not remain on disk.
+pub(super) async fn checkpoint_wal(conn: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    query("PRAGMA incremental_vacuum").execute(&mut *conn).await?;
+    query("PRAGMA wal_checkpoint(TRUNCATE)").execute(conn).await?;
+    Ok(())
+}

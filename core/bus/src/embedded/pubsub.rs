@@ -1,0 +1,125 @@
+//! Pubsub inside the process: channels by topic.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::time::{Instant, timeout_at};
+
+use super::EmbeddedBus;
+use crate::BusError;
+use crate::pubsub::{PendingRequest, ReplyHandle, RequestRefused};
+
+/// Number of messages that a subscriber may fall behind by.
+const SUBSCRIBER_CAPACITY: usize = 1024;
+
+/// Capacity of the queue of requests of one server.
+const QUEUE: usize = 1024;
+
+/// Subscribers and servers by topic.
+#[derive(Debug, Default)]
+pub(super) struct PubSub(Mutex<Topics>);
+
+#[derive(Debug, Default)]
+struct Topics {
+    channels: HashMap<&'static str, broadcast::Sender<Bytes>>,
+    asked: HashMap<&'static str, VecDeque<mpsc::Sender<PendingRequest>>>,
+}
+
+impl PubSub {
+    fn topics(&self) -> MutexGuard<'_, Topics> {
+        // No step under this lock stops half-way.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends every subscription and every server.
+    pub(super) fn close(&self) {
+        *self.topics() = Topics::default();
+    }
+}
+
+impl Topics {
+    /// Dispatches a request to the next server that has room for it.
+    fn dispatch(
+        &mut self,
+        topic: &'static str,
+        mut question: PendingRequest,
+    ) -> Result<(), BusError> {
+        let answering = self.asked.entry(topic).or_default();
+        for _ in 0..answering.len() {
+            let Some(next) = answering.pop_front() else { break };
+            match next.try_send(question) {
+                Ok(()) => {
+                    answering.push_back(next);
+                    return Ok(());
+                }
+                Err(TrySendError::Full(back)) => {
+                    answering.push_back(next);
+                    question = back;
+                }
+                // Has stopped serving.
+                Err(TrySendError::Closed(back)) => question = back,
+            }
+        }
+        let nobody = answering.is_empty();
+        Err(if nobody { BusError::NoResponder(topic) } else { RequestRefused::Busy.error(topic) })
+    }
+}
+
+impl EmbeddedBus {
+    pub(crate) fn broadcast(&self, topic: &'static str, message: Bytes) -> Result<(), BusError> {
+        self.inner.check_open()?;
+        if let Some(told) = self.inner.pubsub.topics().channels.get(topic) {
+            // An error means that there is no subscriber any more.
+            told.send(message).ok();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn subscribe(
+        &self,
+        topic: &'static str,
+    ) -> Result<broadcast::Receiver<Bytes>, BusError> {
+        let mut topics = self.inner.pubsub.topics();
+        // Checked under the lock that closing takes, so that no subscription waits for ever.
+        self.inner.check_open()?;
+        let told = topics
+            .channels
+            .entry(topic)
+            .or_insert_with(|| broadcast::Sender::new(SUBSCRIBER_CAPACITY));
+        Ok(told.subscribe())
+    }
+
+    pub(crate) async fn request(
+        &self,
+        topic: &'static str,
+        payload: Bytes,
+        timeout: Duration,
+    ) -> Result<Bytes, BusError> {
+        self.inner.check_open()?;
+        let (reply, answer) = oneshot::channel();
+        let until = Instant::now() + timeout;
+        let question = PendingRequest { payload, until, reply: ReplyHandle::Embedded(reply) };
+        self.inner.pubsub.topics().dispatch(topic, question)?;
+        match timeout_at(until, answer).await {
+            Ok(Ok(answer)) => answer.map_err(|refused| refused.error(topic)),
+            // Dropped without a reply.
+            Ok(Err(_)) => Err(BusError::NoResponder(topic)),
+            Err(_) => Err(BusError::RequestTimeout(topic)),
+        }
+    }
+
+    pub(crate) fn serve(
+        &self,
+        topic: &'static str,
+    ) -> Result<mpsc::Receiver<PendingRequest>, BusError> {
+        let mut topics = self.inner.pubsub.topics();
+        self.inner.check_open()?;
+        let (questions, asked) = mpsc::channel(QUEUE);
+        topics.asked.entry(topic).or_default().push_back(questions);
+        Ok(asked)
+    }
+}

@@ -1,0 +1,106 @@
+//! Reads messages for consumers, on read-only connections.
+
+use sqlx::sqlite::SqlitePool;
+use sqlx::{query_as, query_scalar};
+
+use super::Inner;
+use super::position::{Position, Scan};
+use super::schema::stream_code;
+use crate::{BusError, ConsumerSpec, Stream};
+
+/// Sequence number, subject, id, payload, time of publishing, `true` if for one consumer only.
+pub(super) type Row = (i64, String, String, Vec<u8>, i64, bool);
+
+/// Filter of the messages of a consumer.
+#[derive(Clone, Debug)]
+pub(super) struct Filter {
+    pub(super) name: String,
+    stream: Stream,
+    queue: Option<String>,
+}
+
+impl Filter {
+    pub(super) fn of(position: &Position) -> Self {
+        Self {
+            name: position.name().to_owned(),
+            stream: position.stream(),
+            queue: position.queue().map(str::to_owned),
+        }
+    }
+
+    /// Returns the next messages for this consumer, in order of publishing.
+    pub(super) async fn read(&self, pool: &SqlitePool, scan: Scan) -> Result<Vec<Row>, BusError> {
+        let text = match self.stream {
+            // Events have no queue.
+            Stream::Events => {
+                "SELECT seq, subject, id, payload, published_at, only_consumer IS NOT NULL
+                 FROM message WHERE stream = 0 AND queue = '' AND seq > ?1
+                     AND (only_consumer IS NULL OR only_consumer = ?3)
+                 ORDER BY seq LIMIT ?2"
+            }
+            Stream::Jobs if self.queue.is_some() => {
+                "SELECT seq, subject, id, payload, published_at, only_consumer IS NOT NULL
+                 FROM message WHERE stream = 1 AND queue = ?4 AND seq > ?1
+                     AND (only_consumer IS NULL OR only_consumer = ?3)
+                 ORDER BY seq LIMIT ?2"
+            }
+            Stream::Jobs => {
+                "SELECT seq, subject, id, payload, published_at, only_consumer IS NOT NULL
+                 FROM message WHERE +stream = 1 AND seq > ?1
+                     AND (only_consumer IS NULL OR only_consumer = ?3)
+                 ORDER BY seq LIMIT ?2"
+            }
+        };
+        let rows = query_as(text)
+            .bind(scan.cursor)
+            .bind(i64::try_from(scan.limit).unwrap_or(i64::MAX))
+            .bind(&self.name);
+        let rows = if let Some(queue) = &self.queue { rows.bind(queue) } else { rows };
+        Ok(rows.fetch_all(pool).await?)
+    }
+}
+
+/// Returns messages by sequence number.
+pub(super) async fn read_again(pool: &SqlitePool, seqs: &[i64]) -> Result<Vec<Row>, BusError> {
+    let list = serde_json::to_string(seqs).map_err(|error| sqlx::Error::Encode(error.into()))?;
+    Ok(query_as(
+        "SELECT seq, subject, id, payload, published_at, only_consumer IS NOT NULL
+         FROM message WHERE seq IN (SELECT value FROM json_each(?1)) ORDER BY seq",
+    )
+    .bind(list)
+    .fetch_all(pool)
+    .await?)
+}
+
+/// Counts the unfinished messages of a consumer.
+pub(super) async fn backlog(bus: &Inner, spec: &ConsumerSpec) -> Result<u64, BusError> {
+    backlog_of(bus, spec.name, spec.stream, spec.queue).await
+}
+
+/// Counts the unfinished messages of a consumer given by its properties.
+pub(super) async fn backlog_of(
+    bus: &Inner,
+    name: &str,
+    stream: Stream,
+    queue: Option<&str>,
+) -> Result<u64, BusError> {
+    let (cursor, outstanding) = {
+        let mut state = bus.shared.state();
+        let Some(key) = state.find(name) else {
+            return Err(BusError::Config(format!("unknown consumer {name}")));
+        };
+        let position = state.position(key);
+        (position.cursor(), position.outstanding() as u64)
+    };
+    let ahead: i64 = query_scalar(
+        "SELECT count(*) FROM message WHERE stream = ?1 AND seq > ?2
+             AND (?3 IS NULL OR queue = ?3) AND (only_consumer IS NULL OR only_consumer = ?4)",
+    )
+    .bind(stream_code(stream))
+    .bind(cursor)
+    .bind(queue.filter(|_| stream == Stream::Jobs))
+    .bind(name)
+    .fetch_one(&bus.readers)
+    .await?;
+    Ok(outstanding + ahead.unsigned_abs())
+}

@@ -1,0 +1,321 @@
+//! Task that owns the writing connection. While one group is committed, the next gathers in the
+//! channel; so the number of syncs does not grow with the number of publishers.
+
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chatkeep_core::causes::with_causes;
+use chatkeep_core::outage::{Failure, Work};
+use chatkeep_core::{log_reason, panics};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use super::commit::{self, Written};
+use super::file::BusFile;
+use super::ops::{Group, Op, Waiting, send_reply};
+use super::state::Changes;
+use super::{Shared, consumers, schema};
+use crate::fault::outage_of;
+use crate::{BusError, Outgoing, Stream, subject};
+
+/// Maximum number of messages in one transaction, roughly: a call is never split.
+const GROUP: usize = 1024;
+
+/// Name of the writer in logs and metrics.
+const PART: &str = "bus_writer";
+
+/// Interval between rounds of housekeeping (deletion of old ids, release of free pages).
+const HOUSEKEEPING: Duration = Duration::from_secs(1);
+
+/// Number of rounds of housekeeping without other work before the WAL checkpoint.
+const IDLE_ROUNDS: u32 = 10;
+
+/// Interval between batches of housekeeping while more remains.
+const SWEEP: Duration = Duration::from_millis(5);
+
+/// Pause before changes in memory are written again after the file could not be written.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub(super) struct Writer {
+    file: BusFile,
+    shared: Arc<Shared>,
+    ops: mpsc::Receiver<Op>,
+    /// Lock held as long as this process serves; the operating system frees it after a crash.
+    lock: Option<File>,
+    housekeeping_at: Instant,
+    /// Rounds of housekeeping since the last other work; [`QUIET`] once the checkpoint is done.
+    quiet: u32,
+}
+
+impl Writer {
+    pub(super) fn new(
+        file: BusFile,
+        shared: Arc<Shared>,
+        ops: mpsc::Receiver<Op>,
+        lock: Option<File>,
+    ) -> Self {
+        let housekeeping_at = Instant::now() + HOUSEKEEPING;
+        Self { file, shared, ops, lock, housekeeping_at, quiet: 0 }
+    }
+
+    pub(super) fn spawn(self) {
+        panics::spawn(PART, self.run());
+    }
+
+    async fn run(mut self) {
+        loop {
+            match panics::catch(PART, self.round()).await {
+                Ok(ControlFlow::Continue(())) => {}
+                Ok(ControlFlow::Break(close)) => return self.end(close).await,
+                // Who waits for the round gets an error, and the connection goes back to the last
+                // commit.
+                Err(panicked) => {
+                    self.shared.availability.fails(Work::Writing, &panicked.to_string());
+                    tokio::time::sleep(RETRY_DELAY).await;
+                }
+            }
+        }
+    }
+
+    /// Gathers a group of operations and writes it. Breaks when nobody needs the writer any more,
+    /// with whom to tell.
+    async fn round(&mut self) -> ControlFlow<Option<oneshot::Sender<()>>> {
+        let mut group = Group::default();
+        let mut waiting = Waiting::default();
+        let open = self.first(&mut group, &mut waiting).await;
+        while group.size() < GROUP && waiting.close.is_none() {
+            let Ok(op) = self.ops.try_recv() else { break };
+            self.take(op, &mut group, &mut waiting);
+        }
+        self.add_due(&mut group, waiting.flush || !open);
+        let close = waiting.close.take();
+        let remove = std::mem::take(&mut waiting.remove);
+        self.write(group, waiting).await;
+        for (name, done) in remove {
+            send_reply(done, self.remove(&name).await);
+        }
+        if close.is_some() || !open { ControlFlow::Break(close) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Waits for the first operation, or until something is due. `false` when no caller is left.
+    async fn first(&mut self, group: &mut Group, waiting: &mut Waiting) -> bool {
+        loop {
+            let due = match self.shared.state().flush_at() {
+                Some(flush) => flush.min(self.housekeeping_at),
+                None => self.housekeeping_at,
+            };
+            tokio::select! {
+                biased;
+                op = self.ops.recv() => match op {
+                    Some(op) => {
+                        self.take(op, group, waiting);
+                        return true;
+                    }
+                    None => return false,
+                },
+                () = tokio::time::sleep_until(due) => return true,
+                // Only the time of the next flush has changed.
+                () = self.shared.nudge.notified() => {}
+            }
+        }
+    }
+
+    fn take(&self, op: Op, group: &mut Group, waiting: &mut Waiting) {
+        match op {
+            Op::Publish { messages, done } => match self.admit(messages, group) {
+                Ok(()) => waiting.plain.push(done),
+                Err(full) => send_reply(done, Err(full)),
+            },
+            Op::RetryDead { id, done } => {
+                group.retry_dead.push(id);
+                waiting.retry_dead.push(done);
+            }
+            Op::DropDead { id, done } => {
+                group.drop_dead.push(id);
+                waiting.drop_dead.push(done);
+            }
+            Op::RemoveConsumer { name, done } => {
+                // The positions of the other consumers go first: what they have finished is
+                // removed, too.
+                waiting.flush = true;
+                waiting.remove.push((name, done));
+            }
+            Op::Flush { done } => {
+                waiting.flush = true;
+                waiting.plain.push(done);
+            }
+            Op::Close { done } => {
+                waiting.flush = true;
+                waiting.close = Some(done);
+            }
+        }
+    }
+
+    /// Adds a call's messages to the group, all or none.
+    fn admit(&self, messages: Vec<Outgoing>, group: &mut Group) -> Result<(), BusError> {
+        let of = |message: &Outgoing| match subject::parse(&message.subject) {
+            Ok((Stream::Jobs, _)) => 1,
+            _ => 0,
+        };
+        let jobs = messages.iter().filter(|message| of(message) == 1).count();
+        let state = self.shared.state();
+        let streams = [(Stream::Events, messages.len() - jobs), (Stream::Jobs, jobs)];
+        for (index, (stream, new)) in streams.into_iter().enumerate() {
+            let backlog = state.waiting(stream) + group.messages[index].len() as u64;
+            if new > 0 && backlog + new as u64 > self.shared.limits.max_backlog {
+                return Err(BusError::Full { backlog });
+            }
+        }
+        drop(state);
+        for message in messages {
+            group.messages[of(&message)].push(message);
+        }
+        Ok(())
+    }
+
+    /// Adds the changes in memory and housekeeping when due or requested.
+    fn add_due(&mut self, group: &mut Group, flush: bool) {
+        let now = Instant::now();
+        let mut state = self.shared.state();
+        if flush || state.flush_at().is_some_and(|at| at <= now) {
+            group.changes = state.take_changes();
+        }
+        drop(state);
+        if self.housekeeping_at <= now && self.lock.is_some() {
+            let window = self.shared.limits.dedupe_window.as_millis();
+            let window = i64::try_from(window).unwrap_or(i64::MAX);
+            group.forget_before = Some(self.shared.clock.now().millis().saturating_sub(window));
+        }
+    }
+
+    async fn write(&mut self, group: Group, waiting: Waiting) {
+        let result = self.commit(&group).await;
+        if group.forget_before.is_some() {
+            let more = matches!(&result, Ok(written) if written.more_to_forget);
+            self.housekeeping_at = Instant::now() + if more { SWEEP } else { HOUSEKEEPING };
+        }
+        if group.size() > 0 || !group.changes.finished.is_empty() {
+            self.quiet = 0;
+        } else if group.forget_before.is_some() && self.quiet < IDLE_ROUNDS {
+            self.quiet += 1;
+            self.scrub_when_quiet().await;
+        }
+        match result {
+            Ok(written) => {
+                let wrote = group.size() > 0 || !group.changes.finished.is_empty();
+                let work = if wrote { Work::Writing } else { Work::Reading };
+                self.shared.availability.works(work);
+                self.written(&written, waiting);
+            }
+            Err(error) => self.failed(&error, group.changes, waiting),
+        }
+    }
+
+    async fn remove(&mut self, name: &str) -> Result<bool, BusError> {
+        let shared = Arc::clone(&self.shared);
+        let through = |seq| shared.state().is_through_but_for(name, seq);
+        let mut conn = self.file.take(&self.shared).await?;
+        let done = consumers::remove(&mut conn, name, through).await;
+        let Some(gone) = self.file.put_back(conn, done).await? else {
+            return Ok(false);
+        };
+        self.shared.state().remove(name, gone);
+        Ok(true)
+    }
+
+    async fn commit(&mut self, group: &Group) -> Result<Written, BusError> {
+        let mut conn = self.file.take(&self.shared).await?;
+        let now = self.shared.clock.now();
+        let high = *self.shared.high.borrow();
+        let done = commit::write(&mut conn, group, now, high).await;
+        Ok(self.file.put_back(conn, done).await?)
+    }
+
+    async fn scrub_when_quiet(&mut self) {
+        if self.quiet == IDLE_ROUNDS
+            && let Err(error) = self.checkpoint_wal().await
+        {
+            log_reason!(
+                warn,
+                Failure::new(&error, error.is_outage()),
+                "cannot run a WAL checkpoint on the bus file"
+            );
+        }
+    }
+
+    async fn checkpoint_wal(&mut self) -> Result<(), BusError> {
+        let mut conn = self.file.take(&self.shared).await?;
+        let done = commit::checkpoint_wal(&mut conn).await;
+        Ok(self.file.put_back(conn, done).await?)
+    }
+
+    fn written(&self, written: &Written, waiting: Waiting) {
+        let mut state = self.shared.state();
+        for (stream, added) in [Stream::Events, Stream::Jobs].into_iter().zip(written.added) {
+            state.add_waiting(stream, added);
+        }
+        drop(state);
+        self.shared.high.send_if_modified(|high| {
+            let grown = written.high > *high;
+            *high = written.high.max(*high);
+            grown
+        });
+        for done in waiting.plain {
+            send_reply(done, Ok(()));
+        }
+        let dead = waiting.retry_dead.into_iter().zip(&written.retried_dead);
+        for (done, &found) in dead.chain(waiting.drop_dead.into_iter().zip(&written.dropped_dead)) {
+            send_reply(done, Ok(found));
+        }
+    }
+
+    fn failed(&self, error: &BusError, changes: Changes, waiting: Waiting) {
+        self.shared.state().restore(changes, Instant::now() + RETRY_DELAY);
+        let cause = match error {
+            BusError::Storage(cause) => Arc::clone(cause),
+            other => Arc::new(sqlx::Error::Protocol(other.to_string())),
+        };
+        let outage = outage_of(&cause);
+        if let Some(work) = outage {
+            self.shared.availability.fails(work, &with_causes(&cause));
+        }
+        log_reason!(error, Failure::new(&*cause, outage.is_some()), "cannot write the bus file");
+        for done in waiting.plain {
+            send_reply(done, Err(BusError::Storage(Arc::clone(&cause))));
+        }
+        for done in waiting.retry_dead.into_iter().chain(waiting.drop_dead) {
+            send_reply(done, Err(BusError::Storage(Arc::clone(&cause))));
+        }
+    }
+
+    async fn end(mut self, close: Option<oneshot::Sender<()>>) {
+        if self.lock.is_some()
+            && let Err(error) = self.mark_clean().await
+        {
+            log_reason!(
+                warn,
+                Failure::new(&error, error.is_outage()),
+                "cannot mark the bus file as closed"
+            );
+        }
+        if let Err(error) = self.file.close().await {
+            tracing::warn!(%error, "cannot close the bus file");
+        }
+        drop(self.lock);
+        if let Some(close) = close {
+            close.send(()).ok();
+        }
+    }
+}
+
+impl Writer {
+    async fn mark_clean(&mut self) -> Result<(), BusError> {
+        let mut conn = self.file.take(&self.shared).await?;
+        let done = schema::set_unclean(&mut conn, false).await;
+        self.file.put_back(conn, done).await?;
+        Ok(())
+    }
+}

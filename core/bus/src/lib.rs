@@ -1,0 +1,381 @@
+//! Bus port: makes an event durable before its webhook is confirmed.
+//!
+//! Two adapters with one behaviour (docs/architecture.md#rule-7): [`embedded`] stores everything in
+//! one SQLite file, [`nats`] uses JetStream. Both publish durably and de-duplicate by message id,
+//! lease messages to consumers, redeliver unacknowledged ones, retain dead letters, and refuse new
+//! messages when the backlog is full instead of losing old ones. [`pubsub`] adds light pubsub.
+
+mod delivery;
+pub mod embedded;
+mod fault;
+pub mod nats;
+pub mod pubsub;
+mod subject;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use chatkeep_core::causes::with_causes;
+use chatkeep_core::outage::{Availability, Work};
+use chatkeep_core::time::Timestamp;
+use serde::Serialize;
+
+pub use self::delivery::{Consumer, Delivery};
+pub(crate) use self::delivery::{DeadLetterRequest, Lease};
+pub use self::pubsub::{Responder, TopicSubscriber};
+
+use crate::fault::outage_of;
+
+/// Streams of chatkeep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stream {
+    /// Platform events. Every consumer sees every message.
+    Events,
+    /// Follow-up work (media, index, notify). Each message is for the one consumer of its subject.
+    Jobs,
+}
+
+impl Stream {
+    /// Name of the stream on JetStream, and its key in the embedded bus.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Events => "EVENTS",
+            Self::Jobs => "JOBS",
+        }
+    }
+
+    /// First token of every subject of this stream.
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Self::Events => "event",
+            Self::Jobs => "job",
+        }
+    }
+}
+
+/// Message to publish.
+#[derive(Clone, Debug)]
+pub struct Outgoing {
+    /// `event.<platform>.<shard>` or `job.<queue>.<shard>`.
+    pub subject: String,
+    /// De-duplication key: a second message with this id inside the window is dropped.
+    pub id: String,
+    /// Payload for the consumer; JSON in UTF-8.
+    pub payload: Bytes,
+}
+
+/// Fixed properties of a consumer. The name is durable: its position outlives the process.
+#[derive(Clone, Debug)]
+pub struct ConsumerSpec {
+    /// Durable name: the stage's name (`backup`, `assistant`, …).
+    pub name: &'static str,
+    /// Stream that it reads.
+    pub stream: Stream,
+    /// Queue of [`Stream::Jobs`] (second token of the subject) that it reads. `None`: everything.
+    pub queue: Option<&'static str>,
+    /// Duration of a lease; then the message is delivered again.
+    pub lease: Duration,
+    /// Maximum number of messages leased at once, over all processes.
+    pub max_in_flight: u32,
+}
+
+/// State of a durable consumer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConsumerStatus {
+    /// Durable name.
+    pub name: String,
+    /// Stream that it reads.
+    pub stream: &'static str,
+    /// Number of unfinished messages (waiting, leased and delayed).
+    pub backlog: u64,
+    /// Seconds since the last delivery; `None` if never, or not known.
+    pub idle_seconds: Option<u64>,
+}
+
+/// Limits of the backlog and of de-duplication.
+#[derive(Clone, Debug)]
+pub struct BusLimits {
+    /// Maximum number of messages not yet handled by every consumer; one more is refused with
+    /// [`BusError::Full`].
+    pub max_backlog: u64,
+    /// Window in which a message id is remembered for de-duplication.
+    pub dedupe_window: Duration,
+}
+
+impl Default for BusLimits {
+    fn default() -> Self {
+        Self { max_backlog: 2_000_000, dedupe_window: Duration::from_mins(10) }
+    }
+}
+
+/// Message that no handler could process, retained until someone decides (`chatkeep dead`).
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeadLetter {
+    /// Identifier of the dead letter, for `show`, `retry` and `drop`.
+    pub id: String,
+    /// Consumer that gave up on the message.
+    pub consumer: String,
+    /// Subject of the message.
+    pub subject: String,
+    /// De-duplication id of the message (the webhook event id for events).
+    pub message_id: String,
+    /// Reason for giving up. Never contains message text.
+    pub reason: String,
+    /// Number of deliveries.
+    pub attempts: u32,
+    /// Time of giving up.
+    pub died_at: Timestamp,
+    /// Payload of the message.
+    #[serde(skip)]
+    pub payload: Bytes,
+}
+
+/// Error of the bus.
+#[derive(Debug, thiserror::Error)]
+pub enum BusError {
+    /// The backlog is at its limit; publish again later.
+    #[error("the bus is full: {backlog} messages are pending")]
+    Full {
+        /// Number of messages in the backlog.
+        backlog: u64,
+    },
+    /// The bus cannot be reached or did not confirm in time.
+    #[error("the bus is unavailable: {0}")]
+    Unavailable(String),
+    /// The embedded bus' file cannot be read or written.
+    #[error("the bus file failed")]
+    Storage(#[source] Arc<sqlx::Error>),
+    /// Another process holds the embedded bus of this data folder.
+    #[error("the data folder is in use by another chatkeep process: {0}")]
+    Locked(String),
+    /// No process of chatkeep has served on that bus yet.
+    #[error("chatkeep has no bus {0}")]
+    Missing(String),
+    /// No server of that topic of [`pubsub`] is there right now.
+    #[error("no server for topic {0}")]
+    NoResponder(&'static str),
+    /// No reply about that topic of [`pubsub`] came in time.
+    #[error("no reply on topic {0} within the timeout")]
+    RequestTimeout(&'static str),
+    /// A message of [`pubsub`] about that topic has more than [`pubsub::MAX_PUBSUB_BYTES`] bytes.
+    #[error("a message for topic {0} is too large")]
+    TooLarge(&'static str),
+    /// A configuration that the bus refuses.
+    #[error("the bus rejects its configuration: {0}")]
+    Config(String),
+}
+
+impl BusError {
+    /// Returns whether the bus is away, or takes no messages: whoever asks next will fail, too.
+    pub fn is_outage(&self) -> bool {
+        match self {
+            Self::Unavailable(_) | Self::Full { .. } => true,
+            Self::Storage(error) => outage_of(error).is_some(),
+            _ => false,
+        }
+    }
+}
+
+/// One failed transaction fails all callers whose messages were in it, so the cause is shared.
+impl From<sqlx::Error> for BusError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Storage(Arc::new(error))
+    }
+}
+
+/// Bus with one of the two adapters. Cheap to clone.
+#[derive(Clone, Debug)]
+pub enum Bus {
+    /// One SQLite file, one process.
+    Embedded(embedded::EmbeddedBus),
+    /// NATS JetStream, many processes.
+    Nats(nats::NatsBus),
+}
+
+/// Runs something on either adapter and notes what became of it.
+macro_rules! on {
+    ($bus:expr, $inner:ident => $body:expr) => {{
+        let done = match $bus {
+            Bus::Embedded($inner) => $body,
+            Bus::Nats($inner) => $body,
+        };
+        noted($bus.availability(), Work::Reading, done)
+    }};
+}
+
+/// Notes what became of `work` on the bus, and hands it on.
+fn noted<T>(
+    availability: &Availability,
+    work: Work,
+    done: Result<T, BusError>,
+) -> Result<T, BusError> {
+    match &done {
+        Ok(_) => availability.works(work),
+        Err(BusError::Unavailable(why)) => availability.fails(Work::Reading, why),
+        Err(error @ BusError::Full { .. }) => {
+            availability.fails(Work::Writing, &error.to_string());
+        }
+        Err(BusError::Storage(error)) => {
+            if let Some(work) = outage_of(error) {
+                availability.fails(work, &with_causes(error));
+            }
+        }
+        Err(_) => {}
+    }
+    done
+}
+
+impl Bus {
+    /// Publishes all messages; when this returns, every one of them is durable.
+    ///
+    /// # Errors
+    /// [`BusError::Full`] or [`BusError::Unavailable`]; some of the messages may be published
+    /// then, and publishing all of them again is harmless inside the de-duplication window.
+    pub async fn publish(&self, messages: Vec<Outgoing>) -> Result<(), BusError> {
+        let done = match self {
+            Self::Embedded(bus) => bus.publish(messages).await,
+            Self::Nats(bus) => bus.publish(messages).await,
+        };
+        noted(self.availability(), Work::Writing, done)
+    }
+
+    /// Ensures that the consumer exists, so that it sees everything published from now on.
+    ///
+    /// # Errors
+    /// Returns an error when the bus cannot be reached.
+    pub async fn ensure(&self, spec: &ConsumerSpec) -> Result<(), BusError> {
+        on!(self, bus => bus.ensure(spec).await)
+    }
+
+    /// Joins a consumer; all processes of a stage share its messages.
+    ///
+    /// # Errors
+    /// Returns an error when the bus cannot be reached.
+    pub async fn consume(&self, spec: &ConsumerSpec) -> Result<Consumer, BusError> {
+        let joined = match self {
+            Self::Embedded(bus) => bus.consume(spec).await.map(Consumer::Embedded),
+            Self::Nats(bus) => bus.consume(spec).await.map(|bus| Consumer::Nats(Box::new(bus))),
+        };
+        noted(self.availability(), Work::Reading, joined)
+    }
+
+    /// The availability of the bus.
+    pub fn availability(&self) -> &Availability {
+        match self {
+            Self::Embedded(bus) => bus.availability(),
+            Self::Nats(bus) => bus.availability(),
+        }
+    }
+
+    /// Checks that the bus takes messages right now.
+    ///
+    /// # Errors
+    /// Fails with the reason why it does not.
+    pub async fn ready(&self) -> Result<(), BusError> {
+        on!(self, bus => bus.ready().await)
+    }
+
+    /// Counts the unfinished messages of a consumer (waiting, leased and delayed).
+    ///
+    /// # Errors
+    /// Returns an error when the bus cannot be reached.
+    pub async fn backlog(&self, spec: &ConsumerSpec) -> Result<u64, BusError> {
+        on!(self, bus => bus.backlog(spec).await)
+    }
+
+    /// Returns every durable consumer of the two streams, also those that no version or process of
+    /// today serves. Their unfinished messages are retained and count against the limit of the
+    /// backlog.
+    ///
+    /// # Errors
+    /// Returns an error when the bus cannot be reached.
+    pub async fn consumers(&self) -> Result<Vec<ConsumerStatus>, BusError> {
+        on!(self, bus => bus.consumers().await)
+    }
+
+    /// Deletes a durable consumer with everything that only it had yet to finish. `false` when
+    /// there is none of that name. The embedded bus must have been opened for serving.
+    ///
+    /// # Errors
+    /// Returns an error when the bus cannot be reached.
+    pub async fn remove_consumer(&self, name: &str) -> Result<bool, BusError> {
+        on!(self, bus => bus.remove_consumer(name).await)
+    }
+
+    /// Returns the identity of the bus: processes with the same identity share its messages.
+    ///
+    /// # Errors
+    /// Returns an error when the bus cannot be reached.
+    pub async fn identity(&self) -> Result<String, BusError> {
+        match self {
+            Self::Embedded(bus) => Ok(bus.identity()),
+            Self::Nats(bus) => bus.identity().await,
+        }
+    }
+
+    /// Returns the oldest dead letters, oldest first, at most `limit`.
+    ///
+    /// # Errors
+    /// Returns an error when the bus cannot be reached.
+    pub async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, BusError> {
+        self.dead_letters_after(None, limit).await
+    }
+
+    /// Returns the dead letters after the one of that id, oldest first, at most `limit`; the letter
+    /// itself may be gone. `None`: from the oldest on.
+    ///
+    /// # Errors
+    /// Returns an error when the bus cannot be reached.
+    pub async fn dead_letters_after(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<DeadLetter>, BusError> {
+        on!(self, bus => bus.dead_letters(after, limit).await)
+    }
+
+    /// Returns the number of dead letters.
+    ///
+    /// # Errors
+    /// Returns an error when the bus cannot be reached.
+    pub async fn count_dead_letters(&self) -> Result<u64, BusError> {
+        on!(self, bus => bus.count_dead_letters().await)
+    }
+
+    /// Returns one dead letter.
+    ///
+    /// # Errors
+    /// Returns an error when the bus cannot be reached.
+    pub async fn dead_letter(&self, id: &str) -> Result<Option<DeadLetter>, BusError> {
+        on!(self, bus => bus.dead_letter(id).await)
+    }
+
+    /// Returns a dead letter to the consumer that gave up on it (and to no other). `false` when
+    /// there is none of that id.
+    ///
+    /// # Errors
+    /// Returns an error when the bus cannot be reached.
+    pub async fn retry_dead_letter(&self, id: &str) -> Result<bool, BusError> {
+        on!(self, bus => bus.retry_dead_letter(id).await)
+    }
+
+    /// Deletes a dead letter for good. `false` when there is none of that id.
+    ///
+    /// # Errors
+    /// Returns an error when the bus cannot be reached.
+    pub async fn drop_dead_letter(&self, id: &str) -> Result<bool, BusError> {
+        on!(self, bus => bus.drop_dead_letter(id).await)
+    }
+
+    /// Writes pending changes and closes. Leased messages are delivered again after a restart.
+    pub async fn close(&self) {
+        self.availability().close();
+        match self {
+            Self::Embedded(bus) => bus.close().await,
+            Self::Nats(bus) => bus.close().await,
+        }
+    }
+}

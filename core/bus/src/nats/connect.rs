@@ -1,0 +1,153 @@
+//! Connects to NATS: addresses, credentials, and automatic reconnection.
+
+use std::time::Duration;
+
+use async_nats::jetstream::Context;
+use async_nats::jetstream::context::ContextBuilder;
+use async_nats::{Client, ConnectOptions, Event, ServerAddr};
+use chatkeep_core::outage::{Availability, Work};
+use tokio::sync::watch;
+use tokio::time::timeout;
+use tracing::debug;
+
+use super::{CONFIRM, unavailable};
+use crate::BusError;
+
+/// Maximum number of unconfirmed publishes. Waiting for a slot while others wait for theirs could
+/// block for good, so the limit is out of reach; the timeout bounds them in fact.
+const UNCONFIRMED: usize = 1_000_000;
+
+/// Interval between pings; detecting a silently dead connection takes two of them.
+const PING: Duration = Duration::from_secs(10);
+
+/// Servers and their credentials. No `Debug`: it holds secrets.
+struct Target {
+    servers: Vec<ServerAddr>,
+    user: Option<(String, String)>,
+    token: Option<String>,
+}
+
+/// Connects; the receiver follows the state of the connection.
+pub(super) async fn connect(
+    servers: &str,
+    availability: &Availability,
+) -> Result<(Client, Context, watch::Receiver<bool>), BusError> {
+    let target = parse(servers)?;
+    let (follow, connected) = watch::channel(true);
+    let availability = availability.clone();
+    let mut options = ConnectOptions::new()
+        .name("chatkeep")
+        .connection_timeout(Duration::from_secs(3))
+        .request_timeout(Some(CONFIRM))
+        .ping_interval(PING)
+        .event_callback(move |event| {
+            match event {
+                Event::Connected => {
+                    follow.send_replace(true);
+                    availability.works(Work::Reading);
+                }
+                Event::Disconnected | Event::Closed => {
+                    follow.send_replace(false);
+                    availability.fails(Work::Reading, "the connection was lost");
+                }
+                Event::ServerError(error) => debug!(%error, "error from the NATS server"),
+                Event::ClientError(error) => debug!(%error, "error in the NATS client"),
+                _ => {}
+            }
+            std::future::ready(())
+        });
+    if let Some((user, password)) = target.user {
+        options = options.user_and_password(user, password);
+    } else if let Some(token) = target.token {
+        options = options.token(token);
+    }
+    let client = timeout(CONFIRM, options.connect(target.servers))
+        .await
+        .map_err(|_| BusError::Unavailable("no NATS server responds".into()))?
+        .map_err(|error| unavailable(&error))?;
+    let context =
+        ContextBuilder::new().timeout(CONFIRM).max_ack_inflight(UNCONFIRMED).build(client.clone());
+    Ok((client, context, connected))
+}
+
+/// Parses the addresses; credentials are left out of them, for addresses end up in logs.
+fn parse(servers: &str) -> Result<Target, BusError> {
+    let (scheme, rest) = servers.split_once("://").unwrap_or(("nats", servers));
+    if !matches!(scheme, "nats" | "tls") {
+        return Err(BusError::Config("a NATS address begins with nats:// or tls://".into()));
+    }
+    let mut target = Target { servers: Vec::new(), user: None, token: None };
+    for part in rest.split(',').map(str::trim) {
+        let part = part.strip_prefix(scheme).and_then(|p| p.strip_prefix("://")).unwrap_or(part);
+        let (credentials, host) = match part.rsplit_once('@') {
+            Some((credentials, host)) => (Some(credentials), host),
+            None => (None, part),
+        };
+        let address: ServerAddr = format!("{scheme}://{host}").parse().map_err(|_| {
+            BusError::Config(format!("{host:?} is not the address of a NATS server"))
+        })?;
+        if host.is_empty() {
+            return Err(BusError::Config("a NATS address names a server".into()));
+        }
+        target.servers.push(address);
+        match credentials.map(|text| text.split_once(':').ok_or(text)) {
+            Some(Ok((user, password))) => target.user = Some((decode(user)?, decode(password)?)),
+            Some(Err(token)) => target.token = Some(decode(token)?),
+            None => {}
+        }
+    }
+    Ok(target)
+}
+
+/// Decodes the percent-encoding of a URL's user part.
+fn decode(text: &str) -> Result<String, BusError> {
+    let broken =
+        || BusError::Config("the credentials of the NATS address are not URL-encoded".into());
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || rest.next().and_then(|b| char::from(b).to_digit(16));
+        let value = digit().zip(digit()).ok_or_else(broken)?;
+        bytes.push(u8::try_from(value.0 * 16 + value.1).map_err(|_| broken())?);
+    }
+    String::from_utf8(bytes).map_err(|_| broken())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hosts(target: &Target) -> Vec<(String, u16)> {
+        target.servers.iter().map(|s| (s.host().to_owned(), s.port())).collect()
+    }
+
+    #[test]
+    fn takes_several_servers() {
+        let target = parse("nats://one,two:4333, nats://three").unwrap();
+        let expected = [("one", 4222), ("two", 4333), ("three", 4222)];
+        assert_eq!(hosts(&target), expected.map(|(host, port)| (host.to_owned(), port)));
+        assert!(target.user.is_none() && target.token.is_none());
+    }
+
+    #[test]
+    fn keeps_credentials_out_of_the_addresses() {
+        let target = parse("nats://bot:p%40ss:w@one,two").unwrap();
+        assert_eq!(target.user, Some(("bot".into(), "p@ss:w".into())));
+        let shown = format!("{:?}", target.servers);
+        assert!(!shown.contains("bot") && !shown.contains("p%40ss"), "{shown}");
+
+        let target = parse("nats://s3cret@one").unwrap();
+        assert_eq!(target.token.as_deref(), Some("s3cret"));
+    }
+
+    #[test]
+    fn refuses_what_is_no_address() {
+        for servers in ["http://one", "nats://", "nats://one,,two", "nats://a%zz:b@one"] {
+            assert!(matches!(parse(servers), Err(BusError::Config(_))), "{servers}");
+        }
+    }
+}

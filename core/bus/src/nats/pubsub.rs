@@ -1,0 +1,149 @@
+//! Pubsub on core NATS: `talk.told.<topic>` for broadcasts, `talk.asked.<topic>` for requests to a
+//! queue group. The client resubscribes by itself when a connection comes back.
+
+use std::time::Duration;
+
+use async_nats::client::RequestErrorKind;
+use async_nats::connection::State;
+use async_nats::header::HeaderMap;
+use async_nats::{Client, Message, Request, Subject, Subscriber};
+use bytes::Bytes;
+use tokio::time::{Instant, timeout};
+use tracing::debug;
+
+use super::{CONFIRM, NatsBus, READY, disconnected, unavailable};
+use crate::BusError;
+use crate::pubsub::{PendingRequest, ReplyHandle, RequestRefused};
+
+/// Queue group of the servers.
+const GROUP: &str = "chatkeep";
+
+/// Subject without responders: the server says so at once, and has by then processed everything
+/// sent before.
+const NOBODY: &str = "pubsub.nobody";
+
+/// Header with the timeout of the request in milliseconds.
+const TIMEOUT_HEADER: &str = "Chatkeep-Timeout";
+
+/// Header with the reason for a missing reply.
+const REFUSED: &str = "Chatkeep-Refused";
+
+impl NatsBus {
+    pub(crate) async fn broadcast(
+        &self,
+        topic: &'static str,
+        message: Bytes,
+    ) -> Result<(), BusError> {
+        self.check()?;
+        let sent = self.inner.client.publish(format!("pubsub.told.{topic}"), message).await;
+        sent.map_err(|error| unavailable(&error))
+    }
+
+    pub(crate) async fn subscribe(&self, topic: &'static str) -> Result<Subscriber, BusError> {
+        self.check_open()?;
+        let subscribed = self.inner.client.subscribe(format!("pubsub.told.{topic}")).await;
+        let ear = subscribed.map_err(|error| unavailable(&error))?;
+        self.settle().await;
+        Ok(ear)
+    }
+
+    pub(crate) async fn serve(&self, topic: &'static str) -> Result<Subscriber, BusError> {
+        self.check_open()?;
+        let subject = format!("pubsub.asked.{topic}");
+        let subscribed = self.inner.client.queue_subscribe(subject, GROUP.to_owned()).await;
+        let ear = subscribed.map_err(|error| unavailable(&error))?;
+        self.settle().await;
+        Ok(ear)
+    }
+
+    pub(crate) async fn request(
+        &self,
+        topic: &'static str,
+        question: Bytes,
+        timeout: Duration,
+    ) -> Result<Bytes, BusError> {
+        self.check()?;
+        let mut headers = HeaderMap::new();
+        headers.insert(TIMEOUT_HEADER, timeout.as_millis().to_string());
+        let request = Request::new().payload(question).headers(headers).timeout(Some(timeout));
+        let answer = self.inner.client.send_request(format!("pubsub.asked.{topic}"), request);
+        let mut connected = self.inner.connected.clone();
+        let message = tokio::select! {
+            answer = answer => answer.map_err(|error| match error.kind() {
+                RequestErrorKind::NoResponders => BusError::NoResponder(topic),
+                RequestErrorKind::TimedOut => BusError::RequestTimeout(topic),
+                RequestErrorKind::MaxPayloadExceeded => BusError::TooLarge(topic),
+                _ => unavailable(&error),
+            })?,
+            _ = connected.wait_for(|connected| !connected) => return Err(disconnected()),
+        };
+        match refusal(&message) {
+            None => Ok(message.payload),
+            Some(refused) => Err(refused.error(topic)),
+        }
+    }
+
+    pub(crate) fn question(&self, message: Message) -> PendingRequest {
+        let timeout = message.headers.as_ref().and_then(|headers| headers.get(TIMEOUT_HEADER));
+        let timeout = timeout.and_then(|millis| millis.as_str().parse().ok());
+        let timeout = timeout.map_or(CONFIRM, Duration::from_millis);
+        let reply = NatsReply { client: self.inner.client.clone(), subject: message.reply };
+        let until = Instant::now() + timeout;
+        PendingRequest { payload: message.payload, until, reply: ReplyHandle::Nats(reply) }
+    }
+
+    /// Waits until the server has the subscription, so that no later message of another process is
+    /// missed. Without a connection the client subscribes when there is one.
+    async fn settle(&self) {
+        if self.inner.client.connection_state() == State::Connected {
+            timeout(READY, self.inner.client.request(NOBODY, Bytes::new())).await.ok();
+        }
+    }
+}
+
+/// Reply channel of a request.
+#[derive(Debug)]
+pub(crate) struct NatsReply {
+    client: Client,
+    subject: Option<Subject>,
+}
+
+impl NatsReply {
+    pub(crate) async fn send(self, answer: Result<Bytes, RequestRefused>) {
+        // A broadcast, no request: nobody waits for a reply.
+        let Some(subject) = self.subject else { return };
+        // The server's own limit may be lower than ours.
+        let answer = answer.and_then(|bytes| {
+            if bytes.len() > self.client.max_payload() {
+                Err(RequestRefused::TooLarge)
+            } else {
+                Ok(bytes)
+            }
+        });
+        let sent = match answer {
+            Ok(answer) => self.client.publish(subject, answer).await,
+            Err(refused) => {
+                let mut headers = HeaderMap::new();
+                headers.insert(REFUSED, name(refused));
+                self.client.publish_with_headers(subject, headers, Bytes::new()).await
+            }
+        };
+        if let Err(error) = sent {
+            debug!(%error, "cannot send a reply");
+        }
+    }
+}
+
+const fn name(refused: RequestRefused) -> &'static str {
+    match refused {
+        RequestRefused::Busy => "busy",
+        RequestRefused::TooLarge => "too-large",
+    }
+}
+
+/// Reason for a refused request, if the message carries one.
+fn refusal(message: &Message) -> Option<RequestRefused> {
+    let why = message.headers.as_ref()?.get(REFUSED)?;
+    let large = why.as_str() == name(RequestRefused::TooLarge);
+    Some(if large { RequestRefused::TooLarge } else { RequestRefused::Busy })
+}

@@ -1,0 +1,281 @@
+//! Tests of delivery: which messages consumers get, at what time, and how often.
+
+use std::time::Duration;
+
+use chatkeep_bus::{BusError, ConsumerSpec};
+use tokio::time::{Instant, MissedTickBehavior};
+
+use crate::fixture::{
+    Fixture, TIMEOUT, WATCH, ack_all, event, events, gather, ids, jobs, message, nothing, one,
+    publish, set, until_backlog, with_lease,
+};
+
+pub(crate) async fn delivers_what_was_published(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let mut consumer = bus.consume(&events("backup")).await.unwrap();
+    let sent = event("e1");
+    bus.publish(vec![sent.clone()]).await.unwrap();
+    bus.ready().await.unwrap();
+
+    let delivery = one(&mut consumer).await;
+    assert_eq!(delivery.subject, sent.subject);
+    assert_eq!(delivery.id, "e1");
+    assert_eq!(delivery.payload, sent.payload);
+    assert_eq!(delivery.attempt, 1);
+    assert!(delivery.published_at.millis() > 1_600_000_000_000);
+    delivery.ack().await.unwrap();
+    nothing(&mut consumer).await;
+    bus.close().await;
+}
+
+pub(crate) async fn keeps_the_order_of_publishing(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let mut consumer = bus.consume(&events("backup")).await.unwrap();
+    let names: Vec<String> = (0..300).map(|n| format!("e{n}")).collect();
+    for chunk in names.chunks(7) {
+        bus.publish(chunk.iter().map(event).collect()).await.unwrap();
+    }
+    let come = gather(&mut consumer, names.len()).await;
+    assert_eq!(ids(&come), names);
+    ack_all(come).await;
+    bus.close().await;
+}
+
+pub(crate) async fn waits_for_the_first_message(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let mut consumer = bus.consume(&events("backup")).await.unwrap();
+    let start = Instant::now();
+    nothing(&mut consumer).await;
+    assert!(start.elapsed() >= WATCH);
+
+    let waiting = tokio::spawn(async move {
+        let come = consumer.fetch(10, TIMEOUT).await.unwrap();
+        (ids(&come).join(","), Instant::now())
+    });
+    tokio::time::sleep(WATCH).await;
+    let published = Instant::now();
+    publish(&bus, &["e1"]).await;
+    let (come, at) = waiting.await.unwrap();
+    assert_eq!(come, "e1");
+    // Woken at once; a consumer that only polls would need longer.
+    assert!(at.duration_since(published) < Duration::from_millis(500));
+    bus.close().await;
+}
+
+pub(crate) async fn shows_events_to_every_consumer(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let mut backup = bus.consume(&events("backup")).await.unwrap();
+    let mut assistant = bus.consume(&events("assistant")).await.unwrap();
+    publish(&bus, &["e1", "e2", "e3"]).await;
+
+    let first = gather(&mut backup, 3).await;
+    assert_eq!(ids(&first), ["e1", "e2", "e3"]);
+    ack_all(first).await;
+    // A message that one has acknowledged is still there for the other.
+    until_backlog(&bus, &events("backup"), 0).await;
+    let second = gather(&mut assistant, 3).await;
+    assert_eq!(ids(&second), ["e1", "e2", "e3"]);
+    ack_all(second).await;
+    bus.close().await;
+}
+
+pub(crate) async fn gives_a_job_to_its_queue_alone(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let mut media = bus.consume(&jobs("media")).await.unwrap();
+    let mut index = bus.consume(&jobs("index")).await.unwrap();
+    let mut backup = bus.consume(&events("backup")).await.unwrap();
+    let mixed = [
+        ("job.media.1", "m1"),
+        ("job.index.1", "i1"),
+        ("event.line.1", "e1"),
+        ("job.media.2", "m2"),
+        ("job.index.2", "i2"),
+    ];
+    let mixed = mixed.iter().map(|(subject, id)| message(subject, id)).collect();
+    bus.publish(mixed).await.unwrap();
+
+    for (consumer, expected) in
+        [(&mut media, &["m1", "m2"][..]), (&mut index, &["i1", "i2"]), (&mut backup, &["e1"])]
+    {
+        let come = gather(consumer, expected.len()).await;
+        assert_eq!(ids(&come), expected);
+        ack_all(come).await;
+        nothing(consumer).await;
+    }
+    bus.close().await;
+}
+
+pub(crate) async fn shares_messages_between_members(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let mut one_member = bus.consume(&events("backup")).await.unwrap();
+    let mut other_member = bus.consume(&events("backup")).await.unwrap();
+    publish(&bus, &["e1", "e2", "e3", "e4"]).await;
+
+    let mut come = gather(&mut one_member, 2).await;
+    come.extend(gather(&mut other_member, 2).await);
+    assert_eq!(set(&come).len(), 4);
+    ack_all(come).await;
+    nothing(&mut one_member).await;
+    nothing(&mut other_member).await;
+    bus.close().await;
+}
+
+pub(crate) async fn delivers_again_when_the_lease_runs_out(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let lease = Duration::from_millis(300);
+    let mut consumer = bus.consume(&with_lease(events("backup"), lease)).await.unwrap();
+    publish(&bus, &["e1"]).await;
+    for attempt in 1..=3 {
+        let start = Instant::now();
+        let delivery = one(&mut consumer).await;
+        assert_eq!((delivery.id.as_str(), delivery.attempt), ("e1", attempt));
+        if attempt > 1 {
+            assert!(start.elapsed() > lease / 2, "the lease was not kept");
+        }
+        if attempt == 3 {
+            delivery.ack().await.unwrap();
+        }
+    }
+    assert!(consumer.fetch(1, lease * 3).await.unwrap().is_empty());
+    bus.close().await;
+}
+
+pub(crate) async fn extends_the_lease_on_progress(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let spec = with_lease(events("backup"), Duration::from_secs(1));
+    let mut consumer = bus.consume(&spec).await.unwrap();
+    let mut rival = bus.consume(&spec).await.unwrap();
+    publish(&bus, &["e1"]).await;
+    let delivery = one(&mut consumer).await;
+
+    let work = async {
+        let mut ticks = tokio::time::interval(Duration::from_millis(200));
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        for _ in 0..15 {
+            ticks.tick().await;
+            delivery.progress().await.unwrap();
+        }
+    };
+    tokio::select! {
+        come = rival.fetch(1, TIMEOUT) => panic!("taken away: {:?}", ids(&come.unwrap())),
+        () = work => {}
+    }
+    drop(delivery);
+    let again = one(&mut rival).await;
+    assert_eq!(again.attempt, 2);
+    again.ack().await.unwrap();
+    bus.close().await;
+}
+
+pub(crate) async fn waits_before_a_retry(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let mut consumer = bus.consume(&events("backup")).await.unwrap();
+    publish(&bus, &["e1", "e2"]).await;
+    let mut come = gather(&mut consumer, 2).await;
+    let after = Duration::from_millis(600);
+    let start = Instant::now();
+    come.remove(0).retry(after).await.unwrap();
+    come.remove(0).ack().await.unwrap();
+
+    // Other messages pass meanwhile.
+    publish(&bus, &["e3"]).await;
+    let third = one(&mut consumer).await;
+    assert_eq!(third.id, "e3");
+    third.ack().await.unwrap();
+    let again = one(&mut consumer).await;
+    assert!(start.elapsed() >= after, "came after {:?}", start.elapsed());
+    assert_eq!((again.id.as_str(), again.attempt), ("e1", 2));
+
+    // At once.
+    again.retry(Duration::ZERO).await.unwrap();
+    let again = one(&mut consumer).await;
+    assert_eq!((again.id.as_str(), again.attempt), ("e1", 3));
+    again.ack().await.unwrap();
+    nothing(&mut consumer).await;
+    bus.close().await;
+}
+
+pub(crate) async fn leases_no_more_than_allowed(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let spec = ConsumerSpec { max_in_flight: 4, ..events("backup") };
+    let mut consumer = bus.consume(&spec).await.unwrap();
+    let mut other = bus.consume(&spec).await.unwrap();
+    let names: Vec<String> = (0..10).map(|n| format!("e{n}")).collect();
+    bus.publish(names.iter().map(event).collect()).await.unwrap();
+
+    let mut held = consumer.fetch(10, TIMEOUT).await.unwrap();
+    assert_eq!(held.len(), 4);
+    nothing(&mut consumer).await;
+    nothing(&mut other).await;
+
+    // A waiting member notices that there is capacity.
+    let waiting = tokio::spawn(async move { (one(&mut other).await.id, other) });
+    tokio::time::sleep(WATCH).await;
+    held.remove(0).ack().await.unwrap();
+    let (fifth, mut other) = waiting.await.unwrap();
+    assert_eq!(fifth, "e4");
+    ack_all(held).await;
+    let rest = gather(&mut other, 3).await;
+    assert_eq!(ids(&rest), ["e5", "e6", "e7"]);
+    bus.close().await;
+}
+
+pub(crate) async fn loses_nothing_when_a_fetch_is_given_up(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let mut consumer = bus.consume(&events("backup")).await.unwrap();
+    for round in 0..20 {
+        let name = format!("e{round}");
+        let messages = vec![event(&name)];
+        // Cancelled at any point: before, while and after the message arrives.
+        tokio::select! {
+            biased;
+            () = tokio::time::sleep(Duration::from_micros(150 * round)) => {}
+            come = consumer.fetch(1, TIMEOUT) => panic!("too early: {:?}", ids(&come.unwrap())),
+        }
+        let publishing = tokio::spawn({
+            let bus = bus.clone();
+            async move { bus.publish(messages).await.unwrap() }
+        });
+        let early = tokio::select! {
+            biased;
+            () = tokio::time::sleep(Duration::from_micros(100 * round)) => Vec::new(),
+            come = consumer.fetch(1, TIMEOUT) => come.unwrap(),
+        };
+        publishing.await.unwrap();
+        let delivery = match early.into_iter().next() {
+            Some(delivery) => delivery,
+            None => one(&mut consumer).await,
+        };
+        assert_eq!((delivery.id.as_str(), delivery.attempt), (name.as_str(), 1));
+        delivery.ack().await.unwrap();
+    }
+    bus.close().await;
+}
+
+pub(crate) async fn refuses_subjects_that_nobody_reads(fixture: Fixture) {
+    let bus = fixture.open().await;
+    bus.ensure(&events("backup")).await.unwrap();
+    for subject in ["", "event.line", "events.line.1", "event.*.1", "job.media.>", "job.a b.1"] {
+        let refused = bus.publish(vec![message(subject, "e1")]).await;
+        assert!(matches!(refused, Err(BusError::Config(_))), "{subject}: {refused:?}");
+    }
+    bus.close().await;
+}
+
+pub(crate) async fn counts_what_is_not_finished(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let spec = events("backup");
+    let mut consumer = bus.consume(&spec).await.unwrap();
+    until_backlog(&bus, &spec, 0).await;
+    publish(&bus, &["e1", "e2", "e3", "e4", "e5"]).await;
+    until_backlog(&bus, &spec, 5).await;
+    let mut held = gather(&mut consumer, 3).await;
+    until_backlog(&bus, &spec, 5).await;
+    held.remove(0).ack().await.unwrap();
+    until_backlog(&bus, &spec, 4).await;
+    held.remove(0).retry(TIMEOUT * 10).await.unwrap();
+    until_backlog(&bus, &spec, 4).await;
+    ack_all(held).await;
+    until_backlog(&bus, &spec, 3).await;
+    bus.close().await;
+}

@@ -1,0 +1,128 @@
+//! Tests of the NATS bus only: servers that are down, come back, or come back empty.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chatkeep_bus::nats::NatsBus;
+use chatkeep_bus::{Bus, BusError, BusLimits};
+use chatkeep_core::time::SystemClock;
+use tokio::time::Instant;
+
+use crate::fixture::{Fixture, TIMEOUT, ack_all, event, events, gather, ids, jobs, publish, set};
+use crate::nats_server::{NatsServer, free_port};
+
+async fn connect(servers: &str) -> Result<Bus, BusError> {
+    let (limits, clock) = (BusLimits::default(), Arc::new(SystemClock));
+    Ok(Bus::Nats(NatsBus::connect(servers, limits, clock).await?))
+}
+
+/// Publishes until it succeeds again.
+async fn publish_again(bus: &Bus, id: &str) {
+    let deadline = Instant::now() + TIMEOUT;
+    while let Err(error) = bus.publish(vec![event(id)]).await {
+        assert!(matches!(error, BusError::Unavailable(_)), "{error}");
+        assert!(Instant::now() < deadline, "never works again: {error}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn says_when_no_server_is_there() {
+    let start = Instant::now();
+    let refused = connect(&format!("nats://127.0.0.1:{}", free_port())).await;
+    assert!(matches!(refused, Err(BusError::Unavailable(_))), "{refused:?}");
+    assert!(start.elapsed() < Duration::from_secs(6));
+}
+
+#[tokio::test]
+async fn logs_in_and_keeps_the_password_to_itself() {
+    let server = NatsServer::start(&["--user", "bot", "--pass", "hush-hush"]).await;
+    let address = server.address();
+    let bus = connect(&format!("nats://bot:hush-hush@{address}")).await.unwrap();
+    bus.ready().await.unwrap();
+    assert!(!format!("{bus:?}").contains("hush-hush"));
+    bus.close().await;
+    let refused = connect(&format!("nats://bot:wrong-one@{address}")).await;
+    let Err(BusError::Unavailable(why)) = refused else { panic!("{refused:?}") };
+    assert!(!why.contains("wrong-one"), "{why}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn recovers_from_an_outage_without_loss() {
+    let mut fixture = Fixture::nats().await;
+    let bus = fixture.open().await;
+    let mut consumer = bus.consume(&events("backup")).await.unwrap();
+    publish(&bus, &["e1", "e2"]).await;
+    let held = gather(&mut consumer, 1).await;
+
+    fixture.server().kill();
+    let start = Instant::now();
+    let refused = bus.publish(vec![event("e3")]).await;
+    assert!(matches!(refused, Err(BusError::Unavailable(_))), "{refused:?}");
+    let refused = consumer.fetch(1, TIMEOUT).await;
+    assert!(matches!(refused, Err(BusError::Unavailable(_))));
+    assert!(bus.ready().await.is_err());
+    assert!(start.elapsed() < Duration::from_secs(6), "took {:?}", start.elapsed());
+    for delivery in held {
+        assert!(delivery.ack().await.is_err(), "an acknowledgement that nobody takes");
+    }
+
+    fixture.server().restart().await;
+    publish_again(&bus, "e4").await;
+    bus.ready().await.unwrap();
+    // "e1" is still leased; "e3" was refused, but may have been buffered by the client.
+    let mut come = gather(&mut consumer, 2).await;
+    come.extend(consumer.fetch(1, Duration::from_millis(200)).await.unwrap());
+    let come_ids = set(&come);
+    assert!(come_ids.contains("e2") && come_ids.contains("e4"), "{come_ids:?}");
+    ack_all(come).await;
+    bus.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sets_up_a_server_that_came_back_empty() {
+    let mut fixture = Fixture::nats().await;
+    let bus = fixture.open().await;
+    let mut backup = bus.consume(&events("backup")).await.unwrap();
+    let mut assistant = bus.consume(&events("assistant")).await.unwrap();
+    let mut media = bus.consume(&jobs("media")).await.unwrap();
+    publish(&bus, &["e1"]).await;
+
+    fixture.server().restart_empty().await;
+    publish_again(&bus, "e2").await;
+    let job = crate::fixture::message("job.media.1", "m1");
+    bus.publish(vec![job]).await.unwrap();
+    for (consumer, expected) in [(&mut backup, "e2"), (&mut assistant, "e2"), (&mut media, "m1")] {
+        assert_eq!(ids(&gather(consumer, 1).await), [expected]);
+    }
+    bus.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_waiting_consumer_outlives_an_empty_restart() {
+    let mut fixture = Fixture::nats().await;
+    let bus = fixture.open().await;
+    let mut consumer = bus.consume(&events("backup")).await.unwrap();
+    fixture.server().restart_empty().await;
+    // A process that knows no consumer cannot create any; the waiting one must.
+    let other = fixture.open().await;
+    let deadline = Instant::now() + TIMEOUT;
+    loop {
+        let published = other.publish(vec![event("e1")]).await;
+        match consumer.fetch(1, Duration::from_millis(50)).await {
+            Ok(come) if !come.is_empty() => break assert_eq!(ids(&come), ["e1"]),
+            come => assert!(Instant::now() < deadline, "stays away: {published:?} {come:?}"),
+        }
+    }
+    other.close().await;
+    bus.close().await;
+}
+
+#[tokio::test]
+async fn refuses_events_that_no_consumer_waits_for() {
+    let fixture = Fixture::nats().await;
+    let bus = fixture.open().await;
+    let refused = bus.publish(vec![event("e1")]).await;
+    assert!(matches!(refused, Err(BusError::Unavailable(_))), "{refused:?}");
+    bus.close().await;
+}

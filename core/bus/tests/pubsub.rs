@@ -1,0 +1,274 @@
+//! Tests of publish/subscribe: broadcasts reach all subscribers, requests are served by one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use chatkeep_bus::pubsub::MAX_PUBSUB_BYTES;
+use chatkeep_bus::{Bus, BusError, TopicSubscriber};
+use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+
+use crate::fixture::{Fixture, TIMEOUT, WATCH};
+
+fn bytes(text: &str) -> Bytes {
+    Bytes::copy_from_slice(text.as_bytes())
+}
+
+async fn hears(listener: &mut TopicSubscriber) -> String {
+    let message = timeout(TIMEOUT, listener.next()).await.unwrap().unwrap();
+    String::from_utf8(message.to_vec()).unwrap()
+}
+
+/// A server of requests; stops when it is told to or dropped.
+pub(crate) struct RequestServer {
+    stop: oneshot::Sender<()>,
+    pub(crate) running: JoinHandle<()>,
+    pub(crate) answered: Arc<AtomicUsize>,
+}
+
+impl RequestServer {
+    /// Replies to every request with `name` and the request, when there is a permit for it.
+    pub(crate) async fn start(
+        bus: &Bus,
+        name: &'static str,
+        permits: Option<Arc<Semaphore>>,
+    ) -> Self {
+        let answered = Arc::<AtomicUsize>::default();
+        let count = Arc::clone(&answered);
+        let answering = bus
+            .serve("weather", 2, move |question: Bytes| {
+                let (count, permits) = (Arc::clone(&count), permits.clone());
+                async move {
+                    if let Some(permits) = permits {
+                        permits.acquire().await.unwrap().forget();
+                    }
+                    count.fetch_add(1, Ordering::SeqCst);
+                    [name.as_bytes(), b" ", &question].concat().into()
+                }
+            })
+            .await
+            .unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let running = tokio::spawn(answering.run(async { drop(stopped.await) }));
+        Self { stop, running, answered }
+    }
+
+    pub(crate) async fn end(self) {
+        self.stop.send(()).unwrap();
+        timeout(TIMEOUT, self.running).await.unwrap().unwrap();
+    }
+
+    pub(crate) fn answered(&self) -> usize {
+        self.answered.load(Ordering::SeqCst)
+    }
+}
+
+pub(crate) async fn asked(bus: &Bus, question: &str) -> Result<String, BusError> {
+    let answer = bus.request("weather", bytes(question), TIMEOUT).await?;
+    Ok(String::from_utf8(answer.to_vec()).unwrap())
+}
+
+pub(crate) async fn tells_everyone_who_listens(fixture: Fixture) {
+    let bus = fixture.open().await;
+    bus.broadcast("news", bytes("too early")).await.unwrap();
+    let mut listeners =
+        [bus.subscribe("news").await.unwrap(), bus.subscribe("news").await.unwrap()];
+    let mut other = bus.subscribe("gossip").await.unwrap();
+    for message in ["one", "two", "三"] {
+        bus.broadcast("news", bytes(message)).await.unwrap();
+    }
+    for listener in &mut listeners {
+        for message in ["one", "two", "三"] {
+            assert_eq!(hears(listener).await, message);
+        }
+    }
+    assert!(timeout(WATCH, other.next()).await.is_err(), "another topic");
+    bus.close().await;
+    for mut listener in listeners {
+        assert_eq!(timeout(TIMEOUT, listener.next()).await.unwrap(), None);
+    }
+    let refused = bus.broadcast("news", bytes("too late")).await;
+    assert!(matches!(refused, Err(BusError::Unavailable(_))), "{refused:?}");
+    assert!(matches!(bus.subscribe("news").await, Err(BusError::Unavailable(_))));
+}
+
+pub(crate) async fn has_each_question_answered_once(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let answerers =
+        [RequestServer::start(&bus, "a", None).await, RequestServer::start(&bus, "b", None).await];
+    let mut questions = Vec::new();
+    for n in 0..40 {
+        let bus = bus.clone();
+        questions.push(tokio::spawn(async move { asked(&bus, &format!("q{n}")).await.unwrap() }));
+    }
+    for (n, question) in questions.into_iter().enumerate() {
+        let answer = question.await.unwrap();
+        assert!(answer == format!("a q{n}") || answer == format!("b q{n}"), "{answer}");
+    }
+    let answered = answerers.each_ref().map(RequestServer::answered);
+    assert_eq!(answered.iter().sum::<usize>(), 40);
+    assert!(answered.iter().all(|&share| share > 0), "questions are shared: {answered:?}");
+
+    let [one, other] = answerers;
+    one.end().await;
+    assert_eq!(asked(&bus, "again").await.unwrap(), "b again");
+    other.end().await;
+    let refused = asked(&bus, "again").await;
+    assert!(matches!(refused, Err(BusError::NoResponder("weather"))), "{refused:?}");
+    bus.close().await;
+}
+
+pub(crate) async fn says_when_nobody_answers_or_too_late(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let refused = asked(&bus, "anybody?").await;
+    assert!(matches!(refused, Err(BusError::NoResponder("weather"))), "{refused:?}");
+    // A subscriber serves no requests.
+    let _listener = bus.subscribe("weather").await.unwrap();
+    assert!(matches!(asked(&bus, "anybody?").await, Err(BusError::NoResponder(_))));
+
+    let permits = Arc::new(Semaphore::new(0));
+    let answerer = RequestServer::start(&bus, "slow", Some(Arc::clone(&permits))).await;
+    let late = bus.request("weather", bytes("late"), WATCH).await;
+    assert!(matches!(late, Err(BusError::RequestTimeout("weather"))), "{late:?}");
+    permits.add_permits(2);
+    assert_eq!(asked(&bus, "in time").await.unwrap(), "slow in time");
+    answerer.end().await;
+    bus.close().await;
+    assert!(matches!(asked(&bus, "closed").await, Err(BusError::Unavailable(_))));
+}
+
+pub(crate) async fn bounds_what_is_answered_at_once(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let (tell, mut now) = watch::channel((0_usize, 0_usize));
+    let (tell, permits) = (Arc::new(tell), Arc::new(Semaphore::new(0)));
+    let gate = Arc::clone(&permits);
+    let answering = bus
+        .serve("weather", 3, move |_| {
+            let (tell, gate) = (Arc::clone(&tell), Arc::clone(&gate));
+            async move {
+                tell.send_modify(|(now, most)| (*now, *most) = (*now + 1, (*most).max(*now + 1)));
+                gate.acquire().await.unwrap().forget();
+                tell.send_modify(|(now, _)| *now -= 1);
+                Bytes::new()
+            }
+        })
+        .await
+        .unwrap();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let running = tokio::spawn(answering.run(async { drop(stopped.await) }));
+    let mut questions = Vec::new();
+    for _ in 0..80 {
+        let bus = bus.clone();
+        questions.push(tokio::spawn(async move { asked(&bus, "?").await }));
+    }
+    timeout(TIMEOUT, now.wait_for(|&(now, _)| now == 3)).await.unwrap().unwrap();
+    // More than the limit (3 in work, 16 times as many waiting): the rest is rejected at once.
+    let deadline = Instant::now() + TIMEOUT;
+    while questions.iter().filter(|question| question.is_finished()).count() < 80 - 51 {
+        assert!(Instant::now() < deadline, "nobody is turned away");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    permits.add_permits(80);
+    // Requests that came before the end are served.
+    stop.send(()).unwrap();
+    timeout(TIMEOUT, running).await.unwrap().unwrap();
+    let (mut answered, mut busy) = (0, 0);
+    for question in questions {
+        match question.await.unwrap() {
+            Ok(_) => answered += 1,
+            Err(BusError::Unavailable(why)) if why.contains("busy") => busy += 1,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert_eq!((answered, busy), (51, 80 - 51));
+    assert_eq!(now.borrow_and_update().1, 3, "three at once");
+    bus.close().await;
+}
+
+pub(crate) async fn a_panic_is_a_refusal_of_one_request(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let serve = bus.serve("weather", 1, |question: Bytes| async move {
+        assert_ne!(&question[..], b"bad", "it breaks");
+        question
+    });
+    let (stop, stopped) = oneshot::channel::<()>();
+    let running = tokio::spawn(serve.await.unwrap().run(async { drop(stopped.await) }));
+    for _ in 0..3 {
+        let refused = asked(&bus, "bad").await;
+        assert!(matches!(refused, Err(BusError::Unavailable(_))), "{refused:?}");
+        assert_eq!(asked(&bus, "good").await.unwrap(), "good");
+    }
+    stop.send(()).unwrap();
+    timeout(TIMEOUT, running).await.unwrap().unwrap();
+    bus.close().await;
+}
+
+pub(crate) async fn refuses_what_is_too_large(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let answering = bus
+        .serve("weather", 2, |question: Bytes| async move {
+            vec![b'x'; MAX_PUBSUB_BYTES + question.len() - 1].into()
+        })
+        .await
+        .unwrap();
+    let running = tokio::spawn(answering.run(std::future::pending()));
+    let fits = bus.request("weather", bytes("1"), TIMEOUT).await.unwrap();
+    assert_eq!(fits.len(), MAX_PUBSUB_BYTES);
+    let refused = bus.request("weather", bytes("22"), TIMEOUT).await;
+    assert!(matches!(refused, Err(BusError::TooLarge("weather"))), "{refused:?}");
+    let large = Bytes::from(vec![b'x'; MAX_PUBSUB_BYTES + 1]);
+    let refused = bus.request("weather", large.clone(), TIMEOUT).await;
+    assert!(matches!(refused, Err(BusError::TooLarge(_))), "{refused:?}");
+    assert!(matches!(bus.broadcast("news", large).await, Err(BusError::TooLarge(_))));
+    for wrong in ["", "a.b", "a b", "*", ">"] {
+        assert!(matches!(bus.broadcast(wrong, Bytes::new()).await, Err(BusError::Config(_))));
+    }
+    bus.close().await;
+    // Without a bus there is nothing to serve.
+    timeout(TIMEOUT, running).await.unwrap().unwrap();
+}
+
+/// NATS only: processes communicate across a restart of the server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn processes_talk_over_a_restart_of_the_server() {
+    let mut fixture = Fixture::nats().await;
+    let (here, there) = (fixture.open().await, fixture.open().await);
+    let mut listeners =
+        [here.subscribe("news").await.unwrap(), there.subscribe("news").await.unwrap()];
+    let answerer = RequestServer::start(&there, "there", None).await;
+    here.broadcast("news", bytes("before")).await.unwrap();
+    for listener in &mut listeners {
+        assert_eq!(hears(listener).await, "before");
+    }
+    assert_eq!(asked(&here, "before").await.unwrap(), "there before");
+
+    fixture.server().kill();
+    // A requester that waits for a reply learns of it at once, not after its timeout.
+    let deadline = Instant::now() + TIMEOUT;
+    while !matches!(asked(&here, "away").await, Err(BusError::Unavailable(_))) {
+        assert!(Instant::now() < deadline, "talks without a server");
+    }
+    fixture.server().restart().await;
+
+    let mut told = 0;
+    for listener in &mut listeners {
+        let heard = async {
+            loop {
+                told += 1;
+                here.broadcast("news", bytes(&told.to_string())).await.ok();
+                if timeout(Duration::from_millis(50), listener.next()).await.is_ok() {
+                    break;
+                }
+            }
+        };
+        timeout(TIMEOUT, heard).await.expect("a listener goes on");
+    }
+    let goes_on = async { while asked(&here, "after").await.is_err() {} };
+    timeout(TIMEOUT, goes_on).await.expect("whoever answers goes on");
+    answerer.end().await;
+    here.close().await;
+    there.close().await;
+}

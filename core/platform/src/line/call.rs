@@ -1,0 +1,172 @@
+//! The one place where LINE is called: rate limits before, circuit around, metrics after each call.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use chatkeep_core::causes::with_causes;
+use chatkeep_core::config::LineConfig;
+use chatkeep_core::http::bounded_body;
+use chatkeep_core::metric;
+use chatkeep_core::outage::{Availability, Work};
+use chatkeep_core::time::SharedClock;
+use reqwest::{RequestBuilder, Response, StatusCode};
+use secrecy::ExposeSecret as _;
+
+use super::client::LineApi;
+use super::endpoint::{BURST, Endpoint, Host, PER_SECOND};
+use super::refusal::{failed, hide, refused};
+use crate::PlatformError;
+use crate::circuit::{Circuit, Permit};
+use crate::throttle::{Throttle, Throttled};
+
+/// Makes the calls of one bot. Clones share its rate limits and circuits.
+#[derive(Clone, Debug)]
+pub(super) struct Caller {
+    bot: Arc<str>,
+    pub(super) api: LineApi,
+    pub(super) http: reqwest::Client,
+    pub(super) files: reqwest::Client,
+    circuits: [Circuit; 2],
+    /// Of each host.
+    available: [Availability; 2],
+    paces: Arc<[Throttle; Endpoint::ALL.len()]>,
+}
+
+impl Caller {
+    pub(super) fn new(
+        api: LineApi,
+        http: reqwest::Client,
+        files: reqwest::Client,
+        clock: &SharedClock,
+    ) -> Self {
+        let bot: Arc<str> = api.bot.as_str().into();
+        let circuit = |host: Host| Circuit::new(Arc::clone(&bot), host.name(), Arc::clone(clock));
+        let circuits = [circuit(Host::Api), circuit(Host::Data)];
+        let section = if &*bot == LineConfig::MAIN { "line" } else { &format!("line.{bot}") };
+        let available = [
+            ("LINE API", &api.api_base, "api_base"),
+            ("LINE data API", &api.data_api_base, "data_api_base"),
+        ]
+        .map(|(name, address, key)| {
+            let name = format!("{name} of the bot {bot}");
+            Availability::new(name, address.as_str(), format!("{section}.{key}"))
+        });
+        let pace = |_| Throttle::new(PER_SECOND, BURST, Arc::clone(clock));
+        Self {
+            bot,
+            api,
+            http,
+            files,
+            circuits,
+            available,
+            paces: Arc::new(Endpoint::ALL.map(pace)),
+        }
+    }
+
+    /// Makes a call and reads its whole response.
+    pub(super) async fn call(
+        &self,
+        endpoint: Endpoint,
+        request: RequestBuilder,
+    ) -> Result<Vec<u8>, PlatformError> {
+        self.around(endpoint, async {
+            let answer = self.authorised(request).send().await.map_err(failed)?;
+            let (status, headers) = (answer.status(), answer.headers().clone());
+            let body =
+                bounded_body(answer).await.map_err(|e| PlatformError::Unknown(Some(hide(e))))?;
+            // 409: this retry key was accepted before; the body is that of the first response.
+            let again = endpoint == Endpoint::Push && status == StatusCode::CONFLICT;
+            if status.is_success() || again {
+                return Ok(body);
+            }
+            Err(refused(status, &headers, &body))
+        })
+        .await
+    }
+
+    /// Makes a call whose response is a file, and returns it once it begins.
+    pub(super) async fn open(
+        &self,
+        endpoint: Endpoint,
+        url: String,
+    ) -> Result<Response, PlatformError> {
+        self.around(endpoint, async {
+            let request = self.authorised(self.files.get(url));
+            let answer = request.send().await.map_err(failed)?;
+            match answer.status() {
+                StatusCode::OK => Ok(answer),
+                StatusCode::ACCEPTED => Err(PlatformError::NotReady),
+                StatusCode::GONE => Err(PlatformError::NotFound),
+                status => {
+                    let headers = answer.headers().clone();
+                    let body = bounded_body(answer).await.map_err(failed)?;
+                    Err(refused(status, &headers, &body))
+                }
+            }
+        })
+        .await
+    }
+
+    fn authorised(&self, request: RequestBuilder) -> RequestBuilder {
+        request.bearer_auth(self.api.access_token.expose_secret())
+    }
+
+    /// Waits for the rate limit, makes the call, and records its result.
+    async fn around<T>(
+        &self,
+        endpoint: Endpoint,
+        call: impl Future<Output = Result<T, PlatformError>>,
+    ) -> Result<T, PlatformError> {
+        let result = match self.admit(endpoint).await {
+            Ok(permit) => {
+                let started = Instant::now();
+                let result = call.await;
+                self.note(endpoint, permit, result.as_ref().err());
+                let bot = self.bot.to_string();
+                let labels = [bot.into(), endpoint.name().into()];
+                metric::PLATFORM_SECONDS.record(labels, started.elapsed());
+                if let Err(PlatformError::RateLimited { retry_after: Some(retry_after) }) = &result
+                {
+                    self.pace(endpoint).pause(*retry_after);
+                }
+                result
+            }
+            Err(error) => Err(error),
+        };
+        let (bot, name) =
+            (self.bot.to_string(), result.as_ref().map_or_else(PlatformError::code, |_| "ok"));
+        metric::PLATFORM_CALLS.add([bot.into(), endpoint.name().into(), name.into()], 1);
+        result
+    }
+
+    /// Remembers whether the host is well: a refusal is a sign of health.
+    fn note(&self, endpoint: Endpoint, permit: Permit, error: Option<&PlatformError>) {
+        let trouble = error.filter(|error| error.is_trouble());
+        let available = &self.available[endpoint.host() as usize];
+        match trouble {
+            Some(error) => available.fails(Work::Reading, &with_causes(error)),
+            None => available.works(Work::Reading),
+        }
+        permit.settle(trouble.is_none());
+    }
+
+    /// Requests permission for a call now. A pause is returned as an error and not waited for: the
+    /// caller knows best how long it can wait.
+    async fn admit(&self, endpoint: Endpoint) -> Result<Permit, PlatformError> {
+        loop {
+            match self.pace(endpoint).take() {
+                Ok(()) => break,
+                Err(Throttled::Turn(wait)) => tokio::time::sleep(wait).await,
+                Err(Throttled::Pause(left)) => {
+                    return Err(PlatformError::RateLimited { retry_after: Some(left) });
+                }
+            }
+        }
+        let circuit = &self.circuits[endpoint.host() as usize];
+        circuit.admit().map_err(|retry_after| PlatformError::Unavailable { retry_after })
+    }
+
+    fn pace(&self, endpoint: Endpoint) -> &Throttle {
+        &self.paces[endpoint as usize]
+    }
+}

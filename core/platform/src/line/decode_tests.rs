@@ -1,0 +1,195 @@
+//! Tests of decoding every event and message type of LINE.
+
+use chatkeep_core::event::PlatformKind;
+use chatkeep_core::message::MessageType;
+
+use super::*;
+
+fn event(json: &str) -> Event {
+    decode(envelope(json)).unwrap()
+}
+
+fn envelope(json: &str) -> Envelope {
+    Envelope {
+        v: 1,
+        id: "E1".into(),
+        platform: PlatformKind::Line,
+        bot: "main".into(),
+        channel: None,
+        received_at: 99,
+        raw: RawValue::from_string(json.to_owned()).unwrap(),
+    }
+}
+
+fn message(json: &str) -> IncomingMessage {
+    let body = format!(
+        r#"{{"type":"message","timestamp":5,"mode":"active","replyToken":"r","source":{{"type":"group","groupId":"C1","userId":"U1"}},"message":{json}}}"#
+    );
+    match event(&body).kind {
+        EventKind::Message(message) => message,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn texts_keep_emoji_mentions_and_quotes() {
+    let message = message(
+        r#"{"id":"1","type":"text","text":"@Bot hi","quoteToken":"q","quotedMessageId":"0",
+            "emojis":[{"index":5,"length":2,"productId":"p","emojiId":"e"}],
+            "mention":{"mentionees":[{"index":0,"length":4,"type":"user","userId":"UB","isSelf":true},
+                                     {"index":0,"length":4,"type":"all"}]}}"#,
+    );
+    assert_eq!(message.quoted, Some("0".into()));
+    let json = serde_json::to_string(&message.content).unwrap();
+    assert_eq!(
+        json,
+        r#"{"type":"text","text":"@Bot hi","emojis":[{"index":5,"length":2,"productId":"p","emojiId":"e"}],"mentions":[{"userId":"UB","start":0,"length":4,"isSelf":true},{"userId":null,"start":0,"length":4,"isSelf":false}]}"#
+    );
+}
+
+#[test]
+fn every_media_type_keeps_its_fields() {
+    let cases = [
+        (
+            r#"{"id":"1","type":"image","contentProvider":{"type":"line"},"imageSet":{"id":"S","index":1,"total":2}}"#,
+            r#"{"type":"image","imageSet":{"id":"S","index":1,"total":2}}"#,
+        ),
+        (
+            r#"{"id":"1","type":"video","duration":60000,"contentProvider":{"type":"external","originalContentUrl":"https://a/v","previewImageUrl":"https://a/p"}}"#,
+            r#"{"type":"video","originalUrl":"https://a/v","previewUrl":"https://a/p","duration":60000}"#,
+        ),
+        (r#"{"id":"1","type":"audio","duration":3}"#, r#"{"type":"audio","duration":3}"#),
+        (
+            r#"{"id":"1","type":"file","fileName":"規約.pdf","fileSize":2138}"#,
+            r#"{"type":"file","fileName":"規約.pdf","fileSize":2138}"#,
+        ),
+    ];
+    for (json, kept) in cases {
+        assert_eq!(serde_json::to_string(&message(json).content).unwrap(), kept);
+    }
+}
+
+#[test]
+fn places_and_stickers_keep_their_fields() {
+    let place = message(
+        r#"{"id":"1","type":"location","title":"台北101","address":"信義區","latitude":25.03,"longitude":121.56}"#,
+    );
+    assert_eq!(place.content.searchable().as_deref(), Some("台北101\n信義區"));
+    let sticker = message(
+        r#"{"id":"1","type":"sticker","packageId":"446","stickerId":"1988","stickerResourceType":"MESSAGE","keywords":["hi"],"text":"Let's hang out"}"#,
+    );
+    assert_eq!(
+        serde_json::to_string(&sticker.content).unwrap(),
+        r#"{"type":"sticker","packageId":"446","stickerId":"1988","resourceType":"MESSAGE","keywords":["hi"],"text":"Let's hang out"}"#
+    );
+}
+
+#[test]
+fn unknown_and_broken_messages_are_kept_as_they_came() {
+    for json in [
+        r#"{"id":"1","type":"hologram","depth":3}"#,
+        r#"{"id":"1","type":"text","text":{"rich":true}}"#,
+        r#"{"id":"1","type":"location","title":"nowhere"}"#,
+        r#"{"id":"1"}"#,
+    ] {
+        let message = message(json);
+        assert_eq!(message.content.kind(), MessageType::Other);
+        match message.content {
+            Content::Other { raw } => assert_eq!(raw, json),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn comings_and_goings() {
+    let joined = event(
+        r#"{"type":"memberJoined","timestamp":5,"source":{"type":"group","groupId":"C1"},"joined":{"members":[{"type":"user","userId":"U1"},{"type":"user"},{"type":"user","userId":"U2"}]}}"#,
+    );
+    assert!(matches!(joined.kind, EventKind::MembersJoined(users) if users.len() == 2));
+    let follow = event(r#"{"type":"follow","source":{"type":"user","userId":"U1"}}"#);
+    assert!(matches!(follow.kind, EventKind::BotJoined));
+    let channel = follow.channel.unwrap();
+    assert_eq!((channel.id.as_str(), channel.kind), ("U1", ChannelKind::User));
+    assert_eq!(follow.at.millis(), 99, "no time of its own: when it was received");
+}
+
+#[test]
+fn standby_and_unknown_events() {
+    let standby = event(
+        r#"{"type":"message","mode":"standby","message":{"id":"1","type":"text","text":"x"}}"#,
+    );
+    assert!(!standby.active);
+    let unknown = event(r#"{"type":"hoge","foo":{"bar":"baz"}}"#);
+    assert!(matches!(unknown.kind, EventKind::Other(name) if name == "hoge"));
+    let strange = event(r#"{"type":"message","source":[1],"timestamp":8}"#);
+    assert!(matches!(strange.kind, EventKind::Other(_)) && strange.at.millis() == 8);
+    let stranger = event(r#"{"type":7,"timestamp":"soon"}"#);
+    assert!(matches!(stranger.kind, EventKind::Other(_)) && stranger.at.millis() == 99);
+    assert!(decode(envelope("[1,2]")).is_err());
+    assert!(decode(envelope("7")).is_err());
+}
+
+#[test]
+fn a_nul_never_reaches_the_store() {
+    let message = message(r#"{"id":"1","type":"text","text":"a\u0000b"}"#);
+    assert!(matches!(message.content, Content::Text { text, .. } if text == "a\u{fffd}b"));
+}
+
+#[test]
+fn an_event_with_what_cannot_be_an_identifier_is_refused_by_name() {
+    let long = "9".repeat(9_000);
+    let message = |fields: &str| {
+        format!(
+            r#"{{"type":"message","source":{{"groupId":"C1","userId":"U1"}},"message":{fields}}}"#
+        )
+    };
+    let cases = [
+        (message(&format!(r#"{{"id":"{long}","type":"text","text":"x"}}"#)), "message.id"),
+        (message(&format!(r#"{{"id":"{long}","type":"text","text":7}}"#)), "message.id"),
+        (message(r#"{"id":"a\u0000b","type":"text","text":"x"}"#), "message.id"),
+        (message(r#"{"id":"a\nb","type":"text","text":"x"}"#), "message.id"),
+        (message(r#"{"id":"","type":"text","text":"x"}"#), "message.id"),
+        (
+            message(r#"{"id":"1","type":"text","text":"x","quotedMessageId":"\u0007"}"#),
+            "message.quotedMessageId",
+        ),
+        (
+            message(
+                r#"{"id":"1","type":"text","text":"x","mention":{"mentionees":[{"index":0,"length":1,"userId":"\u0000"}]}}"#,
+            ),
+            "mention.userId",
+        ),
+        (format!(r#"{{"type":"join","source":{{"groupId":"{long}"}}}}"#), "source.groupId"),
+        (r#"{"type":"join","source":{"roomId":"\t"}}"#.to_owned(), "source.roomId"),
+        (format!(r#"{{"type":"follow","source":{{"userId":"{long}"}}}}"#), "source.userId"),
+        (
+            format!(
+                r#"{{"type":"unsend","source":{{"groupId":"C1"}},"unsend":{{"messageId":"{long}"}}}}"#
+            ),
+            "unsend.messageId",
+        ),
+        (
+            r#"{"type":"memberJoined","joined":{"members":[{"userId":"\u0001"}]}}"#.to_owned(),
+            "joined.members.userId",
+        ),
+        (
+            r#"{"type":"memberLeft","left":{"members":[{"userId":""}]}}"#.to_owned(),
+            "left.members.userId",
+        ),
+    ];
+    for (json, named) in cases {
+        match decode(envelope(&json)) {
+            Err(DecodeError::Id { field, .. }) => assert_eq!(field, named),
+            other => panic!("{named}: {other:?}"),
+        }
+    }
+    let odd = Envelope { id: "a\nb".into(), ..envelope(r#"{"type":"join"}"#) };
+    assert!(matches!(decode(odd), Err(DecodeError::Id { field: "webhookEventId", .. })));
+}
+
+#[test]
+fn a_reply_token_that_can_be_none_costs_the_reply_alone() {
+    let event = event(r#"{"type":"join","replyToken":"a\nb","source":{"groupId":"C1"}}"#);
+    assert!(event.reply_token.is_none() && matches!(event.kind, EventKind::BotJoined));
+}

@@ -1,0 +1,215 @@
+//! Splitting of a webhook body into envelopes, parsing only the fields that routing needs.
+
+use std::collections::HashSet;
+
+use chatkeep_core::event::{Envelope, PlatformKind};
+use chatkeep_core::id::{ChannelId, EventId, UntrustedId, UserId};
+use chatkeep_core::time::Timestamp;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+
+/// Maximum length of an event's own id, in bytes: it is extended on the bus.
+const LONGEST: usize = 128;
+/// Number of events that are accepted however small they are.
+const FEW_EVENTS: usize = 1_000;
+/// Minimum size of each event beyond that number, in bytes: an id and a source alone are longer.
+const LEAST_BYTES: usize = 50;
+
+/// A webhook body of LINE. Lenient: accepts events of any type and form.
+#[derive(Debug, Deserialize)]
+pub struct WebhookBody<'a> {
+    #[serde(borrow, default)]
+    events: Vec<&'a RawValue>,
+    #[serde(borrow, default)]
+    destination: Option<&'a RawValue>,
+}
+
+/// Error of a body that is no webhook of LINE.
+#[derive(Debug, thiserror::Error)]
+#[error("the body is not a webhook of LINE")]
+pub struct WebhookError(#[from] serde_json::Error);
+
+/// Fields of an event that routing needs.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Head {
+    webhook_event_id: Option<UntrustedId>,
+    source: Option<Source>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Source {
+    #[serde(rename = "groupId")]
+    group: Option<UntrustedId>,
+    #[serde(rename = "roomId")]
+    room: Option<UntrustedId>,
+    #[serde(rename = "userId")]
+    user: Option<UntrustedId>,
+}
+
+impl<'a> WebhookBody<'a> {
+    /// Parses a body.
+    ///
+    /// # Errors
+    /// Fails when it is not JSON with a list of events, or the list is longer than LINE could send.
+    pub fn parse(body: &'a [u8]) -> Result<Self, WebhookError> {
+        // serde would read a list as the fields of the struct in order; LINE sends an object.
+        if body.trim_ascii_start().first() != Some(&b'{') {
+            return Err(WebhookError(serde::de::Error::custom("not a JSON object")));
+        }
+        let webhook: Self = serde_json::from_slice(body)?;
+        if webhook.events.len() > FEW_EVENTS.max(body.len() / LEAST_BYTES) {
+            return Err(WebhookError(serde::de::Error::custom("too many events")));
+        }
+        Ok(webhook)
+    }
+
+    /// Returns the number of events.
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Returns whether it is LINE's connection check, which holds no events.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// Returns the user id of the bot that it is for, if it names one.
+    pub fn destination(&self) -> Option<UserId> {
+        let id: UntrustedId = serde_json::from_str(self.destination?.get()).ok()?;
+        id.checked().ok()
+    }
+
+    /// Returns the events as envelopes for the bus.
+    pub fn envelopes(&self, bot: &str, received_at: Timestamp) -> Vec<Envelope> {
+        let mut seen: HashSet<EventId> = HashSet::with_capacity(self.events.len());
+        let envelope = |raw: &RawValue| {
+            // An event whose head cannot be parsed is still stored.
+            let head: Head = serde_json::from_str(raw.get()).unwrap_or_default();
+            let mut id = event_id(head.webhook_event_id, raw);
+            if seen.contains(&id) {
+                // Two events of one body with one id are two events; some senders do that.
+                id = EventId::new(format!("{id}:{}", digest(raw)));
+            }
+            seen.insert(id.clone());
+            Envelope {
+                v: Envelope::VERSION,
+                id,
+                platform: PlatformKind::Line,
+                bot: bot.to_owned(),
+                channel: head.source.and_then(channel_of),
+                received_at: received_at.millis(),
+                raw: raw.to_owned(),
+            }
+        };
+        self.events.iter().copied().map(envelope).collect()
+    }
+}
+
+/// Returns the channel for routing; invalid channel ids are left to the workers to refuse.
+fn channel_of(source: Source) -> Option<ChannelId> {
+    source.group.or(source.room).or(source.user)?.checked().ok()
+}
+
+/// Returns LINE's own id, or (old senders, and invalid ids) a digest of the event's bytes, so that
+/// a duplicate is still recognised.
+fn event_id(own: Option<UntrustedId>, raw: &RawValue) -> EventId {
+    match own.and_then(|id| id.checked::<EventId>().ok()) {
+        Some(id) if id.as_str().len() <= LONGEST => id,
+        _ => EventId::new(format!("sha256:{}", digest(raw))),
+    }
+}
+
+fn digest(raw: &RawValue) -> String {
+    let hash = Sha256::digest(raw.get().as_bytes());
+    hash[..16].iter().fold(String::with_capacity(32), |mut hex, byte| {
+        use std::fmt::Write as _;
+        // Writing to a String cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn envelopes(body: &str) -> Vec<Envelope> {
+        let body = WebhookBody::parse(body.as_bytes()).unwrap();
+        body.envelopes("main", Timestamp::from_millis(7))
+    }
+
+    #[test]
+    fn routes_by_group_then_room_then_person() {
+        let all = envelopes(
+            r#"{"destination":"U1","events":[
+                {"webhookEventId":"A","source":{"type":"group","groupId":"C1","userId":"U2"}},
+                {"webhookEventId":"B","source":{"type":"room","roomId":"R1"}},
+                {"webhookEventId":"D","source":{"type":"user","userId":"U2"}},
+                {"webhookEventId":"E"}]}"#,
+        );
+        let channels: Vec<_> =
+            all.iter().map(|e| e.channel.as_ref().map(ChannelId::as_str)).collect();
+        assert_eq!(channels, [Some("C1"), Some("R1"), Some("U2"), None]);
+    }
+
+    #[test]
+    fn the_destination_is_read_where_it_is_one() {
+        let of = |body: &'static str| WebhookBody::parse(body.as_bytes()).unwrap().destination();
+        assert_eq!(of(r#"{"destination":"U1","events":[]}"#), Some("U1".into()));
+        for odd in
+            [r#"{"events":[]}"#, r#"{"destination":7,"events":[]}"#, r#"{"destination":null}"#]
+        {
+            assert_eq!(of(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn two_events_under_one_id_stay_two() {
+        let body = r#"{"events":[{"webhookEventId":"A","n":1},{"webhookEventId":"A","n":2}]}"#;
+        let (first, again) = (envelopes(body), envelopes(body));
+        assert_ne!(first[0].id, first[1].id);
+        assert_eq!(first[1].id, again[1].id, "a redelivery has the same ids");
+    }
+
+    #[test]
+    fn a_body_holds_so_many_events_and_no_more() {
+        let body = |event: &str, count: usize| {
+            format!(r#"{{"events":[{}{event}]}}"#, format!("{event},").repeat(count - 1))
+        };
+        assert_eq!(envelopes(&body("1", FEW_EVENTS)).len(), FEW_EVENTS);
+        assert!(WebhookBody::parse(body("1", FEW_EVENTS + 1).as_bytes()).is_err());
+        let event = r#"{"webhookEventId":"01","source":{"type":"group","groupId":"C1"}}"#;
+        assert_eq!(envelopes(&body(event, 30_000)).len(), 30_000);
+    }
+
+    #[test]
+    fn events_without_an_id_get_a_stable_one() {
+        let ids: Vec<_> =
+            (0..2).map(|_| envelopes(r#"{"events":[{"type":"x"}]}"#)[0].id.clone()).collect();
+        assert!(ids[0] == ids[1] && ids[0].as_str().starts_with("sha256:"));
+    }
+
+    #[test]
+    fn what_cannot_be_an_id_is_replaced_and_routes_nowhere() {
+        let long = "9".repeat(9_000);
+        for id in ["a\\u0000b", "a\\nb", "", &long] {
+            let all = envelopes(&format!(
+                r#"{{"events":[{{"webhookEventId":"{id}","source":{{"groupId":"{id}","userId":"U1"}}}}]}}"#
+            ));
+            assert!(all[0].id.as_str().starts_with("sha256:"), "{}", all[0].id);
+            assert_eq!(all[0].channel, None, "another chat's shard would be wrong");
+        }
+    }
+
+    #[test]
+    fn odd_events_pass_and_odd_bodies_do_not() {
+        assert_eq!(envelopes(r#"{"events":[1,"two",{"source":7}]}"#).len(), 3);
+        assert!(envelopes(r#"{"destination":"U1","events":[]}"#).is_empty());
+        for bad in ["", "[]", "{\"events\":{}}", "{\"events\":[}"] {
+            assert!(WebhookBody::parse(bad.as_bytes()).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Request and response bodies of the Messaging API, as far as they are used here.
+
+use chatkeep_core::id::UntrustedId;
+use serde::{Deserialize, Serialize};
+
+/// An outgoing text message.
+#[derive(Serialize)]
+pub(super) struct Text<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ReplyRequest<'a> {
+    pub(super) reply_token: &'a str,
+    pub(super) messages: Vec<Text<'a>>,
+}
+
+#[derive(Serialize)]
+pub(super) struct PushRequest<'a> {
+    pub(super) to: &'a str,
+    pub(super) messages: Vec<Text<'a>>,
+}
+
+/// Response to both.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Sent {
+    pub(super) sent_messages: Vec<SentMessage>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct SentMessage {
+    pub(super) id: UntrustedId,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LineProfile {
+    pub(super) display_name: String,
+    pub(super) picture_url: Option<String>,
+    pub(super) language: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LineGroup {
+    pub(super) group_name: Option<String>,
+    pub(super) picture_url: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct MemberCount {
+    pub(super) count: i64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LineBot {
+    pub(super) user_id: UntrustedId,
+    pub(super) display_name: String,
+    pub(super) picture_url: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Transcoding {
+    pub(super) status: String,
+}
+
+/// An error response.
+#[derive(Deserialize)]
+pub(super) struct Refusal {
+    #[serde(default)]
+    pub(super) message: String,
+}
+
+pub(super) fn texts(texts: &[String]) -> Vec<Text<'_>> {
+    texts.iter().map(|text| Text { kind: "text", text }).collect()
+}

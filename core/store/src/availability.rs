@@ -1,0 +1,121 @@
+//! Watches the answers of the database for outages.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use chatkeep_core::causes::with_causes;
+use chatkeep_core::outage::{Availability, Work};
+use chatkeep_core::panics;
+use sqlx::ConnectOptions as _;
+use sqlx::postgres::PgConnectOptions;
+
+use super::StoreError;
+use super::db::ACQUIRE_TIMEOUT;
+use super::fault::outage_of;
+
+/// Hands the outages of the database to its [`Availability`]. Clones share it.
+#[derive(Clone)]
+pub(super) struct Watch {
+    pub(super) availability: Availability,
+    server: Option<Arc<Server>>,
+}
+
+/// A PostgreSQL server, to be asked why the pool has no connection.
+struct Server {
+    options: PgConnectOptions,
+    /// A check is running.
+    asking: AtomicBool,
+}
+
+/// Without the server, whose options hold credentials.
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Watch").field(&self.availability).finish()
+    }
+}
+
+/// An error that may come from the database.
+pub(super) trait MaybeSql {
+    /// The error of the database.
+    fn sql(&self) -> Option<&sqlx::Error>;
+}
+
+impl MaybeSql for sqlx::Error {
+    fn sql(&self) -> Option<&sqlx::Error> {
+        Some(self)
+    }
+}
+
+impl MaybeSql for StoreError {
+    fn sql(&self) -> Option<&sqlx::Error> {
+        match self {
+            Self::Database(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl Watch {
+    /// Watches a SQLite file.
+    pub(super) fn file(path: &Path) -> Self {
+        let address = path.display().to_string();
+        let availability = Availability::new("database", address, "CHATKEEP_DATA");
+        Self { availability, server: None }
+    }
+
+    /// Watches a PostgreSQL server at `address`, which is shown.
+    pub(super) fn server(address: String, options: PgConnectOptions) -> Self {
+        let availability = Availability::new("database", address, "CHATKEEP_DATABASE");
+        let server = Arc::new(Server { options, asking: AtomicBool::new(false) });
+        Self { availability, server: Some(server) }
+    }
+
+    /// Notes what became of a statement that does `work`, and hands it on.
+    pub(super) fn noted<T, E: MaybeSql>(&self, work: Work, done: Result<T, E>) -> Result<T, E> {
+        match &done {
+            Ok(_) => self.availability.works(work),
+            Err(error) => {
+                if let Some(error) = error.sql() {
+                    self.note_failure(error);
+                }
+            }
+        }
+        done
+    }
+
+    /// Notes a failure that may be an outage.
+    pub(super) fn note_failure(&self, error: &sqlx::Error) {
+        let Some(work) = outage_of(error) else { return };
+        match &self.server {
+            Some(server) if matches!(error, sqlx::Error::PoolTimedOut) => self.ask_why(server),
+            _ => self.availability.fails(work, &with_causes(error)),
+        }
+    }
+
+    /// Notes that the pool has no connection, with the reason: the pool keeps it to itself.
+    fn ask_why(&self, server: &Arc<Server>) {
+        if self.availability.is_away() || server.asking.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (server, availability) = (Arc::clone(server), self.availability.clone());
+        panics::spawn("database_check", async move {
+            let why = server.why_not().await.unwrap_or(sqlx::Error::PoolTimedOut);
+            availability.fails(Work::Reading, &with_causes(&why));
+            server.asking.store(false, Ordering::Release);
+        });
+    }
+}
+
+impl Server {
+    async fn why_not(&self) -> Option<sqlx::Error> {
+        why_not(&self.options).await
+    }
+}
+
+/// Returns why no connection can be made to a PostgreSQL server; `None` when one can, and when the
+/// server says nothing at all.
+pub(super) async fn why_not(options: &PgConnectOptions) -> Option<sqlx::Error> {
+    tokio::time::timeout(ACQUIRE_TIMEOUT, options.connect()).await.ok()?.err()
+}

@@ -1,0 +1,336 @@
+//! Change log for search replicas, a part of the event log: changed messages, in commit order.
+//!
+//! Every transaction that changes searchable content writes its rows itself, so no change goes
+//! unlogged (docs/architecture.md#rule-2). Rows hold ids only; a reader reads the messages in their
+//! present state, so reading a row twice, or late, has the same result.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use sqlx::{query, query_as};
+
+use super::db::{Sql, Tx, exec, read, run};
+use super::outbox::WINDOW_END;
+use super::outbox_kind::OutboxEventKind;
+use super::{OutboxPosition, Store, StoreError};
+
+/// Maximum number of messages in one row.
+const IDS: usize = 500;
+
+/// Type of the rows that only search replicas read; they are shown nowhere.
+pub(super) const MESSAGES: &str = "search.messages";
+const CHANNEL: &str = "search.channel";
+const REBUILD: &str = "search.rebuild";
+
+/// Builds a condition that excludes the rows that only search replicas read.
+macro_rules! shown {
+    () => {
+        "type NOT IN ('search.messages', 'search.channel', 'search.rebuild')"
+    };
+}
+pub(super) use shown;
+
+/// State of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogState {
+    /// Identity of the log; positions of another epoch mean nothing in this one.
+    pub epoch: String,
+    /// Last purged row: a reader before this position has missed changes.
+    pub purged: OutboxPosition,
+    /// Start position of a reader that knows everything committed so far.
+    pub end: OutboxPosition,
+    /// Upper bound of the assigned positions; those beyond it come from another database state.
+    pub limit: OutboxPosition,
+    /// Last request to rebuild all indexes.
+    pub rebuild: Option<OutboxPosition>,
+}
+
+/// Page of the log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoggedChanges {
+    /// Changed messages.
+    pub messages: BTreeSet<(ChannelId, MessageId)>,
+    /// Channels to index anew.
+    pub channels: BTreeSet<ChannelId>,
+    /// Start position of the next page.
+    pub next: OutboxPosition,
+    /// `true` if there may be more already.
+    pub more: bool,
+}
+
+/// Request to the search replicas.
+#[derive(Clone, Copy, Debug)]
+pub enum IndexRequest<'a> {
+    /// Reads these messages again.
+    Messages(&'a BTreeSet<(ChannelId, MessageId)>),
+    /// Indexes this channel anew.
+    Channel(&'a ChannelId),
+    /// Builds the whole index anew.
+    Rebuild,
+}
+
+const STATE: Sql = Sql {
+    sqlite: "SELECT log_epoch, purged_tx, purged_seq, CAST(0 AS BIGINT), COALESCE(s.seq, 0),
+                    CAST(0 AS BIGINT), COALESCE(s.seq, 0), r.tx, r.seq
+             FROM deployment
+             LEFT JOIN sqlite_sequence s ON s.name = 'outbox_events'
+             LEFT JOIN (SELECT 0 AS tx, MAX(seq) AS seq FROM outbox_events
+                        WHERE type = 'search.rebuild') r ON TRUE",
+    // Transactions below xmin have ended; those from xmax on have not begun.
+    postgres: "SELECT log_epoch, purged_tx, purged_seq,
+                      pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1, 9223372036854775807,
+                      pg_snapshot_xmax(pg_current_snapshot())::text::bigint, CAST(0 AS BIGINT),
+                      r.tx, r.seq
+               FROM deployment
+               LEFT JOIN LATERAL (SELECT tx, seq FROM outbox_events WHERE type = 'search.rebuild'
+                          ORDER BY tx DESC, seq DESC LIMIT 1) r ON TRUE",
+};
+
+const ROWS: Sql = Sql {
+    sqlite: "SELECT CAST(0 AS BIGINT) AS tx, seq, type, channel_id, subject_id, message_ids,
+                    unstored
+             FROM outbox_events
+             WHERE $1 = $1 AND seq > $2 AND $3 = $3 AND seq <= $4
+             ORDER BY seq",
+    postgres: "SELECT tx, seq, type, channel_id, subject_id, message_ids, unstored
+               FROM outbox_events
+               WHERE (tx, seq) > ($1, $2) AND (tx, seq) <= ($3, $4)
+               ORDER BY tx, seq",
+};
+
+const NEXT: Sql = Sql {
+    sqlite: "SELECT logged_at FROM outbox_events WHERE $1 = $1 AND seq > $2 ORDER BY seq LIMIT 1",
+    postgres: "SELECT logged_at FROM outbox_events WHERE (tx, seq) > ($1, $2)
+               ORDER BY tx, seq LIMIT 1",
+};
+
+const ADD: &str = "
+    INSERT INTO outbox_events (type, at, logged_at, channel_id, message_ids)
+    SELECT value ->> 'type', CAST($2 AS BIGINT), CAST($2 AS BIGINT), value ->> 'c', value ->> 'ids'
+    FROM json_each($1)";
+
+const LAST: Sql = Sql {
+    sqlite: "SELECT CAST(0 AS BIGINT), seq FROM outbox_events ORDER BY seq DESC LIMIT 1",
+    postgres: "SELECT tx, seq FROM outbox_events
+               WHERE tx = pg_current_xact_id()::text::bigint ORDER BY seq DESC LIMIT 1",
+};
+
+const NEW_EPOCH: Sql = Sql {
+    sqlite: "UPDATE deployment
+             SET log_epoch = lower(hex(randomblob(16))), purged_tx = 0, purged_seq = 0
+             RETURNING log_epoch",
+    postgres: "UPDATE deployment
+               SET log_epoch = gen_random_uuid()::text, purged_tx = 0, purged_seq = 0
+               RETURNING log_epoch",
+};
+
+#[derive(Debug, sqlx::FromRow)]
+struct Row {
+    tx: i64,
+    seq: i64,
+    r#type: String,
+    channel_id: Option<String>,
+    subject_id: Option<String>,
+    message_ids: Option<String>,
+    unstored: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct NewRow<'a> {
+    r#type: &'static str,
+    c: Option<&'a str>,
+    /// [`MessageKey`] list as JSON.
+    ids: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct MessageKey<'a> {
+    m: std::borrow::Cow<'a, str>,
+}
+
+/// Logs changed messages, for search replicas.
+pub(super) async fn log_messages<'a>(
+    tx: &mut Tx,
+    messages: impl IntoIterator<Item = (&'a ChannelId, &'a MessageId)>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let mut channels: BTreeMap<&str, Vec<MessageKey<'_>>> = BTreeMap::new();
+    for (channel, message) in messages {
+        let key = MessageKey { m: message.as_str().into() };
+        channels.entry(channel.as_str()).or_default().push(key);
+    }
+    let mut rows = Vec::with_capacity(channels.len());
+    for (channel, keys) in &channels {
+        for part in keys.chunks(IDS) {
+            let ids = Some(serde_json::to_string(part)?);
+            rows.push(NewRow { r#type: MESSAGES, c: Some(channel), ids });
+        }
+    }
+    add(tx, &rows, now).await
+}
+
+async fn add(tx: &mut Tx, rows: &[NewRow<'_>], now: Timestamp) -> Result<(), StoreError> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let rows = serde_json::to_string(rows)?;
+    exec!(tx, query(ADD).bind(&rows).bind(now.millis()))?;
+    tx.note_logged();
+    Ok(())
+}
+
+/// Starts a new epoch, which invalidates all positions assigned so far, and with them the purged
+/// one.
+pub(super) async fn begin_epoch(tx: &mut Tx) -> Result<(), StoreError> {
+    // RETURNING makes it a query with the same result on both databases.
+    let _: (String,) = run!(tx, NEW_EPOCH, |sql, c| query_as(sql).fetch_one(c))?;
+    Ok(())
+}
+
+impl Store {
+    /// Returns the present state of the log.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn log_state(&self) -> Result<LogState, StoreError> {
+        type StateRow = (String, i64, i64, i64, i64, i64, i64, Option<i64>, Option<i64>);
+        let sql = self.pick(STATE);
+        let row: StateRow = read!(self, c => query_as(sql).fetch_one(c))?;
+        let (epoch, purged_tx, purged_seq, end_tx, end_seq, limit_tx, limit_seq, tx, seq) = row;
+        Ok(LogState {
+            epoch,
+            purged: OutboxPosition(purged_tx, purged_seq),
+            end: OutboxPosition(end_tx, end_seq),
+            limit: OutboxPosition(limit_tx, limit_seq),
+            rebuild: tx.zip(seq).map(|(tx, seq)| OutboxPosition(tx, seq)),
+        })
+    }
+
+    /// Returns the changes after `after`, from at most `limit` rows of the log.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn logged_changes(
+        &self,
+        after: OutboxPosition,
+        limit: u32,
+    ) -> Result<LoggedChanges, StoreError> {
+        let Some(end) = self.log_window(after, limit).await? else {
+            return Ok(LoggedChanges { next: after, ..LoggedChanges::default() });
+        };
+        let sql = self.pick(ROWS);
+        let rows: Vec<Row> = read!(self, c => query_as(sql)
+            .bind(after.0).bind(after.1).bind(end.0).bind(end.1).fetch_all(c))?;
+        let more = rows.len() >= limit as usize;
+        let mut changes = LoggedChanges { next: end, more, ..LoggedChanges::default() };
+        for row in rows {
+            changes.take(row)?;
+        }
+        Ok(changes)
+    }
+
+    /// Returns the time at which the first row after `after` was logged; `None` if there is none.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn next_logged(
+        &self,
+        after: OutboxPosition,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        let sql = self.pick(NEXT);
+        let row: Option<(i64,)> =
+            read!(self, c => query_as(sql).bind(after.0).bind(after.1).fetch_optional(c))?;
+        Ok(row.map(|(at,)| Timestamp::from_millis(at)))
+    }
+
+    /// Returns the last of at most `limit` readable rows after `after`; `None` if there is none.
+    async fn log_window(
+        &self,
+        after: OutboxPosition,
+        limit: u32,
+    ) -> Result<Option<OutboxPosition>, StoreError> {
+        let sql = self.pick(WINDOW_END);
+        let end: Option<(Option<i64>, Option<i64>)> = read!(self, c => query_as(sql)
+            .bind(after.0).bind(after.1).bind(i64::from(limit)).fetch_optional(c))?;
+        Ok(end.and_then(|(tx, seq)| Some(OutboxPosition(tx?, seq?))))
+    }
+
+    /// Sends a request to every search replica. A replica has served it once it has read the log up
+    /// to the returned position.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn request_indexing(
+        &self,
+        request: IndexRequest<'_>,
+        now: Timestamp,
+    ) -> Result<OutboxPosition, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let row = |r#type, c| NewRow { r#type, c, ids: None };
+        match request {
+            IndexRequest::Messages(messages) => {
+                log_messages(tx_ref, messages.iter().map(|(c, m)| (c, m)), now).await?;
+            }
+            IndexRequest::Channel(channel) => {
+                add(tx_ref, &[row(CHANNEL, Some(channel.as_str()))], now).await?;
+            }
+            IndexRequest::Rebuild => add(tx_ref, &[row(REBUILD, None)], now).await?,
+        }
+        let last: Option<(i64, i64)> =
+            run!(tx_ref, LAST, |sql, c| query_as(sql).fetch_optional(c))?;
+        tx.commit().await?;
+        Ok(last.map_or_else(OutboxPosition::default, |(tx, seq)| OutboxPosition(tx, seq)))
+    }
+
+    /// Starts a new epoch where positions in the log lost their meaning, so that replicas refill.
+    pub(super) async fn renew_epoch(&self) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        begin_epoch(&mut tx).await?;
+        tx.commit().await
+    }
+}
+
+impl LoggedChanges {
+    fn take(&mut self, row: Row) -> Result<(), StoreError> {
+        let corrupt = |row: &Row| StoreError::Corrupt {
+            table: "outbox_events",
+            column: "message_ids",
+            row: format!("{}/{}", row.tx, row.seq),
+        };
+        let Some(channel) = row.channel_id.as_deref().map(ChannelId::from) else {
+            return Ok(());
+        };
+        match row.r#type.as_str() {
+            MESSAGES => {
+                let ids = row.message_ids.as_deref().ok_or_else(|| corrupt(&row))?;
+                let keys: Vec<MessageKey<'_>> =
+                    serde_json::from_str(ids).map_err(|_| corrupt(&row))?;
+                let messages = keys.into_iter().map(|key| MessageId::new(key.m));
+                self.messages.extend(messages.map(|message| (channel.clone(), message)));
+            }
+            CHANNEL => drop(self.channels.insert(channel)),
+            // An unstored message has no searchable content.
+            other if changes_index(other) && row.unstored.is_none() => {
+                let message = row.subject_id.map(MessageId::new);
+                self.messages.extend(message.map(|message| (channel, message)));
+            }
+            _ => return Ok(()),
+        }
+        Ok(())
+    }
+}
+
+/// Returns `true` for events whose subject must be read again. Every other change of a message is
+/// logged by [`log_messages`].
+pub(super) fn changes_index(kind: &str) -> bool {
+    let kinds = [
+        OutboxEventKind::MessageReceived,
+        OutboxEventKind::MessageSent,
+        OutboxEventKind::MessageEdited,
+        OutboxEventKind::MessageUnsent,
+    ];
+    kinds.iter().any(|known| known.name() == kind)
+}

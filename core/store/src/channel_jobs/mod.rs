@@ -1,0 +1,225 @@
+//! Bulk removals of messages as jobs: rows that outlive the request, the process and a restart.
+//!
+//! A process works on a job under a claim, which it renews with every batch. A batch, the job's
+//! progress and the claim change in one transaction, so that a job taken over by another process is
+//! never counted twice.
+
+mod job;
+mod rows;
+
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::time::Timestamp;
+use sqlx::{query, query_as};
+
+pub use job::{ChannelJob, JobBatch, JobKind, JobStatus, NewChannelJob};
+use rows::{
+    ADD, CLAIM, COUNT_BEFORE, COUNT_OF_PERSON, FAIL, GOAL, JOIN, JobRow, ONE, PROGRESS, PURGE,
+    RELEASE,
+};
+
+use super::db::{Tx, exec, read, run};
+use super::ingest::{Removed, bar_person, bar_time, lock_ledger, remove_some};
+use super::{Store, StoreError};
+
+/// Maximum number of messages of a job that is done while its caller waits.
+pub const SMALL_JOB: i64 = 2_000;
+
+/// Timeout in milliseconds after which a claim that was not renewed is free.
+const CLAIM_MS: i64 = 10_000;
+/// Number of consecutive batches that may fail permanently before the job does.
+const FAILURES: i64 = 3;
+/// Batch size for the deletion of finished jobs.
+const SWEEP: i64 = 500;
+
+impl Store {
+    /// Begins a job, or joins an unfinished one that does the same. From now on the content to be
+    /// removed cannot come back. A new job of at most [`SMALL_JOB`] messages is claimed for the
+    /// caller's worker, as the returned `true` means.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing is begun then.
+    pub async fn begin_job(
+        &self,
+        new: &NewChannelJob<'_>,
+        now: Timestamp,
+    ) -> Result<(ChannelJob, bool), StoreError> {
+        let total = self.count_of_job(new).await?;
+        let (c, kind, user) = (new.channel.as_str(), new.kind.name(), new.kind.user());
+        let before = new.sent_before.millis();
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        // Two concurrent requests for the same begin one job.
+        lock_ledger(tx_ref, &[new.channel].into()).await?;
+        match new.kind {
+            JobKind::Erasure(user) => {
+                bar_person(tx_ref, new.channel, user, new.sent_before).await?;
+            }
+            JobKind::Deletion => bar_time(tx_ref, new.channel, new.sent_before).await?,
+        }
+        let joined: Option<JobRow> = run!(tx_ref, conn => query_as(JOIN)
+            .bind(c).bind(kind).bind(user).bind(before).bind(total).fetch_optional(conn))?;
+        let (row, claimed) = if let Some(row) = joined {
+            (row, false)
+        } else {
+            let small = total <= SMALL_JOB;
+            let (worker, until) =
+                if small { (Some(new.worker), now.millis() + CLAIM_MS) } else { (None, 0) };
+            let row: JobRow = run!(tx_ref, conn => query_as(ADD)
+                .bind(new.id).bind(c).bind(kind).bind(user).bind(before).bind(new.by.as_str())
+                .bind(now.millis()).bind(total).bind(worker).bind(until).fetch_one(conn))?;
+            (row, small)
+        };
+        tx.commit().await?;
+        Ok((row.try_into()?, claimed))
+    }
+
+    /// Counts the messages that such a job would remove now.
+    async fn count_of_job(&self, new: &NewChannelJob<'_>) -> Result<i64, StoreError> {
+        let (c, before) = (new.channel.as_str(), new.sent_before.millis());
+        let (count,): (i64,) = match new.kind {
+            JobKind::Erasure(user) => read!(self, conn => query_as(COUNT_OF_PERSON)
+                .bind(c).bind(before).bind(user.as_str()).fetch_one(conn))?,
+            JobKind::Deletion => read!(self, conn => query_as(COUNT_BEFORE)
+                .bind(c).bind(before).fetch_one(conn))?,
+        };
+        Ok(count)
+    }
+
+    /// Claims the job that has waited longest, if there is one.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn claim_job(
+        &self,
+        worker: &str,
+        now: Timestamp,
+    ) -> Result<Option<ChannelJob>, StoreError> {
+        let (now, until) = (now.millis(), now.millis() + CLAIM_MS);
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let row: Option<JobRow> = run!(tx_ref, CLAIM, |sql, conn| query_as(sql)
+            .bind(worker)
+            .bind(until)
+            .bind(now)
+            .fetch_optional(conn))?;
+        tx.commit().await?;
+        row.map(ChannelJob::try_from).transpose()
+    }
+
+    /// Removes a batch of at most `limit` messages and renews the worker's claim; `None` when the
+    /// claim was lost, and then nothing is removed. Repeat until the job is over.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing is removed then.
+    pub async fn work_on_job(
+        &self,
+        job: &ChannelJob,
+        worker: &str,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Option<JobBatch>, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        lock_ledger(tx_ref, &[&job.channel].into()).await?;
+        let goal: Option<(i64,)> = run!(tx_ref, conn => query_as(GOAL)
+            .bind(&job.id).bind(worker).fetch_optional(conn))?;
+        let Some((before,)) = goal else {
+            return Ok(None);
+        };
+        let of = match &job.kind {
+            JobKind::Erasure(user) => Some(user),
+            JobKind::Deletion => None,
+        };
+        let before = Timestamp::from_millis(before);
+        let removed = remove_some(tx_ref, &job.channel, of, before, limit, now).await?;
+        let Some(row) = progress(tx_ref, job, worker, &removed, now).await? else {
+            return Ok(None);
+        };
+        tx.commit().await?;
+        Ok(Some(JobBatch { removed, job: row.try_into()? }))
+    }
+
+    /// Releases a job for other workers, from `next` on.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; the claim ends by itself then.
+    pub async fn release_job(
+        &self,
+        job: &ChannelJob,
+        worker: &str,
+        next: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(tx_ref, query(RELEASE).bind(&job.id).bind(worker).bind(next.millis()))?;
+        tx.commit().await
+    }
+
+    /// Records that a batch failed for a permanent reason. The job is retried from `next` on, a few
+    /// times; then it has failed, for the reason `why` that its caller may know.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; the claim ends by itself then.
+    pub async fn fail_job(
+        &self,
+        job: &ChannelJob,
+        worker: &str,
+        why: &str,
+        (now, next): (Timestamp, Timestamp),
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(
+            tx_ref,
+            query(FAIL)
+                .bind(&job.id)
+                .bind(worker)
+                .bind(next.millis())
+                .bind(FAILURES)
+                .bind(why)
+                .bind(now.millis())
+        )?;
+        tx.commit().await
+    }
+
+    /// Returns a job of a channel.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn channel_job(
+        &self,
+        channel: &ChannelId,
+        id: &str,
+    ) -> Result<Option<ChannelJob>, StoreError> {
+        let row: Option<JobRow> = read!(self, c => query_as(ONE)
+            .bind(channel.as_str()).bind(id).fetch_optional(c))?;
+        row.map(ChannelJob::try_from).transpose()
+    }
+
+    /// Deletes a batch of the jobs finished before that time. Returns their number.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn purge_jobs(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let gone = exec!(tx_ref, query(PURGE).bind(before.millis()).bind(SWEEP))?;
+        tx.commit().await?;
+        Ok(gone)
+    }
+}
+
+/// Records a batch; `None` when the claim is lost.
+async fn progress(
+    tx: &mut Tx,
+    job: &ChannelJob,
+    worker: &str,
+    removed: &Removed,
+    now: Timestamp,
+) -> Result<Option<JobRow>, StoreError> {
+    let count = i64::try_from(removed.messages.len()).unwrap_or(i64::MAX);
+    let (last, at) = (i64::from(removed.last), now.millis());
+    Ok(run!(tx, conn => query_as(PROGRESS)
+        .bind(&job.id).bind(worker).bind(count).bind(removed.bytes).bind(at + CLAIM_MS)
+        .bind(last).bind(at).fetch_optional(conn))?)
+}

@@ -1,0 +1,289 @@
+//! Channels: chats with their properties, and the channels visible to a user.
+
+use std::collections::HashMap;
+
+use chatkeep_core::event::ChannelKind;
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::profile::ChannelSummary;
+use chatkeep_core::time::Timestamp;
+use chrono_tz::Tz;
+use serde::Serialize;
+use sqlx::{query, query_as};
+
+use super::db::{exec, read};
+use super::ingest::BulkKey;
+use super::{Store, StoreError, parsed};
+
+/// Presence of the bot in a chat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ChannelStatus {
+    /// The bot is in the chat.
+    Active,
+    /// The bot left or was removed.
+    Disabled,
+}
+
+/// Chat on a platform.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    /// Channel id.
+    pub id: ChannelId,
+    /// Kind of the channel.
+    pub kind: ChannelKind,
+    /// Bot that is in it, or was last; empty while none is known.
+    pub bot: String,
+    /// Name, once known.
+    pub name: Option<String>,
+    /// Picture, once known.
+    pub picture_url: Option<String>,
+    /// Number of people: as the platform counts, or as many as are known.
+    pub member_count: i64,
+    /// Time at which the channel became known; set once.
+    pub created_at: Timestamp,
+    /// Creator of the record: `system`.
+    pub created_by: String,
+    /// Time of the latest change to active.
+    pub enabled_at: Timestamp,
+    /// Presence of the bot.
+    pub status: ChannelStatus,
+    /// Stored bytes.
+    pub bytes: i64,
+    /// Number of stored messages.
+    pub message_count: i64,
+    /// IANA name of the zone in which its days begin; `None` for the service's.
+    pub time_zone: Option<String>,
+    /// Days after which its messages are removed; `None`: never.
+    pub retention_days: Option<i64>,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct ChannelRow {
+    channel_id: String,
+    r#type: String,
+    bot: String,
+    name: Option<String>,
+    picture_url: Option<String>,
+    member_count: i64,
+    created_at: i64,
+    created_by: String,
+    enabled_at: i64,
+    disabled_at: i64,
+    resumed_at: i64,
+    bytes: i64,
+    message_count: i64,
+    time_zone: Option<String>,
+    retention_days: Option<i64>,
+}
+
+macro_rules! channels {
+    ($rest:literal) => {
+        concat!(
+            "SELECT c.channel_id, c.type, c.bot, c.name, c.picture_url,
+                    COALESCE(c.member_count, (SELECT COUNT(*) FROM members n
+                        WHERE n.channel_id = c.channel_id AND NOT (n.left_at > 0
+                          AND n.left_at >= n.joined_at AND n.left_at >= n.last_seen_at))
+                    ) AS member_count,
+                    c.created_at, c.created_by, c.enabled_at, c.disabled_at,
+                    c.resumed_at, c.bytes,
+                    c.message_count, c.time_zone, c.retention_days
+             FROM channels c ",
+            $rest
+        )
+    };
+}
+
+const ONE: &str = channels!("WHERE c.channel_id = $1");
+
+/// Channels in which the user is an active member, admin or owner.
+const OF_USER: &str = channels!(
+    "JOIN members m ON m.channel_id = c.channel_id
+     WHERE m.user_id = $1 AND m.role <> 'guest'
+       AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at AND m.left_at >= m.last_seen_at)
+       AND c.channel_id > $2
+       AND (CAST($4 AS TEXT) IS NULL
+            OR c.channel_id IN (SELECT value ->> 'c' FROM json_each($4)))
+     ORDER BY c.channel_id LIMIT $3"
+);
+
+/// All channels by id, page by page.
+const PAGE: &str = channels!("WHERE c.channel_id > $1 ORDER BY c.channel_id LIMIT $2");
+
+/// Numbers of subscribers of the channels of a list.
+const SUBSCRIBERS: &str = "
+    SELECT channel_id, COUNT(*) FROM subscriptions
+    WHERE cancelled_at = 0 AND channel_id IN (SELECT value ->> 'c' FROM json_each($1))
+    GROUP BY channel_id";
+
+const WITHOUT_SUMMARY: &str = "SELECT 1 FROM channels WHERE channel_id = $1 AND summary_at < $2";
+
+const SET_TIME_ZONE: &str = "UPDATE channels SET time_zone = $2 WHERE channel_id = $1";
+
+const SAVE_SUMMARY: &str = "
+    UPDATE channels SET name = COALESCE($2, name), picture_url = COALESCE($3, picture_url),
+                        member_count = COALESCE($4, member_count), summary_at = $5
+    WHERE channel_id = $1";
+
+const IDS: &str = "SELECT channel_id FROM channels ORDER BY channel_id";
+
+impl Store {
+    /// Returns one channel.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn channel(&self, id: &ChannelId) -> Result<Option<Channel>, StoreError> {
+        let row: Option<ChannelRow> =
+            read!(self, c => query_as(ONE).bind(id.as_str()).fetch_optional(c))?;
+        row.map(Channel::try_from).transpose()
+    }
+
+    /// Returns the ids of all channels, for operators.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn channel_ids(&self) -> Result<Vec<ChannelId>, StoreError> {
+        let rows: Vec<(String,)> = read!(self, c => query_as(IDS).fetch_all(c))?;
+        Ok(rows.into_iter().map(|(id,)| id.into()).collect())
+    }
+
+    /// Returns all channels by id, after `after`, at most `limit`, each with its number of
+    /// subscribers; for operators.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn channels(
+        &self,
+        after: Option<&ChannelId>,
+        limit: u32,
+    ) -> Result<Vec<(Channel, i64)>, StoreError> {
+        let after = after.map_or("", ChannelId::as_str);
+        let rows: Vec<ChannelRow> =
+            read!(self, c => query_as(PAGE).bind(after).bind(i64::from(limit)).fetch_all(c))?;
+        let channels: Vec<_> = rows.into_iter().map(Channel::try_from).collect::<Result<_, _>>()?;
+        let keys = channels.iter().map(|channel| BulkKey { c: channel.id.as_str(), m: None });
+        let keys = serde_json::to_string(&keys.collect::<Vec<_>>())?;
+        let counts: Vec<(String, i64)> =
+            read!(self, c => query_as(SUBSCRIBERS).bind(&keys).fetch_all(c))?;
+        let counts: HashMap<_, _> = counts.into_iter().collect();
+        let with_count = |channel: Channel| {
+            let count = counts.get(channel.id.as_str()).copied().unwrap_or_default();
+            (channel, count)
+        };
+        Ok(channels.into_iter().map(with_count).collect())
+    }
+
+    /// Returns the channels visible to a user, by id, after `after`, at most `limit`; only those of
+    /// `only` if given.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn channels_of(
+        &self,
+        user: &UserId,
+        only: Option<&[ChannelId]>,
+        after: Option<&ChannelId>,
+        limit: u32,
+    ) -> Result<Vec<Channel>, StoreError> {
+        let after = after.map_or("", ChannelId::as_str);
+        let only = only.map(channel_keys).transpose()?;
+        let rows: Vec<ChannelRow> = read!(self, c => query_as(OF_USER)
+            .bind(user.as_str()).bind(after).bind(i64::from(limit)).bind(&only).fetch_all(c))?;
+        rows.into_iter().map(Channel::try_from).collect()
+    }
+
+    /// Returns `true` if the channel's name and size are older than `than` or were never fetched.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn lacks_summary(
+        &self,
+        channel: &ChannelId,
+        than: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let row: Option<(i32,)> = read!(self, c => query_as(WITHOUT_SUMMARY)
+            .bind(channel.as_str()).bind(than.millis()).fetch_optional(c))?;
+        Ok(row.is_some())
+    }
+
+    /// Sets the zone in which a channel's days begin, by its IANA name; `None` for the service's.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn set_time_zone(
+        &self,
+        channel: &ChannelId,
+        zone: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(tx_ref, query(SET_TIME_ZONE).bind(channel.as_str()).bind(zone))?;
+        tx.commit().await
+    }
+
+    /// Stores a channel's name, picture and size.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn save_summary(
+        &self,
+        channel: &ChannelId,
+        summary: &ChannelSummary,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(
+            tx_ref,
+            query(SAVE_SUMMARY)
+                .bind(channel.as_str())
+                .bind(summary.name.as_deref())
+                .bind(summary.picture_url.as_deref())
+                .bind(summary.member_count)
+                .bind(now.millis())
+        )?;
+        tx.commit().await
+    }
+}
+
+/// Encodes channels as the JSON list that a statement reads.
+pub(super) fn channel_keys(channels: &[ChannelId]) -> Result<String, StoreError> {
+    let keys: Vec<_> = channels.iter().map(|id| BulkKey { c: id.as_str(), m: None }).collect();
+    Ok(serde_json::to_string(&keys)?)
+}
+
+impl Channel {
+    /// Returns the zone in which the channel's days begin: its own, else `service`, the service's.
+    pub fn zone(&self, service: Tz) -> Tz {
+        self.time_zone.as_deref().and_then(|name| name.parse().ok()).unwrap_or(service)
+    }
+}
+
+impl TryFrom<ChannelRow> for Channel {
+    type Error = StoreError;
+
+    fn try_from(row: ChannelRow) -> Result<Self, StoreError> {
+        let kind = parsed(ChannelKind::parse(&row.r#type), "channels", "type", &row.channel_id)?;
+        // An event from after the leave proves the bot's presence as well as a join does; a
+        // subscription proves nothing.
+        let joined = row.enabled_at;
+        let back = if joined > row.disabled_at { joined } else { joined.max(row.resumed_at) };
+        let gone = row.disabled_at > 0 && row.disabled_at >= back;
+        let enabled = if back > 0 { back } else { row.created_at };
+        Ok(Self {
+            id: row.channel_id.into(),
+            kind,
+            bot: row.bot,
+            name: row.name,
+            picture_url: row.picture_url,
+            member_count: row.member_count,
+            created_at: Timestamp::from_millis(row.created_at),
+            created_by: row.created_by,
+            enabled_at: Timestamp::from_millis(enabled),
+            status: if gone { ChannelStatus::Disabled } else { ChannelStatus::Active },
+            bytes: row.bytes,
+            message_count: row.message_count,
+            time_zone: row.time_zone,
+            retention_days: row.retention_days,
+        })
+    }
+}

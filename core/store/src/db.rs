@@ -1,0 +1,373 @@
+//! Access to both databases by one set of methods: selection, start of transactions, and the two
+//! macros that run the same query on either.
+
+use std::path::Path;
+use std::str::FromStr as _;
+use std::time::Duration;
+
+use chatkeep_core::outage::Work;
+use secrecy::{ExposeSecret as _, SecretString};
+use sqlx::migrate::MigrateError;
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{ConnectOptions as _, Postgres, Sqlite};
+use tokio::sync::watch;
+
+use super::StoreError;
+use super::availability::{Watch, why_not};
+use super::idempotency::mark_claim;
+use super::transaction::OwnedTransaction;
+
+/// Timeout for a free connection; beyond it the database counts as down or overloaded.
+pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Name of the SQLite file in the data folder.
+const FILE: &str = "chatkeep.db";
+
+/// Timeout of SQLite for another process that writes.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// Bytes of the SQLite file that each connection of a service maps into memory.
+pub(super) const MAPPED: &str = "268435456";
+/// Mapped bytes of a command that reads everything once: mapping would only fill the memory.
+pub(super) const UNMAPPED: &str = "0";
+
+/// Statement that differs between the two databases, side by side.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sql {
+    pub(super) sqlite: &'static str,
+    pub(super) postgres: &'static str,
+}
+
+/// Builds a SELECT whose rows must not change until the transaction ends. SQLite has one writer at
+/// a time, so there it is a plain SELECT.
+macro_rules! locking {
+    ($text:literal) => {
+        locking!($text, " FOR UPDATE")
+    };
+    ($text:literal, $lock:literal) => {
+        $crate::db::Sql { sqlite: $text, postgres: concat!($text, $lock) }
+    };
+}
+
+/// Database handle.
+#[derive(Clone, Debug)]
+pub(super) struct Db {
+    pub(super) pools: Pools,
+    /// Counter of the transactions committed here that added to the event log.
+    pub(super) logged: watch::Sender<u64>,
+    pub(super) watch: Watch,
+}
+
+/// Connection pools of either database.
+#[derive(Clone, Debug)]
+pub(super) enum Pools {
+    /// Readers beside one writer: waiting for the writer is a queue, not a busy loop.
+    Sqlite {
+        read: SqlitePool,
+        write: SqlitePool,
+    },
+    Postgres(PgPool),
+}
+
+/// Transaction. Dropped without [`Tx::commit`], it is rolled back.
+#[derive(Debug)]
+pub(super) struct Tx {
+    pub(super) held: TxConnection,
+    logged: watch::Sender<u64>,
+    has_logged: bool,
+    pub(super) watch: Watch,
+    /// The transaction changed something.
+    pub(super) has_written: bool,
+}
+
+/// Connection of a transaction to either database.
+#[derive(Debug)]
+pub(super) enum TxConnection {
+    Sqlite(OwnedTransaction<Sqlite>),
+    Postgres(OwnedTransaction<Postgres>),
+}
+
+/// Notes what became of a statement in a transaction.
+macro_rules! noted {
+    ($tx:expr, $held:ident, $done:ident) => {{
+        if let Err(error) = &$done {
+            $tx.watch.note_failure(error);
+        }
+        $held.note($done)
+    }};
+}
+
+/// Runs one query outside a transaction: `read!(self, c => query(SQL).bind(x).fetch_all(c))`.
+macro_rules! read {
+    ($store:expr, $conn:ident => $query:expr) => {
+        $store.db.watch.noted(
+            ::chatkeep_core::outage::Work::Reading,
+            match &$store.db.pools {
+                $crate::db::Pools::Sqlite { read: $conn, .. } => $query.await,
+                $crate::db::Pools::Postgres($conn) => $query.await,
+            },
+        )
+    };
+}
+
+/// Runs one fetching query inside a transaction: `run!(tx, c => query_as(SQL).fetch_all(c))`, or
+/// for a [`Sql`] `run!(tx, SQL, |sql, c| query_as(sql).fetch_all(c))`.
+macro_rules! run {
+    ($tx:expr, $conn:ident => $query:expr) => {
+        match &mut $tx.held {
+            $crate::db::TxConnection::Sqlite(tx) => {
+                let $conn = tx.conn();
+                let done = $query.await;
+                $crate::db::noted!($tx, tx, done)
+            }
+            $crate::db::TxConnection::Postgres(tx) => {
+                let $conn = tx.conn();
+                let done = $query.await;
+                $crate::db::noted!($tx, tx, done)
+            }
+        }
+    };
+    ($tx:expr, $both:expr, |$sql:ident, $conn:ident| $query:expr) => {
+        match &mut $tx.held {
+            $crate::db::TxConnection::Sqlite(tx) => {
+                let ($sql, $conn) = ($both.sqlite, tx.conn());
+                let done = $query.await;
+                $crate::db::noted!($tx, tx, done)
+            }
+            $crate::db::TxConnection::Postgres(tx) => {
+                let ($sql, $conn) = ($both.postgres, tx.conn());
+                let done = $query.await;
+                $crate::db::noted!($tx, tx, done)
+            }
+        }
+    };
+}
+
+/// Executes one statement inside a transaction and returns the number of affected rows:
+/// `exec!(tx, query(SQL).bind(x))`.
+macro_rules! exec {
+    ($tx:expr, $query:expr) => {
+        match &mut $tx.held {
+            $crate::db::TxConnection::Sqlite(tx) => {
+                let done = $query.execute(tx.conn()).await;
+                let done = $crate::db::noted!($tx, tx, done);
+                let rows = done.map(|done| done.rows_affected());
+                $tx.has_written |= rows.as_ref().is_ok_and(|&rows| rows > 0);
+                rows
+            }
+            $crate::db::TxConnection::Postgres(tx) => {
+                let done = $query.execute(tx.conn()).await;
+                let done = $crate::db::noted!($tx, tx, done);
+                let rows = done.map(|done| done.rows_affected());
+                $tx.has_written |= rows.as_ref().is_ok_and(|&rows| rows > 0);
+                rows
+            }
+        }
+    };
+}
+
+pub(super) use {exec, locking, noted, read, run};
+
+impl Db {
+    /// Opens (and creates) the SQLite file of a data folder.
+    pub(super) async fn sqlite(
+        folder: &Path,
+        connections: u32,
+        mapped: &'static str,
+    ) -> Result<Self, StoreError> {
+        let path = folder.join(FILE);
+        let file = SqliteConnectOptions::new().filename(&path).create_if_missing(true);
+        Self::sqlite_file(&path, file, connections, mapped).await
+    }
+
+    /// Opens the SQLite file of a data folder if it exists.
+    pub(super) async fn existing_sqlite(
+        folder: &Path,
+        connections: u32,
+        mapped: &'static str,
+    ) -> Result<Self, StoreError> {
+        let path = folder.join(FILE);
+        if !path.try_exists().map_err(sqlx::Error::Io)? {
+            return Err(StoreError::NoData);
+        }
+        let file = SqliteConnectOptions::new().filename(&path).create_if_missing(false);
+        Self::sqlite_file(&path, file, connections, mapped).await
+    }
+
+    async fn sqlite_file(
+        path: &Path,
+        file: SqliteConnectOptions,
+        connections: u32,
+        mapped: &'static str,
+    ) -> Result<Self, StoreError> {
+        let options = file
+            .journal_mode(SqliteJournalMode::Wal)
+            // The bus forgets an event once it is stored, so stored data must survive a power cut.
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(BUSY)
+            .foreign_keys(true)
+            .pragma("cache_size", "-16000")
+            .pragma("mmap_size", mapped)
+            .pragma("temp_store", "memory")
+            // Retracted content does not remain in free pages.
+            .pragma("secure_delete", "on")
+            .disable_statement_logging();
+        let pool =
+            |size| SqlitePoolOptions::new().max_connections(size).acquire_timeout(ACQUIRE_TIMEOUT);
+        let write = pool(1).connect_with(options.clone()).await?;
+        let read = pool(connections).connect_with(options.read_only(true)).await?;
+        Ok(Self::new(Pools::Sqlite { read, write }, Watch::file(path)))
+    }
+
+    /// Connects to PostgreSQL; `address` is its URL as it may be shown.
+    pub(super) async fn postgres(
+        url: &SecretString,
+        address: String,
+        connections: u32,
+    ) -> Result<Self, StoreError> {
+        let options = PgConnectOptions::from_str(url.expose_secret())
+            .map_err(|_| StoreError::BadUrl)?
+            .application_name("chatkeep")
+            .disable_statement_logging();
+        let pool =
+            PgPoolOptions::new().max_connections(connections).acquire_timeout(ACQUIRE_TIMEOUT);
+        let pool = match pool.connect_with(options.clone()).await {
+            // The pool tries for as long as it may, and keeps to itself why it could not.
+            Err(error @ sqlx::Error::PoolTimedOut) => {
+                return Err(why_not(&options).await.unwrap_or(error).into());
+            }
+            pool => pool?,
+        };
+        Ok(Self::new(Pools::Postgres(pool), Watch::server(address, options)))
+    }
+
+    fn new(pools: Pools, watch: Watch) -> Self {
+        Self { pools, logged: watch::Sender::new(0), watch }
+    }
+
+    fn tx(&self, held: TxConnection) -> Tx {
+        let (logged, watch) = (self.logged.clone(), self.watch.clone());
+        Tx { held, logged, has_logged: false, watch, has_written: false }
+    }
+
+    /// Starts a write transaction, the only way to one: plain `BEGIN` on SQLite takes the write
+    /// lock too late and fails under contention.
+    pub(super) async fn begin(&self) -> Result<Tx, StoreError> {
+        let begun = match &self.pools {
+            Pools::Sqlite { write, .. } => {
+                OwnedTransaction::begin(write, "BEGIN IMMEDIATE").await.map(TxConnection::Sqlite)
+            }
+            Pools::Postgres(pool) => {
+                OwnedTransaction::begin(pool, "BEGIN").await.map(TxConnection::Postgres)
+            }
+        };
+        Ok(self.tx(self.watch.noted(Work::Reading, begun)?))
+    }
+
+    /// Starts a read transaction on one consistent snapshot.
+    pub(super) async fn snapshot(&self) -> Result<Tx, StoreError> {
+        const POSTGRES: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        let begun = match &self.pools {
+            Pools::Sqlite { read, .. } => {
+                OwnedTransaction::begin(read, "BEGIN DEFERRED").await.map(TxConnection::Sqlite)
+            }
+            Pools::Postgres(pool) => {
+                OwnedTransaction::begin(pool, POSTGRES).await.map(TxConnection::Postgres)
+            }
+        };
+        Ok(self.tx(self.watch.noted(Work::Reading, begun)?))
+    }
+
+    /// Returns `true` if some version of chatkeep has created its tables.
+    pub(super) async fn has_schema(&self) -> Result<bool, StoreError> {
+        const SQLITE: &str = "SELECT COUNT(*) FROM sqlite_master WHERE name = '_sqlx_migrations'";
+        const POSTGRES: &str = "SELECT CAST(COUNT(to_regclass('_sqlx_migrations')) AS BIGINT)";
+        let (tables,): (i64,) = match &self.pools {
+            Pools::Sqlite { read, .. } => sqlx::query_as(SQLITE).fetch_one(read).await?,
+            Pools::Postgres(pool) => sqlx::query_as(POSTGRES).fetch_one(pool).await?,
+        };
+        Ok(tables > 0)
+    }
+
+    /// Migrates the schema to the latest version. Many processes may do so at once.
+    pub(super) async fn migrate(&self) -> Result<(), StoreError> {
+        let migrator = match &self.pools {
+            Pools::Sqlite { .. } => sqlx::migrate!("../../migrations/sqlite"),
+            Pools::Postgres(_) => sqlx::migrate!("../../migrations/postgres"),
+        };
+        let done = match &self.pools {
+            Pools::Sqlite { write, .. } => migrator.run(write).await,
+            Pools::Postgres(pool) => migrator.run(pool).await,
+        };
+        match done {
+            Err(MigrateError::VersionMissing(missing)) => {
+                let known = migrator.iter().map(|migration| migration.version).max();
+                let (known, found) = (known.unwrap_or_default(), self.schema_version().await?);
+                Err(StoreError::Newer { found: found.unwrap_or(missing), known })
+            }
+            done => Ok(done?),
+        }
+    }
+
+    /// Returns the number of the last applied migration.
+    async fn schema_version(&self) -> Result<Option<i64>, StoreError> {
+        const SQL: &str = "SELECT MAX(version) FROM _sqlx_migrations";
+        let (version,) = match &self.pools {
+            Pools::Sqlite { read, .. } => sqlx::query_as(SQL).fetch_one(read).await?,
+            Pools::Postgres(pool) => sqlx::query_as(SQL).fetch_one(pool).await?,
+        };
+        Ok(version)
+    }
+
+    /// Runs a WAL checkpoint of SQLite and truncates the log unless there are readers: retracted
+    /// content stays in the log until then. PostgreSQL needs no such call.
+    pub(super) async fn checkpoint_wal(&self) -> Result<(), StoreError> {
+        let Pools::Sqlite { write, .. } = &self.pools else {
+            return Ok(());
+        };
+        let mut held = OwnedTransaction::plain(write).await?;
+        // A reader may take long, and all writers would wait for it.
+        sqlx::query("PRAGMA busy_timeout = 0").execute(held.conn()).await?;
+        sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(held.conn()).await?;
+        let wait = format!("PRAGMA busy_timeout = {}", BUSY.as_millis());
+        sqlx::query(sqlx::AssertSqlSafe(wait)).execute(held.conn()).await?;
+        held.release();
+        Ok(())
+    }
+
+    pub(super) async fn close(&self) {
+        self.watch.availability.close();
+        match &self.pools {
+            Pools::Sqlite { read, write } => {
+                read.close().await;
+                write.close().await;
+            }
+            Pools::Postgres(pool) => pool.close().await,
+        }
+    }
+}
+
+impl Tx {
+    /// Marks that rows were added to the event log: its readers are woken by the commit.
+    pub(super) fn note_logged(&mut self) {
+        self.has_logged = true;
+    }
+
+    /// Commits, and marks the claim that this task works under as one whose request has changed
+    /// something.
+    pub(super) async fn commit(mut self) -> Result<(), StoreError> {
+        mark_claim(&mut self).await?;
+        let done = match self.held {
+            TxConnection::Sqlite(tx) => tx.commit().await,
+            TxConnection::Postgres(tx) => tx.commit().await,
+        };
+        self.watch.noted(if self.has_written { Work::Writing } else { Work::Reading }, done)?;
+        if self.has_logged {
+            self.logged.send_modify(|commits| *commits += 1);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! Rows without their channel, and files without a message.
+
+use std::collections::BTreeSet;
+
+use chatkeep_core::blob::BlobId;
+use sqlx::{query, query_as};
+
+use super::super::db::{exec, read};
+use super::super::media::{mark, names};
+use super::super::{Store, StoreError};
+use super::{Check, Difference};
+
+/// Maximum number of reported channels.
+const MOST: i64 = 1_000;
+
+macro_rules! loose {
+    ($table:literal) => {
+        concat!(
+            "SELECT t.channel_id, COUNT(*) FROM ",
+            $table,
+            " t WHERE NOT EXISTS (SELECT 1 FROM channels c WHERE c.channel_id = t.channel_id)
+              GROUP BY t.channel_id ORDER BY t.channel_id LIMIT $1"
+        )
+    };
+}
+
+/// Tables whose rows are expendable without their channel, and the statements that delete them.
+const SPARE: [(&str, &str, &str); 2] = [
+    (
+        "gaps",
+        loose!("gaps"),
+        "DELETE FROM gaps WHERE NOT EXISTS
+             (SELECT 1 FROM channels c WHERE c.channel_id = gaps.channel_id)",
+    ),
+    (
+        "qa_rules",
+        loose!("qa_rules"),
+        "DELETE FROM qa_rules WHERE NOT EXISTS
+             (SELECT 1 FROM channels c WHERE c.channel_id = qa_rules.channel_id)",
+    ),
+];
+/// Tables with people's content: an operator has to decide.
+const CONTENT_TABLES: [(&str, &str); 2] =
+    [("messages", loose!("messages")), ("media", loose!("media"))];
+
+const UNHELD: &str = "
+    SELECT value ->> 's' FROM json_each($1)
+    WHERE NOT EXISTS (SELECT 1 FROM media WHERE sha256 = value ->> 's')
+      AND NOT EXISTS (SELECT 1 FROM media WHERE preview_sha256 = value ->> 's')
+      AND NOT EXISTS (SELECT 1 FROM blob_orphans WHERE sha256 = value ->> 's')";
+
+impl Store {
+    /// Returns rows of missing channels: those that [`Store::delete_orphaned_rows`] deletes, and those
+    /// with people's content, which nothing deletes by itself.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn orphaned_rows(&self) -> Result<(Vec<Difference>, Vec<Difference>), StoreError> {
+        let (mut spare, mut precious) = (Vec::new(), Vec::new());
+        for (table, sql, _) in SPARE {
+            spare.extend(self.loose_in(table, sql).await?);
+        }
+        for (table, sql) in CONTENT_TABLES {
+            precious.extend(self.loose_in(table, sql).await?);
+        }
+        Ok((spare, precious))
+    }
+
+    async fn loose_in(
+        &self,
+        table: &str,
+        sql: &'static str,
+    ) -> Result<Vec<Difference>, StoreError> {
+        let rows: Vec<(String, i64)> = read!(self, c => query_as(sql).bind(MOST).fetch_all(c))?;
+        let difference = |(channel, rows): (String, i64)| {
+            let recorded = format!("{rows} in {table}");
+            Difference::new(Check::LooseRows, channel, recorded, "no such channel")
+        };
+        Ok(rows.into_iter().map(difference).collect())
+    }
+
+    /// Deletes gaps and rules of missing channels.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing is deleted then.
+    pub async fn delete_orphaned_rows(&self) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        for (_, _, sql) in SPARE {
+            exec!(tx_ref, query(sql))?;
+        }
+        tx.commit().await
+    }
+
+    /// Returns those of the blobs that no message holds and that have no mark.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn unreferenced_blobs(
+        &self,
+        blobs: &BTreeSet<BlobId>,
+    ) -> Result<BTreeSet<BlobId>, StoreError> {
+        let all = names(blobs.iter().map(BlobId::as_str))?;
+        let rows: Vec<(String,)> = read!(self, c => query_as(UNHELD).bind(&all).fetch_all(c))?;
+        Ok(rows.into_iter().filter_map(|(name,)| BlobId::parse(&name)).collect())
+    }
+
+    /// Marks blobs, so that the orphan sweep deletes those that no message holds.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn mark_blobs(&self, blobs: &BTreeSet<BlobId>) -> Result<(), StoreError> {
+        let blobs = names(blobs.iter().map(BlobId::as_str))?;
+        let mut tx = self.db.begin().await?;
+        mark(&mut tx, &blobs).await?;
+        tx.commit().await
+    }
+}

@@ -1,0 +1,244 @@
+//! Classification of database errors at their source: by SQLSTATE on PostgreSQL, by result code on
+//! SQLite.
+
+use chatkeep_core::outage::Work;
+use sqlx::postgres::PgDatabaseError;
+use sqlx::sqlite::SqliteError;
+
+/// Class of a database error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatabaseFault {
+    /// The database is down, busy, full or in recovery. The same request works once it is not.
+    Unavailable,
+    /// The database will never take these values: they are malformed, too long, or break a
+    /// constraint.
+    Refused,
+    /// Neither is certain.
+    Unknown,
+}
+
+/// Primary result codes of SQLite (<https://sqlite.org/rescode.html>).
+mod sqlite {
+    pub(super) const PERM: i32 = 3;
+    pub(super) const ABORT: i32 = 4;
+    pub(super) const BUSY: i32 = 5;
+    pub(super) const LOCKED: i32 = 6;
+    pub(super) const NO_MEMORY: i32 = 7;
+    pub(super) const READ_ONLY: i32 = 8;
+    pub(super) const INTERRUPT: i32 = 9;
+    pub(super) const IO: i32 = 10;
+    pub(super) const CORRUPT: i32 = 11;
+    pub(super) const FULL: i32 = 13;
+    pub(super) const CANNOT_OPEN: i32 = 14;
+    pub(super) const PROTOCOL: i32 = 15;
+    pub(super) const SCHEMA: i32 = 17;
+    pub(super) const TOO_BIG: i32 = 18;
+    pub(super) const CONSTRAINT: i32 = 19;
+    pub(super) const MISMATCH: i32 = 20;
+    pub(super) const NO_LARGE_FILES: i32 = 22;
+    pub(super) const AUTHORIZATION: i32 = 23;
+    pub(super) const RANGE: i32 = 25;
+    pub(super) const NOT_A_DATABASE: i32 = 26;
+}
+
+impl DatabaseFault {
+    /// Classifies an error.
+    pub(super) fn of(error: &sqlx::Error) -> Self {
+        match error {
+            sqlx::Error::Io(_)
+            | sqlx::Error::Tls(_)
+            | sqlx::Error::PoolTimedOut
+            | sqlx::Error::PoolClosed
+            | sqlx::Error::WorkerCrashed
+            | sqlx::Error::BeginFailed => Self::Unavailable,
+            sqlx::Error::Encode(_) | sqlx::Error::InvalidArgument(_) => Self::Refused,
+            sqlx::Error::Database(error) => {
+                if let Some(error) = error.try_downcast_ref::<PgDatabaseError>() {
+                    of_sqlstate(error.code())
+                } else {
+                    primary_code(error.as_ref()).map_or(Self::Unknown, of_result_code)
+                }
+            }
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// Returns what the database cannot do at all just now, when an error says so; `None` for one that
+/// is about this request, connection or transaction alone.
+pub(crate) fn outage_of(error: &sqlx::Error) -> Option<Work> {
+    match error {
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::WorkerCrashed => Some(Work::Reading),
+        sqlx::Error::Database(error) => {
+            if let Some(error) = error.try_downcast_ref::<PgDatabaseError>() {
+                sqlstate_outage(error.code())
+            } else {
+                result_code_outage(primary_code(error.as_ref())?)
+            }
+        }
+        _ => None,
+    }
+}
+
+fn sqlstate_outage(code: &str) -> Option<Work> {
+    match code {
+        // A full disk, a standby.
+        "53100" | "25006" => return Some(Work::Writing),
+        // A server that stops or starts, and a database that was dropped.
+        "57P01" | "57P02" | "57P03" | "57P04" => return Some(Work::Reading),
+        _ => {}
+    }
+    // Connection, authorization, no such database, resources, the server's own system, its
+    // configuration file.
+    let away = matches!(code.get(..2)?, "08" | "28" | "3D" | "53" | "58" | "F0");
+    away.then_some(Work::Reading)
+}
+
+fn result_code_outage(code: i32) -> Option<Work> {
+    match code {
+        sqlite::BUSY | sqlite::READ_ONLY | sqlite::IO | sqlite::FULL => Some(Work::Writing),
+        sqlite::PERM
+        | sqlite::NO_MEMORY
+        | sqlite::CORRUPT
+        | sqlite::CANNOT_OPEN
+        | sqlite::PROTOCOL
+        | sqlite::NO_LARGE_FILES
+        | sqlite::AUTHORIZATION
+        | sqlite::NOT_A_DATABASE => Some(Work::Reading),
+        _ => None,
+    }
+}
+
+/// Returns the reason for a permanent refusal, without any value of the request.
+pub(super) fn refusal(error: &sqlx::Error) -> String {
+    let Some(error) = error.as_database_error() else {
+        return "the database cannot take a value".to_owned();
+    };
+    let code = error.code().unwrap_or_default();
+    match error.constraint() {
+        Some(constraint) => format!("the database rejects the statement: {code} ({constraint})"),
+        None => format!("the database rejects the statement: {code}"),
+    }
+}
+
+/// Returns `true` if the connection is to be closed after this error inside a transaction: SQLite
+/// may have rolled back by itself or cannot trust its pages, or the server does not respond.
+pub(super) fn breaks_connection(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Database(error) => {
+            use sqlite::{CORRUPT, FULL, INTERRUPT, IO, NO_MEMORY, NOT_A_DATABASE};
+            let codes = [CORRUPT, FULL, INTERRUPT, IO, NO_MEMORY, NOT_A_DATABASE];
+            primary_code(error.as_ref()).is_some_and(|code| codes.contains(&code))
+        }
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::Protocol(_)
+        | sqlx::Error::WorkerCrashed => true,
+        _ => false,
+    }
+}
+
+/// Returns the primary result code of an SQLite error.
+fn primary_code(error: &(dyn sqlx::error::DatabaseError + 'static)) -> Option<i32> {
+    error.try_downcast_ref::<SqliteError>()?;
+    let extended: i32 = error.code()?.parse().ok()?;
+    Some(extended & 0xff)
+}
+
+fn of_result_code(code: i32) -> DatabaseFault {
+    match code {
+        sqlite::PERM
+        | sqlite::ABORT
+        | sqlite::BUSY
+        | sqlite::LOCKED
+        | sqlite::NO_MEMORY
+        | sqlite::READ_ONLY
+        | sqlite::INTERRUPT
+        | sqlite::IO
+        | sqlite::CORRUPT
+        | sqlite::FULL
+        | sqlite::CANNOT_OPEN
+        | sqlite::PROTOCOL
+        | sqlite::SCHEMA
+        | sqlite::NO_LARGE_FILES
+        | sqlite::AUTHORIZATION
+        | sqlite::NOT_A_DATABASE => DatabaseFault::Unavailable,
+        sqlite::TOO_BIG | sqlite::CONSTRAINT | sqlite::MISMATCH | sqlite::RANGE => {
+            DatabaseFault::Refused
+        }
+        _ => DatabaseFault::Unknown,
+    }
+}
+
+/// Classifies an SQLSTATE (PostgreSQL, "PostgreSQL Error Codes").
+fn of_sqlstate(code: &str) -> DatabaseFault {
+    if matches!(code, "42501" | "55P03" | "55006" | "57P05" | "XX001" | "XX002") {
+        return DatabaseFault::Unavailable;
+    }
+    match code.get(..2).unwrap_or_default() {
+        // Connection, prepared statement gone behind a pooler, transaction state (a standby),
+        // authorization, no such database, conflict with another transaction, resources, operator,
+        // the server's own system, its configuration file.
+        "08" | "26" | "25" | "28" | "3D" | "40" | "53" | "57" | "58" | "F0" => {
+            DatabaseFault::Unavailable
+        }
+        // Cardinality, data, integrity, check option, program limits (an index row that is too
+        // long).
+        "21" | "22" | "23" | "44" | "54" => DatabaseFault::Refused,
+        _ => DatabaseFault::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sqlstates_are_classified_by_class() {
+        let refused = ["22021", "22P05", "23505", "23503", "54000", "21000", "22001"];
+        let away =
+            ["08006", "40P01", "53100", "53300", "57P01", "57014", "58030", "25006", "55P03"];
+        let unknown = ["42P01", "XX000", "0A000", "P0001", ""];
+        assert!(refused.iter().all(|code| of_sqlstate(code) == DatabaseFault::Refused));
+        assert!(away.iter().all(|code| of_sqlstate(code) == DatabaseFault::Unavailable));
+        assert!(unknown.iter().all(|code| of_sqlstate(code) == DatabaseFault::Unknown));
+    }
+
+    #[test]
+    fn an_outage_is_of_the_server_and_not_of_a_request() {
+        let away = ["08006", "28P01", "3D000", "53300", "57P01", "57P03", "58030"];
+        let request = ["40P01", "57014", "57P05", "55P03", "23505", "42501", "XX000", ""];
+        assert!(away.iter().all(|code| sqlstate_outage(code) == Some(Work::Reading)));
+        assert!(request.iter().all(|code| sqlstate_outage(code).is_none()));
+        assert_eq!(sqlstate_outage("53100"), Some(Work::Writing));
+        assert_eq!(result_code_outage(sqlite::FULL), Some(Work::Writing));
+        assert_eq!(result_code_outage(sqlite::CONSTRAINT), None);
+        assert_eq!(outage_of(&sqlx::Error::PoolTimedOut), Some(Work::Reading));
+        assert_eq!(outage_of(&sqlx::Error::PoolClosed), None);
+    }
+
+    #[tokio::test]
+    async fn result_codes_are_classified_whatever_their_extension() {
+        use sqlx::{Connection as _, Executor as _, SqliteConnection};
+        let mut conn = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+        conn.execute("CREATE TABLE t (id INTEGER PRIMARY KEY) STRICT").await.unwrap();
+        conn.execute("INSERT INTO t VALUES (1)").await.unwrap();
+        let twice = conn.execute("INSERT INTO t VALUES (1)").await.unwrap_err();
+        assert_eq!(DatabaseFault::of(&twice), DatabaseFault::Refused);
+        assert!(!breaks_connection(&twice));
+        let unknown = conn.execute("SELECT * FROM nothing").await.unwrap_err();
+        assert_eq!(DatabaseFault::of(&unknown), DatabaseFault::Unknown);
+        // A page beyond the maximum size has the same effect as a full disk.
+        conn.execute("PRAGMA max_page_count = 3").await.unwrap();
+        let full = conn.execute("CREATE TABLE u (x TEXT)").await;
+        let full = match full {
+            Err(full) => full,
+            Ok(_) => conn.execute("CREATE TABLE v (x TEXT)").await.unwrap_err(),
+        };
+        assert_eq!(DatabaseFault::of(&full), DatabaseFault::Unavailable, "{full}");
+        assert!(breaks_connection(&full));
+    }
+}

@@ -1,0 +1,255 @@
+//! Stored responses to repeatable requests (`Idempotency-Key`).
+//!
+//! A request runs under a claim of its key. The first transaction that it commits marks the claim,
+//! and so does every later one: a request that lost its claim to another fails there, before it
+//! changes anything, and one that died after a change is never run a second time.
+//! changes anything, and one that died after it changed something is never run a second time.
+
+use std::future::Future;
+
+use chatkeep_core::time::Timestamp;
+use sqlx::{query, query_as};
+
+use super::db::{Sql, Tx, exec, locking, run};
+use super::{Store, StoreError};
+
+/// Retention of an idempotency key, in milliseconds: a day.
+const KEPT_MS: i64 = 86_400_000;
+/// Running time after which a request counts as dead with its process, in milliseconds.
+const LOST_MS: i64 = 120_000;
+/// Batch size for the deletion of old responses.
+const SWEEP: i64 = 1_000;
+
+/// Values of the column `progress`.
+const CHANGED: i64 = 1;
+const ENDED: i64 = 2;
+
+/// Idempotency key of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdempotencyKey {
+    /// Owner of the key: the API key or the person.
+    pub owner: String,
+    /// Called route.
+    pub route: String,
+    /// Hash of the key.
+    pub key_hash: String,
+    /// Hash of the whole request.
+    pub request: String,
+}
+
+/// Right to run a request with a key, until another request takes it over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdempotencyClaim {
+    key: IdempotencyKey,
+    /// Distinguishes it from a later claim of the same key.
+    created_at: i64,
+}
+
+/// State of a request with a repeated key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IdempotencyState {
+    /// First request with the key, which is now claimed.
+    First(IdempotencyClaim),
+    /// The first request still runs.
+    Running,
+    /// The first request changed something and ended without a response.
+    Interrupted,
+    /// The key belongs to another request.
+    Other,
+    /// The first request has a response.
+    Answered {
+        /// HTTP status of the response.
+        status: u16,
+        /// Response as given to [`Store::finish_idempotency`].
+        answer: String,
+    },
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct KnownRow {
+    request: String,
+    status: Option<i64>,
+    answer: Option<String>,
+    progress: i64,
+    created_at: i64,
+}
+
+const FORGET: &str = "
+    DELETE FROM idempotency WHERE owner = $1 AND route = $2 AND key_hash = $3
+      AND (created_at < $4 OR (status IS NULL AND progress = 0 AND created_at < $5))";
+const CLAIM: &str = "
+    INSERT INTO idempotency (owner, route, key_hash, request, created_at)
+    VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (owner, route, key_hash) DO NOTHING";
+const KNOWN: Sql = locking!(
+    "SELECT request, status, answer, progress, created_at FROM idempotency
+     WHERE owner = $1 AND route = $2 AND key_hash = $3"
+);
+const MARK: &str = "
+    UPDATE idempotency SET progress = 1
+    WHERE owner = $1 AND route = $2 AND key_hash = $3 AND created_at = $4 AND status IS NULL";
+const FINISH: &str = "
+    UPDATE idempotency SET status = $5, answer = $6
+    WHERE owner = $1 AND route = $2 AND key_hash = $3 AND created_at = $4";
+const RELEASE: &str = "
+    DELETE FROM idempotency
+    WHERE owner = $1 AND route = $2 AND key_hash = $3 AND created_at = $4 AND status IS NULL";
+const RELEASE_UNCHANGED: &str = "
+    DELETE FROM idempotency
+    WHERE owner = $1 AND route = $2 AND key_hash = $3 AND created_at = $4 AND status IS NULL
+      AND progress = 0";
+const END: &str = "
+    UPDATE idempotency SET progress = 2
+    WHERE owner = $1 AND route = $2 AND key_hash = $3 AND created_at = $4 AND status IS NULL";
+const PURGE: &str = "
+    DELETE FROM idempotency WHERE (owner, route, key_hash) IN (
+        SELECT owner, route, key_hash FROM idempotency WHERE created_at < $1 LIMIT $2)";
+
+tokio::task_local! {
+    /// Claim under which the current task changes the store.
+    static RUNNING: IdempotencyClaim;
+}
+
+/// Binds the key of a claim to `$1` to `$4` of a statement, and runs it.
+macro_rules! exec_claim {
+    ($tx:expr, $claim:expr, $sql:expr $(, $more:expr)*) => {{
+        let IdempotencyClaim { key, created_at } = $claim;
+        exec!(
+            $tx,
+            query($sql).bind(&key.owner).bind(&key.route).bind(&key.key_hash).bind(created_at)
+                $(.bind($more))*
+        )
+    }};
+}
+
+impl IdempotencyClaim {
+    /// Runs `work` under this claim: every transaction that it commits in this task marks the
+    /// claim, and fails with [`StoreError::ClaimLost`] if another request has taken it over.
+    pub async fn run<F: Future>(self, work: F) -> F::Output {
+        RUNNING.scope(self, work).await
+    }
+}
+
+/// Marks the claim of this task, if any, as one that changed something.
+pub(super) async fn mark_claim(tx: &mut Tx) -> Result<(), StoreError> {
+    let Ok(claim) = RUNNING.try_with(Clone::clone) else {
+        return Ok(());
+    };
+    let marked = exec_claim!(tx, &claim, MARK)?;
+    if marked == 0 { Err(StoreError::ClaimLost) } else { Ok(()) }
+}
+
+impl Store {
+    /// Claims a request's key, or returns the state of the first request with it.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn claim_idempotency(
+        &self,
+        key: &IdempotencyKey,
+        now: Timestamp,
+    ) -> Result<IdempotencyState, StoreError> {
+        let (owner, route, hash) = (&key.owner, &key.route, &key.key_hash);
+        let (now, lost) = (now.millis(), now.millis() - LOST_MS);
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let old = now - KEPT_MS;
+        exec!(tx_ref, query(FORGET).bind(owner).bind(route).bind(hash).bind(old).bind(lost))?;
+        let taken = exec!(
+            tx_ref,
+            query(CLAIM).bind(owner).bind(route).bind(hash).bind(&key.request).bind(now)
+        )?;
+        let known: Option<KnownRow> = if taken > 0 {
+            None
+        } else {
+            run!(tx_ref, KNOWN, |sql, c| query_as(sql)
+                .bind(owner)
+                .bind(route)
+                .bind(hash)
+                .fetch_optional(c))?
+        };
+        tx.commit().await?;
+        Ok(match known {
+            Some(row) => row.into_repeated(&key.request, lost),
+            // Gone between the two statements: its holder has just released it.
+            None if taken == 0 => IdempotencyState::Running,
+            None => IdempotencyState::First(IdempotencyClaim { key: key.clone(), created_at: now }),
+        })
+    }
+
+    /// Stores the response to a request.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn finish_idempotency(
+        &self,
+        claim: &IdempotencyClaim,
+        status: u16,
+        answer: &str,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec_claim!(tx_ref, claim, FINISH, i64::from(status), answer)?;
+        tx.commit().await
+    }
+
+    /// Releases the key of a refused request.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn release_idempotency(&self, claim: &IdempotencyClaim) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec_claim!(tx_ref, claim, RELEASE)?;
+        tx.commit().await
+    }
+
+    /// Releases the key of a request that ended without a repeatable response, if it changed
+    /// nothing; otherwise the key stays taken. Returns `true` if it is free.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn abandon_idempotency(&self, claim: &IdempotencyClaim) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let freed = exec_claim!(tx_ref, claim, RELEASE_UNCHANGED)?;
+        if freed == 0 {
+            exec_claim!(tx_ref, claim, END)?;
+        }
+        tx.commit().await?;
+        Ok(freed > 0)
+    }
+
+    /// Deletes a batch of the expired responses. Returns their number.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn purge_idempotency(&self, now: Timestamp) -> Result<u64, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let gone = exec!(tx_ref, query(PURGE).bind(now.millis() - KEPT_MS).bind(SWEEP))?;
+        tx.commit().await?;
+        Ok(gone)
+    }
+}
+
+impl KnownRow {
+    /// Converts to the state for a request with that hash; a run begun before `lost` is dead.
+    fn into_repeated(self, request: &str, lost: i64) -> IdempotencyState {
+        if self.request != request {
+            return IdempotencyState::Other;
+        }
+        if let (Some(status), Some(answer)) = (self.status, self.answer) {
+            return IdempotencyState::Answered {
+                status: u16::try_from(status).unwrap_or_default(),
+                answer,
+            };
+        }
+        let dead = self.progress == CHANGED && self.created_at < lost;
+        if dead || self.progress == ENDED {
+            IdempotencyState::Interrupted
+        } else {
+            IdempotencyState::Running
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Batch of changes in its transaction.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::message::{Effect, MessageChange, MessageState, MessageType};
+use chatkeep_core::time::Timestamp;
+use sqlx::{query, query_as};
+
+use super::deletion_guard::DeletionGuard;
+use super::gaps::{Skips, close_gaps, open_gap};
+use super::sql::{BulkKey, KNOWN_MESSAGES, SAVE_MEDIA, SAVE_MESSAGES, pending, saved};
+use super::{ChannelChange, IngestOutcome, save_ledger};
+use crate::StoreError;
+use crate::change_log::{changes_index, log_messages};
+use crate::db::{Tx, exec, run};
+use crate::ledger::Ledger;
+use crate::media::erase_media;
+use crate::messages::{MessageRow, state_of};
+use crate::outbox::{NewMessageEvent, NewOutboxEvent, log};
+use crate::outbox_kind::OutboxEventKind;
+use crate::unstored::UnstoredMessage;
+use crate::webhooks::delete_responses;
+
+pub(super) type MessageKey = (ChannelId, MessageId);
+
+/// Batch of changes in its transaction.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub(super) ledger: Ledger,
+    pub(super) states: HashMap<MessageKey, MessageState>,
+    pub(super) changed: BTreeSet<MessageKey>,
+    /// Messages that [`Batch::add_fresh`] has stored already.
+    pub(super) added: BTreeSet<MessageKey>,
+    pub(super) skips: BTreeMap<ChannelId, Skips>,
+    pub(super) resumed: BTreeSet<ChannelId>,
+    pub(super) deletion_guard: DeletionGuard,
+    pub(super) events: Vec<PendingEvent>,
+}
+
+/// Event to log for a change.
+#[derive(Debug)]
+pub(super) struct PendingEvent {
+    /// Index of the change in the batch: all are logged in their order, so that a reply follows its
+    /// message.
+    pub(super) nth: usize,
+    pub(super) kind: OutboxEventKind,
+    pub(super) key: MessageKey,
+    pub(super) at: Timestamp,
+    /// Properties of an unstored message to deliver.
+    pub(super) unstored: Option<UnstoredMessage>,
+}
+
+impl PendingEvent {
+    /// Returns `true` if search replicas learn of the change from this event.
+    fn changes_index(&self) -> bool {
+        self.unstored.is_none() && changes_index(self.kind.name())
+    }
+
+    fn row(&self) -> Result<NewMessageEvent<'_>, StoreError> {
+        let (channel, message) = &self.key;
+        let outbox_event = NewOutboxEvent {
+            kind: self.kind.name(),
+            at: self.at.millis(),
+            c: Some(channel.as_str()),
+            s: Some(message.as_str()),
+        };
+        let unstored = self.unstored.as_ref().map(serde_json::to_string).transpose()?;
+        Ok(NewMessageEvent { outbox_event, unstored })
+    }
+}
+
+impl Batch {
+    /// Loads the stored states of the messages of these changes.
+    pub(super) async fn load(
+        &mut self,
+        tx: &mut Tx,
+        changes: impl Iterator<Item = &ChannelChange>,
+    ) -> Result<(), StoreError> {
+        let wanted: BTreeSet<_> = changes
+            .filter(|change| self.ledger.subscribed(&change.channel) || takes_back(change))
+            .map(|change| (change.channel.as_str(), change.message.as_str()))
+            .collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let keys: Vec<_> = wanted.into_iter().map(|(c, m)| BulkKey { c, m: Some(m) }).collect();
+        let keys = serde_json::to_string(&keys)?;
+        let rows: Vec<MessageRow> =
+            run!(tx, KNOWN_MESSAGES, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;
+        for row in rows {
+            let key = (row.channel_id.as_str().into(), row.message_id.as_str().into());
+            self.states.insert(key, state_of(row)?);
+        }
+        Ok(())
+    }
+
+    /// Applies the `nth` change of the batch.
+    pub(super) fn apply(
+        &mut self,
+        nth: usize,
+        item: &ChannelChange,
+        now: Timestamp,
+    ) -> IngestOutcome {
+        let key = (item.channel.clone(), item.message.clone());
+        // Stored content is erased on a retraction, also without any subscription left.
+        let erases = takes_back(item) && self.states.contains_key(&key);
+        let kept = if self.deletion_guard.refuse(item) {
+            IngestOutcome::Known
+        } else if self.ledger.subscribed(&item.channel) || erases {
+            self.change(nth, item, &key, now)
+        } else {
+            IngestOutcome::NotBackedUp
+        };
+        self.record_unstored(nth, item, key, kept);
+        kept
+    }
+
+    fn change(
+        &mut self,
+        nth: usize,
+        item: &ChannelChange,
+        key: &MessageKey,
+        now: Timestamp,
+    ) -> IngestOutcome {
+        let channel = &item.channel;
+        let paused = self.ledger.paused(channel);
+        let storing_time = self.ledger.storing_time(channel, now);
+        let state = self.states.entry(key.clone()).or_default();
+        let (bytes, counted) = (state.bytes(), state.counts());
+        let effect = state.apply(&item.change, paused, storing_time);
+        let stored_at = state.backed_up_at.unwrap_or(storing_time);
+        let count = i64::from(state.counts()) - i64::from(counted);
+        self.ledger.charge(channel, stored_at, state.bytes() - bytes, count);
+        match effect {
+            Effect::None => return IngestOutcome::Known,
+            Effect::Changed if count > 0 => {
+                self.resumed.insert(channel.clone());
+            }
+            Effect::Changed => {}
+            Effect::Skipped => self.skip(item),
+        }
+        if effect == Effect::Changed {
+            self.record_event(nth, key, &item.change, count);
+        }
+        self.changed.insert(key.clone());
+        if effect == Effect::Skipped { IngestOutcome::Skipped } else { IngestOutcome::Changed }
+    }
+
+    /// Queues the event of a change. A change that nobody could see yet has none.
+    fn record_event(&mut self, nth: usize, key: &MessageKey, change: &MessageChange, count: i64) {
+        let seen = self.states.get(key).is_some_and(|state| state.sent_at.is_some());
+        let events = match change {
+            MessageChange::Received(message) if count > 0 => {
+                Some((OutboxEventKind::of_message(message.is_bot), message.at))
+            }
+            MessageChange::Edited { at, .. } if seen => Some((OutboxEventKind::MessageEdited, *at)),
+            MessageChange::Unsent { at } if seen => Some((OutboxEventKind::MessageUnsent, *at)),
+            _ => None,
+        };
+        let events = events.map(|(kind, at)| PendingEvent {
+            nth,
+            kind,
+            key: key.clone(),
+            at,
+            unstored: None,
+        });
+        self.events.extend(events);
+    }
+
+    /// Queues the event of a received, unstored message.
+    fn record_unstored(
+        &mut self,
+        nth: usize,
+        item: &ChannelChange,
+        key: MessageKey,
+        kept: IngestOutcome,
+    ) {
+        let MessageChange::Received(message) = &item.change else {
+            return;
+        };
+        if let Some(unstored) = UnstoredMessage::of(message, kept) {
+            let (kind, at) = (OutboxEventKind::of_message(message.is_bot), message.at);
+            self.events.push(PendingEvent { nth, kind, key, at, unstored: Some(unstored) });
+        }
+    }
+
+    fn skip(&mut self, item: &ChannelChange) {
+        let at = match &item.change {
+            MessageChange::Received(message) => message.at,
+            MessageChange::Edited { at, .. } | MessageChange::Unsent { at } => *at,
+        };
+        let skips = self.skips.entry(item.channel.clone()).or_insert(Skips { from: at, count: 0 });
+        skips.from = skips.from.min(at);
+        skips.count += 1;
+    }
+
+    pub(super) async fn save(&mut self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
+        self.save_messages(tx).await?;
+        self.save_media(tx, now).await?;
+        save_ledger(tx, &self.ledger, now).await?;
+        close_gaps(tx, &self.resumed, now).await?;
+        for (channel, skips) in &self.skips {
+            open_gap(tx, channel, skips, now).await?;
+        }
+        // Retractions behind skipped messages may have made room.
+        let running = self.skips.keys().filter(|channel| !self.ledger.paused(channel));
+        close_gaps(tx, &running.cloned().collect(), now).await?;
+        let changed = self.events.iter().filter(|event| !event.kind.is_new_message());
+        delete_responses(tx, changed.map(|event| &event.key)).await?;
+        self.events.sort_by_key(|event| event.nth);
+        let events = self.events.iter().map(PendingEvent::row).collect::<Result<Vec<_>, _>>()?;
+        log(tx, &events, now).await?;
+        self.log_quiet_changes(tx, now).await
+    }
+
+    /// Logs changes without an event, for search replicas.
+    async fn log_quiet_changes(&self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
+        let events = self.events.iter().filter(|event| event.changes_index());
+        let events: HashSet<_> = events.map(|event| &event.key).collect();
+        let quiet = self.changed.iter().chain(&self.added).filter(|key| !events.contains(key));
+        log_messages(tx, quiet.map(|(channel, message)| (channel, message)), now).await
+    }
+
+    async fn save_messages(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        let rows: Vec<_> = self.changed().map(|(key, state)| saved(key, state)).collect();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let rows = serde_json::to_string(&rows)?;
+        exec!(tx, query(SAVE_MESSAGES).bind(&rows))?;
+        Ok(())
+    }
+
+    async fn save_media(&mut self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
+        let keys = self.changed.iter().chain(&self.added);
+        let states = keys.filter_map(|key| self.states.get_key_value(key));
+        let media: Vec<_> =
+            states.filter(|(_, s)| s.kind.is_some_and(MessageType::is_media)).collect();
+        let kept = media.iter().filter(|(_, state)| state.counts());
+        let kept: Vec<_> = kept.map(|(key, state)| pending(key, state)).collect();
+        if !kept.is_empty() {
+            let rows = serde_json::to_string(&kept)?;
+            exec!(tx, query(SAVE_MEDIA).bind(&rows).bind(now.millis()))?;
+        }
+        let gone = media.iter().filter(|(_, state)| state.unsent_at.is_some());
+        let gone: Vec<_> =
+            gone.map(|((c, m), _)| BulkKey { c: c.as_str(), m: Some(m.as_str()) }).collect();
+        if !gone.is_empty() {
+            erase_media(tx, &mut self.ledger, &gone).await?;
+        }
+        Ok(())
+    }
+
+    fn changed(&self) -> impl Iterator<Item = (&MessageKey, &MessageState)> {
+        self.changed.iter().filter_map(|key| self.states.get_key_value(key))
+    }
+}
+
+fn takes_back(item: &ChannelChange) -> bool {
+    matches!(item.change, MessageChange::Unsent { .. })
+}

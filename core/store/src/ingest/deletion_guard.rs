@@ -1,0 +1,65 @@
+//! Deletion guard: refuses content of deleted times and of erased people.
+
+use std::collections::{BTreeSet, HashMap};
+
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::message::MessageChange;
+use chatkeep_core::time::Timestamp;
+use sqlx::query_as;
+
+use super::super::StoreError;
+use super::super::channels::channel_keys;
+use super::super::db::{Tx, run};
+use super::ChannelChange;
+
+const DELETED: &str = "
+    SELECT channel_id, deleted_before FROM channels
+    WHERE deleted_before > 0 AND channel_id IN (SELECT value ->> 'c' FROM json_each($1))";
+const ERASED: &str = "
+    SELECT channel_id, user_id, erased_at FROM erased_people
+    WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))";
+
+/// Deletions and erasures in the channels of a batch.
+#[derive(Debug, Default)]
+pub(super) struct DeletionGuard {
+    deleted: HashMap<ChannelId, Timestamp>,
+    erased: HashMap<(ChannelId, UserId), Timestamp>,
+}
+
+impl DeletionGuard {
+    pub(super) async fn of(
+        tx: &mut Tx,
+        channels: &BTreeSet<&ChannelId>,
+    ) -> Result<Self, StoreError> {
+        let channels: Vec<ChannelId> = channels.iter().map(|id| (*id).clone()).collect();
+        let keys = channel_keys(&channels)?;
+        let deleted: Vec<(String, i64)> =
+            run!(tx, c => query_as(DELETED).bind(&keys).fetch_all(c))?;
+        let erased: Vec<(String, String, i64)> =
+            run!(tx, c => query_as(ERASED).bind(&keys).fetch_all(c))?;
+        let deleted = deleted.into_iter().map(|(c, at)| (c.into(), Timestamp::from_millis(at)));
+        let erased =
+            erased.into_iter().map(|(c, u, at)| ((c.into(), u.into()), Timestamp::from_millis(at)));
+        Ok(Self { deleted: deleted.collect(), erased: erased.collect() })
+    }
+
+    /// Returns `true` for a late delivery from a deleted time or by an erased person.
+    pub(super) fn refuse(&self, item: &ChannelChange) -> bool {
+        if self.deleted.is_empty() && self.erased.is_empty() {
+            return false;
+        }
+        let deleted = |at| self.deleted.get(&item.channel).is_some_and(|before| at < *before);
+        let message = match &item.change {
+            MessageChange::Received(message) => message,
+            // Nothing is edited before it is sent; storing the edit would leave content without a
+            // message, which no later deletion would reach.
+            MessageChange::Edited { at, .. } => return deleted(*at),
+            MessageChange::Unsent { .. } => return false,
+        };
+        let erased = message.sender.as_ref().is_some_and(|sender| {
+            let person = (item.channel.clone(), sender.clone());
+            self.erased.get(&person).is_some_and(|at| message.at < *at)
+        });
+        deleted(message.at) || erased
+    }
+}

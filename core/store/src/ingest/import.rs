@@ -1,0 +1,343 @@
+//! Imports messages from elsewhere, batch by batch, under the same counters and quota as live ones.
+//!
+//! Known messages stay as they are, and erased ones stay away, so that an import may be repeated,
+//! overlap another one or stop half-way. A message that no quota has room for ends the import
+//! instead of being skipped: the file still has it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
+use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::message::MessageType;
+use chatkeep_core::time::Timestamp;
+use sqlx::{query, query_as};
+
+use super::super::change_log::log_messages;
+use super::super::db::{Tx, exec, read, run};
+use super::super::{Store, StoreError, Subscribed};
+use super::import_sql::{
+    ADD_CHANNEL, ADD_MEDIA, ADD_MESSAGES, ADD_PEOPLE, ADD_SENDERS, COUNT_MESSAGES, ERASED_PEOPLE,
+    KNOWN_IDS, PersonRow,
+};
+use super::imports::{ImportId, is_undone};
+use super::sql::BulkKey;
+use super::{close_gaps, lock_ledger, save_ledger};
+use crate::ledger::Ledger;
+use crate::members::UserKey;
+use crate::{PresenceEvidence, PresenceEvidenceKind};
+
+/// Imported message.
+#[derive(Clone, Debug)]
+pub struct ImportedMessage {
+    /// Message id.
+    pub id: MessageId,
+    /// Time of sending.
+    pub sent_at: Timestamp,
+    /// Time at which another store first stored it; `None` when no store did.
+    pub kept_at: Option<Timestamp>,
+    /// Sender, if known.
+    pub sender: Option<UserId>,
+    /// Message type.
+    pub kind: MessageType,
+    /// Content as stored JSON; `None` for a retracted message.
+    pub content: Option<String>,
+    /// Quoted message.
+    pub quoted: Option<MessageId>,
+    /// `true` if the bot sent it.
+    pub is_bot: bool,
+    /// Time of its present content, if it was edited.
+    pub edited_at: Option<Timestamp>,
+    /// Time of its retraction.
+    pub unsent_at: Option<Timestamp>,
+    /// File state, for media types.
+    pub media: Option<ImportedMedia>,
+}
+
+/// State of an imported message's file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportedMedia {
+    /// Media status.
+    pub status: String,
+    /// Reason for a missing file, if known.
+    pub reason: Option<String>,
+}
+
+/// Person named by imported messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportedPerson {
+    /// User id.
+    pub id: UserId,
+    /// Name.
+    pub display_name: Option<String>,
+    /// Picture.
+    pub picture_url: Option<String>,
+}
+
+/// Result of a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Number of newly stored messages.
+    pub stored: usize,
+    /// Number of messages known before.
+    pub known: usize,
+    /// Number of messages that were erased once, or whose sender was.
+    pub erased: usize,
+    /// Every subscriber's quota is full: the batch ended after the messages counted above.
+    pub full: bool,
+}
+
+impl Imported {
+    /// Number of processed messages of the batch, from its beginning.
+    pub const fn taken(&self) -> usize {
+        self.stored + self.known + self.erased
+    }
+}
+
+/// Outcome of a batch, or the reason for its refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImportOutcome {
+    /// Processed.
+    Done(Imported),
+    /// Nobody subscribes to the channel, so nothing of it is stored.
+    NotSubscribed,
+    /// The import was undone while it ran.
+    Undone,
+}
+
+/// Treatment of one message of a batch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ImportDecision {
+    New,
+    Known,
+    Erased,
+}
+
+impl Store {
+    /// Stores imported messages in one transaction, in their order, until no subscriber's quota has
+    /// room. They carry the number of the import, by which [`Store::undo_import`] finds them.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing of the batch is stored then.
+    pub async fn import(
+        &self,
+        import: ImportId,
+        channel: &ChannelId,
+        messages: &[ImportedMessage],
+        now: Timestamp,
+    ) -> Result<ImportOutcome, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        // The channel's lock keeps live messages out until this batch is in.
+        let mut ledger = lock_ledger(tx_ref, &BTreeSet::from([channel])).await?;
+        if !ledger.subscribed(channel) {
+            return Ok(ImportOutcome::NotSubscribed);
+        }
+        if is_undone(tx_ref, import).await? {
+            return Ok(ImportOutcome::Undone);
+        }
+        let fates = fates(tx_ref, channel, messages).await?;
+        let (imported, chosen) = charge(&mut ledger, channel, messages, &fates, now);
+        let stored_at = ledger.storing_time(channel, now);
+        add(tx_ref, import, channel, &chosen, stored_at).await?;
+        log_messages(tx_ref, chosen.iter().map(|message| (channel, &message.id)), now).await?;
+        save_ledger(tx_ref, &ledger, now).await?;
+        if imported.stored > 0 && !ledger.paused(channel) {
+            close_gaps(tx_ref, &BTreeSet::from([channel.clone()]), now).await?;
+        }
+        tx.commit().await?;
+        Ok(ImportOutcome::Done(imported))
+    }
+
+    /// Simulates [`Store::import`] of these messages with unlimited quotas. Nothing changes, and no
+    /// subscription is needed.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn try_import(
+        &self,
+        channel: &ChannelId,
+        messages: &[ImportedMessage],
+    ) -> Result<Imported, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let fates = fates(&mut tx, channel, messages).await?;
+        let count = |wanted| fates.iter().filter(|fate| **fate == wanted).count();
+        Ok(Imported {
+            stored: count(ImportDecision::New),
+            known: count(ImportDecision::Known),
+            erased: count(ImportDecision::Erased),
+            full: false,
+        })
+    }
+
+    /// Counts the messages that are known or were erased. Each id counts once.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn count_known(
+        &self,
+        channel: &ChannelId,
+        messages: &[MessageId],
+    ) -> Result<u64, StoreError> {
+        let keys: Vec<_> = messages
+            .iter()
+            .map(|id| BulkKey { c: channel.as_str(), m: Some(id.as_str()) })
+            .collect();
+        let keys = serde_json::to_string(&keys)?;
+        let ids: Vec<(String, i64)> =
+            read!(self, c => query_as(KNOWN_IDS).bind(channel.as_str()).bind(&keys).fetch_all(c))?;
+        let ids: HashSet<_> = ids.into_iter().map(|(id, _)| id).collect();
+        Ok(ids.len() as u64)
+    }
+
+    /// Adds people named by imported messages, except those erased from this channel. An existing
+    /// name stays.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn add_people(
+        &self,
+        channel: &ChannelId,
+        people: &[ImportedPerson],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let row = |person: &ImportedPerson| (person.id.clone(), person.clone());
+        // One row per person, in key order: the lock order of every transaction.
+        let people: BTreeMap<_, _> = people.iter().map(row).collect();
+        let rows: Vec<_> = people.values().map(PersonRow::of).collect();
+        let rows = serde_json::to_string(&rows)?;
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(tx_ref, query(ADD_PEOPLE).bind(channel.as_str()).bind(&rows).bind(now.millis()))?;
+        tx.commit().await
+    }
+
+    /// Makes a user a member of and a subscriber to a channel, and creates the channel, for an
+    /// import into it. Repeating it changes nothing.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn open_for_import(
+        &self,
+        channel: &ChannelId,
+        kind: ChannelKind,
+        user: &UserId,
+        now: Timestamp,
+    ) -> Result<Subscribed, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(
+            tx_ref,
+            query(ADD_CHANNEL)
+                .bind(channel.as_str())
+                .bind(PlatformKind::Line.name())
+                .bind(kind.name())
+                .bind(now.millis())
+                .bind(user.as_str())
+        )?;
+        tx.commit().await?;
+        let present = PresenceEvidence {
+            channel: ChannelRef { id: channel.clone(), kind },
+            platform: PlatformKind::Line,
+            bot: String::new(),
+            at: now,
+            kind: PresenceEvidenceKind::Present(user.clone()),
+        };
+        self.record_presence(&[present], now).await?;
+        self.subscribe(channel, user, now).await
+    }
+}
+
+/// Decides on each message; a second occurrence in the batch is known.
+async fn fates(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    messages: &[ImportedMessage],
+) -> Result<Vec<ImportDecision>, StoreError> {
+    let keys: Vec<_> = messages
+        .iter()
+        .map(|message| BulkKey { c: channel.as_str(), m: Some(message.id.as_str()) })
+        .collect();
+    let keys = serde_json::to_string(&keys)?;
+    let c = channel.as_str();
+    let ids: Vec<(String, i64)> =
+        run!(tx, conn => query_as(KNOWN_IDS).bind(c).bind(&keys).fetch_all(conn))?;
+    let people: Vec<(String, i64)> =
+        run!(tx, conn => query_as(ERASED_PEOPLE).bind(c).fetch_all(conn))?;
+    let mut known = HashMap::with_capacity(ids.len());
+    for (id, erased) in ids {
+        *known.entry(id).or_insert(false) |= erased != 0;
+    }
+    let people: HashMap<_, _> = people.into_iter().collect();
+    let mut seen = HashSet::with_capacity(messages.len());
+    let fate = |message: &ImportedMessage| match known.get(message.id.as_str()) {
+        Some(true) => ImportDecision::Erased,
+        _ if of_erased(message, &people) => ImportDecision::Erased,
+        None if seen.insert(message.id.clone()) => ImportDecision::New,
+        _ => ImportDecision::Known,
+    };
+    Ok(messages.iter().map(fate).collect())
+}
+
+/// Returns `true` if its sender was erased after it was sent.
+fn of_erased(message: &ImportedMessage, people: &HashMap<String, i64>) -> bool {
+    let sender = message.sender.as_ref().and_then(|sender| people.get(sender.as_str()));
+    sender.is_some_and(|erased_at| message.sent_at.millis() < *erased_at)
+}
+
+/// Charges the new messages in order, up to the first that no quota has room for.
+fn charge<'a>(
+    ledger: &mut Ledger,
+    channel: &ChannelId,
+    messages: &'a [ImportedMessage],
+    fates: &[ImportDecision],
+    now: Timestamp,
+) -> (Imported, Vec<&'a ImportedMessage>) {
+    let (mut imported, mut chosen) = (Imported::default(), Vec::with_capacity(messages.len()));
+    let stored_at = ledger.storing_time(channel, now);
+    for (message, fate) in messages.iter().zip(fates) {
+        match fate {
+            ImportDecision::Known => imported.known += 1,
+            ImportDecision::Erased => imported.erased += 1,
+            ImportDecision::New if ledger.paused(channel) => {
+                imported.full = true;
+                break;
+            }
+            ImportDecision::New => {
+                let content = message.kept_content();
+                let bytes = content.map_or(0, |json| i64::try_from(json.len()).unwrap_or(i64::MAX));
+                ledger.charge(channel, stored_at, bytes, i64::from(content.is_some()));
+                imported.stored += 1;
+                chosen.push(message);
+            }
+        }
+    }
+    (imported, chosen)
+}
+
+async fn add(
+    tx: &mut Tx,
+    import: ImportId,
+    channel: &ChannelId,
+    messages: &[&ImportedMessage],
+    stored_at: Timestamp,
+) -> Result<(), StoreError> {
+    if messages.is_empty() {
+        return Ok(());
+    }
+    let rows = messages.iter().map(|message| message.row(import, channel, stored_at));
+    let rows = serde_json::to_string(&rows.collect::<Vec<_>>())?;
+    exec!(tx, query(ADD_MESSAGES).bind(&rows))?;
+    let count = i64::try_from(messages.len()).unwrap_or(i64::MAX);
+    exec!(tx, query(COUNT_MESSAGES).bind(import.number()).bind(count))?;
+    let senders: BTreeSet<_> = messages.iter().filter_map(|m| m.sender.as_ref()).collect();
+    let senders: Vec<_> = senders.into_iter().map(|id| UserKey { u: id.as_str() }).collect();
+    let senders = serde_json::to_string(&senders)?;
+    exec!(tx, query(ADD_SENDERS).bind(channel.as_str()).bind(&senders))?;
+    let media: Vec<_> = messages.iter().filter_map(|message| message.media_row()).collect();
+    if !media.is_empty() {
+        let rows = serde_json::to_string(&media)?;
+        let channel = channel.as_str();
+        exec!(tx, query(ADD_MEDIA).bind(channel).bind(&rows).bind(stored_at.millis()))?;
+    }
+    Ok(())
+}

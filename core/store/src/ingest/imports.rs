@@ -1,0 +1,288 @@
+//! Records of imports, and their undo: everything that an import added carries its number, so that
+//! exactly that can be removed again.
+//!
+//! A message retracted or erased since belongs to no import any more: its tombstone stays, so that
+//! the content cannot come back by importing the file once more.
+
+use std::fmt;
+use std::str::FromStr;
+
+use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use sqlx::{query, query_as};
+
+use super::super::db::{Tx, exec, read, run};
+use super::super::media::erase_media;
+use super::super::{Store, StoreError};
+use super::import_sql::{ADD_EXPIRED, LostFile};
+use super::removal::{RemovalMode, Removed, remove, rows_of};
+use super::sql::BulkKey;
+use super::{lock_ledger, save_ledger};
+
+/// Number of an import.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ImportId(i64);
+
+/// Import to begin.
+#[derive(Clone, Copy, Debug)]
+pub struct NewImport<'a> {
+    /// Target channel.
+    pub channel: &'a ChannelId,
+    /// Format of the file: `line` or `jsonl`.
+    pub form: &'a str,
+    /// Name of the file, without the folder.
+    pub file_name: &'a str,
+    /// Time zone of its times; `None` where the file has it itself.
+    pub time_zone: Option<&'a str>,
+}
+
+/// Record of an import.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportRecord {
+    /// Number of the import.
+    pub id: ImportId,
+    /// Target channel.
+    pub channel_id: ChannelId,
+    /// Format of the file: `line` or `jsonl`.
+    pub form: String,
+    /// Name of the file, without the folder.
+    pub file_name: String,
+    /// Time zone of its times; `None` where the file had it itself.
+    pub time_zone: Option<String>,
+    /// Start time.
+    pub started_at: Timestamp,
+    /// End time; `None` while it runs, and when it was interrupted.
+    pub ended_at: Option<Timestamp>,
+    /// Number of added messages.
+    pub messages: i64,
+    /// Number of added media files.
+    pub files: i64,
+    /// Start time of its undo.
+    pub undone_at: Option<Timestamp>,
+}
+
+#[derive(sqlx::FromRow)]
+struct ImportRow {
+    import_id: i64,
+    channel_id: String,
+    form: String,
+    file_name: String,
+    time_zone: Option<String>,
+    started_at: i64,
+    ended_at: Option<i64>,
+    messages: i64,
+    files: i64,
+    undone_at: Option<i64>,
+}
+
+const BEGIN: &str = "
+    INSERT INTO imports (channel_id, form, file_name, time_zone, started_at)
+    VALUES ($1, $2, $3, $4, $5) RETURNING import_id";
+const END: &str = "UPDATE imports SET ended_at = $2 WHERE import_id = $1";
+/// An import that added nothing needs no undo.
+const FORGET: &str = "
+    DELETE FROM imports WHERE import_id = $1 AND messages = 0 AND files = 0";
+const LIST: &str = "
+    SELECT import_id, channel_id, form, file_name, time_zone, started_at, ended_at, messages, files,
+           undone_at
+    FROM imports
+    WHERE (CAST($1 AS TEXT) IS NULL OR channel_id = $1)
+      AND (CAST($2 AS BIGINT) IS NULL OR import_id = $2)
+    ORDER BY import_id DESC";
+const UNDO: &str = "
+    UPDATE imports SET undone_at = COALESCE(undone_at, $2) WHERE import_id = $1";
+const UNDONE: &str = "SELECT 1 FROM imports WHERE import_id = $1 AND undone_at IS NOT NULL";
+
+const FILES: &str = "
+    SELECT message_id, type, created_at, sent_at FROM media
+    WHERE import_id = $1 AND channel_id = $2 ORDER BY message_id LIMIT $3";
+
+const DROP_SENDERS: &str = "
+    DELETE FROM imported_senders
+    WHERE channel_id = $1 AND NOT EXISTS (
+        SELECT 1 FROM messages m
+        WHERE m.channel_id = $1 AND m.sender_id = imported_senders.user_id)";
+/// People known by name only, without any reference left.
+const DROP_PEOPLE: &str = "
+    DELETE FROM users
+    WHERE user_id LIKE 'import:%'
+      AND NOT EXISTS (SELECT 1 FROM imported_senders s WHERE s.user_id = users.user_id)
+      AND NOT EXISTS (SELECT 1 FROM members m WHERE m.user_id = users.user_id)
+      AND NOT EXISTS (SELECT 1 FROM subscriptions s WHERE s.user_id = users.user_id)
+      AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.user_id = users.user_id)
+      AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.user_id = users.user_id)
+      AND NOT EXISTS (SELECT 1 FROM oauth_grants g WHERE g.user_id = users.user_id)
+      AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.user_id = users.user_id)";
+
+impl Store {
+    /// Records the start of an import, and assigns its number.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn begin_import(
+        &self,
+        new: &NewImport<'_>,
+        now: Timestamp,
+    ) -> Result<ImportId, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let (id,): (i64,) = run!(tx_ref, c => query_as(BEGIN)
+            .bind(new.channel.as_str()).bind(new.form).bind(new.file_name).bind(new.time_zone)
+            .bind(now.millis()).fetch_one(c))?;
+        tx.commit().await?;
+        Ok(ImportId(id))
+    }
+
+    /// Records the end of an import. Returns `true` if it added anything; one that did not is
+    /// deleted.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn end_import(&self, import: ImportId, now: Timestamp) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(tx_ref, query(END).bind(import.0).bind(now.millis()))?;
+        let forgotten = exec!(tx_ref, query(FORGET).bind(import.0))?;
+        tx.commit().await?;
+        Ok(forgotten == 0)
+    }
+
+    /// Returns the imports into a channel, or into all of them, newest first.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn imports(
+        &self,
+        channel: Option<&ChannelId>,
+    ) -> Result<Vec<ImportRecord>, StoreError> {
+        let rows: Vec<ImportRow> = read!(self, c => query_as(LIST)
+            .bind(channel.map(ChannelId::as_str)).bind(None::<i64>).fetch_all(c))?;
+        Ok(rows.into_iter().map(ImportRecord::from).collect())
+    }
+
+    /// Returns one import.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn import_record(
+        &self,
+        import: ImportId,
+    ) -> Result<Option<ImportRecord>, StoreError> {
+        let row: Option<ImportRow> = read!(self, c => query_as(LIST)
+            .bind(None::<&str>).bind(import.0).fetch_optional(c))?;
+        Ok(row.map(ImportRecord::from))
+    }
+
+    /// Removes at most `limit` messages or files that an import added, with their counters,
+    /// baselines and search index entries. Additions of others, and tombstones of content retracted
+    /// or erased since, stay. Repeat until [`Removed::last`]; from the first call on the import
+    /// adds nothing more, should it still run.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing of the batch is removed then.
+    pub async fn undo_import(
+        &self,
+        import: &ImportRecord,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Removed, StoreError> {
+        let (id, channel) = (import.id.0, &import.channel_id);
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let mut removed = remove(tx_ref, channel, now, (RemovalMode::Undo, limit), async |tx| {
+            exec!(tx, query(UNDO).bind(id).bind(now.millis()))?;
+            rows_of(tx, channel, id, limit).await
+        })
+        .await?;
+        if removed.last {
+            let (bytes, last) = drop_files(tx_ref, channel, id, limit, now).await?;
+            removed.bytes += bytes;
+            removed.last = last;
+        }
+        if removed.last {
+            exec!(tx_ref, query(DROP_SENDERS).bind(channel.as_str()))?;
+            exec!(tx_ref, query(DROP_PEOPLE))?;
+        }
+        tx.commit().await?;
+        Ok(removed)
+    }
+}
+
+/// Removes files that an import added to messages of others. Returns their bytes, and `true` when
+/// none is left.
+async fn drop_files(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    import: i64,
+    limit: u32,
+    now: Timestamp,
+) -> Result<(i64, bool), StoreError> {
+    let mut ledger = lock_ledger(tx, &[channel].into()).await?;
+    let files: Vec<LostFile> = run!(tx, c => query_as(FILES)
+        .bind(import).bind(channel.as_str()).bind(i64::from(limit)).fetch_all(c))?;
+    let last = i64::try_from(files.len()).unwrap_or(i64::MAX) < i64::from(limit);
+    if files.is_empty() {
+        return Ok((0, last));
+    }
+    let key = |file: &LostFile| MessageId::from(file.m.as_str());
+    let ids: Vec<_> = files.iter().map(key).collect();
+    let keys: Vec<_> =
+        ids.iter().map(|id| BulkKey { c: channel.as_str(), m: Some(id.as_str()) }).collect();
+    let bytes = erase_media(tx, &mut ledger, &keys).await?;
+    let rows = serde_json::to_string(&files)?;
+    exec!(tx, query(ADD_EXPIRED).bind(channel.as_str()).bind(&rows))?;
+    save_ledger(tx, &ledger, now).await?;
+    Ok((bytes, last))
+}
+
+/// Returns `true` if the import was undone. The caller holds the channel's lock.
+pub(super) async fn is_undone(tx: &mut Tx, import: ImportId) -> Result<bool, StoreError> {
+    let row: Option<(i32,)> = run!(tx, c => query_as(UNDONE).bind(import.0).fetch_optional(c))?;
+    Ok(row.is_some())
+}
+
+impl ImportId {
+    /// Creates the import id of that number.
+    pub const fn new(number: i64) -> Self {
+        Self(number)
+    }
+
+    /// Number of the import.
+    pub const fn number(self) -> i64 {
+        self.0
+    }
+}
+
+impl fmt::Display for ImportId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for ImportId {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
+
+impl From<ImportRow> for ImportRecord {
+    fn from(row: ImportRow) -> Self {
+        Self {
+            id: ImportId(row.import_id),
+            channel_id: row.channel_id.into(),
+            form: row.form,
+            file_name: row.file_name,
+            time_zone: row.time_zone,
+            started_at: Timestamp::from_millis(row.started_at),
+            ended_at: row.ended_at.map(Timestamp::from_millis),
+            messages: row.messages,
+            files: row.files,
+            undone_at: row.undone_at.map(Timestamp::from_millis),
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Ingests messages: one transaction stores a batch of changes and updates every counter with them
+//! (docs/architecture.md#rule-2 and docs/architecture.md#rule-3).
+
+mod batch;
+mod deletion_guard;
+mod fresh;
+mod gaps;
+mod import;
+mod import_sql;
+mod imports;
+mod removal;
+mod retention;
+mod sql;
+mod stray_edits;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sqlx::{query, query_as};
+
+pub(super) use gaps::{Skips, close_gaps, open_gap};
+pub use import::{ImportOutcome, Imported, ImportedMedia, ImportedMessage, ImportedPerson};
+pub use imports::{ImportId, ImportRecord, NewImport};
+pub use removal::Removed;
+pub(super) use removal::{bar_person, bar_time, remove_some};
+pub(super) use sql::BulkKey;
+use sql::{
+    ADD_NOTICE, ADD_TO_BASELINES, ADD_TO_CHANNELS, ADD_TO_USERS, ALL_MESSAGES, COUNT_MESSAGES,
+    Delta, KNOWN_MESSAGES, LOCK_CHANNELS, LOCK_SUBSCRIBERS,
+};
+
+use batch::Batch;
+use deletion_guard::DeletionGuard;
+
+use super::db::{Tx, exec, read, run};
+use super::ledger::{Ledger, SubscriberRow};
+use super::messages::{MessageRow, state_of};
+use super::outbox::{NewOutboxEvent, log};
+use super::outbox_kind::OutboxEventKind;
+use super::retractions::record_retractions;
+use super::{MessageState, Store, StoreError};
+use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::message::MessageChange;
+use chatkeep_core::plan::UsageStatus;
+use chatkeep_core::time::Timestamp;
+
+/// Change to one message of one channel.
+#[derive(Clone, Debug)]
+pub struct ChannelChange {
+    /// Channel.
+    pub channel: ChannelId,
+    /// Message.
+    pub message: MessageId,
+    /// Change, with its time by the platform's clock.
+    pub change: MessageChange,
+}
+
+/// Outcome of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IngestOutcome {
+    /// Stored data changed.
+    Changed,
+    /// Already stored.
+    Known,
+    /// Backup of the channel is paused; the gap is recorded.
+    Skipped,
+    /// Nobody subscribes to the channel.
+    NotBackedUp,
+}
+
+impl Store {
+    /// Returns the present states of these messages, in any order, without unknown ones.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn message_states(
+        &self,
+        keys: &BTreeSet<(ChannelId, MessageId)>,
+    ) -> Result<Vec<(ChannelId, MessageId, MessageState)>, StoreError> {
+        let keys: Vec<_> =
+            keys.iter().map(|(c, m)| BulkKey { c: c.as_str(), m: Some(m.as_str()) }).collect();
+        let keys = serde_json::to_string(&keys)?;
+        let sql = self.pick(KNOWN_MESSAGES);
+        let rows: Vec<MessageRow> = read!(self, c => query_as(sql).bind(&keys).fetch_all(c))?;
+        rows.into_iter().map(keyed_state).collect()
+    }
+
+    /// Returns the states of all messages by channel and id, after `after`, at most `limit`.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn all_messages(
+        &self,
+        after: Option<&(ChannelId, MessageId)>,
+        limit: u32,
+    ) -> Result<Vec<(ChannelId, MessageId, MessageState)>, StoreError> {
+        let (channel, message) = after.map_or(("", ""), |(c, m)| (c.as_str(), m.as_str()));
+        let rows: Vec<MessageRow> = read!(self, c => query_as(ALL_MESSAGES)
+            .bind(channel).bind(message).bind(i64::from(limit)).fetch_all(c))?;
+        rows.into_iter().map(keyed_state).collect()
+    }
+
+    /// Counts the messages in all channels, tombstones included.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn count_messages(&self) -> Result<i64, StoreError> {
+        let (count,): (i64,) = read!(self, c => query_as(COUNT_MESSAGES).fetch_one(c))?;
+        Ok(count)
+    }
+
+    /// Ingests a batch of changes in one transaction: messages, media records, counters, usage
+    /// notices and gaps together. Returns the outcome of each change, in order. Repeating a batch,
+    /// or any part of it in any order, changes nothing more.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing of the batch is stored then.
+    pub async fn ingest(
+        &self,
+        changes: &[ChannelChange],
+        now: Timestamp,
+    ) -> Result<Vec<IngestOutcome>, StoreError> {
+        if changes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut tx = self.db.begin().await?;
+        let kept = ingest_in(&mut tx, changes, now).await?;
+        tx.commit().await?;
+        Ok(kept)
+    }
+}
+
+fn keyed_state(row: MessageRow) -> Result<(ChannelId, MessageId, MessageState), StoreError> {
+    let (channel, message) = (row.channel_id.clone(), row.message_id.clone());
+    Ok((channel.into(), message.into(), state_of(row)?))
+}
+
+/// The body of [`Store::keep`], for use inside a larger transaction.
+pub(super) async fn ingest_in(
+    tx: &mut Tx,
+    changes: &[ChannelChange],
+    now: Timestamp,
+) -> Result<Vec<IngestOutcome>, StoreError> {
+    let channels = changes.iter().map(|change| &change.channel).collect();
+    let ledger = lock_ledger(tx, &channels).await?;
+    let deletion_guard = DeletionGuard::of(tx, &channels).await?;
+    let mut batch = Batch { ledger, deletion_guard, ..Batch::default() };
+    let added = batch.insert_new(tx, changes, now).await?;
+    let rest = changes.iter().zip(&added).filter(|(_, added)| !**added);
+    batch.load(tx, rest.map(|(change, _)| change)).await?;
+    let keep = |(nth, (change, added)): (usize, (&ChannelChange, bool))| {
+        if added { IngestOutcome::Changed } else { batch.apply(nth, change, now) }
+    };
+    let kept: Vec<_> = changes.iter().zip(added).enumerate().map(keep).collect();
+    batch.save(tx, now).await?;
+    note_unsent(tx, changes, &kept).await?;
+    Ok(kept)
+}
+
+/// Queues a search of the dead letters, which are outside of the store, for retracted messages. Of
+/// one never stored for lack of a subscription the id is recorded, so that no import brings it.
+async fn note_unsent(
+    tx: &mut Tx,
+    changes: &[ChannelChange],
+    kept: &[IngestOutcome],
+) -> Result<(), StoreError> {
+    let unsent = changes.iter().zip(kept).filter(|(item, kept)| {
+        matches!(item.change, MessageChange::Unsent { .. }) && **kept != IngestOutcome::Known
+    });
+    let mut channels = BTreeSet::new();
+    let mut unknown: BTreeMap<&str, Vec<BulkKey<'_>>> = BTreeMap::new();
+    for (item, kept) in unsent {
+        channels.insert(&item.channel);
+        if *kept == IngestOutcome::NotBackedUp {
+            let key = BulkKey { c: item.channel.as_str(), m: Some(item.message.as_str()) };
+            unknown.entry(key.c).or_default().push(key);
+        }
+    }
+    for (channel, messages) in unknown {
+        let messages = serde_json::to_string(&messages)?;
+        exec!(tx, query(removal::NEVER_AGAIN).bind(channel).bind(&messages))?;
+    }
+    record_retractions(tx, &channels).await
+}
+
+/// Locks the existing channels and all their subscribers.
+pub(super) async fn lock_ledger(
+    tx: &mut Tx,
+    channels: &BTreeSet<&ChannelId>,
+) -> Result<Ledger, StoreError> {
+    let keys: Vec<_> = channels.iter().map(|id| BulkKey { c: id.as_str(), m: None }).collect();
+    let keys = serde_json::to_string(&keys)?;
+    let locked: Vec<(String,)> =
+        run!(tx, LOCK_CHANNELS, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;
+    let subscribers: Vec<SubscriberRow> =
+        run!(tx, LOCK_SUBSCRIBERS, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;
+    Ledger::new(locked.into_iter().map(|(id,)| ChannelId::new(id)), subscribers)
+}
+
+/// Writes the changes of the ledger: counters, baselines, usage and crossings.
+pub(super) async fn save_ledger(
+    tx: &mut Tx,
+    ledger: &Ledger,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let channels: Vec<_> = ledger
+        .channel_deltas()
+        .map(|(id, bytes, count)| {
+            let at = ledger.storing_time(id, now).millis();
+            Delta { c: Some(id.as_str()), u: None, bytes, count, at }
+        })
+        .collect();
+    let baselines: Vec<_> = ledger
+        .baseline_deltas()
+        .map(|(c, u, bytes)| Delta {
+            c: Some(c.as_str()),
+            u: Some(u.as_str()),
+            bytes,
+            count: 0,
+            at: 0,
+        })
+        .collect();
+    let users: Vec<_> = ledger
+        .user_deltas()
+        .map(|(id, bytes)| Delta { c: None, u: Some(id.as_str()), bytes, count: 0, at: 0 })
+        .collect();
+    if !channels.is_empty() {
+        let rows = serde_json::to_string(&channels)?;
+        exec!(tx, query(ADD_TO_CHANNELS).bind(&rows))?;
+    }
+    if !baselines.is_empty() {
+        let rows = serde_json::to_string(&baselines)?;
+        exec!(tx, query(ADD_TO_BASELINES).bind(&rows))?;
+    }
+    if !users.is_empty() {
+        let rows = serde_json::to_string(&users)?;
+        exec!(tx, query(ADD_TO_USERS).bind(&rows))?;
+    }
+    for (user, before, after) in ledger.crossings() {
+        add_notice(tx, user, after, now).await?;
+        if before == UsageStatus::Exceeded {
+            gaps::resume_all_of(tx, user, now).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Records that a user's usage crossed a threshold.
+pub(super) async fn add_notice(
+    tx: &mut Tx,
+    user: &UserId,
+    status: UsageStatus,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let kind = OutboxEventKind::of_usage(status);
+    let (user, status) = (user.as_str(), status.name());
+    exec!(tx, query(ADD_NOTICE).bind(user).bind(status).bind(now.millis()))?;
+    let events = kind.map(|kind| NewOutboxEvent {
+        kind: kind.name(),
+        at: now.millis(),
+        c: None,
+        s: Some(user),
+    });
+    log(tx, events.as_slice(), now).await
+}

@@ -1,0 +1,231 @@
+//! Removal of stored messages: all before a time, or all of one person. In batches, each one
+//! transaction that changes the counters with the rows (docs/architecture.md#rule-3).
+
+use std::collections::BTreeSet;
+
+use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::message::MessageType;
+use chatkeep_core::time::Timestamp;
+use sqlx::{query, query_as};
+
+use super::super::change_log::log_messages;
+use super::super::db::{Tx, exec, read, run};
+use super::super::media::erase_media;
+use super::super::messages::{MessageRow, state_of};
+use super::super::retractions::record_retractions;
+use super::super::subscriptions::resume;
+use super::super::webhooks::delete_responses_in;
+use super::super::{MessageState, Store, StoreError};
+use super::sql::BulkKey;
+use super::{lock_ledger, save_ledger};
+
+/// Batch of removed messages.
+#[derive(Debug, Default)]
+pub struct Removed {
+    /// Message ids.
+    pub messages: Vec<MessageId>,
+    /// Bytes that they counted for, their media included.
+    pub bytes: i64,
+    /// `true` if nothing is left to remove.
+    pub last: bool,
+}
+
+/// Builds a statement for the message rows to remove.
+macro_rules! rows {
+    ($where:literal) => {
+        concat!(
+            "SELECT channel_id, message_id, sent_at, backed_up_at, sender_id, type, content,
+                    quoted_id, edited_at, unsent_at, skipped, is_bot
+             FROM messages WHERE ",
+            $where
+        )
+    };
+}
+
+pub(super) const BEFORE: &str =
+    rows!("channel_id = $1 AND sent_at < $2 ORDER BY sent_at, message_id LIMIT $3");
+/// Everything of a channel, incomplete messages included.
+pub(super) const ALL: &str = rows!("channel_id = $1 ORDER BY message_id LIMIT $2");
+const OF_IMPORT: &str = rows!("import_id = $1 AND channel_id = $2 ORDER BY message_id LIMIT $3");
+const OF_PERSON: &str = rows!("channel_id = $1 AND sender_id = $4 AND sent_at < $2 LIMIT $3");
+
+const COUNT: &str = "
+    SELECT COUNT(*), CAST(COALESCE(SUM(OCTET_LENGTH(m.content)), 0) AS BIGINT),
+           CAST(COALESCE(SUM(f.bytes), 0) AS BIGINT)
+    FROM messages m
+    LEFT JOIN media f ON f.channel_id = m.channel_id AND f.message_id = m.message_id
+    WHERE m.channel_id = $1 AND m.sent_at < $2";
+
+const DROP_MESSAGES: &str = "
+    DELETE FROM messages
+    WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
+/// Remainder of an erased message: that it existed.
+const TOMBSTONE_MESSAGES: &str = "
+    UPDATE messages SET content = NULL, sender_id = NULL, quoted_id = NULL, import_id = NULL,
+                        unsent_at = COALESCE(unsent_at, $3)
+    WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
+pub(super) const NEVER_AGAIN: &str = "
+    INSERT INTO erased_messages (channel_id, message_id)
+    SELECT $1, value ->> 'm' FROM json_each($2) WHERE TRUE
+    ON CONFLICT (channel_id, message_id) DO NOTHING";
+const ERASE_PERSON: &str = "
+    INSERT INTO erased_people (channel_id, user_id, erased_at) VALUES ($1, $2, $3)
+    ON CONFLICT (channel_id, user_id) DO UPDATE SET
+        erased_at = CASE WHEN excluded.erased_at > erased_people.erased_at
+                         THEN excluded.erased_at ELSE erased_people.erased_at END";
+pub(super) const DELETED_BEFORE: &str = "
+    UPDATE channels SET deleted_before = $2 WHERE channel_id = $1 AND deleted_before < $2";
+
+/// Treatment of the rows of a batch.
+#[derive(Clone, Copy)]
+pub(super) enum RemovalMode {
+    /// Deletes the rows.
+    Delete,
+    /// Leaves tombstones.
+    Tombstone,
+    /// Deletes the rows without a trace: another import may bring them again.
+    Undo,
+}
+
+impl Store {
+    /// Counts the messages sent before that time, and their bytes.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn count_before(
+        &self,
+        channel: &ChannelId,
+        before: Timestamp,
+    ) -> Result<(i64, i64), StoreError> {
+        let (count, text, media): (i64, i64, i64) = read!(self, c => query_as(COUNT)
+            .bind(channel.as_str()).bind(before.millis()).fetch_one(c))?;
+        Ok((count, text + media))
+    }
+}
+
+/// Removes at most `limit` messages sent before that time. Those of a person are erased: tombstones
+/// without sender and content stay. Without a person the oldest of the channel are deleted. Bytes
+/// and baselines are lowered with it, so that nobody's usage rises or falls below 0.
+pub(crate) async fn remove_some(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    of: Option<&UserId>,
+    before: Timestamp,
+    limit: u32,
+    now: Timestamp,
+) -> Result<Removed, StoreError> {
+    let how = if of.is_some() { RemovalMode::Tombstone } else { RemovalMode::Delete };
+    remove(tx, channel, now, (how, limit), async |tx| {
+        let (c, at, limit) = (channel.as_str(), before.millis(), i64::from(limit));
+        Ok(match of {
+            Some(user) => run!(tx, conn => query_as(OF_PERSON)
+                .bind(c).bind(at).bind(limit).bind(user.as_str()).fetch_all(conn))?,
+            None => run!(tx, conn => query_as(BEFORE)
+                .bind(c).bind(at).bind(limit).fetch_all(conn))?,
+        })
+    })
+    .await
+}
+
+/// Rejects late deliveries and imports of messages that person wrote before that time.
+pub(crate) async fn bar_person(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    user: &UserId,
+    before: Timestamp,
+) -> Result<(), StoreError> {
+    let (c, u) = (channel.as_str(), user.as_str());
+    exec!(tx, query(ERASE_PERSON).bind(c).bind(u).bind(before.millis()))?;
+    Ok(())
+}
+
+/// Rejects late deliveries of messages sent in the channel before that time.
+pub(crate) async fn bar_time(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    before: Timestamp,
+) -> Result<(), StoreError> {
+    exec!(tx, query(DELETED_BEFORE).bind(channel.as_str()).bind(before.millis()))?;
+    Ok(())
+}
+
+/// Returns the messages that an import added, at most `limit`.
+pub(super) async fn rows_of(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    import: i64,
+    limit: u32,
+) -> Result<Vec<MessageRow>, StoreError> {
+    Ok(run!(tx, c => query_as(OF_IMPORT)
+        .bind(import).bind(channel.as_str()).bind(i64::from(limit)).fetch_all(c))?)
+}
+
+/// Removes at most that many messages, chosen under the channel's lock.
+pub(super) async fn remove(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    now: Timestamp,
+    (how, limit): (RemovalMode, u32),
+    choose: impl AsyncFnOnce(&mut Tx) -> Result<Vec<MessageRow>, StoreError>,
+) -> Result<Removed, StoreError> {
+    let mut ledger = lock_ledger(tx, &BTreeSet::from([channel])).await?;
+    let rows = choose(tx).await?;
+    let last = i64::try_from(rows.len()).unwrap_or(i64::MAX) < i64::from(limit);
+    let mut states = Vec::with_capacity(rows.len());
+    for row in rows {
+        states.push((MessageId::new(row.message_id.clone()), state_of(row)?));
+    }
+    let mut bytes = 0;
+    for (_, state) in &states {
+        bytes += state.bytes();
+        let stored_at = state.backed_up_at.unwrap_or(now);
+        ledger.charge(channel, stored_at, -state.bytes(), -i64::from(state.counts()));
+    }
+    let all = keys(states.iter().map(|(id, _)| id))?;
+    let media = states.iter().filter(|(_, state)| state.kind.is_some_and(MessageType::is_media));
+    let media: Vec<_> =
+        media.map(|(id, _)| BulkKey { c: channel.as_str(), m: Some(id.as_str()) }).collect();
+    if !media.is_empty() {
+        bytes += erase_media(tx, &mut ledger, &media).await?;
+    }
+    take_messages(tx, channel, &states, &all, how, now).await?;
+    delete_responses_in(tx, channel, &all).await?;
+    log_messages(tx, states.iter().map(|(message, _)| (channel, message)), now).await?;
+    save_ledger(tx, &ledger, now).await?;
+    resume(tx, &BTreeSet::from([channel.clone()]), now).await?;
+    record_retractions(tx, &BTreeSet::from([channel])).await?;
+    Ok(Removed { messages: states.into_iter().map(|(id, _)| id).collect(), bytes, last })
+}
+
+async fn take_messages(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    states: &[(MessageId, MessageState)],
+    all: &str,
+    how: RemovalMode,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let c = channel.as_str();
+    match how {
+        RemovalMode::Delete => {
+            // With the tombstone goes the knowledge that its content must not come back.
+            let unsent = states.iter().filter(|(_, state)| state.unsent_at.is_some());
+            let unsent = keys(unsent.map(|(id, _)| id))?;
+            exec!(tx, query(NEVER_AGAIN).bind(c).bind(&unsent))?;
+            exec!(tx, query(DROP_MESSAGES).bind(c).bind(all))?;
+        }
+        RemovalMode::Undo => {
+            exec!(tx, query(DROP_MESSAGES).bind(c).bind(all))?;
+        }
+        RemovalMode::Tombstone => {
+            exec!(tx, query(NEVER_AGAIN).bind(c).bind(all))?;
+            exec!(tx, query(TOMBSTONE_MESSAGES).bind(c).bind(all).bind(now.millis()))?;
+        }
+    }
+    Ok(())
+}
+
+fn keys<'a>(ids: impl Iterator<Item = &'a MessageId>) -> Result<String, StoreError> {
+    let keys: Vec<_> = ids.map(|id| BulkKey { c: "", m: Some(id.as_str()) }).collect();
+    Ok(serde_json::to_string(&keys)?)
+}

@@ -1,0 +1,172 @@
+//! Retention: deletes messages older than their channel's limit, and those of channels long without
+//! a subscription. In small batches, each one transaction, so that backup goes on between them.
+
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::time::Timestamp;
+use sqlx::{query, query_as};
+
+use super::super::db::{Tx, exec, read, run};
+use super::super::{Store, StoreError};
+use super::removal::{ALL, BEFORE, DELETED_BEFORE, RemovalMode, Removed, remove};
+
+/// Milliseconds of a day.
+const DAY: i64 = 86_400_000;
+
+const SET: &str = "UPDATE channels SET retention_days = $2 WHERE channel_id = $1";
+const OF_CHANNEL: &str = "SELECT retention_days, retained_from FROM channels WHERE channel_id = $1";
+const RETAINED: &str = "
+    UPDATE channels SET retained_from = $2 WHERE channel_id = $1 AND retained_from < $2";
+
+const OUTDATED: &str = "
+    SELECT c.channel_id FROM channels c
+    WHERE c.retention_days IS NOT NULL
+      AND EXISTS (SELECT 1 FROM messages m
+                  WHERE m.channel_id = c.channel_id
+                    AND m.sent_at < $1 - c.retention_days * 86400000)
+    ORDER BY c.channel_id";
+
+const ABANDONED: &str = "
+    SELECT s.channel_id FROM subscriptions s
+    GROUP BY s.channel_id
+    HAVING MIN(s.cancelled_at) > 0 AND MAX(s.cancelled_at) < $1
+       AND EXISTS (SELECT 1 FROM messages m WHERE m.channel_id = s.channel_id)
+    ORDER BY s.channel_id";
+const LAST_CANCELLED: &str = "
+    SELECT MIN(cancelled_at), MAX(cancelled_at) FROM subscriptions WHERE channel_id = $1";
+
+impl Store {
+    /// Sets the days after which a channel's messages are removed; `None`: never.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn set_retention(
+        &self,
+        channel: &ChannelId,
+        days: Option<u32>,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(tx_ref, query(SET).bind(channel.as_str()).bind(days.map(i64::from)))?;
+        tx.commit().await
+    }
+
+    /// Returns the days after which a channel's messages are removed, and the time before which
+    /// those already removed for it were sent.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn retention(
+        &self,
+        channel: &ChannelId,
+    ) -> Result<(Option<i64>, Option<Timestamp>), StoreError> {
+        let row: Option<(Option<i64>, i64)> = read!(self, c => query_as(OF_CHANNEL)
+            .bind(channel.as_str()).fetch_optional(c))?;
+        let (days, from) = row.unwrap_or_default();
+        Ok((days, (from > 0).then(|| Timestamp::from_millis(from))))
+    }
+
+    /// Returns the channels with messages older than their retention.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn outdated_channels(&self, now: Timestamp) -> Result<Vec<ChannelId>, StoreError> {
+        let rows: Vec<(String,)> =
+            read!(self, c => query_as(OUTDATED).bind(now.millis()).fetch_all(c))?;
+        Ok(rows.into_iter().map(|(id,)| id.into()).collect())
+    }
+
+    /// Deletes the oldest messages of a channel, at most `limit`, that exceed its retention, as a
+    /// job of [`Store::work_on_job`] does. Repeat until [`Removed::last`]. The retention is read
+    /// each time: it may have been changed.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing of the batch is deleted then.
+    pub async fn delete_outdated(
+        &self,
+        channel: &ChannelId,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Removed, StoreError> {
+        let c = channel.as_str();
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let mut before = None;
+        let removed = remove(tx_ref, channel, now, (RemovalMode::Delete, limit), async |tx| {
+            before = cutoff(tx, channel, now).await?;
+            let Some(before) = before else {
+                return Ok(Vec::new());
+            };
+            let limit = i64::from(limit);
+            Ok(run!(tx, conn => query_as(BEFORE).bind(c).bind(before).bind(limit).fetch_all(conn))?)
+        })
+        .await?;
+        if let Some(before) = before.filter(|_| !removed.messages.is_empty()) {
+            exec!(tx_ref, query(DELETED_BEFORE).bind(c).bind(before))?;
+            exec!(tx_ref, query(RETAINED).bind(c).bind(before))?;
+        }
+        tx.commit().await?;
+        Ok(removed)
+    }
+
+    /// Returns the channels with stored content whose last subscription was cancelled before that
+    /// time.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn abandoned_channels(
+        &self,
+        before: Timestamp,
+    ) -> Result<Vec<ChannelId>, StoreError> {
+        let rows: Vec<(String,)> =
+            read!(self, c => query_as(ABANDONED).bind(before.millis()).fetch_all(c))?;
+        Ok(rows.into_iter().map(|(id,)| id.into()).collect())
+    }
+
+    /// Deletes messages of a channel, at most `limit`, whose last subscription was cancelled before
+    /// that time; none when somebody subscribes. Repeat until [`Removed::last`].
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing of the batch is deleted then.
+    pub async fn delete_abandoned(
+        &self,
+        channel: &ChannelId,
+        before: Timestamp,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Removed, StoreError> {
+        let c = channel.as_str();
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let mut ended = None;
+        let removed = remove(tx_ref, channel, now, (RemovalMode::Delete, limit), async |tx| {
+            let (first, last): (Option<i64>, Option<i64>) =
+                run!(tx, conn => query_as(LAST_CANCELLED).bind(c).fetch_one(conn))?;
+            // 0 is a subscription that goes on.
+            ended = last.filter(|last| first > Some(0) && *last < before.millis());
+            if ended.is_none() {
+                return Ok(Vec::new());
+            }
+            let limit = i64::from(limit);
+            Ok(run!(tx, conn => query_as(ALL).bind(c).bind(limit).fetch_all(conn))?)
+        })
+        .await?;
+        // Late deliveries from that time stay away; later messages are for new subscribers.
+        if let Some(ended) = ended.filter(|_| !removed.messages.is_empty()) {
+            exec!(tx_ref, query(DELETED_BEFORE).bind(c).bind(ended))?;
+        }
+        tx.commit().await?;
+        Ok(removed)
+    }
+}
+
+/// Returns the time before which messages of the channel are too old now, in milliseconds since
+/// 1970.
+async fn cutoff(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    now: Timestamp,
+) -> Result<Option<i64>, StoreError> {
+    let row: Option<(Option<i64>, i64)> =
+        run!(tx, c => query_as(OF_CHANNEL).bind(channel.as_str()).fetch_optional(c))?;
+    Ok(row.and_then(|(days, _)| days).map(|days| now.millis() - days * DAY))
+}

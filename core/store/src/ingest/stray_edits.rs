@@ -1,0 +1,33 @@
+//! Stray edits, whose message never came: it was sent in a deleted time, or is lost.
+
+use chatkeep_core::time::Timestamp;
+use sqlx::query;
+
+use super::super::db::exec;
+use super::super::{Store, StoreError};
+
+/// Maximum number of edits deleted in one transaction.
+const BATCH: i64 = 500;
+
+/// Strays count for nothing and nobody sees them, so they are just deleted. An edit whose message
+/// has come meanwhile is no stray any more.
+const PURGE: &str = "
+    DELETE FROM messages
+    WHERE sent_at IS NULL AND (channel_id, message_id) IN (
+        SELECT channel_id, message_id FROM messages
+        WHERE sent_at IS NULL AND content IS NOT NULL AND edited_at < $1
+        ORDER BY edited_at LIMIT $2)";
+
+impl Store {
+    /// Deletes a batch of stray edits from before that time; returns their number.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing of the batch is deleted then.
+    pub async fn purge_stray_edits(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let gone = exec!(tx_ref, query(PURGE).bind(before.millis()).bind(BATCH))?;
+        tx.commit().await?;
+        Ok(gone)
+    }
+}

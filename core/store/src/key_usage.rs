@@ -1,0 +1,136 @@
+//! Last uses of keys and sessions. Collected in memory, so that no request waits for the writer,
+//! and written together every few seconds. A crash loses what was not written yet.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use chatkeep_core::id::{KeyId, SessionId};
+use chatkeep_core::time::Timestamp;
+use serde::Serialize;
+use sqlx::{query, query_as};
+
+use super::db::{Sql, Tx, exec, locking, run};
+use super::keys::Key;
+use super::sessions::Session;
+use super::{Store, StoreError};
+
+/// Precision of a key's last use.
+const KEY_PRECISION: Duration = Duration::from_mins(1);
+/// Precision of a session's last use.
+const SESSION_PRECISION: Duration = Duration::from_hours(1);
+/// Maximum number of unwritten uses; beyond it, new ones are not recorded.
+const WAITING: usize = 100_000;
+
+const LOCK_KEYS: Sql = locking!(
+    "SELECT key_id FROM api_keys
+     WHERE key_id IN (SELECT value ->> 'id' FROM json_each($1)) ORDER BY key_id"
+);
+const LOCK_SESSIONS: Sql = locking!(
+    "SELECT session_id FROM sessions
+     WHERE session_id IN (SELECT value ->> 'id' FROM json_each($1)) ORDER BY session_id"
+);
+const KEYS_USED: &str = "
+    UPDATE api_keys SET last_used_at = used.at
+    FROM (SELECT value ->> 'id' AS id, CAST(value ->> 'at' AS BIGINT) AS at
+          FROM json_each($1)) AS used
+    WHERE api_keys.key_id = used.id
+      AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < used.at)";
+const SESSIONS_USED: &str = "
+    UPDATE sessions SET seen_at = used.at
+    FROM (SELECT value ->> 'id' AS id, CAST(value ->> 'at' AS BIGINT) AS at
+          FROM json_each($1)) AS used
+    WHERE sessions.session_id = used.id AND sessions.seen_at < used.at";
+
+/// Uses that are not written yet.
+#[derive(Debug, Default)]
+pub(super) struct KeyUsage(Mutex<Noted>);
+
+#[derive(Clone, Debug, Default)]
+struct Noted {
+    keys: BTreeMap<KeyId, Timestamp>,
+    sessions: BTreeMap<SessionId, Timestamp>,
+}
+
+#[derive(Serialize)]
+struct Used<'a> {
+    id: &'a str,
+    at: i64,
+}
+
+impl KeyUsage {
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the unwritten last use of a key.
+    pub(super) fn key(&self, id: &KeyId) -> Option<Timestamp> {
+        self.noted().keys.get(id).copied()
+    }
+
+    /// Returns the unwritten last use of a session.
+    pub(super) fn session(&self, id: &SessionId) -> Option<Timestamp> {
+        self.noted().sessions.get(id).copied()
+    }
+}
+
+/// Records a use unless there are too many already.
+fn note<K: Clone + Ord>(uses: &mut BTreeMap<K, Timestamp>, id: &K, at: Timestamp) {
+    if let Some(known) = uses.get_mut(id) {
+        *known = at.max(*known);
+    } else if uses.len() < WAITING {
+        uses.insert(id.clone(), at);
+    }
+}
+
+impl Store {
+    /// Records a use of a key, to the minute. [`Store::write_uses`] writes it.
+    pub fn note_key_use(&self, key: &Key, now: Timestamp) {
+        if key.last_used_at.is_none_or(|at| now.since(at) > KEY_PRECISION) {
+            note(&mut self.uses.noted().keys, &key.id, now);
+        }
+    }
+
+    /// Records a use of a session, to the hour. [`Store::write_uses`] writes it.
+    pub fn note_session_use(&self, session: &mut Session, now: Timestamp) {
+        if now.since(session.seen_at) >= SESSION_PRECISION {
+            note(&mut self.uses.noted().sessions, &session.id, now);
+            session.seen_at = now;
+        }
+    }
+
+    /// Writes the uses recorded since the last time.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; the uses are written with the next call then.
+    pub async fn write_uses(&self) -> Result<(), StoreError> {
+        let noted = self.uses.noted().clone();
+        if noted.keys.is_empty() && noted.sessions.is_empty() {
+            return Ok(());
+        }
+        let mut tx = self.db.begin().await?;
+        write(&mut tx, (LOCK_KEYS, KEYS_USED), &rows(&noted.keys, KeyId::as_str)?).await?;
+        let sessions = rows(&noted.sessions, SessionId::as_str)?;
+        write(&mut tx, (LOCK_SESSIONS, SESSIONS_USED), &sessions).await?;
+        tx.commit().await?;
+        let mut left = self.uses.noted();
+        left.keys.retain(|id, at| noted.keys.get(id) != Some(at));
+        left.sessions.retain(|id, at| noted.sessions.get(id) != Some(at));
+        Ok(())
+    }
+}
+
+fn rows<K>(uses: &BTreeMap<K, Timestamp>, id: impl Fn(&K) -> &str) -> Result<String, StoreError> {
+    let rows = uses.iter().map(|(key, at)| Used { id: id(key), at: at.millis() });
+    Ok(serde_json::to_string(&rows.collect::<Vec<_>>())?)
+}
+
+async fn write(
+    tx: &mut Tx,
+    (lock, update): (Sql, &'static str),
+    rows: &str,
+) -> Result<(), StoreError> {
+    let _: Vec<(String,)> = run!(tx, lock, |sql, c| query_as(sql).bind(rows).fetch_all(c))?;
+    exec!(tx, query(update).bind(rows))?;
+    Ok(())
+}

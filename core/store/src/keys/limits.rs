@@ -1,0 +1,79 @@
+//! Limits on the number of a user's keys, and deletion of long-ended ones.
+
+use std::time::Duration;
+
+use chatkeep_core::id::UserId;
+use chatkeep_core::time::Timestamp;
+use sqlx::{query, query_as};
+
+use super::super::db::{Sql, Tx, exec, locking, run};
+use super::super::{Store, StoreError};
+
+/// Maximum number of working keys of a user. A replaced key with an existing successor does not
+/// count while its overlap lasts, and of each line of replacements only one such works.
+pub const KEYS_OF_USER: usize = 50;
+/// Maximum number of a user's ended keys retained for them to see: else keys that end after a
+/// second could be created without end.
+const ENDED_OF_USER: i64 = 100;
+/// Retention of ended keys.
+const KEPT: Duration = Duration::from_hours(24 * 30);
+
+const LOCK_USER: Sql = locking!("SELECT user_id FROM users WHERE user_id = $1");
+const COUNT: &str = "
+    SELECT COUNT(*) FROM api_keys k
+    WHERE k.user_id = $1 AND (k.expires_at IS NULL OR k.expires_at > $2)
+      AND NOT EXISTS (SELECT 1 FROM api_keys s WHERE s.key_id = k.replaced_by)";
+const TRIM: &str = "
+    DELETE FROM api_keys WHERE key_id IN (
+        SELECT key_id FROM api_keys WHERE user_id = $1 AND expires_at <= $2
+        ORDER BY expires_at DESC, key_id LIMIT 100000 OFFSET $3)";
+const PURGE: &str = "
+    DELETE FROM api_keys WHERE key_id IN (
+        SELECT key_id FROM api_keys WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
+
+/// Room for one more key of a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KeyAllowance {
+    /// There is room.
+    Free,
+    /// The maximum is reached.
+    Full,
+}
+
+/// Locks a user against concurrent changes of their number of keys.
+pub(super) async fn lock_user(tx: &mut Tx, user: &UserId) -> Result<(), StoreError> {
+    let _: Option<(String,)> =
+        run!(tx, LOCK_USER, |sql, c| query_as(sql).bind(user.as_str()).fetch_optional(c))?;
+    Ok(())
+}
+
+/// Returns the room of a user with a locked row for one more key. The oldest surplus ended keys are
+/// deleted.
+pub(super) async fn room_of(
+    tx: &mut Tx,
+    user: &UserId,
+    now: Timestamp,
+) -> Result<KeyAllowance, StoreError> {
+    let (user, now) = (user.as_str(), now.millis());
+    exec!(tx, query(TRIM).bind(user).bind(now).bind(ENDED_OF_USER))?;
+    let (count,): (i64,) = run!(tx, c => query_as(COUNT).bind(user).bind(now).fetch_one(c))?;
+    let full = usize::try_from(count).unwrap_or(usize::MAX) >= KEYS_OF_USER;
+    Ok(if full { KeyAllowance::Full } else { KeyAllowance::Free })
+}
+
+impl Store {
+    /// Deletes keys that ended 30 days ago, at most `limit`; their webhooks were disabled when they
+    /// ended ([`Store::end_webhooks`]). Returns their number.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn purge_keys(&self, limit: u32, now: Timestamp) -> Result<u64, StoreError> {
+        let kept = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let before = now.millis().saturating_sub(kept);
+        let gone = exec!(tx_ref, query(PURGE).bind(before).bind(i64::from(limit)))?;
+        tx.commit().await?;
+        Ok(gone)
+    }
+}

@@ -1,0 +1,86 @@
+//! Rotation of keys: a new key replaces another, and both work for a while.
+
+use chatkeep_core::id::{KeyId, UserId};
+use chatkeep_core::time::Timestamp;
+use sqlx::{query, query_as};
+
+use super::super::db::{exec, run};
+use super::super::webhooks::carry_webhooks;
+use super::super::{Store, StoreError};
+use super::limits::{KeyAllowance, lock_user, room_of};
+use super::{Key, KeyRow, NewKey, ONE_OF_USER, add_in, mask};
+
+/// Result of a rotation.
+#[derive(Clone, Debug)]
+pub enum Rotated {
+    /// New key.
+    Done(Key),
+    /// The user has no such key, or it has expired.
+    NoKey,
+    /// The key was replaced before and works out its overlap only: another successor would be one
+    /// key more than [`super::KEYS_OF_USER`].
+    TooMany,
+}
+
+/// The old key works for the overlap only, and not longer than it did.
+const REPLACE: &str = "
+    UPDATE api_keys SET
+        replaced_by = $3,
+        expires_at = CASE WHEN expires_at IS NULL OR expires_at > $2 THEN $2 ELSE expires_at END
+    WHERE key_id = $1";
+/// The key that the rotated one replaced ends: at most two keys of one line work at a time.
+const END_BEFORE: &str = "
+    UPDATE api_keys SET expires_at = $2
+    WHERE replaced_by = $1 AND user_id = $3 AND (expires_at IS NULL OR expires_at > $2)";
+impl Store {
+    /// Replaces a user's key by one of the same properties with a new id and secret; the old one
+    /// works until `old_until`, and one that the old one itself replaced ends now. Webhooks of the
+    /// old key belong to the new one from now on.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn rotate_key(
+        &self,
+        user: &UserId,
+        old: &KeyId,
+        (id, secret): (&KeyId, &str),
+        old_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Rotated, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        lock_user(tx_ref, user).await?;
+        let row: Option<KeyRow> = run!(tx_ref, ONE_OF_USER, |sql, c| query_as(sql)
+            .bind(old.as_str())
+            .bind(user.as_str())
+            .fetch_optional(c))?;
+        let replaced = row.as_ref().is_some_and(|row| row.replaced_by.is_some());
+        let Some(key) = row.map(Key::try_from).transpose()? else {
+            return Ok(Rotated::NoKey);
+        };
+        if key.bounds().ended(now) {
+            return Ok(Rotated::NoKey);
+        }
+        if room_of(tx_ref, user, now).await? == KeyAllowance::Full && replaced {
+            return Ok(Rotated::TooMany);
+        }
+        let new = NewKey {
+            id,
+            secret,
+            user,
+            name: &key.name,
+            scopes: &key.scopes,
+            channels: key.channels.as_deref(),
+            not_before: key.not_before,
+            expires_at: key.expires_at,
+        };
+        add_in(tx_ref, &new, now).await?;
+        let (was, is) = (old.as_str(), id.as_str());
+        exec!(tx_ref, query(END_BEFORE).bind(was).bind(now.millis()).bind(user.as_str()))?;
+        exec!(tx_ref, query(REPLACE).bind(was).bind(old_until.millis()).bind(is))?;
+        carry_webhooks(tx_ref, old, id).await?;
+        tx.commit().await?;
+        let (id, mask) = (id.clone(), mask(secret));
+        Ok(Rotated::Done(Key { id, mask, created_at: now, last_used_at: None, ..key }))
+    }
+}

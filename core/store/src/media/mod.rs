@@ -1,0 +1,330 @@
+//! Media of messages: a record of each file, and the claims on the blobs that hold them.
+//!
+//! # Guarantees: no message loses its file, and no file outlives its messages
+//!
+//! Two messages may hold one blob, uploads of one content may run in many processes, and the files
+//! lie outside of the database's transactions. `blob_orphans` holds a mark for each blob that may
+//! have to be deleted. The rules:
+//!
+//! 1. A blob is claimed (marked, with the time) before its file can be seen
+//!    ([`Store::claim_blob`], called by `Blobs::put` of the blobs port). So a file without a message
+//!    always has a mark, wherever a process dies.
+//! 2. A transaction that makes a message hold a blob ([`Store::store_media`]) or release one
+//!    (`erase_media`) locks the blob's mark, and creates it when there is none.
+//! 3. Only the sweep ([`Store::orphans`]) deletes files. It locks marks, reads *after that* which
+//!    of their blobs a message holds, drops those marks, deletes the files of the others, and only
+//!    then removes their marks and commits.
+//! 4. A message may hold a blob when the mark is still the one that its claim saw, or when another
+//!    message holds the blob. Else the sweep may have run in between, and the present mark, if any,
+//!    belongs to another upload, which may die before it puts the file: [`MediaOutcome::BlobGone`],
+//!    and it is put again.
+//!
+//! The mark's lock serializes holding, releasing and sweeping of one blob. When a message's
+//! transaction comes first, the sweep sees its row; when the sweep comes first, the mark is gone
+//! and rule 4 applies; a new claim waits for the sweep's lock, and thus for the deletion, before
+//! the file is put anew. A claim keeps the sweep away for [`CLAIM`]; that only saves work, nothing
+//! depends on it. One case is outside: a deletion that an object store carries out long after its
+//! request was given up as failed.
+
+mod orphans;
+mod write;
+
+use sqlx::query_as;
+
+pub use orphans::{BlobClaim, CLAIM, OrphanSweep};
+pub(super) use orphans::{erase_media, mark, names};
+pub use write::{MediaOutcome, NewMedia};
+
+use super::db::read;
+use super::{Store, StoreError, parsed};
+use chatkeep_core::blob::BlobId;
+use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::message::{Content, MediaInfo, MessageType};
+use chatkeep_core::time::Timestamp;
+
+/// Status of a media message's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MediaStatus {
+    /// Pending download.
+    Pending,
+    /// Stored.
+    Stored,
+    /// Received while backup was paused.
+    Skipped,
+    /// Failed download.
+    Failed,
+    /// No longer available on the platform.
+    Expired,
+    /// Its message was retracted.
+    Erased,
+}
+
+impl MediaStatus {
+    const ALL: [Self; 6] =
+        [Self::Pending, Self::Stored, Self::Skipped, Self::Failed, Self::Expired, Self::Erased];
+
+    /// Name on every surface.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Stored => "stored",
+            Self::Skipped => "skipped",
+            Self::Failed => "failed",
+            Self::Expired => "expired",
+            Self::Erased => "erased",
+        }
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+}
+
+/// Record of a media message's file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MediaRecord {
+    /// Status of the file.
+    pub status: MediaStatus,
+    /// Counted bytes; 0 unless stored.
+    pub bytes: i64,
+    /// Time of storing.
+    pub stored_at: Option<Timestamp>,
+    /// Blob with its bytes.
+    pub blob: Option<BlobId>,
+    /// Content type, as detected from its first bytes.
+    pub content_type: Option<String>,
+    /// Preview picture.
+    pub preview: Option<Preview>,
+    /// Reason for being failed, expired or skipped.
+    pub reason: Option<String>,
+}
+
+/// Preview picture of a file. It counts for nothing: the platform made it, nobody sent it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preview {
+    /// Blob with its bytes.
+    pub blob: BlobId,
+    /// Content type.
+    pub content_type: String,
+}
+
+/// Media message in a list.
+#[derive(Clone, Debug)]
+pub struct MediaItem {
+    /// Channel.
+    pub channel: ChannelId,
+    /// Message.
+    pub message: MessageId,
+    /// Time of sending.
+    pub sent_at: Timestamp,
+    /// Message type.
+    pub kind: MessageType,
+    /// Record of the file.
+    pub record: MediaRecord,
+    /// Metadata from the platform.
+    pub info: MediaInfo,
+}
+
+/// Filter of a channel's media, newest first.
+#[derive(Clone, Debug, Default)]
+pub struct MediaFilter {
+    /// Earliest time of sending.
+    pub from: Option<Timestamp>,
+    /// Message type.
+    pub kind: Option<MessageType>,
+    /// Keyset: only what comes after this message in that order.
+    pub after: Option<(Timestamp, MessageId)>,
+    /// Maximum number of media.
+    pub limit: u32,
+}
+
+/// Page of media.
+#[derive(Debug)]
+pub struct MediaPage {
+    /// Media of the page.
+    pub media: Vec<MediaItem>,
+    /// Keyset of the next page; `None` at the end.
+    pub next: Option<(Timestamp, MessageId)>,
+}
+
+/// Builds the columns of [`MediaRow`], of a table named `f`.
+macro_rules! media_columns {
+    () => {
+        "f.status AS media_status, f.bytes AS media_bytes, f.stored_at AS media_stored_at,
+         f.sha256 AS media_sha256, f.content_type AS media_type, f.preview_sha256, f.preview_type,
+         f.reason AS media_reason"
+    };
+}
+pub(super) use media_columns;
+
+/// Media record beside a message; all NULL where there is none.
+#[derive(Debug, sqlx::FromRow)]
+pub(super) struct MediaRow {
+    media_status: Option<String>,
+    media_bytes: Option<i64>,
+    media_stored_at: Option<i64>,
+    media_sha256: Option<String>,
+    media_type: Option<String>,
+    preview_sha256: Option<String>,
+    preview_type: Option<String>,
+    media_reason: Option<String>,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct ItemRow {
+    channel_id: String,
+    message_id: String,
+    r#type: Option<String>,
+    sent_at: Option<i64>,
+    content: Option<String>,
+    #[sqlx(flatten)]
+    media: MediaRow,
+}
+
+macro_rules! items {
+    ($rest:literal) => {
+        concat!(
+            "SELECT f.channel_id, f.message_id, f.type, f.sent_at, m.content, ",
+            media_columns!(),
+            " FROM media f
+              JOIN messages m ON m.channel_id = f.channel_id AND m.message_id = f.message_id ",
+            $rest
+        )
+    };
+}
+
+const PAGE: &str = items!(
+    "WHERE f.channel_id = $1 AND f.sent_at >= $2 AND (f.sent_at, f.message_id) < ($3, $4)
+       AND (CAST($5 AS TEXT) IS NULL OR f.type = $5)
+     ORDER BY f.sent_at DESC, f.message_id DESC LIMIT $6"
+);
+
+const ONE: &str = items!("WHERE f.channel_id = $1 AND f.message_id = $2");
+
+const PENDING: &str = items!(
+    "WHERE f.status = 'pending' AND f.created_at < $1
+     ORDER BY f.created_at, f.channel_id, f.message_id LIMIT $2"
+);
+
+impl Store {
+    /// Returns a page of a channel's media, newest first, without erased files.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn media_page(
+        &self,
+        channel: &ChannelId,
+        filter: &MediaFilter,
+    ) -> Result<MediaPage, StoreError> {
+        let from = filter.from.map_or(i64::MIN, Timestamp::millis);
+        let (at, id) = match &filter.after {
+            Some((at, id)) => (at.millis(), id.as_str()),
+            None => (i64::MAX, ""),
+        };
+        let kind = filter.kind.map(MessageType::name);
+        let wanted = i64::from(filter.limit) + 1;
+        let rows: Vec<ItemRow> = read!(self, c => query_as(PAGE)
+            .bind(channel.as_str()).bind(from).bind(at).bind(id).bind(kind).bind(wanted)
+            .fetch_all(c))?;
+        let mut media = rows.into_iter().map(MediaItem::try_from).collect::<Result<Vec<_>, _>>()?;
+        let more = media.len() > filter.limit as usize;
+        media.truncate(filter.limit as usize);
+        let next = media.last().filter(|_| more).map(|item| (item.sent_at, item.message.clone()));
+        Ok(MediaPage { media, next })
+    }
+
+    /// Returns one media message; `None` when there is none, or it was retracted.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn media(
+        &self,
+        channel: &ChannelId,
+        message: &MessageId,
+    ) -> Result<Option<MediaItem>, StoreError> {
+        let row: Option<ItemRow> = read!(self, c => query_as(ONE)
+            .bind(channel.as_str()).bind(message.as_str()).fetch_optional(c))?;
+        row.map(MediaItem::try_from).transpose()
+    }
+
+    /// Returns media with a download pending since before `before`, oldest first: the remains of
+    /// lost jobs.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn pending_media(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<MediaItem>, StoreError> {
+        let rows: Vec<ItemRow> = read!(self, c => query_as(PENDING)
+            .bind(before.millis()).bind(i64::from(limit)).fetch_all(c))?;
+        rows.into_iter().map(MediaItem::try_from).collect()
+    }
+}
+
+impl MediaRecord {
+    /// Creates the record of a file whose message was retracted.
+    pub(super) fn erased() -> Self {
+        Self {
+            status: MediaStatus::Erased,
+            bytes: 0,
+            stored_at: None,
+            blob: None,
+            content_type: None,
+            preview: None,
+            reason: None,
+        }
+    }
+}
+
+impl MediaRow {
+    /// Converts to the record; `None` where there was no row to join.
+    pub(super) fn record(self, message: &str) -> Result<Option<MediaRecord>, StoreError> {
+        let Some(status) = self.media_status else {
+            return Ok(None);
+        };
+        let blob = |column, name: Option<String>| {
+            let read = |name: String| parsed(BlobId::parse(&name), "media", column, message);
+            name.map(read).transpose()
+        };
+        let preview = blob("preview_sha256", self.preview_sha256)?;
+        Ok(Some(MediaRecord {
+            status: parsed(MediaStatus::parse(&status), "media", "status", message)?,
+            bytes: self.media_bytes.unwrap_or_default(),
+            stored_at: self.media_stored_at.map(Timestamp::from_millis),
+            blob: blob("sha256", self.media_sha256)?,
+            content_type: self.media_type,
+            preview: preview
+                .map(|blob| Preview { blob, content_type: self.preview_type.unwrap_or_default() }),
+            reason: self.media_reason,
+        }))
+    }
+}
+
+impl TryFrom<ItemRow> for MediaItem {
+    type Error = StoreError;
+
+    fn try_from(row: ItemRow) -> Result<Self, StoreError> {
+        let id = row.message_id;
+        let kind = row.r#type.as_deref().and_then(MessageType::parse);
+        let content = row.content.as_deref().map(serde_json::from_str::<Content>).transpose();
+        let info = match parsed(content.ok(), "messages", "content", &id)? {
+            Some(
+                Content::Image(info)
+                | Content::Video(info)
+                | Content::Audio(info)
+                | Content::File(info),
+            ) => info,
+            _ => MediaInfo::default(),
+        };
+        Ok(Self {
+            kind: parsed(kind, "media", "type", &id)?,
+            sent_at: parsed(row.sent_at.map(Timestamp::from_millis), "media", "sent_at", &id)?,
+            record: parsed(row.media.record(&id)?, "media", "status", &id)?,
+            channel: row.channel_id.into(),
+            message: id.into(),
+            info,
+        })
+    }
+}

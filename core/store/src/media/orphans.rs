@@ -1,0 +1,229 @@
+//! Marks of blobs that may have to be deleted: claims, releases, and the orphan sweep. The rules
+//! are in the parent module.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use chatkeep_core::blob::BlobId;
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::random::random_name;
+use chatkeep_core::time::Timestamp;
+use serde::Serialize;
+use sqlx::{query, query_as};
+
+use super::super::db::{Sql, Tx, exec, locking, run};
+use super::super::ingest::BulkKey;
+use super::super::ledger::Ledger;
+use super::super::{Store, StoreError, parsed};
+
+/// Time for which the sweep leaves a claimed blob alone: longer than any upload takes from the
+/// claim to its message.
+pub const CLAIM: Duration = Duration::from_hours(1);
+
+const CLAIMED: &str = "
+    INSERT INTO blob_orphans (sha256, mark, since) VALUES ($1, $2, $3)
+    ON CONFLICT (sha256) DO UPDATE SET since = excluded.since RETURNING mark";
+
+const MARK: Sql = locking!("SELECT mark FROM blob_orphans WHERE sha256 = $1");
+
+/// Writes also without a change, to lock the mark. Blobs claimed meanwhile stay claimed.
+const MARK_ALL: &str = "
+    INSERT INTO blob_orphans (sha256, mark, since)
+    SELECT value ->> 's', $2, 0 FROM json_each($1) WHERE TRUE
+    ON CONFLICT (sha256) DO UPDATE SET since = blob_orphans.since";
+
+const RELEASE: &str = "
+    UPDATE blob_orphans SET since = 0
+    WHERE sha256 IN (SELECT value ->> 's' FROM json_each($1))";
+
+/// Marks that other processes sweep now are left to them.
+const OLD: Sql = locking!(
+    "SELECT sha256 FROM blob_orphans WHERE since < $1 ORDER BY since, sha256 LIMIT $2",
+    " FOR UPDATE SKIP LOCKED"
+);
+
+const HELD: &str = "
+    SELECT value ->> 's' FROM json_each($1)
+    WHERE EXISTS (SELECT 1 FROM media WHERE sha256 = value ->> 's')
+       OR EXISTS (SELECT 1 FROM media WHERE preview_sha256 = value ->> 's')";
+
+const UNMARK: &str = "
+    DELETE FROM blob_orphans WHERE sha256 IN (SELECT value ->> 's' FROM json_each($1))";
+
+const ERASE: &str = "
+    DELETE FROM media
+    WHERE (channel_id, message_id) IN (SELECT value ->> 'c', value ->> 'm' FROM json_each($1))
+    RETURNING channel_id, bytes, stored_at, sha256, preview_sha256";
+
+#[derive(Debug, sqlx::FromRow)]
+struct ErasedRow {
+    channel_id: String,
+    bytes: i64,
+    stored_at: Option<i64>,
+    sha256: Option<String>,
+    preview_sha256: Option<String>,
+}
+
+/// Element of the JSON list that a bulk statement reads.
+#[derive(Serialize)]
+struct Name<'a> {
+    s: &'a str,
+}
+
+/// Encodes blobs in order of names, which is the lock order of marks.
+pub(crate) fn names<'a>(blobs: impl IntoIterator<Item = &'a str>) -> Result<String, StoreError> {
+    let names: BTreeSet<&str> = blobs.into_iter().collect();
+    let names: Vec<_> = names.into_iter().map(|s| Name { s }).collect();
+    Ok(serde_json::to_string(&names)?)
+}
+
+/// Proof that a blob was claimed before it was put.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlobClaim {
+    blob: BlobId,
+    mark: String,
+}
+
+/// Blobs that no message holds, locked until this is dropped or completed.
+#[derive(Debug)]
+pub struct OrphanSweep {
+    tx: Tx,
+    blobs: Vec<BlobId>,
+    seen: usize,
+}
+
+impl Store {
+    /// Claims a blob that is about to be put, so that it is not swept for [`CLAIM`]. While the
+    /// sweep has it, this waits until its file is gone.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn claim_blob(&self, blob: BlobId, now: Timestamp) -> Result<BlobClaim, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let (mark,): (String,) = run!(tx_ref, c => query_as(CLAIMED)
+            .bind(blob.as_str()).bind(random_name()).bind(now.millis()).fetch_one(c))?;
+        tx.commit().await?;
+        Ok(BlobClaim { blob, mark })
+    }
+
+    /// Reads `limit` marks made before `before` (with [`CLAIM`] taken off the present time), drops
+    /// those of blobs that a message holds, and returns the others, whose files are to be deleted
+    /// before [`OrphanSweep::deleted`] is called. SQLite's one writer waits meanwhile, so `limit`
+    /// should be small.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn begin_orphan_sweep(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<OrphanSweep, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let marked: Vec<(String,)> = run!(tx_ref, OLD, |sql, c| query_as(sql)
+            .bind(before.millis())
+            .bind(i64::from(limit))
+            .fetch_all(c))?;
+        let all = names(marked.iter().map(|(name,)| name.as_str()))?;
+        let held: Vec<(String,)> = run!(tx_ref, c => query_as(HELD).bind(&all).fetch_all(c))?;
+        let held: BTreeSet<String> = held.into_iter().map(|(name,)| name).collect();
+        unmark(tx_ref, held.iter().map(String::as_str)).await?;
+        let blob =
+            |(name,): &(String,)| parsed(BlobId::parse(name), "blob_orphans", "sha256", name);
+        let blobs = marked.iter().filter(|(name,)| !held.contains(name)).map(blob);
+        let blobs = blobs.collect::<Result<_, _>>()?;
+        Ok(OrphanSweep { tx, blobs, seen: marked.len() })
+    }
+}
+
+impl BlobClaim {
+    /// Claimed blob.
+    pub const fn blob(&self) -> &BlobId {
+        &self.blob
+    }
+}
+
+impl OrphanSweep {
+    /// Blobs whose files are to be deleted.
+    pub fn blobs(&self) -> &[BlobId] {
+        &self.blobs
+    }
+
+    /// Number of marks read; 0 when there is nothing left to sweep.
+    pub fn seen(&self) -> usize {
+        self.seen
+    }
+
+    /// Removes the marks of blobs with deleted files. The others come again.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; all come again then.
+    pub async fn deleted(mut self, blobs: &[BlobId]) -> Result<(), StoreError> {
+        unmark(&mut self.tx, blobs.iter().map(BlobId::as_str)).await?;
+        self.tx.commit().await
+    }
+}
+
+async fn unmark<'a>(
+    tx: &mut Tx,
+    blobs: impl IntoIterator<Item = &'a str>,
+) -> Result<(), StoreError> {
+    let names = names(blobs)?;
+    exec!(tx, query(UNMARK).bind(&names))?;
+    Ok(())
+}
+
+/// Locks the mark of a blob for a message to hold; `false` when the blob may be gone.
+pub(super) async fn hold(tx: &mut Tx, claim: &BlobClaim) -> Result<bool, StoreError> {
+    let name = claim.blob.as_str();
+    let found: Option<(String,)> =
+        run!(tx, MARK, |sql, c| query_as(sql).bind(name).fetch_optional(c))?;
+    if found.is_some_and(|(mark,)| mark == claim.mark) {
+        return Ok(true);
+    }
+    // The sweep has taken the mark, unless it only dropped it because another message holds the
+    // blob. Marked first, so that nobody releases it and nobody sweeps it before this transaction
+    // ends.
+    let name = names([name])?;
+    exec!(tx, query(MARK_ALL).bind(&name).bind(random_name()))?;
+    let held: Option<(String,)> = run!(tx, c => query_as(HELD).bind(&name).fetch_optional(c))?;
+    Ok(held.is_some())
+}
+
+/// Ends claims: the next sweep examines these blobs.
+pub(super) async fn release(tx: &mut Tx, claims: &[&BlobClaim]) -> Result<(), StoreError> {
+    let names = names(claims.iter().map(|claim| claim.blob.as_str()))?;
+    exec!(tx, query(RELEASE).bind(&names))?;
+    Ok(())
+}
+
+/// Releases the files of messages (`keys`: a JSON list of [`BulkKey`]): records are deleted, counters
+/// fall, blobs are marked. Returns the freed bytes. The ledger has to hold the messages' channels,
+/// and is to be saved after this.
+pub(crate) async fn erase_media(
+    tx: &mut Tx,
+    ledger: &mut Ledger,
+    keys: &[BulkKey<'_>],
+) -> Result<i64, StoreError> {
+    let keys = serde_json::to_string(keys)?;
+    let erased: Vec<ErasedRow> = run!(tx, c => query_as(ERASE).bind(&keys).fetch_all(c))?;
+    let mut freed = 0;
+    for row in &erased {
+        if let Some(stored_at) = row.stored_at {
+            let channel = ChannelId::from(row.channel_id.as_str());
+            ledger.charge(&channel, Timestamp::from_millis(stored_at), -row.bytes, 0);
+            freed += row.bytes;
+        }
+    }
+    let blobs = erased.iter().flat_map(|row| [&row.sha256, &row.preview_sha256]).flatten();
+    let blobs = names(blobs.map(String::as_str))?;
+    mark(tx, &blobs).await?;
+    Ok(freed)
+}
+
+/// Marks blobs ([`names`]) that a message releases, or that none may hold.
+pub(crate) async fn mark(tx: &mut Tx, blobs: &str) -> Result<(), StoreError> {
+    exec!(tx, query(MARK_ALL).bind(blobs).bind(random_name()))?;
+    Ok(())
+}

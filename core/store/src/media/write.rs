@@ -1,0 +1,310 @@
+//! Outcome of a media message's file: stored with its counters, skipped, or given up.
+
+use std::collections::BTreeSet;
+
+use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::time::Timestamp;
+use sqlx::query;
+
+use super::super::db::{Sql, Tx, exec, locking, run};
+use super::super::ingest::{Skips, close_gaps, lock_ledger, open_gap, save_ledger};
+use super::super::ledger::Ledger;
+use super::super::outbox::{NewOutboxEvent, log};
+use super::super::outbox_kind::OutboxEventKind;
+use super::super::{ImportId, Store, StoreError, parsed};
+use super::MediaStatus;
+use super::orphans::{BlobClaim, hold, release};
+
+/// Uploaded file with claimed blobs.
+#[derive(Clone, Debug)]
+pub struct NewMedia {
+    /// Claim on its blob.
+    pub claim: BlobClaim,
+    /// Size in bytes, which is what it counts for.
+    pub bytes: i64,
+    /// Content type, as detected from its first bytes.
+    pub content_type: String,
+    /// Preview picture: the claim on its blob, and its content type.
+    pub preview: Option<(BlobClaim, String)>,
+}
+
+/// Outcome of storing a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MediaOutcome {
+    /// Stored and counted.
+    Stored,
+    /// Stored, or skipped, before.
+    Known,
+    /// Backup of the channel is paused; the gap is recorded.
+    Skipped,
+    /// Its message was retracted or deleted meanwhile, or there was none.
+    Unwanted,
+    /// The blob was swept meanwhile: put it again.
+    BlobGone,
+}
+
+const RECORD: Sql =
+    locking!("SELECT status, sent_at FROM media WHERE channel_id = $1 AND message_id = $2");
+
+const STORED: &str = "
+    UPDATE media SET status = 'stored', reason = NULL, bytes = $3, stored_at = $4, sha256 = $5,
+                     content_type = $6, preview_sha256 = $7, preview_type = $8
+    WHERE channel_id = $1 AND message_id = $2";
+
+const SKIPPED: &str = "
+    UPDATE media SET status = 'skipped', reason = 'quota'
+    WHERE channel_id = $1 AND message_id = $2";
+
+const GIVEN_UP: &str = "
+    UPDATE media SET status = $3, reason = $4
+    WHERE channel_id = $1 AND message_id = $2 AND status IN ('pending', 'failed')";
+
+const IMPORTED: &str = "
+    UPDATE media SET import_id = $3 WHERE channel_id = $1 AND message_id = $2";
+const COUNT_IMPORTED: &str = "UPDATE imports SET files = files + 1 WHERE import_id = $1";
+
+/// File in its transaction.
+struct Storing<'a> {
+    channel: &'a ChannelId,
+    message: &'a MessageId,
+    media: &'a NewMedia,
+    now: Timestamp,
+}
+
+impl Store {
+    /// Stores a file for a message, in one transaction with the counters. Each message counts for
+    /// the whole file, also when others hold the same blob. Repeating it changes nothing more. The
+    /// claims on its blobs end, whatever the outcome.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing has changed then.
+    pub async fn store_media(
+        &self,
+        channel: &ChannelId,
+        message: &MessageId,
+        media: &NewMedia,
+        now: Timestamp,
+    ) -> Result<MediaOutcome, StoreError> {
+        let storing = Storing { channel, message, media, now };
+        let mut tx = self.db.begin().await?;
+        let kept = storing.run(&mut tx).await?;
+        tx.commit().await?;
+        Ok(kept)
+    }
+
+    /// Stores a file from an import in the same way; [`Store::undo_import`] removes it again.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing has changed then.
+    pub async fn store_imported_media(
+        &self,
+        import: ImportId,
+        (channel, message): (&ChannelId, &MessageId),
+        media: &NewMedia,
+        now: Timestamp,
+    ) -> Result<MediaOutcome, StoreError> {
+        let storing = Storing { channel, message, media, now };
+        let mut tx = self.db.begin().await?;
+        let kept = storing.run(&mut tx).await?;
+        if kept == MediaOutcome::Stored {
+            let (tx_ref, number) = (&mut tx, import.number());
+            let (c, m) = (channel.as_str(), message.as_str());
+            exec!(tx_ref, query(IMPORTED).bind(c).bind(m).bind(number))?;
+            exec!(tx_ref, query(COUNT_IMPORTED).bind(number))?;
+        }
+        tx.commit().await?;
+        Ok(kept)
+    }
+
+    /// Skips a pending file when backup of its channel is paused, so that it need not be downloaded
+    /// in vain; the gap is recorded. `false` when it is not paused.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing has changed then.
+    pub async fn skip_media(
+        &self,
+        channel: &ChannelId,
+        message: &MessageId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let (subscribed, paused) = self.backup_state(channel).await?;
+        if !(subscribed && paused) {
+            return Ok(false);
+        }
+        let mut tx = self.db.begin().await?;
+        let skipped = skip_if_paused(&mut tx, channel, message, now).await?;
+        tx.commit().await?;
+        Ok(skipped)
+    }
+
+    /// Marks a pending file as failed because it cannot be downloaded. `false` when not pending.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn fail_media(
+        &self,
+        channel: &ChannelId,
+        message: &MessageId,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.give_up(channel, message, (MediaStatus::Failed, reason), now).await
+    }
+
+    /// Marks a pending file as expired because the platform no longer has it. `false` when not
+    /// pending.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn expire_media(
+        &self,
+        channel: &ChannelId,
+        message: &MessageId,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.give_up(channel, message, (MediaStatus::Expired, reason), now).await
+    }
+
+    async fn give_up(
+        &self,
+        channel: &ChannelId,
+        message: &MessageId,
+        (status, reason): (MediaStatus, &str),
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let (channel, message) = (channel.as_str(), message.as_str());
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let changed = exec!(
+            tx_ref,
+            query(GIVEN_UP).bind(channel).bind(message).bind(status.name()).bind(reason)
+        )?;
+        if changed > 0 {
+            let kind = OutboxEventKind::MediaFailed.name();
+            let failed =
+                NewOutboxEvent { kind, at: now.millis(), c: Some(channel), s: Some(message) };
+            log(tx_ref, &[failed], now).await?;
+        }
+        tx.commit().await?;
+        Ok(changed > 0)
+    }
+}
+
+async fn skip_if_paused(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    message: &MessageId,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let ledger = lock_ledger(tx, &BTreeSet::from([channel])).await?;
+    if !ledger.subscribed(channel) || !ledger.paused(channel) {
+        return Ok(false);
+    }
+    if let Some((MediaStatus::Pending | MediaStatus::Failed, sent_at)) =
+        record(tx, channel, message).await?
+    {
+        skip(tx, (channel, message), sent_at.unwrap_or(now), now).await?;
+    }
+    Ok(true)
+}
+
+/// Returns the present, locked state of a file, and the time its message was sent.
+async fn record(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    message: &MessageId,
+) -> Result<Option<(MediaStatus, Option<Timestamp>)>, StoreError> {
+    let row: Option<(String, Option<i64>)> = run!(tx, RECORD, |sql, c| sqlx::query_as(sql)
+        .bind(channel.as_str())
+        .bind(message.as_str())
+        .fetch_optional(c))?;
+    let Some((status, sent_at)) = row else {
+        return Ok(None);
+    };
+    let status = parsed(MediaStatus::parse(&status), "media", "status", message.as_str())?;
+    Ok(Some((status, sent_at.map(Timestamp::from_millis))))
+}
+
+async fn skip(
+    tx: &mut Tx,
+    (channel, message): (&ChannelId, &MessageId),
+    from: Timestamp,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    exec!(tx, query(SKIPPED).bind(channel.as_str()).bind(message.as_str()))?;
+    open_gap(tx, channel, &Skips { from, count: 1 }, now).await
+}
+
+impl Storing<'_> {
+    async fn run(&self, tx: &mut Tx) -> Result<MediaOutcome, StoreError> {
+        let mut ledger = lock_ledger(tx, &BTreeSet::from([self.channel])).await?;
+        let kept = match record(tx, self.channel, self.message).await? {
+            None => MediaOutcome::Unwanted,
+            Some((MediaStatus::Stored | MediaStatus::Skipped, _)) => MediaOutcome::Known,
+            Some((_, sent_at)) => self.charge(tx, &mut ledger, sent_at).await?,
+        };
+        release(tx, &self.claims()).await?;
+        Ok(kept)
+    }
+
+    async fn charge(
+        &self,
+        tx: &mut Tx,
+        ledger: &mut Ledger,
+        sent_at: Option<Timestamp>,
+    ) -> Result<MediaOutcome, StoreError> {
+        // Without subscribers nobody pays, and the stored remainder of the message is completed.
+        if ledger.subscribed(self.channel) && ledger.paused(self.channel) {
+            let from = sent_at.unwrap_or(self.now);
+            skip(tx, (self.channel, self.message), from, self.now).await?;
+            return Ok(MediaOutcome::Skipped);
+        }
+        for claim in self.claims() {
+            if !hold(tx, claim).await? {
+                return Ok(MediaOutcome::BlobGone);
+            }
+        }
+        let at = ledger.storing_time(self.channel, self.now);
+        ledger.charge(self.channel, at, self.media.bytes, 0);
+        self.save(tx, at).await?;
+        save_ledger(tx, ledger, self.now).await?;
+        let uploaded = NewOutboxEvent {
+            kind: OutboxEventKind::FileUploaded.name(),
+            at: self.now.millis(),
+            c: Some(self.channel.as_str()),
+            s: Some(self.message.as_str()),
+        };
+        log(tx, &[uploaded], self.now).await?;
+        if ledger.subscribed(self.channel) {
+            close_gaps(tx, &BTreeSet::from([self.channel.clone()]), self.now).await?;
+        }
+        Ok(MediaOutcome::Stored)
+    }
+
+    async fn save(&self, tx: &mut Tx, at: Timestamp) -> Result<(), StoreError> {
+        let media = self.media;
+        let preview = media.preview.as_ref();
+        exec!(
+            tx,
+            query(STORED)
+                .bind(self.channel.as_str())
+                .bind(self.message.as_str())
+                .bind(media.bytes)
+                .bind(at.millis())
+                .bind(media.claim.blob().as_str())
+                .bind(&media.content_type)
+                .bind(preview.map(|(claim, _)| claim.blob().as_str()))
+                .bind(preview.map(|(_, kind)| kind.as_str()))
+        )?;
+        Ok(())
+    }
+
+    /// Returns the claims in order of names, which is the lock order of marks.
+    fn claims(&self) -> Vec<&BlobClaim> {
+        let preview = self.media.preview.as_ref().map(|(claim, _)| claim);
+        let mut claims: Vec<_> = std::iter::once(&self.media.claim).chain(preview).collect();
+        claims.sort_by_key(|claim| claim.blob());
+        claims
+    }
+}

@@ -1,0 +1,248 @@
+//! Members of channels, and people's names.
+
+use std::collections::BTreeMap;
+
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::plan::Plan;
+use chatkeep_core::profile::Profile;
+use chatkeep_core::role::Role;
+use chatkeep_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use sqlx::{query, query_as};
+
+use super::channels::channel_keys;
+use super::db::{exec, read};
+use super::{Store, StoreError, parsed};
+
+/// Presence of a person in a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MemberStatus {
+    /// In the channel.
+    Active,
+    /// No longer in the channel.
+    Left,
+}
+
+impl MemberStatus {
+    /// Returns the status of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "active" => Some(Self::Active),
+            "left" => Some(Self::Left),
+            _ => None,
+        }
+    }
+}
+
+/// Person in a channel.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// User id.
+    pub user: UserId,
+    /// Name, once known.
+    pub display_name: Option<String>,
+    /// Picture, once known.
+    pub picture_url: Option<String>,
+    /// Role.
+    pub role: Role,
+    /// Presence.
+    pub status: MemberStatus,
+    /// Time at which they joined, or were first seen.
+    pub joined_at: Timestamp,
+    /// Time at which they left; `None` while present.
+    pub left_at: Option<Timestamp>,
+    /// Time of the last change of any of this.
+    pub updated_at: Timestamp,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct MemberRow {
+    user_id: String,
+    display_name: Option<String>,
+    picture_url: Option<String>,
+    profile_at: i64,
+    role: String,
+    role_at: i64,
+    first_seen_at: i64,
+    last_seen_at: i64,
+    joined_at: i64,
+    left_at: i64,
+}
+
+/// Sorted, so that two processes take the rows in the same order.
+const UNKNOWN_PEOPLE: &str = "
+    SELECT user_id FROM users
+    WHERE profile_at < $2 AND user_id IN (SELECT value ->> 'u' FROM json_each($1))
+    ORDER BY user_id";
+
+const SAVE_PROFILE: &str = "
+    UPDATE users SET display_name = COALESCE($2, display_name),
+                     picture_url = CASE WHEN CAST($2 AS TEXT) IS NULL THEN picture_url ELSE $3 END,
+                     profile_at = $4
+    WHERE user_id = $1";
+
+macro_rules! members {
+    ($where:literal) => {
+        concat!(
+            "SELECT m.user_id, u.display_name, u.picture_url, u.profile_at, m.role, m.role_at,
+                    m.first_seen_at, m.last_seen_at, m.joined_at, m.left_at
+             FROM members m JOIN users u ON u.user_id = m.user_id WHERE ",
+            $where
+        )
+    };
+}
+
+const ONE_MEMBER: &str = members!("m.channel_id = $1 AND m.user_id = $2");
+const ALL_MEMBERS: &str = members!(
+    "m.channel_id = $1
+     AND (CAST($2 AS TEXT) IS NULL OR m.role = $2) AND ($2 IS NOT NULL OR m.role <> 'guest')
+     AND (CAST($5 AS BIGINT) IS NULL OR $5 = CASE WHEN m.left_at > 0
+          AND m.left_at >= m.joined_at AND m.left_at >= m.last_seen_at THEN 1 ELSE 0 END)
+     AND m.user_id > $3 ORDER BY m.user_id LIMIT $4"
+);
+
+/// Members, and people whose messages were imported.
+const NAMES: &str = "
+    SELECT s.user_id, u.display_name
+    FROM (SELECT user_id FROM members
+          WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))
+          UNION
+          SELECT user_id FROM imported_senders
+          WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))) s
+    LEFT JOIN users u ON u.user_id = s.user_id";
+
+const OWNER_PLAN: &str = "
+    SELECT u.plan FROM members m JOIN users u ON u.user_id = m.user_id
+    WHERE m.channel_id = $1 AND m.role = 'owner' ORDER BY m.user_id LIMIT 1";
+
+#[derive(Serialize)]
+pub(super) struct UserKey<'a> {
+    pub(super) u: &'a str,
+}
+
+impl Store {
+    /// Returns those of `users` whose profile is older than `than` or was never fetched.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn without_profile(
+        &self,
+        users: &[UserId],
+        than: Timestamp,
+    ) -> Result<Vec<UserId>, StoreError> {
+        let keys: Vec<_> = users.iter().map(|id| UserKey { u: id.as_str() }).collect();
+        let keys = serde_json::to_string(&keys)?;
+        let rows: Vec<(String,)> = read!(self, c => query_as(UNKNOWN_PEOPLE)
+            .bind(&keys).bind(than.millis()).fetch_all(c))?;
+        Ok(rows.into_iter().map(|(id,)| UserId::new(id)).collect())
+    }
+
+    /// Stores people's profiles; `None` records that the platform was asked and did not know.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn save_profiles(
+        &self,
+        profiles: &BTreeMap<UserId, Option<Profile>>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if profiles.is_empty() {
+            return Ok(());
+        }
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        for (user, profile) in profiles {
+            let name = profile.as_ref().map(|p| p.display_name.as_str());
+            let picture = profile.as_ref().and_then(|p| p.picture_url.as_deref());
+            exec!(
+                tx_ref,
+                query(SAVE_PROFILE).bind(user.as_str()).bind(name).bind(picture).bind(now.millis())
+            )?;
+        }
+        tx.commit().await
+    }
+
+    /// Returns the plan of the channel's owner; `None` while it has no owner.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn owner_plan(&self, channel: &ChannelId) -> Result<Option<Plan>, StoreError> {
+        let row: Option<(String,)> =
+            read!(self, c => query_as(OWNER_PLAN).bind(channel.as_str()).fetch_optional(c))?;
+        row.map(|(plan,)| parsed(Plan::parse(&plan), "users", "plan", channel.as_str())).transpose()
+    }
+
+    /// Returns the people who are or were in these channels, or whose messages were imported into
+    /// them, with their names if known.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn names_in(
+        &self,
+        channels: &[ChannelId],
+    ) -> Result<Vec<(UserId, Option<String>)>, StoreError> {
+        let channels = channel_keys(channels)?;
+        let rows: Vec<(String, Option<String>)> =
+            read!(self, c => query_as(NAMES).bind(&channels).fetch_all(c))?;
+        Ok(rows.into_iter().map(|(id, name)| (UserId::new(id), name)).collect())
+    }
+
+    /// Returns one person in a channel; `None` when they were never seen there.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn member(
+        &self,
+        channel: &ChannelId,
+        user: &UserId,
+    ) -> Result<Option<Member>, StoreError> {
+        let row: Option<MemberRow> = read!(self, c => query_as(ONE_MEMBER)
+            .bind(channel.as_str()).bind(user.as_str()).fetch_optional(c))?;
+        row.map(Member::try_from).transpose()
+    }
+
+    /// Returns people of a channel by user id, after `after`, at most `limit`; guests only when
+    /// requested by role.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn members(
+        &self,
+        channel: &ChannelId,
+        role: Option<Role>,
+        status: Option<MemberStatus>,
+        after: Option<&UserId>,
+        limit: u32,
+    ) -> Result<Vec<Member>, StoreError> {
+        let after = after.map_or("", UserId::as_str);
+        let rows: Vec<MemberRow> = read!(self, c => query_as(ALL_MEMBERS)
+            .bind(channel.as_str()).bind(role.map(Role::name)).bind(after)
+            .bind(i64::from(limit)).bind(status.map(|s| i64::from(s == MemberStatus::Left)))
+            .fetch_all(c))?;
+        rows.into_iter().map(Member::try_from).collect()
+    }
+}
+
+impl TryFrom<MemberRow> for Member {
+    type Error = StoreError;
+
+    fn try_from(row: MemberRow) -> Result<Self, StoreError> {
+        let role = parsed(Role::parse(&row.role), "members", "role", &row.user_id)?;
+        let there = row.joined_at.max(row.last_seen_at);
+        // Leave and other evidence in the same millisecond: the person is gone.
+        let left = row.left_at > 0 && row.left_at >= there;
+        let joined = if row.joined_at > 0 { row.joined_at } else { row.first_seen_at };
+        let updated = joined.max(row.left_at).max(row.role_at).max(row.profile_at);
+        Ok(Self {
+            user: row.user_id.into(),
+            display_name: row.display_name,
+            picture_url: row.picture_url,
+            role,
+            status: if left { MemberStatus::Left } else { MemberStatus::Active },
+            joined_at: Timestamp::from_millis(joined),
+            left_at: left.then(|| Timestamp::from_millis(row.left_at)),
+            updated_at: Timestamp::from_millis(updated),
+        })
+    }
+}

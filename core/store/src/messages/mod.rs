@@ -1,0 +1,297 @@
+//! Reads stored messages: one, a page of many, and the gaps between them.
+
+mod sql;
+
+use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::message::{Content, MessageType};
+use chatkeep_core::time::Timestamp;
+use sqlx::query_as;
+
+use super::db::read;
+use super::ingest::BulkKey;
+use super::media::{MediaRecord, MediaRow};
+use super::{MessageState, Store, StoreError, parsed};
+use sql::{ALL, CHOSEN, OF_SENDER, OF_TYPE, ONE};
+
+/// Row of `messages`.
+#[derive(Debug, sqlx::FromRow)]
+pub(super) struct MessageRow {
+    pub(super) channel_id: String,
+    pub(super) message_id: String,
+    sent_at: Option<i64>,
+    backed_up_at: Option<i64>,
+    sender_id: Option<String>,
+    r#type: Option<String>,
+    content: Option<String>,
+    quoted_id: Option<String>,
+    edited_at: Option<i64>,
+    unsent_at: Option<i64>,
+    skipped: bool,
+    is_bot: bool,
+}
+
+/// Row of `messages` with its sender and media record.
+#[derive(Debug, sqlx::FromRow)]
+struct FullRow {
+    #[sqlx(flatten)]
+    message: MessageRow,
+    display_name: Option<String>,
+    picture_url: Option<String>,
+    #[sqlx(flatten)]
+    media: MediaRow,
+}
+
+/// Stored message with its sender.
+#[derive(Clone, Debug)]
+pub struct StoredMessage {
+    /// Channel.
+    pub channel: ChannelId,
+    /// Message id.
+    pub id: MessageId,
+    /// Time of sending.
+    pub sent_at: Timestamp,
+    /// Time of storing.
+    pub backed_up_at: Timestamp,
+    /// Sender, if the platform names one.
+    pub sender: Option<Sender>,
+    /// Message type.
+    pub kind: MessageType,
+    /// Content; erased once the message is unsent.
+    pub content: Option<Content>,
+    /// Size of its stored content and its stored file, in bytes, which is what it counts for.
+    pub bytes: i64,
+    /// Quoted message.
+    pub quoted: Option<MessageId>,
+    /// Time of its present content, if it was edited.
+    pub edited_at: Option<Timestamp>,
+    /// Time of its retraction.
+    pub unsent_at: Option<Timestamp>,
+    /// `true` if the bot sent it.
+    pub is_bot: bool,
+    /// Media record, for media types.
+    pub media: Option<MediaRecord>,
+}
+
+impl StoredMessage {
+    /// Returns the name of the file's status, for media types.
+    pub fn media_status(&self) -> Option<&'static str> {
+        self.media.as_ref().map(|media| media.status.name())
+    }
+}
+
+/// Sender of a message.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    /// User id.
+    pub id: UserId,
+    /// Name, once known.
+    pub display_name: Option<String>,
+    /// Picture, once known.
+    pub picture_url: Option<String>,
+}
+
+/// Order of a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Newest first.
+    #[default]
+    Descending,
+    /// Oldest first.
+    Ascending,
+}
+
+/// Filter of a channel's messages.
+#[derive(Clone, Debug, Default)]
+pub struct MessageFilter {
+    /// Earliest time of sending.
+    pub from: Option<Timestamp>,
+    /// Time of sending that all messages are before.
+    pub to: Option<Timestamp>,
+    /// Sender.
+    pub sender: Option<UserId>,
+    /// Message type.
+    pub kind: Option<MessageType>,
+    /// Order.
+    pub order: Order,
+    /// Keyset: only what comes after this message in that order.
+    pub after: Option<(Timestamp, MessageId)>,
+    /// Maximum number of messages.
+    pub limit: u32,
+}
+
+impl MessageFilter {
+    /// Returns the first time of sending and the end of the range, in milliseconds since 1970. The
+    /// cursor is a bound, too: SQLite looks up the index by these two and would walk to the cursor.
+    fn bounds(&self) -> (i64, i64) {
+        let from = self.from.map_or(i64::MIN, Timestamp::millis);
+        let to = self.to.map_or(i64::MAX, Timestamp::millis);
+        match (&self.after, self.order) {
+            (Some((at, _)), Order::Descending) => (from, to.min(at.millis().saturating_add(1))),
+            (Some((at, _)), Order::Ascending) => (from.max(at.millis()), to),
+            (None, _) => (from, to),
+        }
+    }
+}
+
+/// Page of messages.
+#[derive(Debug)]
+pub struct MessagePage {
+    /// Messages of the page.
+    pub messages: Vec<StoredMessage>,
+    /// Keyset of the next page; `None` at the end.
+    pub next: Option<(Timestamp, MessageId)>,
+}
+
+/// Time in which a channel was not backed up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// Time of sending of the first missing message.
+    pub from: Timestamp,
+    /// Time at which backup resumed; `None` while it has not.
+    pub to: Option<Timestamp>,
+    /// Reason: `quota`, `bot_removed`, `unsubscribed` or `outage`.
+    pub reason: String,
+    /// Number of skipped messages; `None` when nobody can know.
+    pub skipped: Option<i64>,
+}
+
+impl Gap {
+    /// Returns the part of the gap that is not before `start`, with an unknown number of skipped
+    /// messages; `None` when all of it is before.
+    #[must_use]
+    pub fn since(self, start: Option<Timestamp>) -> Option<Self> {
+        let Some(start) = start.filter(|start| self.from < *start) else {
+            return Some(self);
+        };
+        let lasts = self.to.is_none_or(|to| to > start);
+        lasts.then_some(Self { from: start, skipped: None, ..self })
+    }
+}
+
+impl Store {
+    /// Returns a page of a channel's messages.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn messages(
+        &self,
+        channel: &ChannelId,
+        filter: &MessageFilter,
+    ) -> Result<MessagePage, StoreError> {
+        let (from, to) = filter.bounds();
+        let pages = match (&filter.sender, filter.kind) {
+            (Some(_), _) => OF_SENDER,
+            (None, None | Some(MessageType::Text)) => ALL,
+            (None, Some(_)) => OF_TYPE,
+        };
+        let (sql, start) = match filter.order {
+            Order::Descending => (pages.newest, i64::MAX),
+            Order::Ascending => (pages.oldest, i64::MIN),
+        };
+        let (at, id) = match &filter.after {
+            Some((at, id)) => (at.millis(), id.as_str()),
+            None => (start, ""),
+        };
+        let sender = filter.sender.as_ref().map(UserId::as_str);
+        let kind = filter.kind.map(MessageType::name);
+        let wanted = i64::from(filter.limit) + 1;
+        let rows: Vec<FullRow> = read!(self, c => query_as(sql)
+            .bind(channel.as_str()).bind(from).bind(to).bind(at).bind(id)
+            .bind(sender).bind(kind).bind(wanted)
+            .fetch_all(c))?;
+        let mut messages =
+            rows.into_iter().map(StoredMessage::try_from).collect::<Result<Vec<_>, _>>()?;
+        let more = messages.len() > filter.limit as usize;
+        messages.truncate(filter.limit as usize);
+        let next = messages.last().filter(|_| more).map(|m| (m.sent_at, m.id.clone()));
+        Ok(MessagePage { messages, next })
+    }
+
+    /// Returns one message of a channel; `None` when it is not stored.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn message(
+        &self,
+        channel: &ChannelId,
+        message: &MessageId,
+    ) -> Result<Option<StoredMessage>, StoreError> {
+        let row: Option<FullRow> = read!(self, c => query_as(ONE)
+            .bind(channel.as_str()).bind(message.as_str()).fetch_optional(c))?;
+        row.map(StoredMessage::try_from).transpose()
+    }
+}
+
+impl Store {
+    /// Returns the stored messages of those channels and ids, in any order.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn chosen_messages(
+        &self,
+        keys: &[(ChannelId, MessageId)],
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        let keys: Vec<_> =
+            keys.iter().map(|(c, m)| BulkKey { c: c.as_str(), m: Some(m.as_str()) }).collect();
+        let keys = serde_json::to_string(&keys)?;
+        let sql = self.pick(CHOSEN);
+        let rows: Vec<FullRow> = read!(self, c => query_as(sql).bind(&keys).fetch_all(c))?;
+        rows.into_iter().map(StoredMessage::try_from).collect()
+    }
+}
+
+/// Converts a row to the message's state.
+pub(super) fn state_of(row: MessageRow) -> Result<MessageState, StoreError> {
+    let kind = row
+        .r#type
+        .map(|name| parsed(MessageType::parse(&name), "messages", "type", &row.message_id))
+        .transpose()?;
+    Ok(MessageState {
+        sent_at: row.sent_at.map(Timestamp::from_millis),
+        backed_up_at: row.backed_up_at.map(Timestamp::from_millis),
+        sender: row.sender_id.map(UserId::new),
+        kind,
+        content: row.content,
+        quoted: row.quoted_id.map(MessageId::new),
+        is_bot: row.is_bot,
+        edited_at: row.edited_at.map(Timestamp::from_millis),
+        unsent_at: row.unsent_at.map(Timestamp::from_millis),
+        skipped: row.skipped,
+    })
+}
+
+impl TryFrom<FullRow> for StoredMessage {
+    type Error = StoreError;
+
+    fn try_from(row: FullRow) -> Result<Self, StoreError> {
+        let (channel, id) = (row.message.channel_id.clone(), row.message.message_id.clone());
+        let state = state_of(row.message)?;
+        let content = state.content.as_deref().map(serde_json::from_str).transpose();
+        let content = parsed(content.ok(), "messages", "content", &id)?;
+        let kind = parsed(state.kind, "messages", "type", &id)?;
+        let media = match row.media.record(&id)? {
+            None if kind.is_media() && state.unsent_at.is_some() => Some(MediaRecord::erased()),
+            media => media,
+        };
+        let bytes = state.bytes() + media.as_ref().map_or(0, |media| media.bytes);
+        Ok(Self {
+            sent_at: parsed(state.sent_at, "messages", "sent_at", &id)?,
+            backed_up_at: parsed(state.backed_up_at, "messages", "backed_up_at", &id)?,
+            channel: channel.into(),
+            id: id.into(),
+            sender: state.sender.map(|id| Sender {
+                id,
+                display_name: row.display_name,
+                picture_url: row.picture_url,
+            }),
+            kind,
+            content,
+            bytes,
+            quoted: state.quoted,
+            edited_at: state.edited_at,
+            unsent_at: state.unsent_at,
+            is_bot: state.is_bot,
+            media,
+        })
+    }
+}

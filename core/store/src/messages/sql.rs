@@ -1,0 +1,97 @@
+//! SQL statements that read stored messages.
+
+use crate::db::Sql;
+use crate::media::media_columns;
+
+/// Builds the column list of a message.
+macro_rules! columns {
+    () => {
+        concat!(
+            "SELECT m.channel_id, m.message_id, m.sent_at,
+                    COALESCE(m.first_kept_at, m.backed_up_at) AS backed_up_at, m.sender_id, m.type,
+                    m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
+                    u.display_name, u.picture_url, ",
+            media_columns!(),
+            " "
+        )
+    };
+}
+
+/// Builds the joins of a message with its sender and media record.
+macro_rules! joins {
+    () => {
+        " LEFT JOIN users u ON u.user_id = m.sender_id
+          LEFT JOIN media f ON f.channel_id = m.channel_id AND f.message_id = m.message_id "
+    };
+}
+
+/// Builds the statement of one order; the two differ only in the comparison with the cursor and the
+/// sorting. The conditions on sender and type are worded so that each has its index.
+macro_rules! page {
+    ($than:literal, $direction:literal, $only:literal) => {
+        concat!(
+            columns!(),
+            "FROM messages m",
+            joins!(),
+            "WHERE m.channel_id = $1 AND m.sent_at IS NOT NULL
+               AND m.sent_at >= $2 AND m.sent_at < $3
+               AND (m.sent_at, m.message_id) ",
+            $than,
+            " ($4, $5) AND ",
+            $only,
+            " ORDER BY m.sent_at ",
+            $direction,
+            ", m.message_id ",
+            $direction,
+            " LIMIT $8"
+        )
+    };
+}
+
+/// Builds the statements of both orders.
+macro_rules! pages {
+    ($only:literal) => {
+        Pages { newest: page!("<", "DESC", $only), oldest: page!(">", "ASC", $only) }
+    };
+}
+
+pub(super) struct Pages {
+    pub(super) newest: &'static str,
+    pub(super) oldest: &'static str,
+}
+
+pub(super) const ALL: Pages = pages!(
+    "(CAST($6 AS TEXT) IS NULL OR m.sender_id = $6)
+     AND (CAST($7 AS TEXT) IS NULL OR m.type = $7)"
+);
+pub(super) const OF_SENDER: Pages =
+    pages!("m.sender_id = $6 AND (CAST($7 AS TEXT) IS NULL OR m.type = $7)");
+/// Texts are most of all messages, so they need no index, and there is none.
+pub(super) const OF_TYPE: Pages =
+    pages!("(CAST($6 AS TEXT) IS NULL OR m.sender_id = $6) AND m.type = $7 AND m.type <> 'text'");
+
+pub(super) const ONE: &str = concat!(
+    columns!(),
+    "FROM messages m",
+    joins!(),
+    "WHERE m.channel_id = $1 AND m.message_id = $2 AND m.sent_at IS NOT NULL"
+);
+
+/// LATERAL with LIMIT keeps PostgreSQL to one index lookup per key.
+pub(super) const CHOSEN: Sql = Sql {
+    sqlite: concat!(
+        columns!(),
+        "FROM json_each($1) k CROSS JOIN messages m",
+        joins!(),
+        "WHERE m.channel_id = k.value ->> 'c' AND m.message_id = k.value ->> 'm'
+           AND m.sent_at IS NOT NULL"
+    ),
+    postgres: concat!(
+        columns!(),
+        "FROM json_each($1) k CROSS JOIN LATERAL (
+             SELECT * FROM messages
+             WHERE channel_id = k.value ->> 'c' AND message_id = k.value ->> 'm'
+               AND sent_at IS NOT NULL LIMIT 1) m",
+        joins!()
+    ),
+};

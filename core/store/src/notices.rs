@@ -1,0 +1,161 @@
+//! Usage notices: threshold crossings that users are notified of in their own chat with the bot. A
+//! notice has the present state, once: a user who crossed three thresholds in one moment is
+//! notified of the last.
+
+use chatkeep_core::event::{ChannelKind, ChannelRef};
+use chatkeep_core::id::UserId;
+use chatkeep_core::plan::{Plan, Usage, UsageStatus};
+use chatkeep_core::time::Timestamp;
+use sqlx::{query, query_as};
+
+use super::db::{exec, read};
+use super::{Store, StoreError, parsed};
+
+/// Threshold crossing without a notification yet.
+#[derive(Clone, Debug)]
+pub struct UsageNotice {
+    /// Number of the notice; rises with every crossing.
+    pub id: i64,
+    /// User.
+    pub user: UserId,
+    /// Status reached by the crossing.
+    pub status: UsageStatus,
+    /// Time of the crossing.
+    pub at: Timestamp,
+    /// Last notified status; [`UsageStatus::Ok`] when there was no notification yet.
+    pub last_notified: UsageStatus,
+    /// Present usage.
+    pub usage: Usage,
+    /// `true` if the user wants notifications.
+    pub wanted: bool,
+    /// Bot with which they have a direct chat, and the chat.
+    pub chat: Option<(String, ChannelRef)>,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct NoticeRow {
+    notice_id: i64,
+    user_id: String,
+    status: String,
+    created_at: i64,
+    last_notified: Option<String>,
+    plan: String,
+    used_bytes: i64,
+    notify_usage: i64,
+    bot: Option<String>,
+    channel_id: Option<String>,
+}
+
+/// A person has a chat with each bot, the first of them under their own id
+/// ([`ChannelId::chat_with`](chatkeep_core::id::ChannelId::chat_with)).
+const PENDING: &str = "
+    SELECT n.notice_id, n.user_id, n.status, n.created_at, u.plan, u.used_bytes,
+           u.notify_usage, c.bot, c.channel_id,
+           (SELECT t.status FROM usage_notices t
+            WHERE t.user_id = n.user_id AND t.outcome = 'sent'
+            ORDER BY t.notice_id DESC LIMIT 1) AS last_notified
+    FROM usage_notices n
+    JOIN users u ON u.user_id = n.user_id
+    LEFT JOIN channels c ON c.channel_id =
+        (SELECT MIN(o.channel_id) FROM channels o
+         WHERE o.type = 'user' AND o.enabled_at >= o.disabled_at
+           AND (o.channel_id = n.user_id OR (o.channel_id > n.user_id || '~'
+                                         AND o.channel_id < n.user_id || '~~')))
+    WHERE n.notified_at IS NULL
+      AND n.notice_id = (SELECT MAX(m.notice_id) FROM usage_notices m WHERE m.user_id = n.user_id)
+    ORDER BY n.notice_id LIMIT $1";
+
+/// Those before it were overtaken.
+const SETTLE: &str = "
+    UPDATE usage_notices
+    SET notified_at = $3, outcome = CASE WHEN notice_id = $2 THEN $4 ELSE 'overtaken' END
+    WHERE user_id = $1 AND notice_id <= $2 AND notified_at IS NULL";
+
+const WANT: &str = "UPDATE users SET notify_usage = $2 WHERE user_id = $1";
+const WANTS: &str = "SELECT notify_usage FROM users WHERE user_id = $1";
+
+impl Store {
+    /// Returns the latest unnotified crossing of each user, oldest first, at most `limit`.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn pending_usage_notices(&self, limit: u32) -> Result<Vec<UsageNotice>, StoreError> {
+        let rows: Vec<NoticeRow> =
+            read!(self, c => query_as(PENDING).bind(i64::from(limit)).fetch_all(c))?;
+        rows.into_iter().map(UsageNotice::try_from).collect()
+    }
+
+    /// Settles a notice and those before it: `outcome` is `sent`, or the reason why nothing was
+    /// sent. `false` when it was settled already.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn settle_notice(
+        &self,
+        notice: &UsageNotice,
+        outcome: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let settled = exec!(
+            tx_ref,
+            query(SETTLE)
+                .bind(notice.user.as_str())
+                .bind(notice.id)
+                .bind(now.millis())
+                .bind(outcome)
+        )?;
+        tx.commit().await?;
+        Ok(settled > 0)
+    }
+
+    /// Returns `true` if a user wants usage notifications; `None` when there is no such user.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn wants_notices(&self, user: &UserId) -> Result<Option<bool>, StoreError> {
+        let row: Option<(i64,)> =
+            read!(self, c => query_as(WANTS).bind(user.as_str()).fetch_optional(c))?;
+        Ok(row.map(|(wants,)| wants != 0))
+    }
+
+    /// Turns a user's usage notifications on or off. `false` when there is no such user.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn set_notices_enabled(
+        &self,
+        user: &UserId,
+        wants: bool,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let found = exec!(tx_ref, query(WANT).bind(user.as_str()).bind(i64::from(wants)))?;
+        tx.commit().await?;
+        Ok(found > 0)
+    }
+}
+
+impl TryFrom<NoticeRow> for UsageNotice {
+    type Error = StoreError;
+
+    fn try_from(row: NoticeRow) -> Result<Self, StoreError> {
+        let id = row.user_id.as_str();
+        let status = |name: &str| parsed(UsageStatus::parse(name), "usage_notices", "status", id);
+        let chat = row.bot.zip(row.channel_id);
+        let chat =
+            chat.map(|(bot, id)| (bot, ChannelRef { id: id.into(), kind: ChannelKind::User }));
+        let plan = parsed(Plan::parse(&row.plan), "users", "plan", id)?;
+        Ok(Self {
+            id: row.notice_id,
+            status: status(&row.status)?,
+            at: Timestamp::from_millis(row.created_at),
+            last_notified: row.last_notified.as_deref().map_or(Ok(UsageStatus::Ok), status)?,
+            usage: Usage::new(row.used_bytes, plan),
+            wanted: row.notify_usage != 0,
+            chat,
+            user: row.user_id.into(),
+        })
+    }
+}

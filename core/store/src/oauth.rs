@@ -1,0 +1,338 @@
+//! OAuth grants: consents of people to programs that read for them, and their tokens. Only the
+//! SHA-256 of a code or token is stored, never the code or token.
+
+use std::time::Duration;
+
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::role::Scope;
+use chatkeep_core::time::Timestamp;
+use sqlx::{query, query_as};
+
+use super::db::{Sql, Tx, exec, locking, read, run};
+use super::keys::hash;
+use super::{Store, StoreError, parsed};
+
+/// Window in which a repeated refresh token counts as lost in transit, not stolen.
+const LOST: Duration = Duration::from_secs(30);
+
+/// Grant to store, with its authorization code. No `Debug`: it consists of secrets.
+#[derive(Clone, Copy)]
+pub struct NewGrant<'a> {
+    /// Public id.
+    pub id: &'a str,
+    /// User who consented.
+    pub user: &'a UserId,
+    /// Client id of the program.
+    pub client_id: &'a str,
+    /// Name of the program, given by itself.
+    pub client_name: &'a str,
+    /// Granted scopes.
+    pub scopes: &'a [Scope],
+    /// Visible channels; `None` for all of the user, later ones included.
+    pub channels: Option<&'a [ChannelId]>,
+    /// Resource (audience) of its tokens.
+    pub resource: &'a str,
+    /// Authorization code; only its hash is stored.
+    pub code: &'a str,
+    /// Expiry of the code.
+    pub code_until: Timestamp,
+    /// Redirect URI that the code was sent to.
+    pub redirect_uri: &'a str,
+    /// PKCE challenge.
+    pub challenge: &'a str,
+}
+
+/// Consent of a user to a program.
+#[derive(Clone, Debug)]
+pub struct Grant {
+    /// Public id.
+    pub id: String,
+    /// User who consented.
+    pub user: UserId,
+    /// Client id of the program.
+    pub client_id: String,
+    /// Granted scopes.
+    pub scopes: Vec<Scope>,
+    /// Visible channels; `None` for all of the user.
+    pub channels: Option<Vec<ChannelId>>,
+    /// Resource (audience) of its tokens.
+    pub resource: String,
+    /// Expiry of the code or token by which the grant was looked up.
+    pub expires_at: Timestamp,
+    /// Redirect URI that the code was sent to; of codes only.
+    pub redirect_uri: Option<String>,
+    /// PKCE challenge; of codes only.
+    pub challenge: Option<String>,
+}
+
+/// Tokens of a grant, each with its expiry. No `Debug`: they are secrets.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Tokens {
+    /// Access token.
+    pub access: (String, Timestamp),
+    /// Refresh token.
+    pub refresh: (String, Timestamp),
+}
+
+/// Kind of a single-use secret.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SingleUse {
+    Code,
+    Refresh,
+}
+
+#[derive(sqlx::FromRow)]
+struct GrantRow {
+    grant_id: String,
+    user_id: String,
+    client_id: String,
+    scopes: String,
+    channel_ids: Option<String>,
+    resource: String,
+    expires_at: i64,
+    used_at: Option<i64>,
+    seed: Option<String>,
+    redirect_uri: Option<String>,
+    challenge: Option<String>,
+}
+
+const CLIENT_USED: &str = "
+    UPDATE oauth_clients SET granted = 1, used_at = $2 WHERE client_id = $1";
+const ADD_GRANT: &str = "
+    INSERT INTO oauth_grants
+        (grant_id, user_id, client_id, client_name, scopes, resource, created_at, channel_ids)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+const ADD_SECRET: &str = "
+    INSERT INTO oauth_secrets (hash, kind, grant_id, expires_at, redirect_uri, challenge)
+    VALUES ($1, $2, $3, $4, $5, $6)";
+const SECRET: Sql = locking!(
+    "SELECT g.grant_id, g.user_id, g.client_id, g.scopes, g.channel_ids, g.resource, s.expires_at,
+            s.used_at, s.seed, s.redirect_uri, s.challenge
+     FROM oauth_secrets s JOIN oauth_grants g ON g.grant_id = s.grant_id
+     WHERE s.hash = $1 AND s.kind = $2"
+);
+const USED: &str = "
+    UPDATE oauth_secrets SET used_at = $2, seed = $3 WHERE hash = $1 AND used_at IS NULL";
+const DROP_SECRETS: &str = "DELETE FROM oauth_secrets WHERE grant_id = $1";
+const DROP_GRANT: &str = "DELETE FROM oauth_grants WHERE grant_id = $1";
+const GRANT_OF: &str = "SELECT grant_id FROM oauth_secrets WHERE hash = $1";
+impl Store {
+    /// Stores a grant and its code.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails or the user is unknown.
+    pub async fn add_grant(&self, grant: &NewGrant<'_>, now: Timestamp) -> Result<(), StoreError> {
+        let scopes = serde_json::to_string(grant.scopes)?;
+        let channels = grant.channels.map(serde_json::to_string).transpose()?;
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(
+            tx_ref,
+            query(ADD_GRANT)
+                .bind(grant.id)
+                .bind(grant.user.as_str())
+                .bind(grant.client_id)
+                .bind(grant.client_name)
+                .bind(&scopes)
+                .bind(grant.resource)
+                .bind(now.millis())
+                .bind(&channels)
+        )?;
+        exec!(tx_ref, query(CLIENT_USED).bind(grant.client_id).bind(now.millis()))?;
+        let bound = (Some(grant.redirect_uri), Some(grant.challenge));
+        add_secret(tx_ref, "code", grant.id, (grant.code, grant.code_until), bound).await?;
+        tx.commit().await
+    }
+
+    /// Exchanges a code for tokens, in one transaction: the code is used up exactly when there are
+    /// tokens. `None` when there is none, it has expired, or `admit` refuses the grant, which
+    /// changes nothing; a second use ends the grant, for one of the two was not the program's.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn exchange_code(
+        &self,
+        code: &str,
+        admit: impl FnOnce(&Grant) -> bool,
+        tokens: &Tokens,
+        now: Timestamp,
+    ) -> Result<Option<Grant>, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let Some((grant, used, _)) = once(&mut tx, SingleUse::Code, code).await? else {
+            return Ok(None);
+        };
+        if used.is_some() {
+            drop_grant(&mut tx, &grant.id).await?;
+            tx.commit().await?;
+            return Ok(None);
+        }
+        if grant.expires_at <= now || !admit(&grant) {
+            return Ok(None);
+        }
+        use_up(&mut tx, code, None, now).await?;
+        add_tokens(&mut tx, &grant.id, tokens).await?;
+        tx.commit().await?;
+        Ok(Some(grant))
+    }
+
+    /// Exchanges a refresh token for the next tokens, which `make` derives from a seed and the time
+    /// of the first use. A token repeated within 30 seconds was lost in transit, or is used twice
+    /// concurrently: the result has the same tokens, so that there is never more than one chain;
+    /// after that a second use ends the grant. `None` when there is none, it has expired, or
+    /// `admit` refuses the grant, which changes nothing.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn refresh_grant(
+        &self,
+        refresh: &str,
+        admit: impl FnOnce(&Grant) -> bool,
+        (seed, make): (&str, impl Fn(&str, Timestamp) -> Tokens),
+        now: Timestamp,
+    ) -> Result<Option<(Grant, Tokens)>, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let Some((grant, used, known)) = once(&mut tx, SingleUse::Refresh, refresh).await? else {
+            return Ok(None);
+        };
+        if used.is_some_and(|at| now.since(at) > LOST) {
+            drop_grant(&mut tx, &grant.id).await?;
+            tx.commit().await?;
+            return Ok(None);
+        }
+        if grant.expires_at <= now || !admit(&grant) {
+            return Ok(None);
+        }
+        if let Some(at) = used {
+            // A token used before seeds were introduced has no response to repeat.
+            return Ok(known.map(|seed| (grant, make(&seed, at))));
+        }
+        let tokens = make(seed, now);
+        use_up(&mut tx, refresh, Some(seed), now).await?;
+        add_tokens(&mut tx, &grant.id, &tokens).await?;
+        tx.commit().await?;
+        Ok(Some((grant, tokens)))
+    }
+
+    /// Returns the grant of a valid access token.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn access_token(
+        &self,
+        secret: &str,
+        now: Timestamp,
+    ) -> Result<Option<Grant>, StoreError> {
+        // Reading locks nothing: the statement of SQLite serves both.
+        let row: Option<GrantRow> = read!(self, c => query_as(SECRET.sqlite)
+            .bind(hash(secret)).bind("access").fetch_optional(c))?;
+        let grant = row.map(Grant::try_from).transpose()?;
+        Ok(grant.filter(|grant| grant.expires_at > now))
+    }
+
+    /// Deletes the grant of any of its codes or tokens. `false` when there is none.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn end_grant(&self, secret: &str) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let row: Option<(String,)> =
+            run!(tx_ref, c => query_as(GRANT_OF).bind(hash(secret)).fetch_optional(c))?;
+        let Some((grant,)) = row else {
+            return Ok(false);
+        };
+        drop_grant(tx_ref, &grant).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+}
+
+/// Returns the grant of a single-use secret, with the time and the seed of its first use. The
+/// secret is locked until the transaction ends.
+async fn once(
+    tx: &mut Tx,
+    kind: SingleUse,
+    secret: &str,
+) -> Result<Option<(Grant, Option<Timestamp>, Option<String>)>, StoreError> {
+    let row: Option<GrantRow> = run!(tx, SECRET, |sql, c| query_as(sql)
+        .bind(hash(secret))
+        .bind(kind.name())
+        .fetch_optional(c))?;
+    let Some(mut row) = row else {
+        return Ok(None);
+    };
+    let (used, seed) = (row.used_at.map(Timestamp::from_millis), row.seed.take());
+    Ok(Some((Grant::try_from(row)?, used, seed)))
+}
+
+async fn use_up(
+    tx: &mut Tx,
+    secret: &str,
+    seed: Option<&str>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    exec!(tx, query(USED).bind(hash(secret)).bind(now.millis()).bind(seed))?;
+    Ok(())
+}
+
+async fn add_tokens(tx: &mut Tx, grant: &str, tokens: &Tokens) -> Result<(), StoreError> {
+    for (kind, (secret, until)) in [("access", &tokens.access), ("refresh", &tokens.refresh)] {
+        add_secret(tx, kind, grant, (secret, *until), (None, None)).await?;
+    }
+    Ok(())
+}
+
+async fn add_secret(
+    tx: &mut Tx,
+    kind: &str,
+    grant: &str,
+    (secret, until): (&str, Timestamp),
+    (redirect_uri, challenge): (Option<&str>, Option<&str>),
+) -> Result<(), StoreError> {
+    exec!(
+        tx,
+        query(ADD_SECRET)
+            .bind(hash(secret))
+            .bind(kind)
+            .bind(grant)
+            .bind(until.millis())
+            .bind(redirect_uri)
+            .bind(challenge)
+    )?;
+    Ok(())
+}
+
+pub(super) async fn drop_grant(tx: &mut Tx, grant: &str) -> Result<(), StoreError> {
+    exec!(tx, query(DROP_SECRETS).bind(grant))?;
+    exec!(tx, query(DROP_GRANT).bind(grant))?;
+    Ok(())
+}
+
+impl SingleUse {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::Refresh => "refresh",
+        }
+    }
+}
+
+impl TryFrom<GrantRow> for Grant {
+    type Error = StoreError;
+
+    fn try_from(row: GrantRow) -> Result<Self, StoreError> {
+        let scopes = serde_json::from_str(&row.scopes).ok();
+        let channels = row.channel_ids.as_deref().map(serde_json::from_str).transpose().ok();
+        Ok(Self {
+            channels: parsed(channels, "oauth_grants", "channel_ids", &row.grant_id)?,
+            scopes: parsed(scopes, "oauth_grants", "scopes", &row.grant_id)?,
+            id: row.grant_id,
+            user: row.user_id.into(),
+            client_id: row.client_id,
+            resource: row.resource,
+            expires_at: Timestamp::from_millis(row.expires_at),
+            redirect_uri: row.redirect_uri,
+            challenge: row.challenge,
+        })
+    }
+}

@@ -1,0 +1,171 @@
+//! Self-registered OAuth clients, the list and revocation of consents, and the deletion of expired
+//! rows.
+
+use std::time::Duration;
+
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::time::Timestamp;
+use sqlx::{query, query_as};
+
+use super::db::{exec, read, run};
+use super::oauth::drop_grant;
+use super::{Store, StoreError, parsed};
+
+/// Self-registered program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OAuthClient {
+    /// Client id.
+    pub id: String,
+    /// Name given by the program.
+    pub name: String,
+    /// Allowed redirect URIs.
+    pub redirect_uris: Vec<String>,
+}
+
+/// Retention of a program without any consent.
+const NEVER_USED: Duration = Duration::from_hours(24 * 7);
+/// Retention of a program after its last consent.
+const UNUSED: Duration = Duration::from_hours(24 * 90);
+/// Maximum number of programs without any consent: anybody may register one. Beyond it the oldest
+/// are deleted.
+const UNPROVEN: i64 = 10_000;
+
+/// Consent as shown to its user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Consent {
+    /// Public id.
+    pub id: String,
+    /// Client id of the program.
+    pub client_id: String,
+    /// Name of the program, given by itself.
+    pub client_name: String,
+    /// Number of visible channels; `None` for all of the user.
+    pub channels: Option<usize>,
+    /// Time of the consent.
+    pub created_at: Timestamp,
+}
+
+/// Maximum number of listed consents of a user.
+const LISTED: i64 = 200;
+
+const OF_USER: &str = "
+    SELECT grant_id, client_id, client_name, channel_ids, created_at FROM oauth_grants
+    WHERE user_id = $1 ORDER BY created_at DESC, grant_id LIMIT $2";
+const ONE_OF_USER: &str = "
+    SELECT grant_id FROM oauth_grants WHERE grant_id = $1 AND user_id = $2";
+const ADD_CLIENT: &str = "
+    INSERT INTO oauth_clients (client_id, name, redirect_uris, created_at)
+    VALUES ($1, $2, $3, $4)";
+const CLIENT: &str = "SELECT name, redirect_uris FROM oauth_clients WHERE client_id = $1";
+const PURGE_SECRETS: &str = "
+    DELETE FROM oauth_secrets WHERE hash IN
+        (SELECT hash FROM oauth_secrets WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
+const PURGE_GRANTS: &str = "
+    DELETE FROM oauth_grants WHERE NOT EXISTS
+        (SELECT 1 FROM oauth_secrets s WHERE s.grant_id = oauth_grants.grant_id)";
+const PURGE_CLIENTS: &str = "
+    DELETE FROM oauth_clients WHERE client_id IN
+        (SELECT c.client_id FROM oauth_clients c
+         WHERE ((c.granted = 0 AND c.created_at <= $1)
+                OR (c.granted = 1 AND c.created_at <= $2 AND c.used_at <= $2))
+           AND NOT EXISTS (SELECT 1 FROM oauth_grants g WHERE g.client_id = c.client_id)
+         ORDER BY c.created_at LIMIT $3)";
+const TRIM_CLIENTS: &str = "
+    DELETE FROM oauth_clients WHERE client_id IN
+        (SELECT client_id FROM oauth_clients WHERE granted = 0
+         ORDER BY created_at DESC, client_id LIMIT 1000 OFFSET $1)";
+
+impl Store {
+    /// Stores a self-registered program.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn add_oauth_client(
+        &self,
+        client: &OAuthClient,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let addresses = serde_json::to_string(&client.redirect_uris)?;
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(
+            tx_ref,
+            query(ADD_CLIENT)
+                .bind(&client.id)
+                .bind(&client.name)
+                .bind(&addresses)
+                .bind(now.millis())
+        )?;
+        exec!(tx_ref, query(TRIM_CLIENTS).bind(UNPROVEN))?;
+        tx.commit().await
+    }
+
+    /// Returns a self-registered program.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn oauth_client(&self, id: &str) -> Result<Option<OAuthClient>, StoreError> {
+        let row: Option<(String, String)> =
+            read!(self, c => query_as(CLIENT).bind(id).fetch_optional(c))?;
+        let Some((name, addresses)) = row else {
+            return Ok(None);
+        };
+        let addresses = serde_json::from_str(&addresses).ok();
+        let redirect_uris = parsed(addresses, "oauth_clients", "redirect_uris", id)?;
+        Ok(Some(OAuthClient { id: id.to_owned(), name, redirect_uris }))
+    }
+
+    /// Returns a user's consents, newest first, at most two hundred.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn consents(&self, user: &UserId) -> Result<Vec<Consent>, StoreError> {
+        let rows: Vec<(String, String, String, Option<String>, i64)> = read!(self, c => query_as(OF_USER)
+            .bind(user.as_str()).bind(LISTED).fetch_all(c))?;
+        let consent = |(id, client_id, client_name, channels, at): (_, _, _, Option<String>, _)| {
+            let channels = channels.map(|ids| serde_json::from_str(&ids)).transpose()?;
+            let channels = channels.map(|ids: Vec<ChannelId>| ids.len());
+            let created_at = Timestamp::from_millis(at);
+            Ok(Consent { id, client_id, client_name, channels, created_at })
+        };
+        rows.into_iter().map(consent).collect()
+    }
+
+    /// Revokes a consent of that user. `false` when they have none of that id.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn revoke_consent(&self, user: &UserId, id: &str) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let row: Option<(String,)> = run!(tx_ref, c => query_as(ONE_OF_USER)
+            .bind(id).bind(user.as_str()).fetch_optional(c))?;
+        if row.is_none() {
+            return Ok(false);
+        }
+        drop_grant(tx_ref, id).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Deletes at most `limit` expired codes and tokens, consents without any left, and programs
+    /// without a consent for a week, or for 90 days since the last one; returns `true` if there may
+    /// be more.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn purge_grants(&self, limit: u32, now: Timestamp) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let most = i64::from(limit);
+        let ago = |age: Duration| now.millis() - i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+        let (never, unused) = (ago(NEVER_USED), ago(UNUSED));
+        let secrets = exec!(tx_ref, query(PURGE_SECRETS).bind(now.millis()).bind(most))?;
+        if secrets > 0 {
+            exec!(tx_ref, query(PURGE_GRANTS))?;
+        }
+        let clients = exec!(tx_ref, query(PURGE_CLIENTS).bind(never).bind(unused).bind(most))?;
+        tx.commit().await?;
+        Ok(secrets.max(clients) >= u64::from(limit))
+    }
+}

@@ -1,0 +1,300 @@
+//! Outbox of events in commit order: source of the pull feed and of outgoing webhooks.
+//!
+//! A row is written in the transaction of its change, and holds ids only. They are resolved when
+//! the event is delivered, so no content erased meanwhile can be delivered.
+
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::time::Timestamp;
+use sqlx::{query, query_as};
+
+use super::change_log::shown;
+use super::channels::channel_keys;
+use super::db::{Pools, Sql, Tx, exec, read, run};
+use super::outbox_kind::OutboxEventKind;
+use super::unstored::UnstoredMessage;
+use super::{Store, StoreError, parsed};
+
+/// Maximum number of rows examined in one read: bounds the work for a caller with quiet channels
+/// among many busy ones.
+const WINDOW: i64 = 20_000;
+/// Batch size for the deletion of old rows.
+const SWEEP: i64 = 5_000;
+
+/// Outbox event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutboxEvent {
+    /// Position in the log.
+    pub place: OutboxPosition,
+    /// Kind.
+    pub kind: OutboxEventKind,
+    /// Time of the event, by the platform's clock if that has one.
+    pub at: Timestamp,
+    /// Channel; `None` for an event about a user alone.
+    pub channel: Option<ChannelId>,
+    /// Message id, or user id.
+    pub subject: Option<String>,
+    /// Further subject: the disabled webhook.
+    pub detail: Option<String>,
+    /// Properties of an unstored message to deliver.
+    pub unstored: Option<UnstoredMessage>,
+}
+
+/// Position in the event log.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+)]
+pub struct OutboxPosition(
+    /// Transaction number (always 0 on SQLite).
+    pub i64,
+    /// Sequence number.
+    pub i64,
+);
+
+impl OutboxPosition {
+    /// Returns the id of the event at this position on every surface.
+    pub fn event_id(self) -> String {
+        format!("evt_{}_{}", self.0, self.1)
+    }
+}
+
+/// Page of events.
+#[derive(Debug, Default)]
+pub struct OutboxPage {
+    /// Events in order.
+    pub outbox_events: Vec<OutboxEvent>,
+    /// Start position of the next page.
+    pub next: OutboxPosition,
+    /// `true` if there may be more already.
+    pub more: bool,
+}
+
+/// Reader of the feed.
+#[derive(Clone, Copy, Debug)]
+pub struct FeedReader<'a> {
+    /// User whose usage the reader may know.
+    pub user: &'a UserId,
+    /// Channels that the reader may read.
+    pub channels: &'a [ChannelId],
+    /// Events before this time are excluded.
+    pub not_before: Option<Timestamp>,
+}
+
+/// Event to log.
+#[derive(Debug, serde::Serialize)]
+pub(super) struct NewOutboxEvent<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    pub(super) at: i64,
+    pub(super) c: Option<&'a str>,
+    pub(super) s: Option<&'a str>,
+}
+
+/// Event of a message to log.
+#[derive(Debug, serde::Serialize)]
+pub(super) struct NewMessageEvent<'a> {
+    #[serde(flatten)]
+    pub(super) outbox_event: NewOutboxEvent<'a>,
+    /// [`UnstoredMessage`] as JSON, for an unstored message.
+    pub(super) unstored: Option<String>,
+}
+
+/// An unstored message is logged once, however often it comes.
+const ADD: &str = "
+    INSERT INTO outbox_events (type, at, logged_at, channel_id, subject_id, unstored)
+    SELECT value ->> 'type', CAST(value ->> 'at' AS BIGINT), CAST($2 AS BIGINT), value ->> 'c',
+           value ->> 's', value ->> 'unstored'
+    FROM json_each($1) WHERE TRUE
+    ON CONFLICT DO NOTHING";
+
+/// PostgreSQL commits transactions in another order than it numbers them, so a reader goes by
+/// transaction, and only as far as none of this database is still running.
+pub(super) const WINDOW_END: Sql = Sql {
+    sqlite: "SELECT CAST(0 AS BIGINT), MAX(seq) FROM (
+                 SELECT seq FROM outbox_events WHERE $1 = $1 AND seq > $2 ORDER BY seq LIMIT $3) w",
+    postgres: "SELECT tx, seq FROM (
+                   SELECT tx, seq FROM outbox_events
+                   WHERE (tx, seq) > ($1, $2)
+                     AND tx < (SELECT chatkeep_log_bound(pg_current_snapshot()))
+                   ORDER BY tx, seq LIMIT $3) w
+               ORDER BY tx DESC, seq DESC LIMIT 1",
+};
+
+const ROWS: Sql = Sql {
+    sqlite: concat!(
+        "SELECT CAST(0 AS BIGINT) AS tx, seq, type, at, channel_id, subject_id, detail_id,
+                unstored
+             FROM outbox_events
+             WHERE $1 = $1 AND seq > $2 AND $3 = $3 AND seq <= $4 AND at >= $7 AND ",
+        shown!(),
+        "
+               AND (channel_id IN (SELECT value ->> 'c' FROM json_each($5))
+                    OR (channel_id IS NULL AND subject_id = $6))
+             ORDER BY seq LIMIT $8"
+    ),
+    postgres: concat!(
+        "SELECT tx, seq, type, at, channel_id, subject_id, detail_id, unstored
+               FROM outbox_events
+               WHERE (tx, seq) > ($1, $2) AND (tx, seq) <= ($3, $4) AND at >= $7 AND ",
+        shown!(),
+        "
+                 AND (channel_id IN (SELECT value ->> 'c' FROM json_each($5))
+                      OR (channel_id IS NULL AND subject_id = $6))
+               ORDER BY tx, seq LIMIT $8"
+    ),
+};
+
+/// The oldest rows first; nothing behind a young one is examined.
+const PURGE: Sql = Sql {
+    sqlite: "DELETE FROM outbox_events WHERE seq IN (
+                 SELECT seq FROM (SELECT seq, logged_at FROM outbox_events ORDER BY seq LIMIT $2) o
+                 WHERE logged_at < $1)
+             RETURNING CAST(0 AS BIGINT), seq",
+    postgres: "DELETE FROM outbox_events WHERE (tx, seq) IN (
+                   SELECT tx, seq FROM
+                       (SELECT tx, seq, logged_at FROM outbox_events ORDER BY tx, seq LIMIT $2) o
+                   WHERE logged_at < $1)
+               RETURNING tx, seq",
+};
+
+/// A reader before this position has missed events.
+const PURGED: &str = "
+    UPDATE deployment SET purged_tx = $1, purged_seq = $2
+    WHERE purged_tx < $1 OR (purged_tx = $1 AND purged_seq < $2)";
+
+/// Rows of another server (a restored dump) with transaction numbers ahead of this one's.
+const ADOPT: &str = "
+    UPDATE outbox_events SET tx = 0
+    WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+
+/// The webhook fan-out keeps its progress in the adopted rows.
+const ADOPT_READER: &str = "
+    UPDATE webhook_outbox_position SET tx = 0
+    WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+
+/// Checks for purged rows of such transactions.
+const FOREIGN_PURGE: &str = "
+    SELECT purged_tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint FROM deployment";
+
+#[derive(Debug, sqlx::FromRow)]
+struct Row {
+    tx: i64,
+    seq: i64,
+    r#type: String,
+    at: i64,
+    channel_id: Option<String>,
+    subject_id: Option<String>,
+    detail_id: Option<String>,
+    unstored: Option<String>,
+}
+
+/// Logs events in order: [`NewOutboxEvent`]s or [`NewMessageEvent`]s.
+pub(super) async fn log<T: serde::Serialize + Sync>(
+    tx: &mut Tx,
+    outbox_events: &[T],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if outbox_events.is_empty() {
+        return Ok(());
+    }
+    let rows = serde_json::to_string(outbox_events)?;
+    exec!(tx, query(ADD).bind(&rows).bind(now.millis()))?;
+    tx.note_logged();
+    Ok(())
+}
+
+impl Store {
+    /// Returns the events after `after` that the reader may know, at most `limit`.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn outbox_events(
+        &self,
+        reader: FeedReader<'_>,
+        after: OutboxPosition,
+        limit: u32,
+    ) -> Result<OutboxPage, StoreError> {
+        let Some(end) = self.window_end(after).await? else {
+            return Ok(OutboxPage { next: after, ..OutboxPage::default() });
+        };
+        let channels = channel_keys(reader.channels)?;
+        let from = reader.not_before.map_or(i64::MIN, Timestamp::millis);
+        let sql = self.pick(ROWS);
+        let rows: Vec<Row> = read!(self, c => query_as(sql)
+            .bind(after.0).bind(after.1).bind(end.0).bind(end.1).bind(&channels)
+            .bind(reader.user.as_str()).bind(from).bind(i64::from(limit)).fetch_all(c))?;
+        let outbox_events =
+            rows.into_iter().map(OutboxEvent::try_from).collect::<Result<Vec<_>, _>>()?;
+        let full = outbox_events.len() >= limit as usize;
+        let next = outbox_events.last().filter(|_| full).map_or(end, |last| last.place);
+        let more = full || self.window_end(next).await?.is_some();
+        Ok(OutboxPage { outbox_events, next, more })
+    }
+
+    async fn window_end(
+        &self,
+        after: OutboxPosition,
+    ) -> Result<Option<OutboxPosition>, StoreError> {
+        let sql = self.pick(WINDOW_END);
+        let end: Option<(Option<i64>, Option<i64>)> = read!(self, c => query_as(sql)
+            .bind(after.0).bind(after.1).bind(WINDOW).fetch_optional(c))?;
+        Ok(end.and_then(|(tx, seq)| Some(OutboxPosition(tx?, seq?))))
+    }
+
+    /// Deletes a batch of the events logged before `before`. Returns their number.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn purge_outbox_events(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let sql = self.pick(PURGE);
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let gone: Vec<(i64, i64)> = run!(tx_ref, c => query_as(sql)
+            .bind(before.millis()).bind(SWEEP).fetch_all(c))?;
+        if let Some((last_tx, last_seq)) = gone.iter().max() {
+            exec!(tx_ref, query(PURGED).bind(last_tx).bind(last_seq))?;
+        }
+        tx.commit().await?;
+        Ok(gone.len() as u64)
+    }
+
+    /// Makes rows from another PostgreSQL server readable.
+    pub(super) async fn adopt_outbox_events(&self) -> Result<(), StoreError> {
+        if let Pools::Postgres(pool) = &self.db.pools {
+            let adopted = query(ADOPT).execute(pool).await?.rows_affected();
+            let (purged,): (bool,) = query_as(FOREIGN_PURGE).fetch_one(pool).await?;
+            let readers = query(ADOPT_READER).execute(pool).await?.rows_affected();
+            if purged || adopted + readers > 0 {
+                self.renew_epoch().await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl TryFrom<Row> for OutboxEvent {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let kind = OutboxEventKind::parse(&row.r#type);
+        let unstored =
+            UnstoredMessage::read(row.unstored.as_deref(), "outbox_events", &row.seq.to_string())?;
+        Ok(Self {
+            place: OutboxPosition(row.tx, row.seq),
+            kind: parsed(kind, "outbox_events", "type", &row.seq.to_string())?,
+            at: Timestamp::from_millis(row.at),
+            channel: row.channel_id.map(ChannelId::from),
+            subject: row.subject_id,
+            detail: row.detail_id,
+            unstored,
+        })
+    }
+}

@@ -1,0 +1,156 @@
+//! Kinds of events: their names on every surface.
+
+use chatkeep_core::bounds::Subject;
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::plan::UsageStatus;
+use chatkeep_core::role::Scope;
+
+/// Kind of an event.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, utoipa::ToSchema, serde::Serialize, serde::Deserialize,
+)]
+#[schema(as = EventKind)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum OutboxEventKind {
+    #[serde(rename = "message.received")]
+    MessageReceived,
+    #[serde(rename = "message.sent")]
+    MessageSent,
+    #[serde(rename = "message.edited")]
+    MessageEdited,
+    #[serde(rename = "message.unsent")]
+    MessageUnsent,
+    #[serde(rename = "member.joined")]
+    MemberJoined,
+    #[serde(rename = "member.left")]
+    MemberLeft,
+    #[serde(rename = "file.uploaded")]
+    FileUploaded,
+    #[serde(rename = "media.failed")]
+    MediaFailed,
+    #[serde(rename = "backup.paused")]
+    BackupPaused,
+    #[serde(rename = "backup.resumed")]
+    BackupResumed,
+    #[serde(rename = "usage.warning")]
+    UsageWarning,
+    #[serde(rename = "usage.critical")]
+    UsageCritical,
+    #[serde(rename = "usage.exceeded")]
+    UsageExceeded,
+    #[serde(rename = "endpoint.disabled")]
+    EndpointDisabled,
+}
+
+impl OutboxEventKind {
+    /// All kinds.
+    pub const ALL: [Self; 14] = [
+        Self::MessageReceived,
+        Self::MessageSent,
+        Self::MessageEdited,
+        Self::MessageUnsent,
+        Self::MemberJoined,
+        Self::MemberLeft,
+        Self::FileUploaded,
+        Self::MediaFailed,
+        Self::BackupPaused,
+        Self::BackupResumed,
+        Self::UsageWarning,
+        Self::UsageCritical,
+        Self::UsageExceeded,
+        Self::EndpointDisabled,
+    ];
+
+    /// Returns the name of the kind on every surface.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MessageReceived => "message.received",
+            Self::MessageSent => "message.sent",
+            Self::MessageEdited => "message.edited",
+            Self::MessageUnsent => "message.unsent",
+            Self::MemberJoined => "member.joined",
+            Self::MemberLeft => "member.left",
+            Self::FileUploaded => "file.uploaded",
+            Self::MediaFailed => "media.failed",
+            Self::BackupPaused => "backup.paused",
+            Self::BackupResumed => "backup.resumed",
+            Self::UsageWarning => "usage.warning",
+            Self::UsageCritical => "usage.critical",
+            Self::UsageExceeded => "usage.exceeded",
+            Self::EndpointDisabled => "endpoint.disabled",
+        }
+    }
+
+    /// Returns the kind of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Returns `true` if its subject is a message.
+    pub const fn is_about_message(self) -> bool {
+        matches!(
+            self,
+            Self::MessageReceived
+                | Self::MessageSent
+                | Self::MessageEdited
+                | Self::MessageUnsent
+                | Self::FileUploaded
+                | Self::MediaFailed
+        )
+    }
+
+    /// Returns the scope needed to receive the event; `None` for what any credential may know.
+    pub const fn scope(self) -> Option<Scope> {
+        match self {
+            Self::MessageReceived
+            | Self::MessageSent
+            | Self::MessageEdited
+            | Self::MessageUnsent => Some(Scope::ReadMessages),
+            Self::MemberJoined | Self::MemberLeft => Some(Scope::ReadMembers),
+            Self::FileUploaded | Self::MediaFailed => Some(Scope::ReadMedia),
+            // Ids of webhooks are for callers who may manage webhooks.
+            Self::EndpointDisabled => Some(Scope::ManageWebhooks),
+            Self::BackupPaused
+            | Self::BackupResumed
+            | Self::UsageWarning
+            | Self::UsageCritical
+            | Self::UsageExceeded => None,
+        }
+    }
+
+    /// Returns `true` if it is about its user's account with all channels, not about one of them.
+    pub const fn is_about_account(self) -> bool {
+        matches!(
+            self,
+            Self::UsageWarning | Self::UsageCritical | Self::UsageExceeded | Self::EndpointDisabled
+        )
+    }
+
+    /// Returns the subject for [`chatkeep_core::bounds::Bounds::admit`], in that channel.
+    pub const fn subject(self, channel: Option<&ChannelId>) -> Subject<'_> {
+        match channel {
+            Some(channel) => Subject::of_channel(channel, self.scope()),
+            None => Subject::of_account(self.scope()),
+        }
+    }
+
+    /// Returns the kind of a new message: the bot's own messages were not received.
+    pub(super) const fn of_message(is_bot: bool) -> Self {
+        if is_bot { Self::MessageSent } else { Self::MessageReceived }
+    }
+
+    /// Returns `true` if it is the first event of a message.
+    pub(super) const fn is_new_message(self) -> bool {
+        matches!(self, Self::MessageReceived | Self::MessageSent)
+    }
+
+    /// Returns the kind of reaching that usage; `None` for going back to OK.
+    pub(super) const fn of_usage(status: UsageStatus) -> Option<Self> {
+        match status {
+            UsageStatus::Ok => None,
+            UsageStatus::Warning => Some(Self::UsageWarning),
+            UsageStatus::Critical => Some(Self::UsageCritical),
+            UsageStatus::Exceeded => Some(Self::UsageExceeded),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Reassignment of channels by operators: a bot that is removed from the settings, or renamed,
+//! never leaves its channels.
+
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::time::Timestamp;
+use sqlx::{query, query_as};
+
+use super::super::coverage::{CoverageChange, note};
+use super::super::db::{Sql, exec, locking, read, run};
+use super::super::{Store, StoreError};
+use super::{DEPOSE, MOVE, Move};
+
+/// Number of a bot's channels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BotChannels {
+    /// Bot; empty for channels that belong to none.
+    pub bot: String,
+    /// Number of its channels.
+    pub channels: i64,
+}
+
+const OF_BOTS: &str = "SELECT bot, COUNT(*) FROM channels GROUP BY bot ORDER BY bot";
+
+const OWNER: Sql = locking!(
+    "SELECT bot, CASE WHEN disabled_at > 0 AND disabled_at >= enabled_at
+                       AND disabled_at >= resumed_at THEN 1 ELSE 0 END
+     FROM channels WHERE channel_id = $1"
+);
+
+const ASSIGN: &str = "UPDATE channels SET bot = $2 WHERE channel_id = $1";
+
+const ENABLE: &str = "UPDATE channels SET enabled_at = $2 WHERE channel_id = $1";
+
+const RENAME: &str = "UPDATE channels SET bot = $2 WHERE bot = $1";
+
+/// Tenures under the old name hold for the new one, too.
+const INHERIT: &str = "
+    INSERT INTO channel_bots (channel_id, bot, joined_at, left_at, owned_until)
+    SELECT channel_id, $2, joined_at, left_at, owned_until FROM channel_bots WHERE bot = $1
+    ON CONFLICT (channel_id, bot) DO UPDATE SET
+        joined_at = CASE WHEN excluded.joined_at > channel_bots.joined_at
+                         THEN excluded.joined_at ELSE channel_bots.joined_at END,
+        left_at = CASE WHEN excluded.left_at > channel_bots.left_at
+                       THEN excluded.left_at ELSE channel_bots.left_at END";
+
+/// Events of the old name that are on their way still count.
+const RETIRE: &str = "UPDATE channel_bots SET owned_until = $2 WHERE bot = $1";
+
+impl Store {
+    /// Returns the owning bots, by name, with the number of their channels.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn bots_of_channels(&self) -> Result<Vec<BotChannels>, StoreError> {
+        let rows: Vec<(String, i64)> = read!(self, c => query_as(OF_BOTS).fetch_all(c))?;
+        Ok(rows.into_iter().map(|(bot, channels)| BotChannels { bot, channels }).collect())
+    }
+
+    /// Assigns a channel to a bot, as if it had joined it now. `false` when there is no such
+    /// channel. Events sent by its former bot until now still count.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn assign_channel(
+        &self,
+        channel: &ChannelId,
+        bot: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let (c, at) = (channel.as_str(), now.millis());
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let known: Option<(String, i32)> =
+            run!(tx_ref, OWNER, |sql, conn| query_as(sql).bind(c).fetch_optional(conn))?;
+        let Some((owner, gone)) = known else {
+            return Ok(false);
+        };
+        exec!(tx_ref, query(ASSIGN).bind(c).bind(bot))?;
+        let joined = serde_json::to_string(&[Move { c, bot, joined: at, left: 0 }])?;
+        exec!(tx_ref, query(MOVE).bind(&joined))?;
+        if !owner.is_empty() && owner != bot {
+            exec!(tx_ref, query(DEPOSE).bind(c).bind(&owner).bind(at))?;
+        }
+        if gone != 0 {
+            exec!(tx_ref, query(ENABLE).bind(c).bind(at))?;
+            note(tx_ref, channel, now, CoverageChange::BotJoined).await?;
+        }
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Assigns all channels of one bot to another, for a renamed bot. Returns their number.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn rename_bot(
+        &self,
+        from: &str,
+        to: &str,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let renamed = exec!(tx_ref, query(RENAME).bind(from).bind(to))?;
+        exec!(tx_ref, query(INHERIT).bind(from).bind(to))?;
+        exec!(tx_ref, query(RETIRE).bind(from).bind(now.millis()))?;
+        tx.commit().await?;
+        Ok(renamed)
+    }
+}

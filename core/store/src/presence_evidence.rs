@@ -1,0 +1,254 @@
+//! Presence evidence from events about people and channels, merged so that late, repeated and
+//! disordered events change nothing that is newer.
+
+use std::collections::{BTreeMap, HashMap};
+
+use chatkeep_core::event::{ChannelRef, PlatformKind};
+use chatkeep_core::id::UserId;
+use chatkeep_core::time::Timestamp;
+use serde::Serialize;
+use sqlx::{query, query_as};
+
+use super::db::{Sql, Tx, exec, locking, run};
+use super::members::UserKey;
+use super::outbox::{NewOutboxEvent, log};
+use super::outbox_kind::OutboxEventKind;
+use super::presence::note_bots;
+use super::{Store, StoreError};
+
+/// Piece of presence evidence from an event.
+#[derive(Clone, Debug)]
+pub struct PresenceEvidence {
+    /// Channel.
+    pub channel: ChannelRef,
+    /// Platform.
+    pub platform: PlatformKind,
+    /// Bot that received the event, which an unknown channel then belongs to; empty for none, as
+    /// where a channel is imported. Evidence counts whichever bot it is from: [`Store::admit`]
+    /// decides what to record.
+    pub bot: String,
+    /// Time of the event, by the platform's clock.
+    pub at: Timestamp,
+    /// Kind of the evidence.
+    pub kind: PresenceEvidenceKind,
+}
+
+/// Kind of presence evidence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PresenceEvidenceKind {
+    /// The channel exists.
+    Channel,
+    /// The bot joined.
+    BotJoined,
+    /// The bot left.
+    BotLeft,
+    /// This person is present (they did something).
+    Present(UserId),
+    /// This person joined.
+    Joined(UserId),
+    /// This person left.
+    Left(UserId),
+}
+
+/// The time at which a channel became known is set once, however old later events are.
+const SAVE_CHANNELS: &str = "
+    INSERT INTO channels (channel_id, platform, bot, type, created_at, enabled_at, disabled_at)
+    SELECT value ->> 'c', value ->> 'platform', value ->> 'bot', value ->> 'type',
+           CAST(value ->> 'first' AS BIGINT), CAST(value ->> 'on' AS BIGINT),
+           CAST(value ->> 'off' AS BIGINT)
+    FROM json_each($1) WHERE TRUE
+    ON CONFLICT (channel_id) DO UPDATE SET
+        enabled_at = CASE WHEN excluded.enabled_at > channels.enabled_at
+                          THEN excluded.enabled_at ELSE channels.enabled_at END,
+        disabled_at = CASE WHEN excluded.disabled_at > channels.disabled_at
+                           THEN excluded.disabled_at ELSE channels.disabled_at END
+    WHERE excluded.enabled_at > channels.enabled_at
+       OR excluded.disabled_at > channels.disabled_at";
+
+const SAVE_USERS: &str = "
+    INSERT INTO users (user_id, created_at)
+    SELECT value ->> 'u', CAST($2 AS BIGINT) FROM json_each($1) WHERE TRUE
+    ON CONFLICT (user_id) DO NOTHING";
+
+const SAVE_MEMBERS: &str = "
+    INSERT INTO members (channel_id, user_id, first_seen_at, last_seen_at, joined_at, left_at)
+    SELECT value ->> 'c', value ->> 'u', CAST(value ->> 'first' AS BIGINT),
+           CAST(value ->> 'seen' AS BIGINT), CAST(value ->> 'on' AS BIGINT),
+           CAST(value ->> 'off' AS BIGINT)
+    FROM json_each($1) WHERE TRUE
+    ON CONFLICT (channel_id, user_id) DO UPDATE SET
+        first_seen_at = CASE WHEN excluded.first_seen_at < members.first_seen_at
+                             THEN excluded.first_seen_at ELSE members.first_seen_at END,
+        last_seen_at = CASE WHEN excluded.last_seen_at > members.last_seen_at
+                            THEN excluded.last_seen_at ELSE members.last_seen_at END,
+        joined_at = CASE WHEN excluded.joined_at > members.joined_at
+                         THEN excluded.joined_at ELSE members.joined_at END,
+        left_at = CASE WHEN excluded.left_at > members.left_at
+                       THEN excluded.left_at ELSE members.left_at END
+    WHERE excluded.first_seen_at < members.first_seen_at
+       OR excluded.last_seen_at > members.last_seen_at
+       OR excluded.joined_at > members.joined_at OR excluded.left_at > members.left_at";
+
+const KNOWN_MOVES: Sql = locking!(
+    "SELECT channel_id, user_id, joined_at, left_at FROM members
+     WHERE (channel_id, user_id) IN (SELECT value ->> 'c', value ->> 'u' FROM json_each($1))
+     ORDER BY channel_id, user_id"
+);
+
+#[derive(Serialize)]
+struct ChannelEvidence<'a> {
+    c: &'a str,
+    platform: &'static str,
+    bot: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    first: i64,
+    on: i64,
+    off: i64,
+}
+
+#[derive(Serialize)]
+struct MemberEvidence<'a> {
+    c: &'a str,
+    u: &'a str,
+    first: i64,
+    seen: i64,
+    on: i64,
+    off: i64,
+}
+
+impl Store {
+    /// Merges a batch of evidence into channels and members. Order and repetition do not matter.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing of the batch is stored then.
+    pub async fn record_presence(
+        &self,
+        evidence: &[PresenceEvidence],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if evidence.is_empty() {
+            return Ok(());
+        }
+        let mut tx = self.db.begin().await?;
+        record_presence_in(&mut tx, evidence, now).await?;
+        tx.commit().await
+    }
+}
+
+/// The body of [`Store::record_presence`], for use inside a larger transaction.
+pub(super) async fn record_presence_in(
+    tx: &mut Tx,
+    evidence: &[PresenceEvidence],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if evidence.is_empty() {
+        return Ok(());
+    }
+    let (channels, members) = merged(evidence);
+    let rows = serde_json::to_string(&channels.into_values().collect::<Vec<_>>())?;
+    exec!(tx, query(SAVE_CHANNELS).bind(&rows))?;
+    save_members(tx, members, now).await?;
+    note_bots(tx, evidence).await
+}
+
+async fn save_members(
+    tx: &mut Tx,
+    members: BTreeMap<(&str, &str), MemberEvidence<'_>>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if members.is_empty() {
+        return Ok(());
+    }
+    let users: std::collections::BTreeSet<_> = members.keys().map(|(_, u)| *u).collect();
+    let users: Vec<_> = users.into_iter().map(|u| UserKey { u }).collect();
+    let rows = serde_json::to_string(&users)?;
+    exec!(tx, query(SAVE_USERS).bind(&rows).bind(now.millis()))?;
+    let moves: Vec<_> = members.values().filter(|m| m.on > 0 || m.off > 0).collect();
+    let known = known_moves(tx, &moves).await?;
+    let events = moves.iter().flat_map(|member| member.events(&known)).collect::<Vec<_>>();
+    log(tx, &events, now).await?;
+    let rows = serde_json::to_string(&members.into_values().collect::<Vec<_>>())?;
+    exec!(tx, query(SAVE_MEMBERS).bind(&rows))?;
+    Ok(())
+}
+
+/// Times of people's last known joins and leaves, by channel and person.
+type Moves = HashMap<(String, String), (i64, i64)>;
+
+/// Reads the moves of those who join or leave now, so that only new ones have an event.
+async fn known_moves(tx: &mut Tx, moves: &[&MemberEvidence<'_>]) -> Result<Moves, StoreError> {
+    if moves.is_empty() {
+        return Ok(Moves::new());
+    }
+    let keys = serde_json::to_string(moves)?;
+    let rows: Vec<(String, String, i64, i64)> =
+        run!(tx, KNOWN_MOVES, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;
+    Ok(rows.into_iter().map(|(c, u, on, off)| ((c, u), (on, off))).collect())
+}
+
+impl<'a> MemberEvidence<'a> {
+    /// Returns the events of the new moves.
+    fn events(&self, known: &Moves) -> Vec<NewOutboxEvent<'a>> {
+        let key = (self.c.to_owned(), self.u.to_owned());
+        let (on, off) = known.get(&key).copied().unwrap_or_default();
+        let moves = [
+            (OutboxEventKind::MemberJoined, self.on, on),
+            (OutboxEventKind::MemberLeft, self.off, off),
+        ];
+        let mut events: Vec<_> = moves
+            .into_iter()
+            .filter(|(_, at, known)| at > known)
+            .map(|(kind, at, _)| NewOutboxEvent {
+                kind: kind.name(),
+                at,
+                c: Some(self.c),
+                s: Some(self.u),
+            })
+            .collect();
+        events.sort_by_key(|event| event.at);
+        events
+    }
+}
+
+type Merged<'a> =
+    (BTreeMap<&'a str, ChannelEvidence<'a>>, BTreeMap<(&'a str, &'a str), MemberEvidence<'a>>);
+
+/// Merges into one row per channel and one per member, in key order: a statement may touch a row
+/// only once, and every process locks in the same order.
+fn merged(evidence: &[PresenceEvidence]) -> Merged<'_> {
+    let (mut channels, mut members) = (BTreeMap::new(), BTreeMap::new());
+    for item in evidence {
+        let (id, at) = (item.channel.id.as_str(), item.at.millis());
+        let channel = channels.entry(id).or_insert(ChannelEvidence {
+            c: id,
+            platform: item.platform.name(),
+            bot: &item.bot,
+            kind: item.channel.kind.name(),
+            first: at,
+            on: 0,
+            off: 0,
+        });
+        channel.first = channel.first.min(at);
+        match &item.kind {
+            PresenceEvidenceKind::BotJoined => channel.on = channel.on.max(at),
+            PresenceEvidenceKind::BotLeft => channel.off = channel.off.max(at),
+            _ => {}
+        }
+        let (PresenceEvidenceKind::Present(user)
+        | PresenceEvidenceKind::Joined(user)
+        | PresenceEvidenceKind::Left(user)) = &item.kind
+        else {
+            continue;
+        };
+        let empty = MemberEvidence { c: id, u: user.as_str(), first: at, seen: 0, on: 0, off: 0 };
+        let member = members.entry((id, user.as_str())).or_insert(empty);
+        member.first = member.first.min(at);
+        match &item.kind {
+            PresenceEvidenceKind::Joined(_) => member.on = member.on.max(at),
+            PresenceEvidenceKind::Left(_) => member.off = member.off.max(at),
+            _ => member.seen = member.seen.max(at),
+        }
+    }
+    (channels, members)
+}

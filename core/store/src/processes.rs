@@ -1,0 +1,246 @@
+//! Processes of a deployment: each one registers itself and sends a heartbeat every few seconds.
+//! Their shared properties are compared before a process starts its work.
+//!
+//! Times are the database's own, for the clocks of several machines differ.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use chatkeep_core::time::Timestamp;
+use sqlx::{query, query_as};
+
+use super::db::{Sql, Tx, exec, run};
+use super::{Store, StoreError, parsed};
+
+/// Retention of registrations and results of checks, in milliseconds: an hour.
+const FORGOTTEN: i64 = 3_600_000;
+
+/// Process to register.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewProcess {
+    /// Id, unique among all processes ever.
+    pub id: String,
+    /// Host name.
+    pub host: String,
+    /// Process id on that host.
+    pub pid: u32,
+    /// Version of the program.
+    pub version: String,
+    /// Process roles.
+    pub roles: Vec<String>,
+    /// Running stages.
+    pub stages: Vec<String>,
+    /// Properties that all processes must have in common, by name: parts and settings. Never a
+    /// secret.
+    pub shared: BTreeMap<String, String>,
+}
+
+/// Registered process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessRecord {
+    /// Process.
+    pub process: NewProcess,
+    /// State of its search replica as JSON; `None` if it has none.
+    pub search: Option<String>,
+    /// Time of registration.
+    pub started_at: Timestamp,
+    /// Time since the last heartbeat.
+    pub silent_for: Duration,
+}
+
+/// Result of a search replica's comparison with the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplicaCheck {
+    /// Process of the replica.
+    pub process_id: String,
+    /// Result as JSON.
+    pub result: String,
+}
+
+/// Builds the database's clock in milliseconds since 1970, in both dialects.
+macro_rules! at_now {
+    ($before:literal, $after:literal) => {
+        Sql {
+            sqlite: concat!($before, "CAST(unixepoch('subsec') * 1000 AS INTEGER)", $after),
+            postgres: concat!(
+                $before,
+                "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+                $after
+            ),
+        }
+    };
+}
+pub(super) use at_now;
+
+/// Processes that start at the same moment are compared one after the other.
+const LOCK: &str = "UPDATE deployment SET id = id";
+const ALL: Sql = at_now!(
+    "SELECT process_id, host, pid, version, roles, stages, shared, search, started_at, ",
+    " - seen_at FROM processes ORDER BY started_at, process_id"
+);
+const REGISTER: Sql = at_now!(
+    "INSERT INTO processes
+         (process_id, host, pid, version, roles, stages, shared, started_at, seen_at)
+     SELECT $1, $2, $3, $4, $5, $6, $7, n.now, n.now FROM (SELECT ",
+    " AS now) n WHERE TRUE
+     ON CONFLICT (process_id) DO UPDATE SET seen_at = excluded.seen_at, shared = excluded.shared"
+);
+const HEARTBEAT: Sql =
+    at_now!("UPDATE processes SET search = $2, seen_at = ", " WHERE process_id = $1");
+const UNREGISTER: &str = "DELETE FROM processes WHERE process_id = $1";
+const FORGET: Sql = at_now!("DELETE FROM processes WHERE seen_at < ", " - $1");
+const ADD_CHECK: Sql = at_now!(
+    "INSERT INTO replica_checks (check_id, process_id, result, ended_at) VALUES ($1, $2, $3, ",
+    ") ON CONFLICT (check_id, process_id) DO UPDATE SET result = excluded.result"
+);
+const CHECKS: &str = "
+    SELECT process_id, result FROM replica_checks WHERE check_id = $1 ORDER BY process_id";
+const FORGET_CHECKS: Sql = at_now!("DELETE FROM replica_checks WHERE ended_at < ", " - $1");
+
+#[derive(Debug, sqlx::FromRow)]
+struct Row(String, String, i64, String, String, String, String, Option<String>, i64, i64);
+
+impl Store {
+    /// Registers a process, unless one with a heartbeat within `live` differs in the shared
+    /// properties. Returns those that differ; if there is none, the process is registered.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn register_process(
+        &self,
+        process: &NewProcess,
+        live: Duration,
+    ) -> Result<Vec<ProcessRecord>, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(tx_ref, query(LOCK))?;
+        let mut others = all(tx_ref).await?;
+        others.retain(|other| other.process.id != process.id && other.silent_for <= live);
+        others.retain(|other| differs(&process.shared, &other.process.shared));
+        if others.is_empty() {
+            add(tx_ref, process).await?;
+            tx.commit().await?;
+        }
+        Ok(others)
+    }
+
+    /// Records a heartbeat of a process, with the state of its search replica as JSON. A process
+    /// removed meanwhile is registered again.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn heartbeat(
+        &self,
+        process: &NewProcess,
+        search: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let heartbeat = self.pick(HEARTBEAT);
+        let known = exec!(tx_ref, query(heartbeat).bind(&process.id).bind(search))?;
+        if known == 0 {
+            add(tx_ref, process).await?;
+            exec!(tx_ref, query(heartbeat).bind(&process.id).bind(search))?;
+        }
+        tx.commit().await
+    }
+
+    /// Removes a process that ends.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn unregister_process(&self, id: &str) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(tx_ref, query(UNREGISTER).bind(id))?;
+        tx.commit().await
+    }
+
+    /// Returns the processes with a heartbeat within `live`, oldest first.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn processes(&self, live: Duration) -> Result<Vec<ProcessRecord>, StoreError> {
+        let mut tx = self.db.snapshot().await?;
+        let mut found = all(&mut tx).await?;
+        found.retain(|process| process.silent_for <= live);
+        Ok(found)
+    }
+
+    /// Stores the result of a replica for the caller of the check.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn add_replica_check(
+        &self,
+        check: &str,
+        process: &str,
+        result: &str,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let (forget, add) = (self.pick(FORGET_CHECKS), self.pick(ADD_CHECK));
+        exec!(tx_ref, query(forget).bind(FORGOTTEN))?;
+        exec!(tx_ref, query(add).bind(check).bind(process).bind(result))?;
+        tx.commit().await
+    }
+
+    /// Returns the results of replicas in a check so far.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn replica_checks(&self, check: &str) -> Result<Vec<ReplicaCheck>, StoreError> {
+        let rows: Vec<(String, String)> =
+            super::db::read!(self, c => query_as(CHECKS).bind(check).fetch_all(c))?;
+        let check = |(process_id, result)| ReplicaCheck { process_id, result };
+        Ok(rows.into_iter().map(check).collect())
+    }
+}
+
+async fn all(tx: &mut Tx) -> Result<Vec<ProcessRecord>, StoreError> {
+    let rows: Vec<Row> = run!(tx, ALL, |sql, c| query_as(sql).fetch_all(c))?;
+    rows.into_iter().map(ProcessRecord::try_from).collect()
+}
+
+async fn add(tx: &mut Tx, process: &NewProcess) -> Result<(), StoreError> {
+    let (roles, stages) =
+        (serde_json::to_string(&process.roles)?, serde_json::to_string(&process.stages)?);
+    let shared = serde_json::to_string(&process.shared)?;
+    // The age is no part of the key: an old registration of a dead process goes with the next one.
+    let _: Vec<(i64,)> = run!(tx, FORGET, |sql, c| query_as(sql).bind(FORGOTTEN).fetch_all(c))?;
+    let _: Vec<(i64,)> = run!(tx, REGISTER, |sql, c| query_as(sql)
+        .bind(&process.id)
+        .bind(&process.host)
+        .bind(i64::from(process.pid))
+        .bind(&process.version)
+        .bind(&roles)
+        .bind(&stages)
+        .bind(&shared)
+        .fetch_all(c))?;
+    Ok(())
+}
+
+/// Returns `true` if two processes differ in a property that both of them have. Another version may
+/// have more.
+fn differs(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>) -> bool {
+    one.iter().any(|(name, value)| other.get(name).is_some_and(|theirs| theirs != value))
+}
+
+impl TryFrom<Row> for ProcessRecord {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let Row(id, host, pid, version, roles, stages, shared, search, started_at, age) = row;
+        let list =
+            |json: &str, column| parsed(serde_json::from_str(json).ok(), "processes", column, &id);
+        let (roles, stages) = (list(&roles, "roles")?, list(&stages, "stages")?);
+        let shared = parsed(serde_json::from_str(&shared).ok(), "processes", "shared", &id)?;
+        let pid = u32::try_from(pid).unwrap_or_default();
+        Ok(Self {
+            process: NewProcess { id, host, pid, version, roles, stages, shared },
+            search,
+            started_at: Timestamp::from_millis(started_at),
+            silent_for: Duration::from_millis(u64::try_from(age).unwrap_or_default()),
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! Deletes rows of limited use from tables that would grow for ever, in batches, so that nobody
+//! waits for long.
+
+use chatkeep_core::time::Timestamp;
+use sqlx::query;
+
+use super::db::exec;
+use super::{Store, StoreError};
+
+/// Batch size of a deletion.
+const SWEEP: i64 = 1_000;
+
+/// A reply that is still being sent is not old, however long that takes.
+const REPLIES: &str = "
+    DELETE FROM replies WHERE (event_id, created_at) IN (
+        SELECT event_id, created_at FROM replies WHERE created_at < $1 AND status <> 'sending'
+        ORDER BY created_at LIMIT $2)";
+/// A user's last notice stays, and the last notified one: they decide on the next notification.
+const NOTICES: &str = "
+    DELETE FROM usage_notices WHERE notice_id IN (
+        SELECT n.notice_id FROM usage_notices n
+        WHERE n.created_at < $1 AND n.notified_at IS NOT NULL
+          AND n.notice_id < (SELECT MAX(m.notice_id) FROM usage_notices m
+                             WHERE m.user_id = n.user_id)
+          AND (COALESCE(n.outcome, '') <> 'sent' OR EXISTS (
+                   SELECT 1 FROM usage_notices l
+                   WHERE l.user_id = n.user_id AND l.outcome = 'sent'
+                     AND l.notice_id > n.notice_id))
+        ORDER BY n.created_at LIMIT $2)";
+const MEMBERSHIP_CHECKS: &str = "
+    DELETE FROM membership_checks WHERE (channel_id, user_id) IN (
+        SELECT channel_id, user_id FROM membership_checks WHERE checked_at < $1
+        ORDER BY checked_at LIMIT $2)";
+
+impl Store {
+    /// Deletes a batch of reply records from before `before`. Returns their number.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn purge_replies(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.sweep(REPLIES, before).await
+    }
+
+    /// Deletes a batch of settled and overtaken usage notices from before `before`. Returns their
+    /// number.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn purge_notices(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.sweep(NOTICES, before).await
+    }
+
+    /// Deletes a batch of records of membership checks on the platform from before `before`.
+    /// Returns their number.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn purge_membership_checks(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.sweep(MEMBERSHIP_CHECKS, before).await
+    }
+
+    async fn sweep(&self, sql: &'static str, before: Timestamp) -> Result<u64, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let gone = exec!(tx_ref, query(sql).bind(before.millis()).bind(SWEEP))?;
+        tx.commit().await?;
+        Ok(gone)
+    }
+}

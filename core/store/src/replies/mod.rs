@@ -1,0 +1,271 @@
+//! Replies: records that make a reply be sent at most once and a match be counted exactly once.
+
+mod exchange;
+mod kinds;
+
+use chatkeep_core::id::{ChannelId, EventId, MessageId, RuleId};
+use chatkeep_core::time::Timestamp;
+use serde::Serialize;
+use sqlx::{query, query_as};
+
+use super::db::{Sql, Tx, exec, locking, read, run};
+use super::ingest::IngestOutcome;
+use super::{Store, StoreError, parsed};
+pub use exchange::Exchange;
+use exchange::store_exchange;
+pub use kinds::{ReplySource, ReplyStatus};
+
+/// Result of claiming the right to reply to an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// This caller replies.
+    Granted,
+    /// The rule's cooldown is on: nobody replies.
+    Suppressed,
+    /// Claimed before; the state of that reply.
+    Taken(ReplyStatus),
+}
+
+/// Recorded reply.
+#[derive(Clone, Debug)]
+pub struct ReplyRecord {
+    /// Key of the event that it replies to.
+    pub event: EventId,
+    /// Channel.
+    pub channel: ChannelId,
+    /// Source.
+    pub source: ReplySource,
+    /// Rule, for [`ReplySource::Qa`].
+    pub rule: Option<RuleId>,
+    /// Message that it replies to; `None` for a welcome.
+    pub message: Option<MessageId>,
+    /// State.
+    pub status: ReplyStatus,
+    /// Reason for not being sent.
+    pub reason: Option<String>,
+}
+
+/// Reply about to be sent.
+#[derive(Clone, Debug)]
+pub struct ReplyIntent<'a> {
+    /// Event that it replies to, identified by [`Event::key`](chatkeep_core::event::Event::key); the
+    /// claim's identity.
+    pub event: &'a EventId,
+    /// Channel.
+    pub channel: &'a ChannelId,
+    /// Source.
+    pub source: ReplySource,
+    /// Rule, for [`ReplySource::Qa`].
+    pub rule: Option<&'a RuleId>,
+    /// Message that it replies to; `None` for a welcome.
+    pub message: Option<&'a MessageId>,
+    /// Cooldown of the rule in milliseconds; 0 for none.
+    pub cooldown_ms: i64,
+    /// Time of sending of the message.
+    pub at: Timestamp,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct ReplyRow {
+    event_id: String,
+    channel_id: String,
+    source: String,
+    rule_id: Option<String>,
+    message_id: Option<String>,
+    status: String,
+    reason: Option<String>,
+}
+
+const CLAIM: &str = "
+    INSERT INTO replies (event_id, channel_id, source, rule_id, message_id, status, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (event_id) DO NOTHING";
+const STATUS: &str = "SELECT status FROM replies WHERE event_id = $1";
+const LAST_HIT: Sql =
+    locking!("SELECT last_hit_at FROM qa_rules WHERE channel_id = $1 AND rule_id = $2");
+const HIT: &str = "
+    UPDATE qa_rules SET hit_count = hit_count + 1, last_hit_at = $3
+    WHERE channel_id = $1 AND rule_id = $2";
+const SUPPRESSED: &str = "
+    UPDATE qa_rules SET hit_count = hit_count + 1, suppressed_count = suppressed_count + 1
+    WHERE channel_id = $1 AND rule_id = $2";
+const FINISH: &str = "
+    UPDATE replies SET status = $2, reason = $3, finished_at = $4, sent_ids = $5
+    WHERE event_id = $1 AND status = 'sending'";
+const INTERRUPT: &str = "
+    UPDATE replies SET status = 'failed', reason = 'interrupted', finished_at = $2
+    WHERE status = 'sending' AND created_at < $1";
+const OF_CHANNEL: &str = "
+    SELECT event_id, channel_id, source, rule_id, message_id, status, reason FROM replies
+    WHERE channel_id = $1 ORDER BY created_at DESC, event_id DESC LIMIT $2";
+/// One reply per message; an event that comes twice has the same id.
+const TO_MESSAGES: &str = "
+    SELECT event_id, channel_id, source, rule_id, message_id, status, reason FROM replies
+    WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
+
+#[derive(Serialize)]
+struct MessageKey<'a> {
+    m: &'a str,
+}
+
+impl Store {
+    /// Claims the right to reply to an event, and counts the rule's match with it. Callers without
+    /// the grant must stay silent.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn claim_reply(
+        &self,
+        intent: &ReplyIntent<'_>,
+        now: Timestamp,
+    ) -> Result<Claim, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let claim = claim_in(&mut tx, intent, now).await?;
+        tx.commit().await?;
+        Ok(claim)
+    }
+
+    /// Records the result of a reply, and stores the bot's own messages with it, after the message
+    /// that they reply to. Returns the outcome of storing that message.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing is recorded then.
+    pub async fn finish_reply(
+        &self,
+        event: &EventId,
+        outcome: Result<(), &str>,
+        exchange: Exchange<'_>,
+        now: Timestamp,
+    ) -> Result<Vec<IngestOutcome>, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let kept = store_exchange(tx_ref, exchange, now).await?;
+        let status = if outcome.is_ok() { ReplyStatus::Sent } else { ReplyStatus::Failed };
+        let (status, reason) = (status.name(), outcome.err());
+        let ids: Vec<_> = exchange.own.iter().map(|change| change.message.as_str()).collect();
+        let ids = serde_json::to_string(&ids)?;
+        exec!(
+            tx_ref,
+            query(FINISH)
+                .bind(event.as_str())
+                .bind(status)
+                .bind(reason)
+                .bind(now.millis())
+                .bind(&ids)
+        )?;
+        tx.commit().await?;
+        Ok(kept)
+    }
+
+    /// Marks replies as failed whose process died while sending before `before`: nobody knows
+    /// whether they arrived, so they are not repeated. Returns their number.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn interrupt_replies(
+        &self,
+        before: Timestamp,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let (before, now) = (before.millis(), now.millis());
+        let interrupted = exec!(tx_ref, query(INTERRUPT).bind(before).bind(now))?;
+        tx.commit().await?;
+        Ok(interrupted)
+    }
+
+    /// Returns the latest replies of a channel, newest first.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn replies(
+        &self,
+        channel: &ChannelId,
+        limit: u32,
+    ) -> Result<Vec<ReplyRecord>, StoreError> {
+        let rows: Vec<ReplyRow> = read!(self, c => query_as(OF_CHANNEL)
+            .bind(channel.as_str()).bind(i64::from(limit)).fetch_all(c))?;
+        rows.into_iter().map(ReplyRecord::try_from).collect()
+    }
+
+    /// Returns the replies to these messages of a channel, in any order.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn replies_to(
+        &self,
+        channel: &ChannelId,
+        messages: &[&MessageId],
+    ) -> Result<Vec<ReplyRecord>, StoreError> {
+        let ids: Vec<_> =
+            messages.iter().map(|message| MessageKey { m: message.as_str() }).collect();
+        let ids = serde_json::to_string(&ids)?;
+        let rows: Vec<ReplyRow> =
+            read!(self, c => query_as(TO_MESSAGES).bind(channel.as_str()).bind(&ids).fetch_all(c))?;
+        rows.into_iter().map(ReplyRecord::try_from).collect()
+    }
+}
+
+async fn claim_in(
+    tx: &mut Tx,
+    intent: &ReplyIntent<'_>,
+    now: Timestamp,
+) -> Result<Claim, StoreError> {
+    let cold = in_cooldown(tx, intent).await?;
+    let status = if cold { ReplyStatus::Suppressed } else { ReplyStatus::Sending };
+    let claimed = exec!(
+        tx,
+        query(CLAIM)
+            .bind(intent.event.as_str())
+            .bind(intent.channel.as_str())
+            .bind(intent.source.name())
+            .bind(intent.rule.map(RuleId::as_str))
+            .bind(intent.message.map(MessageId::as_str))
+            .bind(status.name())
+            .bind(now.millis())
+    )?;
+    if claimed == 0 {
+        let event = intent.event.as_str();
+        let (name,): (String,) = run!(tx, c => query_as(STATUS).bind(event).fetch_one(c))?;
+        let status = parsed(ReplyStatus::parse(&name), "replies", "status", event)?;
+        return Ok(Claim::Taken(status));
+    }
+    if let Some(rule) = intent.rule {
+        let (channel, rule) = (intent.channel.as_str(), rule.as_str());
+        if cold {
+            exec!(tx, query(SUPPRESSED).bind(channel).bind(rule))?;
+        } else {
+            exec!(tx, query(HIT).bind(channel).bind(rule).bind(intent.at.millis()))?;
+        }
+    }
+    Ok(if cold { Claim::Suppressed } else { Claim::Granted })
+}
+
+/// Returns `true` if the rule's last reply is within its cooldown.
+async fn in_cooldown(tx: &mut Tx, intent: &ReplyIntent<'_>) -> Result<bool, StoreError> {
+    let (Some(rule), true) = (intent.rule, intent.cooldown_ms > 0) else {
+        return Ok(false);
+    };
+    let (channel, rule) = (intent.channel.as_str(), rule.as_str());
+    let last: Option<(i64,)> =
+        run!(tx, LAST_HIT, |sql, c| query_as(sql).bind(channel).bind(rule).fetch_optional(c))?;
+    Ok(last.is_some_and(|(at,)| at > 0 && intent.at.millis() < at + intent.cooldown_ms))
+}
+
+impl TryFrom<ReplyRow> for ReplyRecord {
+    type Error = StoreError;
+
+    fn try_from(row: ReplyRow) -> Result<Self, StoreError> {
+        let source = ReplySource::parse(&row.source);
+        let status = ReplyStatus::parse(&row.status);
+        Ok(Self {
+            source: parsed(source, "replies", "source", &row.event_id)?,
+            status: parsed(status, "replies", "status", &row.event_id)?,
+            event: row.event_id.into(),
+            channel: row.channel_id.into(),
+            rule: row.rule_id.map(RuleId::new),
+            message: row.message_id.map(MessageId::new),
+            reason: row.reason,
+        })
+    }
+}

@@ -1,0 +1,153 @@
+//! Changes of people's roles, and membership checks on the platform for unseen people.
+
+use std::time::Duration;
+
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::role::Role;
+use chatkeep_core::time::Timestamp;
+use sqlx::{query, query_as};
+
+use super::db::{Sql, exec, locking, run};
+use super::{Store, StoreError, parsed};
+
+/// Result of setting a role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoleSet {
+    /// Set, or unchanged.
+    Done,
+    /// Denied: the caller's own role is too low.
+    Denied,
+    /// The person was never seen in the channel.
+    NoMember,
+}
+
+/// Both rows in key order, so that two changes never deadlock.
+const LOCK: Sql = locking!(
+    "SELECT user_id, role, left_at, joined_at, last_seen_at FROM members
+     WHERE channel_id = $1 AND user_id IN ($2, $3) ORDER BY user_id"
+);
+const SET: &str =
+    "UPDATE members SET role = $3, role_at = $4 WHERE channel_id = $1 AND user_id = $2";
+const CLAIM: &str = "
+    INSERT INTO membership_checks (channel_id, user_id, checked_at) VALUES ($1, $2, $3)
+    ON CONFLICT (channel_id, user_id) DO UPDATE SET checked_at = excluded.checked_at
+    WHERE membership_checks.checked_at < $4";
+const RELEASE: &str = "DELETE FROM membership_checks WHERE channel_id = $1 AND user_id = $2";
+
+#[derive(Debug, sqlx::FromRow)]
+struct Row {
+    user_id: String,
+    role: String,
+    left_at: i64,
+    joined_at: i64,
+    last_seen_at: i64,
+}
+
+impl Store {
+    /// Sets a person's role on behalf of `by`, whose own role is read in the same transaction: an
+    /// owner sets `admin`, `member` and `guest` for anyone but an owner; an admin only raises a
+    /// `guest` to `member`.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn set_role(
+        &self,
+        channel: &ChannelId,
+        by: &UserId,
+        user: &UserId,
+        role: Role,
+        now: Timestamp,
+    ) -> Result<RoleSet, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let rows: Vec<Row> = run!(tx_ref, LOCK, |sql, c| query_as(sql)
+            .bind(channel.as_str())
+            .bind(by.as_str())
+            .bind(user.as_str())
+            .fetch_all(c))?;
+        let find = |id: &UserId| rows.iter().find(|row| row.user_id == id.as_str());
+        let role_of = |row: &Row| parsed(Role::parse(&row.role), "members", "role", &row.user_id);
+        let caller = find(by).filter(|row| row.is_active()).map(role_of).transpose()?;
+        let Some(before) = find(user).map(role_of).transpose()? else {
+            let may = caller.is_some_and(|caller| caller >= Role::Admin);
+            return Ok(if may { RoleSet::NoMember } else { RoleSet::Denied });
+        };
+        if !may_set(caller.unwrap_or(Role::Guest), before, role) {
+            return Ok(RoleSet::Denied);
+        }
+        if before != role {
+            let (c, u) = (channel.as_str(), user.as_str());
+            exec!(tx_ref, query(SET).bind(c).bind(u).bind(role.name()).bind(now.millis()))?;
+        }
+        tx.commit().await?;
+        Ok(RoleSet::Done)
+    }
+
+    /// Claims a membership check of a person in a channel; `false` when the last one was less than
+    /// `again` ago. From now on it counts as done.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn claim_membership_check(
+        &self,
+        channel: &ChannelId,
+        user: &UserId,
+        now: Timestamp,
+        again: Duration,
+    ) -> Result<bool, StoreError> {
+        let before = now.millis() - i64::try_from(again.as_millis()).unwrap_or(i64::MAX);
+        let (c, u) = (channel.as_str(), user.as_str());
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let claimed = exec!(tx_ref, query(CLAIM).bind(c).bind(u).bind(now.millis()).bind(before))?;
+        tx.commit().await?;
+        Ok(claimed > 0)
+    }
+
+    /// Releases a claim, because the platform could not tell.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn release_membership_check(
+        &self,
+        channel: &ChannelId,
+        user: &UserId,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(tx_ref, query(RELEASE).bind(channel.as_str()).bind(user.as_str()))?;
+        tx.commit().await
+    }
+}
+
+/// Returns `true` if a caller with the role `caller` may change `before` into `after`.
+fn may_set(caller: Role, before: Role, after: Role) -> bool {
+    match caller {
+        Role::Owner => before != Role::Owner && after != Role::Owner,
+        Role::Admin => before == Role::Guest && after == Role::Member,
+        Role::Member | Role::Guest => false,
+    }
+}
+
+impl Row {
+    fn is_active(&self) -> bool {
+        self.left_at == 0 || self.left_at < self.joined_at.max(self.last_seen_at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_may_turn_what_into_what() {
+        const ROLES: [Role; 4] = [Role::Guest, Role::Member, Role::Admin, Role::Owner];
+        for (before, after) in ROLES.iter().flat_map(|b| ROLES.map(|a| (*b, a))) {
+            let owner = before != Role::Owner && after != Role::Owner;
+            assert_eq!(may_set(Role::Owner, before, after), owner);
+            let admin = (before, after) == (Role::Guest, Role::Member);
+            assert_eq!(may_set(Role::Admin, before, after), admin);
+            assert!(!may_set(Role::Member, before, after) && !may_set(Role::Guest, before, after));
+        }
+    }
+}

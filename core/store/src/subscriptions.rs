@@ -1,0 +1,330 @@
+//! Subscriptions: users who back up a channel, and the bytes that count for them.
+
+use std::collections::BTreeSet;
+
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::time::Timestamp;
+use sqlx::{query, query_as};
+
+use super::channels::channel_keys;
+use super::coverage::{CoverageChange, note};
+use super::db::{Sql, Tx, exec, locking, read, run};
+use super::ingest::{close_gaps, lock_ledger, save_ledger};
+use super::ledger::{Ledger, SubscriberRow};
+use super::{Store, StoreError};
+
+/// Result of subscribing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subscribed {
+    /// Subscribed from now on.
+    New,
+    /// Subscribed before; nothing changed.
+    Already,
+    /// There is no such channel.
+    NoChannel,
+}
+
+/// Active subscription.
+#[derive(Clone, Debug)]
+pub struct Subscription {
+    /// Channel.
+    pub channel: ChannelId,
+    /// Time of subscribing.
+    pub created_at: Timestamp,
+    /// Baseline: bytes of the channel that would not count for a user subscribing now.
+    pub bytes_at_subscribe: i64,
+}
+
+/// Part of a channel in a user's usage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelUsage {
+    /// Channel.
+    pub channel: ChannelId,
+    /// Stored bytes of the channel.
+    pub bytes: i64,
+    /// Baseline.
+    pub bytes_at_subscribe: i64,
+    /// Number of stored messages of the channel.
+    pub message_count: i64,
+}
+
+/// Usage of a user by channel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserUsage {
+    /// One entry per active subscription.
+    pub channels: Vec<ChannelUsage>,
+}
+
+impl UserUsage {
+    /// Used bytes: those of each channel beyond its baseline.
+    pub fn total(&self) -> i64 {
+        self.channels.iter().map(|c| (c.bytes - c.bytes_at_subscribe).max(0)).sum()
+    }
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct LockedSubscription {
+    cancelled_at: i64,
+    bytes_at_subscribe: i64,
+}
+
+const LOCK_CHANNEL: Sql = locking!("SELECT bytes, counted_at FROM channels WHERE channel_id = $1");
+
+const LOCK_ONE: Sql = locking!(
+    "SELECT cancelled_at, bytes_at_subscribe FROM subscriptions
+     WHERE channel_id = $1 AND user_id = $2"
+);
+
+const SAVE: &str = "
+    INSERT INTO subscriptions (channel_id, user_id, created_at, bytes_at_subscribe)
+    VALUES ($1, $2, $3, $4)
+    ON CONFLICT (channel_id, user_id) DO UPDATE SET created_at = excluded.created_at,
+        cancelled_at = 0, bytes_at_subscribe = excluded.bytes_at_subscribe";
+
+/// Builds the condition that the person `m` is in the channel and more than a guest.
+macro_rules! takes_part {
+    () => {
+        "m.role <> 'guest' AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at
+                                    AND m.left_at >= m.last_seen_at)"
+    };
+}
+
+/// Owners who left become members when another user is about to own the channel: should they come
+/// back, there is one owner all the same.
+const DEPOSE: &str = concat!(
+    "UPDATE members SET role = 'member', role_at = $3
+     WHERE channel_id = $1 AND user_id <> $2 AND role = 'owner'
+       AND left_at > 0 AND left_at >= joined_at AND left_at >= last_seen_at
+       AND EXISTS (SELECT 1 FROM members m WHERE m.channel_id = $1 AND m.user_id = $2 AND ",
+    takes_part!(),
+    ")"
+);
+
+/// The first subscriber of a channel without an active owner becomes its owner. The channel's row
+/// is locked, as by joins and leaves.
+const CLAIM: &str = concat!(
+    "UPDATE members SET role = 'owner', role_at = $3
+     WHERE channel_id = $1 AND user_id = $2 AND role <> 'owner'
+       AND NOT EXISTS (SELECT 1 FROM members o WHERE o.channel_id = $1 AND o.role = 'owner')
+       AND EXISTS (SELECT 1 FROM members m WHERE m.channel_id = $1 AND m.user_id = $2 AND ",
+    takes_part!(),
+    ")"
+);
+
+const CANCEL: &str =
+    "UPDATE subscriptions SET cancelled_at = $3 WHERE channel_id = $1 AND user_id = $2";
+
+const OF_USER: &str =
+    "SELECT channel_id FROM subscriptions WHERE user_id = $1 AND cancelled_at = 0";
+
+pub(super) const SUBSCRIBERS: &str = "
+    SELECT s.channel_id, s.user_id, s.created_at, u.plan, u.used_bytes
+    FROM subscriptions s JOIN users u ON u.user_id = s.user_id
+    WHERE s.cancelled_at = 0 AND s.channel_id = $1";
+
+const COUNT: &str = "SELECT COUNT(*) FROM subscriptions WHERE channel_id = $1 AND cancelled_at = 0";
+
+const LIST: &str = "
+    SELECT channel_id, created_at, bytes_at_subscribe FROM subscriptions
+    WHERE user_id = $1 AND cancelled_at = 0 AND channel_id > $2
+      AND (CAST($4 AS TEXT) IS NULL OR channel_id IN (SELECT value ->> 'c' FROM json_each($4)))
+    ORDER BY channel_id LIMIT $3";
+
+const USAGE: &str = "
+    SELECT s.channel_id, c.bytes, s.bytes_at_subscribe, c.message_count
+    FROM subscriptions s JOIN channels c ON c.channel_id = s.channel_id
+    WHERE s.user_id = $1 AND s.cancelled_at = 0 ORDER BY s.channel_id";
+
+impl Store {
+    /// Subscribes a user to a channel. The content stored so far is the baseline. A user who does
+    /// so while the channel has no active owner becomes its owner, also when subscribed already;
+    /// owners who left become members.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn subscribe(
+        &self,
+        channel: &ChannelId,
+        user: &UserId,
+        now: Timestamp,
+    ) -> Result<Subscribed, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let subscribed = subscribe_in(&mut tx, channel, user, now).await?;
+        tx.commit().await?;
+        Ok(subscribed)
+    }
+
+    /// Cancels a subscription; stored messages are kept. `false` when there was none.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn unsubscribe(
+        &self,
+        channel: &ChannelId,
+        user: &UserId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let mut channels = self.subscribed_channels(user).await?;
+        channels.insert(channel.clone());
+        let mut tx = self.db.begin().await?;
+        let ended = unsubscribe_in(&mut tx, channel, user, &channels, now).await?;
+        tx.commit().await?;
+        Ok(ended)
+    }
+
+    /// Returns the channels that a user subscribes to now.
+    pub(super) async fn subscribed_channels(
+        &self,
+        user: &UserId,
+    ) -> Result<BTreeSet<ChannelId>, StoreError> {
+        let rows: Vec<(String,)> =
+            read!(self, c => query_as(OF_USER).bind(user.as_str()).fetch_all(c))?;
+        Ok(rows.into_iter().map(|(id,)| ChannelId::new(id)).collect())
+    }
+
+    /// Returns a user's active subscriptions by channel, after `after`, at most `limit`; only of
+    /// the channels of `only` if given.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn subscriptions(
+        &self,
+        user: &UserId,
+        only: Option<&[ChannelId]>,
+        after: Option<&ChannelId>,
+        limit: u32,
+    ) -> Result<Vec<Subscription>, StoreError> {
+        let after = after.map_or("", ChannelId::as_str);
+        let only = only.map(channel_keys).transpose()?;
+        let rows: Vec<(String, i64, i64)> = read!(self, c => query_as(LIST)
+            .bind(user.as_str()).bind(after).bind(i64::from(limit)).bind(&only).fetch_all(c))?;
+        let subscription =
+            |(channel, created_at, bytes_at_subscribe): (String, _, _)| Subscription {
+                channel: ChannelId::from(channel),
+                created_at: Timestamp::from_millis(created_at),
+                bytes_at_subscribe,
+            };
+        Ok(rows.into_iter().map(subscription).collect())
+    }
+
+    /// Returns a user's usage by channel.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn usage(&self, user: &UserId) -> Result<UserUsage, StoreError> {
+        let rows: Vec<(String, i64, i64, i64)> =
+            read!(self, c => query_as(USAGE).bind(user.as_str()).fetch_all(c))?;
+        let usage =
+            |(channel, bytes, bytes_at_subscribe, message_count): (String, _, _, _)| ChannelUsage {
+                channel: ChannelId::from(channel),
+                bytes,
+                bytes_at_subscribe,
+                message_count,
+            };
+        Ok(UserUsage { channels: rows.into_iter().map(usage).collect() })
+    }
+
+    /// Returns two flags: the channel has subscribers, and its backup is paused because all of them
+    /// are over their quota.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn backup_state(&self, channel: &ChannelId) -> Result<(bool, bool), StoreError> {
+        let rows: Vec<SubscriberRow> =
+            read!(self, c => query_as(SUBSCRIBERS).bind(channel.as_str()).fetch_all(c))?;
+        let ledger = Ledger::new([channel.clone()], rows)?;
+        let enabled = ledger.subscribed(channel);
+        Ok((enabled, enabled && ledger.paused(channel)))
+    }
+}
+
+async fn subscribe_in(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    user: &UserId,
+    now: Timestamp,
+) -> Result<Subscribed, StoreError> {
+    let locked: Option<(i64, i64)> =
+        run!(tx, LOCK_CHANNEL, |sql, c| query_as(sql).bind(channel.as_str()).fetch_optional(c))?;
+    let Some((bytes, counted_at)) = locked else {
+        return Ok(Subscribed::NoChannel);
+    };
+    let known: Option<LockedSubscription> = run!(tx, LOCK_ONE, |sql, c| query_as(sql)
+        .bind(channel.as_str())
+        .bind(user.as_str())
+        .fetch_optional(c))?;
+    if known.is_some_and(|row| row.cancelled_at == 0) {
+        claim_ownership(tx, channel, user, now).await?;
+        return Ok(Subscribed::Already);
+    }
+    // Not before any stored content, so that time alone decides on the baseline.
+    let since = now.millis().max(counted_at);
+    let (c, u) = (channel.as_str(), user.as_str());
+    let others = has_subscribers(tx, channel).await?;
+    exec!(tx, query(SAVE).bind(c).bind(u).bind(since).bind(bytes))?;
+    claim_ownership(tx, channel, user, Timestamp::from_millis(since)).await?;
+    if !others {
+        note(tx, channel, Timestamp::from_millis(since), CoverageChange::Subscribed).await?;
+    }
+    resume(tx, &BTreeSet::from([channel.clone()]), now).await?;
+    Ok(Subscribed::New)
+}
+
+/// Makes a user the owner of a channel that has no active one.
+async fn claim_ownership(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    user: &UserId,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let (c, u) = (channel.as_str(), user.as_str());
+    exec!(tx, query(DEPOSE).bind(c).bind(u).bind(at.millis()))?;
+    exec!(tx, query(CLAIM).bind(c).bind(u).bind(at.millis()))?;
+    Ok(())
+}
+
+async fn unsubscribe_in(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    user: &UserId,
+    channels: &BTreeSet<ChannelId>,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let mut ledger = lock_ledger(tx, &channels.iter().collect()).await?;
+    let (c, u) = (channel.as_str(), user.as_str());
+    let bytes: Option<(i64, i64)> =
+        run!(tx, LOCK_CHANNEL, |sql, conn| query_as(sql).bind(c).fetch_optional(conn))?;
+    let known: Option<LockedSubscription> =
+        run!(tx, LOCK_ONE, |sql, conn| query_as(sql).bind(c).bind(u).fetch_optional(conn))?;
+    let (Some((bytes, _)), Some(known)) = (bytes, known) else {
+        return Ok(false);
+    };
+    if known.cancelled_at != 0 {
+        return Ok(false);
+    }
+    ledger.release(user, bytes - known.bytes_at_subscribe);
+    // Before this room resumes the user's channels, of which this one is none any more.
+    exec!(tx, query(CANCEL).bind(c).bind(u).bind(now.millis()))?;
+    save_ledger(tx, &ledger, now).await?;
+    if !has_subscribers(tx, channel).await? {
+        note(tx, channel, now, CoverageChange::Unsubscribed).await?;
+    }
+    resume(tx, channels, now).await?;
+    Ok(true)
+}
+
+async fn has_subscribers(tx: &mut Tx, channel: &ChannelId) -> Result<bool, StoreError> {
+    let (count,): (i64,) = run!(tx, c => query_as(COUNT).bind(channel.as_str()).fetch_one(c))?;
+    Ok(count > 0)
+}
+
+/// Closes the gaps of those channels with running (resumed) backup.
+pub(super) async fn resume(
+    tx: &mut Tx,
+    channels: &BTreeSet<ChannelId>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let ledger = lock_ledger(tx, &channels.iter().collect()).await?;
+    let running = channels.iter().filter(|id| !ledger.paused(id)).cloned().collect();
+    close_gaps(tx, &running, now).await
+}

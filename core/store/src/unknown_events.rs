@@ -1,0 +1,79 @@
+//! Events of unknown types, stored as received.
+
+use chatkeep_core::event::Event;
+use chatkeep_core::time::Timestamp;
+use serde::Serialize;
+use sqlx::{query, query_as};
+
+use super::db::{exec, run};
+use super::{Store, StoreError};
+
+/// Maximum number of events deleted in one transaction.
+const BATCH: i64 = 1_000;
+
+#[derive(Serialize)]
+struct OtherEvent<'a> {
+    id: &'a str,
+    c: Option<&'a str>,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    at: i64,
+    raw: &'a str,
+}
+
+const SAVE: &str = "
+    INSERT INTO other_events (event_id, channel_id, type, at, raw)
+    SELECT value ->> 'id', value ->> 'c', value ->> 'type', CAST(value ->> 'at' AS BIGINT),
+           value ->> 'raw'
+    FROM json_each($1) WHERE TRUE
+    ON CONFLICT (event_id) DO NOTHING";
+
+/// Returns the deleted ones, so that they can be counted; the oldest go first.
+const PURGE: &str = "
+    DELETE FROM other_events WHERE event_id IN
+        (SELECT event_id FROM other_events WHERE at < $1 ORDER BY at, event_id LIMIT $2)
+    RETURNING event_id";
+
+impl Store {
+    /// Deletes a batch of events of unknown type that happened before that time, and returns their
+    /// number; 0 at the end.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing of the batch is deleted then.
+    pub async fn purge_other_events(&self, before: Timestamp) -> Result<usize, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let gone: Vec<(String,)> =
+            run!(tx_ref, c => query_as(PURGE).bind(before.millis()).bind(BATCH).fetch_all(c))?;
+        tx.commit().await?;
+        Ok(gone.len())
+    }
+
+    /// Stores events of unknown type with the platform's name of each.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn store_unknown(&self, events: &[(&Event, &str)]) -> Result<(), StoreError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let keys: Vec<_> = events.iter().map(|(event, _)| event.key()).collect();
+        let mut rows: Vec<_> = events
+            .iter()
+            .zip(&keys)
+            .map(|((event, kind), key)| OtherEvent {
+                id: key.as_str(),
+                c: event.channel.as_ref().map(|channel| channel.id.as_str()),
+                kind,
+                at: event.at.millis(),
+                raw: event.raw.get(),
+            })
+            .collect();
+        rows.sort_by_key(|row| row.id);
+        let rows = serde_json::to_string(&rows)?;
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(tx_ref, query(SAVE).bind(&rows))?;
+        tx.commit().await
+    }
+}

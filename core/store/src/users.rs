@@ -1,0 +1,145 @@
+//! Users: people with a plan.
+
+use chatkeep_core::id::UserId;
+use chatkeep_core::plan::{Plan, Usage};
+use chatkeep_core::time::Timestamp;
+use sqlx::{query, query_as};
+
+use super::db::{Sql, exec, locking, read, run};
+use super::ingest::{add_notice, lock_ledger};
+use super::subscriptions::resume;
+use super::{Store, StoreError, parsed};
+
+/// User.
+#[derive(Clone, Debug)]
+pub struct User {
+    /// User id.
+    pub id: UserId,
+    /// Name, once known.
+    pub display_name: Option<String>,
+    /// Picture, once known.
+    pub picture_url: Option<String>,
+    /// Plan.
+    pub plan: Plan,
+    /// Bytes that count against the plan.
+    pub used: i64,
+    /// Time at which they became known.
+    pub created_at: Timestamp,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct UserRow {
+    user_id: String,
+    display_name: Option<String>,
+    picture_url: Option<String>,
+    plan: String,
+    used_bytes: i64,
+    created_at: i64,
+}
+
+macro_rules! users {
+    ($rest:literal) => {
+        concat!(
+            "SELECT user_id, display_name, picture_url, plan, used_bytes, created_at FROM users ",
+            $rest
+        )
+    };
+}
+
+const ONE: &str = users!("WHERE user_id = $1");
+const PAGE: &str = users!("WHERE user_id > $1 ORDER BY user_id LIMIT $2");
+const LOCK: Sql = locking!("SELECT plan, used_bytes FROM users WHERE user_id = $1");
+
+const ADD: &str = "
+    INSERT INTO users (user_id, display_name, created_at) VALUES ($1, $2, $3)
+    ON CONFLICT (user_id) DO UPDATE SET
+        display_name = COALESCE(excluded.display_name, users.display_name)";
+
+const SET_PLAN: &str = "UPDATE users SET plan = $2 WHERE user_id = $1";
+
+impl Store {
+    /// Creates a user; an existing one is unchanged but for the name, if one is given.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn add_user(
+        &self,
+        id: &UserId,
+        display_name: Option<&str>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        exec!(tx_ref, query(ADD).bind(id.as_str()).bind(display_name).bind(now.millis()))?;
+        tx.commit().await
+    }
+
+    /// Returns one user.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn user(&self, id: &UserId) -> Result<Option<User>, StoreError> {
+        let row: Option<UserRow> =
+            read!(self, c => query_as(ONE).bind(id.as_str()).fetch_optional(c))?;
+        row.map(User::try_from).transpose()
+    }
+
+    /// Returns users by id, after `after`, at most `limit`.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn users(&self, after: Option<&UserId>, limit: u32) -> Result<Vec<User>, StoreError> {
+        let after = after.map_or("", UserId::as_str);
+        let rows: Vec<UserRow> =
+            read!(self, c => query_as(PAGE).bind(after).bind(i64::from(limit)).fetch_all(c))?;
+        rows.into_iter().map(User::try_from).collect()
+    }
+
+    /// Changes a user's plan; closes the gaps of backup that resumes by this. `false` when there is
+    /// no such user.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn set_plan(
+        &self,
+        id: &UserId,
+        plan: Plan,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let subscribed = self.subscribed_channels(id).await?;
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        // Channels first: the lock order of every transaction.
+        lock_ledger(tx_ref, &subscribed.iter().collect()).await?;
+        let before: Option<(String, i64)> =
+            run!(tx_ref, LOCK, |sql, c| query_as(sql).bind(id.as_str()).fetch_optional(c))?;
+        let Some((old, used)) = before else {
+            return Ok(false);
+        };
+        let old = parsed(Plan::parse(&old), "users", "plan", id.as_str())?;
+        exec!(tx_ref, query(SET_PLAN).bind(id.as_str()).bind(plan.name()))?;
+        let (was, is) = (Usage::new(used, old).status(), Usage::new(used, plan).status());
+        if was != is {
+            add_notice(tx_ref, id, is, now).await?;
+        }
+        resume(tx_ref, &subscribed, now).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+}
+
+impl TryFrom<UserRow> for User {
+    type Error = StoreError;
+
+    fn try_from(row: UserRow) -> Result<Self, StoreError> {
+        let plan = parsed(Plan::parse(&row.plan), "users", "plan", &row.user_id)?;
+        Ok(Self {
+            id: row.user_id.into(),
+            display_name: row.display_name,
+            picture_url: row.picture_url,
+            plan,
+            used: row.used_bytes,
+            created_at: Timestamp::from_millis(row.created_at),
+        })
+    }
+}

@@ -1,0 +1,195 @@
+//! Creates and changes webhooks: each carries the bounds of its creator and of everyone who changed
+//! it since, so that it never delivers more than they may know.
+
+use chatkeep_core::bounds::Bounds;
+use chatkeep_core::id::{KeyId, UserId, WebhookId};
+use chatkeep_core::time::Timestamp;
+use secrecy::ExposeSecret as _;
+use sqlx::{query, query_as};
+
+use super::super::db::{Sql, Tx, exec, locking, run};
+use super::super::{Store, StoreError};
+use super::rows::{BoundsColumns, DisabledReason, WebhookRow, channels_json, event_keys};
+use super::{NewWebhook, WEBHOOKS_OF_USER, Webhook, WebhookChange, WebhookMaker};
+
+/// Result of creating a webhook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WebhookMade {
+    /// Created.
+    Done,
+    /// The user has [`WEBHOOKS_OF_USER`] already.
+    TooMany,
+    /// The creating key was deleted meanwhile.
+    KeyEnded,
+}
+
+/// Result of changing a webhook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WebhookChanged {
+    /// Changed.
+    Done,
+    /// The user has none of that id.
+    NoWebhook,
+    /// It requests events that are beyond its bounds.
+    Beyond,
+    /// The changing key was deleted meanwhile.
+    KeyEnded,
+}
+
+const LOCK_USER: Sql = locking!("SELECT user_id FROM users WHERE user_id = $1");
+/// A concurrent deletion of the key waits, and then sees the webhook.
+const LOCK_KEY: Sql = locking!("SELECT key_id FROM api_keys WHERE key_id = $1", " FOR SHARE");
+const COUNT: &str = "SELECT COUNT(*) FROM webhooks WHERE user_id = $1";
+const ADD: &str = "
+    INSERT INTO webhooks (webhook_id, user_id, url, description, events, channel_ids, not_before,
+                          enabled, secret, created_at, updated_at, since, key_id, scopes,
+                          bound_channel_ids, ends_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10, $11, $12, $13, $14)";
+const LOCK_ONE: Sql = locking!(
+    "SELECT webhook_id, user_id, url, description, events, channel_ids, not_before, key_id,
+            scopes, bound_channel_ids, ends_at, enabled, secret, old_secret, old_until,
+            created_at, updated_at, failing_since, disabled_reason, disabled_at
+     FROM webhooks WHERE user_id = $1 AND webhook_id = $2",
+    " FOR UPDATE"
+);
+/// A webhook that is enabled again starts afresh: events from meanwhile are not delivered.
+const CHANGE: &str = "
+    UPDATE webhooks SET
+        url = $3, description = $4, events = $5, channel_ids = $6, updated_at = $8,
+        since = CASE WHEN enabled = 0 AND $7 = 1 THEN $8 ELSE since END,
+        failing_since = CASE WHEN enabled = 0 AND $7 = 1 OR url <> $3 THEN NULL
+                             ELSE failing_since END,
+        not_until = CASE WHEN enabled = 0 AND $7 = 1 OR url <> $3 THEN 0 ELSE not_until END,
+        disabled_reason = CASE WHEN $7 = 1 THEN NULL ELSE disabled_reason END,
+        disabled_at = CASE WHEN $7 = 1 THEN NULL ELSE disabled_at END,
+        enabled = $7, key_id = $9, scopes = $10, bound_channel_ids = $11, not_before = $12,
+        ends_at = $13
+    WHERE user_id = $1 AND webhook_id = $2";
+
+impl Store {
+    /// Creates a webhook.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails or the user is unknown.
+    pub async fn add_webhook(
+        &self,
+        new: &NewWebhook<'_>,
+        now: Timestamp,
+    ) -> Result<WebhookMade, StoreError> {
+        let (events, channels) = (event_keys(new.change.events)?, channels_json(new.change)?);
+        let bounds = BoundsColumns::of(new.maker.bounds)?;
+        let user = new.user.as_str();
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let _: Option<(String,)> =
+            run!(tx_ref, LOCK_USER, |sql, c| query_as(sql).bind(user).fetch_optional(c))?;
+        if !works(tx_ref, new.maker.key).await? {
+            return Ok(WebhookMade::KeyEnded);
+        }
+        let (count,): (i64,) = run!(tx_ref, c => query_as(COUNT).bind(user).fetch_one(c))?;
+        if usize::try_from(count).unwrap_or(usize::MAX) >= WEBHOOKS_OF_USER {
+            return Ok(WebhookMade::TooMany);
+        }
+        exec!(
+            tx_ref,
+            query(ADD)
+                .bind(new.id.as_str())
+                .bind(user)
+                .bind(new.change.url)
+                .bind(new.change.description)
+                .bind(&events)
+                .bind(&channels)
+                .bind(bounds.not_before)
+                .bind(i64::from(new.change.enabled))
+                .bind(new.secret.expose_secret())
+                .bind(now.millis())
+                .bind(new.maker.key.map(KeyId::as_str))
+                .bind(&bounds.scopes)
+                .bind(&bounds.channels)
+                .bind(bounds.ends_at)
+        )?;
+        tx.commit().await?;
+        Ok(WebhookMade::Done)
+    }
+
+    /// Sets the properties of a webhook. Its bounds are narrowed by those of the caller, never
+    /// widened; one whose key has ended and that is enabled again ends with the caller's key.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn change_webhook(
+        &self,
+        user: &UserId,
+        id: &WebhookId,
+        change: WebhookChange<'_>,
+        maker: WebhookMaker<'_>,
+        now: Timestamp,
+    ) -> Result<WebhookChanged, StoreError> {
+        let (events, channels) = (event_keys(change.events)?, channels_json(change)?);
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        if !works(tx_ref, maker.key).await? {
+            return Ok(WebhookChanged::KeyEnded);
+        }
+        let row: Option<WebhookRow> = run!(tx_ref, LOCK_ONE, |sql, c| query_as(sql)
+            .bind(user.as_str())
+            .bind(id.as_str())
+            .fetch_optional(c))?;
+        let Some(known) = row.map(Webhook::try_from).transpose()? else {
+            return Ok(WebhookChanged::NoWebhook);
+        };
+        let (key, bounds) = taken_over(&known, change.enabled, maker);
+        if !covers(&bounds, &change) {
+            return Ok(WebhookChanged::Beyond);
+        }
+        let bounds = BoundsColumns::of(&bounds)?;
+        exec!(
+            tx_ref,
+            query(CHANGE)
+                .bind(user.as_str())
+                .bind(id.as_str())
+                .bind(change.url)
+                .bind(change.description)
+                .bind(&events)
+                .bind(&channels)
+                .bind(i64::from(change.enabled))
+                .bind(now.millis())
+                .bind(key.as_ref().map(KeyId::as_str))
+                .bind(&bounds.scopes)
+                .bind(&bounds.channels)
+                .bind(bounds.not_before)
+                .bind(bounds.ends_at)
+        )?;
+        tx.commit().await?;
+        Ok(WebhookChanged::Done)
+    }
+}
+
+/// Returns `true` if the key still exists; a session always does.
+async fn works(tx: &mut Tx, key: Option<&KeyId>) -> Result<bool, StoreError> {
+    let Some(key) = key else {
+        return Ok(true);
+    };
+    let row: Option<(String,)> =
+        run!(tx, LOCK_KEY, |sql, c| query_as(sql).bind(key.as_str()).fetch_optional(c))?;
+    Ok(row.is_some())
+}
+
+/// Returns the key and the bounds of a webhook after a change by `maker`.
+fn taken_over(known: &Webhook, enable: bool, maker: WebhookMaker<'_>) -> (Option<KeyId>, Bounds) {
+    let mut bounds = known.bounds.narrowed(maker.bounds);
+    let ended = known.disabled.is_some_and(|(reason, _)| reason == DisabledReason::KeyEnded);
+    if ended && enable {
+        bounds.expires_at = maker.bounds.expires_at;
+        return (maker.key.cloned(), bounds);
+    }
+    (maker.key.cloned().or_else(|| known.key.clone()), bounds)
+}
+
+/// Returns `true` if everything that the webhook requests is within the bounds.
+fn covers(bounds: &Bounds, change: &WebhookChange<'_>) -> bool {
+    let account =
+        |kind: &super::OutboxEventKind| bounds.channels.is_none() || !kind.is_about_account();
+    let scope = |kind: &super::OutboxEventKind| kind.scope().is_none_or(|scope| bounds.has(scope));
+    change.events.iter().all(|kind| account(kind) && scope(kind))
+}

@@ -1,0 +1,299 @@
+//! Claims of due deliveries: a few of each webhook, so that none waits for another.
+
+use chatkeep_core::bounds::Bounds;
+use chatkeep_core::id::{ChannelId, UserId, WebhookId};
+use chatkeep_core::time::Timestamp;
+use secrecy::SecretString;
+use serde::Serialize;
+use sqlx::query_as;
+
+use super::super::db::{Sql, Tx, read, run};
+use super::super::{OutboxEventKind, Store, StoreError, UnstoredMessage};
+use super::rows::{BoundsColumns, EventRef};
+
+/// Maximum number of webhooks examined at once, chosen at random, so that with more none waits for
+/// long.
+const WEBHOOKS: i64 = 256;
+
+/// Limits of a claim.
+#[derive(Clone, Copy, Debug)]
+pub struct ClaimRoom {
+    /// Maximum number of deliveries.
+    pub total: usize,
+    /// Maximum number of these to webhooks that have been failing for a while.
+    pub failing: usize,
+    /// Maximum number for one healthy webhook, those claimed by others included.
+    pub each: usize,
+    /// The same for one whose last attempt failed; one that has been failing for a while gets one.
+    pub per_failed: usize,
+    /// Webhooks failing since before this time have been failing for a while.
+    pub failing_before: Timestamp,
+}
+
+/// Delivery claimed by this process until its lease ends.
+#[derive(Clone, Debug)]
+pub struct ClaimedDelivery {
+    /// Number of the delivery.
+    pub number: i64,
+    /// Distinguishes this claim from later ones.
+    pub claim: i64,
+    /// Number of attempts made before.
+    pub attempts: u32,
+    /// Webhook.
+    pub webhook: WebhookId,
+    /// Owner of the webhook.
+    pub user: UserId,
+    /// URL of the endpoint.
+    pub url: String,
+    /// Signing secrets: the present one, then one that is still valid.
+    pub secrets: Vec<SecretString>,
+    /// `true` if its owner may read the channel now.
+    pub may_read: bool,
+    /// Bounds; nothing beyond them is delivered.
+    pub bounds: Bounds,
+    /// `true` if its webhook has been failing for a while.
+    pub failing: bool,
+    /// Event to deliver.
+    pub event: EventRef,
+}
+
+/// Size of the delivery queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WebhookQueue {
+    /// Number of unfinished deliveries.
+    pub waiting: i64,
+    /// Number of due deliveries among them.
+    pub due: i64,
+    /// Time at which the first of these became due.
+    pub oldest_due: Option<Timestamp>,
+}
+
+/// Webhooks with due deliveries, the number of each that may be claimed at once, and those already
+/// claimed.
+const DUE: &str = "
+    SELECT webhook_id, failing, room, busy FROM (
+        SELECT w.webhook_id,
+               CAST(CASE WHEN w.failing_since <= $2 THEN 1 ELSE 0 END AS BIGINT) AS failing,
+               CASE WHEN w.failing_since <= $2 THEN CAST(1 AS BIGINT)
+                    WHEN w.failing_since IS NULL THEN CAST($3 AS BIGINT)
+                    ELSE CAST($4 AS BIGINT) END AS room,
+               (SELECT COUNT(*) FROM webhook_deliveries b
+                WHERE b.webhook_id = w.webhook_id AND b.leased = 1 AND b.due_at > $1) AS busy
+        FROM webhooks w
+        WHERE w.enabled = 1 AND w.not_until <= $1 AND (w.ends_at IS NULL OR w.ends_at > $1)
+          AND EXISTS (SELECT 1 FROM webhook_deliveries d
+                      WHERE d.webhook_id = w.webhook_id AND d.due_at <= $1)) due
+    WHERE busy < room
+    ORDER BY RANDOM() LIMIT $5";
+
+/// The bot's own message is not sent before everything earlier in its channel was attempted once: a
+/// reply never arrives before its question unless the question failed. The lock is on rows that
+/// nobody else is about to claim.
+macro_rules! take {
+    ($lock:literal) => {
+        concat!(
+            "UPDATE webhook_deliveries SET claims = claims + 1, leased = 1, due_at = $3
+             WHERE delivery_no IN (
+                 SELECT d.delivery_no FROM webhook_deliveries d
+                 WHERE d.webhook_id = $1 AND d.due_at <= $2
+                   AND (d.type <> 'message.sent' OR d.attempts > 0 OR NOT EXISTS (
+                       SELECT 1 FROM webhook_deliveries q
+                       WHERE q.webhook_id = d.webhook_id AND q.channel_id = d.channel_id
+                         AND q.delivery_no < d.delivery_no
+                         AND q.attempts = 0 AND q.due_at IS NOT NULL))
+                 ORDER BY d.due_at, d.delivery_no LIMIT $4",
+            $lock,
+            ") RETURNING delivery_no"
+        )
+    };
+}
+
+const TAKE: Sql = Sql { sqlite: take!(""), postgres: take!(" FOR UPDATE OF d SKIP LOCKED") };
+
+const TAKEN: &str = "
+    SELECT d.delivery_no, d.claims, d.attempts, d.event_id, d.type, d.at, d.channel_id,
+           d.subject_id, d.detail_id, d.unstored, w.webhook_id, w.user_id, w.url, w.secret,
+           w.not_before, w.scopes, w.bound_channel_ids, w.ends_at,
+           CASE WHEN w.old_until > $2 THEN w.old_secret END AS old_secret,
+           CAST(CASE WHEN w.failing_since <= $3 THEN 1 ELSE 0 END AS BIGINT) AS failing,
+           CAST(CASE WHEN d.channel_id IS NULL THEN 1
+                     WHEN w.channel_ids IS NOT NULL AND NOT EXISTS (
+                         SELECT 1 FROM json_each(w.channel_ids) t
+                         WHERE t.value ->> 'c' = d.channel_id) THEN 0
+                     WHEN EXISTS (
+                         SELECT 1 FROM members m
+                         WHERE m.channel_id = d.channel_id AND m.user_id = w.user_id
+                           AND m.role <> 'guest'
+                           AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at
+                                    AND m.left_at >= m.last_seen_at)) THEN 1
+                     ELSE 0 END AS BIGINT) AS may_read
+    FROM webhook_deliveries d JOIN webhooks w ON w.webhook_id = d.webhook_id
+    WHERE d.delivery_no IN (SELECT CAST(value ->> 'n' AS BIGINT) FROM json_each($1))
+    ORDER BY d.due_at, d.delivery_no";
+
+const QUEUE: &str = "
+    SELECT COUNT(*), COUNT(CASE WHEN due_at <= $1 THEN 1 END),
+           MIN(CASE WHEN due_at <= $1 THEN due_at END)
+    FROM webhook_deliveries d JOIN webhooks w ON w.webhook_id = d.webhook_id
+    WHERE d.due_at IS NOT NULL AND w.enabled = 1";
+
+#[derive(Serialize)]
+pub(super) struct Number {
+    pub(super) n: i64,
+}
+
+#[derive(sqlx::FromRow)]
+struct DueRow {
+    webhook_id: String,
+    failing: i64,
+    room: i64,
+    busy: i64,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct TakenRow {
+    delivery_no: i64,
+    claims: i64,
+    attempts: i64,
+    event_id: String,
+    r#type: String,
+    at: i64,
+    channel_id: Option<String>,
+    subject_id: Option<String>,
+    detail_id: Option<String>,
+    unstored: Option<String>,
+    webhook_id: String,
+    user_id: String,
+    url: String,
+    secret: String,
+    not_before: Option<i64>,
+    scopes: String,
+    bound_channel_ids: Option<String>,
+    ends_at: Option<i64>,
+    old_secret: Option<String>,
+    failing: i64,
+    may_read: i64,
+}
+
+impl Store {
+    /// Claims due deliveries, until `lease_end` at most. One whose process died is due when its
+    /// lease ends.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing is claimed then.
+    pub async fn claim_webhooks(
+        &self,
+        room: ClaimRoom,
+        lease_end: Timestamp,
+        now: Timestamp,
+    ) -> Result<Vec<ClaimedDelivery>, StoreError> {
+        let [each, each_unwell] =
+            [room.each, room.per_failed].map(|each| i64::try_from(each).unwrap_or(i64::MAX));
+        let due: Vec<DueRow> = read!(self, c => query_as(DUE)
+            .bind(now.millis()).bind(room.failing_before.millis()).bind(each).bind(each_unwell)
+            .bind(WEBHOOKS).fetch_all(c))?;
+        if due.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut tx = self.db.begin().await?;
+        let numbers = take(&mut tx, &due, room, lease_end, now).await?;
+        let tx_ref = &mut tx;
+        let list = serde_json::to_string(&numbers)?;
+        let rows: Vec<TakenRow> = run!(tx_ref, c => query_as(TAKEN)
+            .bind(&list)
+            .bind(now.millis())
+            .bind(room.failing_before.millis())
+            .fetch_all(c))?;
+        tx.commit().await?;
+        rows.into_iter().map(ClaimedDelivery::try_from).collect()
+    }
+
+    /// Returns `true` if the database is this machine's own file.
+    pub const fn is_embedded(&self) -> bool {
+        matches!(self.db.pools, super::super::db::Pools::Sqlite { .. })
+    }
+
+    /// Returns the queue of the enabled webhooks.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn webhook_queue(&self, now: Timestamp) -> Result<WebhookQueue, StoreError> {
+        let (waiting, due, oldest): (i64, i64, Option<i64>) =
+            read!(self, c => query_as(QUEUE).bind(now.millis()).fetch_one(c))?;
+        let oldest_due = oldest.map(Timestamp::from_millis);
+        Ok(WebhookQueue { waiting, due, oldest_due })
+    }
+}
+
+async fn take(
+    tx: &mut Tx,
+    due: &[DueRow],
+    room: ClaimRoom,
+    lease_end: Timestamp,
+    now: Timestamp,
+) -> Result<Vec<Number>, StoreError> {
+    let mut numbers = Vec::new();
+    let mut failing_room = room.failing;
+    for DueRow { webhook_id, failing, room: each, busy } in due {
+        let failing = *failing == 1;
+        let each = usize::try_from(each - busy).unwrap_or_default();
+        let each = if failing { each.min(failing_room) } else { each };
+        let wanted = each.min(room.total - numbers.len());
+        if wanted == 0 {
+            continue;
+        }
+        let rows: Vec<(i64,)> = run!(tx, TAKE, |sql, c| query_as(sql)
+            .bind(webhook_id)
+            .bind(now.millis())
+            .bind(lease_end.millis())
+            .bind(i64::try_from(wanted).unwrap_or(i64::MAX))
+            .fetch_all(c))?;
+        if failing {
+            failing_room -= rows.len().min(failing_room);
+        }
+        numbers.extend(rows.into_iter().map(|(n,)| Number { n }));
+        if numbers.len() >= room.total {
+            break;
+        }
+    }
+    Ok(numbers)
+}
+
+impl TryFrom<TakenRow> for ClaimedDelivery {
+    type Error = StoreError;
+
+    fn try_from(row: TakenRow) -> Result<Self, StoreError> {
+        let secrets = std::iter::once(row.secret).chain(row.old_secret);
+        let bounds = BoundsColumns {
+            scopes: row.scopes,
+            channels: row.bound_channel_ids,
+            not_before: row.not_before,
+            ends_at: row.ends_at,
+        };
+        let bounds = bounds.read(&row.webhook_id)?;
+        let number = row.delivery_no.to_string();
+        let unstored =
+            UnstoredMessage::read(row.unstored.as_deref(), "webhook_deliveries", &number)?;
+        Ok(Self {
+            number: row.delivery_no,
+            claim: row.claims,
+            attempts: u32::try_from(row.attempts).unwrap_or(u32::MAX),
+            webhook: row.webhook_id.into(),
+            user: row.user_id.into(),
+            url: row.url,
+            secrets: secrets.map(SecretString::from).collect(),
+            may_read: row.may_read != 0,
+            bounds,
+            failing: row.failing != 0,
+            event: EventRef {
+                id: row.event_id,
+                kind: OutboxEventKind::parse(&row.r#type),
+                at: Timestamp::from_millis(row.at),
+                channel: row.channel_id.map(ChannelId::from),
+                subject: row.subject_id,
+                detail: row.detail_id,
+                unstored,
+            },
+        })
+    }
+}

@@ -1,0 +1,118 @@
+//! Fan-out of events to deliveries: all processes share one reading position, under its lock.
+
+use chatkeep_core::time::Timestamp;
+use sqlx::{query, query_as};
+
+use super::super::db::{Sql, exec, locking, read, run};
+use super::super::outbox::WINDOW_END;
+use super::super::{OutboxPosition, Store, StoreError};
+
+/// Maximum number of events fanned out in one transaction.
+const WINDOW: i64 = 1_000;
+
+const POSITION: &str = "SELECT tx, seq FROM webhook_outbox_position WHERE id = 1";
+/// No process waits for another one that is about to do the same.
+const TAKE_POSITION: Sql =
+    locking!("SELECT tx, seq FROM webhook_outbox_position WHERE id = 1", " FOR UPDATE SKIP LOCKED");
+const SAVE_POSITION: &str = "UPDATE webhook_outbox_position SET tx = $1, seq = $2 WHERE id = 1";
+
+/// Builds the statement that adds a delivery of each event to each webhook that wants it and whose
+/// owner may read it; the same rule as for `GET /api/events`. A webhook requests nothing beyond its
+/// scopes. Everything is checked again at delivery, by [`chatkeep_core::bounds::Bounds::admit`].
+macro_rules! fan_out {
+    ($tx:literal, $window:literal) => {
+        concat!(
+            "INSERT INTO webhook_deliveries
+                 (webhook_id, event_id, type, at, channel_id, subject_id, detail_id, unstored,
+                  created_at, due_at)
+             SELECT webhook_id, 'evt_' || tx || '_' || seq, type, at, channel_id, subject_id,
+                    detail_id, unstored, CAST($5 AS BIGINT), CAST($5 AS BIGINT)
+             FROM (
+                 SELECT w.webhook_id, w.events, w.not_before, h.seq, h.type, h.at, h.channel_id,
+                        h.subject_id, h.detail_id, h.unstored, ",
+            $tx,
+            " AS tx
+                 FROM outbox_events h
+                 JOIN members m ON m.channel_id = h.channel_id AND m.role <> 'guest'
+                   AND NOT (m.left_at > 0 AND m.left_at >= m.joined_at
+                            AND m.left_at >= m.last_seen_at)
+                 JOIN webhooks w ON w.user_id = m.user_id AND w.enabled = 1
+                   AND h.logged_at >= w.since AND (w.ends_at IS NULL OR w.ends_at > $5)
+                 WHERE ",
+            $window,
+            " AND (w.channel_ids IS NULL OR EXISTS (
+                       SELECT 1 FROM json_each(w.channel_ids) t
+                       WHERE t.value ->> 'c' = h.channel_id))
+                   AND (w.bound_channel_ids IS NULL OR EXISTS (
+                       SELECT 1 FROM json_each(w.bound_channel_ids) t
+                       WHERE t.value ->> 'c' = h.channel_id))
+                 UNION ALL
+                 SELECT w.webhook_id, w.events, w.not_before, h.seq, h.type, h.at, h.channel_id,
+                        h.subject_id, h.detail_id, h.unstored, ",
+            $tx,
+            " AS tx
+                 FROM outbox_events h
+                 JOIN webhooks w ON w.user_id = h.subject_id AND w.enabled = 1
+                   AND h.logged_at >= w.since AND (w.ends_at IS NULL OR w.ends_at > $5)
+                   AND w.bound_channel_ids IS NULL
+                 WHERE h.channel_id IS NULL AND ",
+            $window,
+            ") told
+             WHERE (not_before IS NULL OR at >= not_before)
+               AND EXISTS (SELECT 1 FROM json_each(told.events) t
+                           WHERE t.value ->> 't' = told.type)
+             ORDER BY tx, seq
+             ON CONFLICT (webhook_id, event_id) DO NOTHING"
+        )
+    };
+}
+
+const FAN_OUT: Sql = Sql {
+    sqlite: fan_out!("0", "$1 = $1 AND h.seq > $2 AND $3 = $3 AND h.seq <= $4"),
+    postgres: fan_out!("h.tx", "(h.tx, h.seq) > ($1, $2) AND (h.tx, h.seq) <= ($3, $4)"),
+};
+
+impl Store {
+    /// Fans out a batch of the new events to deliveries. Returns their number; `None` when there
+    /// are no new events or another process is doing it.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn fan_out_webhooks(&self, now: Timestamp) -> Result<Option<u64>, StoreError> {
+        // Read first without the lock: mostly there are no new events.
+        let (tx, seq): (i64, i64) = read!(self, c => query_as(POSITION).fetch_one(c))?;
+        let sql = self.pick(WINDOW_END);
+        let end: Option<(Option<i64>, Option<i64>)> = read!(self, c => query_as(sql)
+            .bind(tx).bind(seq).bind(WINDOW).fetch_optional(c))?;
+        if end.is_none_or(|(_, seq)| seq.is_none()) {
+            return Ok(None);
+        }
+        self.fan_out_next(now).await
+    }
+
+    async fn fan_out_next(&self, now: Timestamp) -> Result<Option<u64>, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let from: Option<(i64, i64)> =
+            run!(tx_ref, TAKE_POSITION, |sql, c| query_as(sql).fetch_optional(c))?;
+        let Some(from) = from else {
+            return Ok(None);
+        };
+        let end: Option<(Option<i64>, Option<i64>)> = run!(tx_ref, WINDOW_END, |sql, c| {
+            query_as(sql).bind(from.0).bind(from.1).bind(WINDOW).fetch_optional(c)
+        })?;
+        let Some(OutboxPosition(end_tx, end_seq)) =
+            end.and_then(|(tx, seq)| Some(OutboxPosition(tx?, seq?)))
+        else {
+            return Ok(None);
+        };
+        let sql = self.pick(FAN_OUT);
+        let made = exec!(
+            tx_ref,
+            query(sql).bind(from.0).bind(from.1).bind(end_tx).bind(end_seq).bind(now.millis())
+        )?;
+        exec!(tx_ref, query(SAVE_POSITION).bind(end_tx).bind(end_seq))?;
+        tx.commit().await?;
+        Ok(Some(made))
+    }
+}

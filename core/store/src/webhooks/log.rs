@@ -1,0 +1,340 @@
+//! Log of a webhook's deliveries: results, redelivery, and deletion.
+
+use chatkeep_core::bounds::Bounds;
+use chatkeep_core::id::{ChannelId, WebhookId};
+use chatkeep_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use sqlx::{query, query_as};
+
+use super::super::channels::channel_keys;
+use super::super::db::{Sql, exec, read, run};
+use super::super::{OutboxEventKind, Store, StoreError, UnstoredMessage, parsed};
+use super::rows::{EventRef, event_keys};
+
+/// Name of the event of a test delivery.
+pub const TEST_EVENT: &str = "webhook.test";
+
+/// Batch size for the deletion of old rows.
+const SWEEP: i64 = 5_000;
+
+/// Status of a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DeliveryStatus {
+    /// Waiting for its first or next attempt, or being made.
+    Pending,
+    /// Delivered.
+    Delivered,
+    /// Given up.
+    Failed,
+    /// Not delivered any more: its subject is gone, or its owner may not read it.
+    Dropped,
+}
+
+/// Delivery in the log.
+#[derive(Clone, Debug)]
+pub struct WebhookDelivery {
+    /// Number of the delivery.
+    pub number: i64,
+    /// Status.
+    pub status: DeliveryStatus,
+    /// Event.
+    pub event: EventRef,
+    /// Time of creation.
+    pub created_at: Timestamp,
+    /// Number of attempts so far.
+    pub attempts: i64,
+    /// Time of the next attempt.
+    pub due_at: Option<Timestamp>,
+    /// Time of the last attempt.
+    pub tried_at: Option<Timestamp>,
+    /// Duration of the last attempt in milliseconds.
+    pub took_ms: Option<i64>,
+    /// HTTP status of the response.
+    pub http_status: Option<i64>,
+    /// Reason for the failure, in a word.
+    pub error: Option<String>,
+    /// Beginning of the response body.
+    pub answer: Option<String>,
+    /// Size of the request in bytes.
+    pub request_bytes: Option<i64>,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct DeliveryRow {
+    delivery_no: i64,
+    event_id: String,
+    r#type: String,
+    at: i64,
+    channel_id: Option<String>,
+    subject_id: Option<String>,
+    detail_id: Option<String>,
+    unstored: Option<String>,
+    created_at: i64,
+    status: String,
+    attempts: i64,
+    due_at: Option<i64>,
+    tried_at: Option<i64>,
+    took_ms: Option<i64>,
+    http_status: Option<i64>,
+    error: Option<String>,
+    answer: Option<String>,
+    request_bytes: Option<i64>,
+}
+
+/// Filter of a webhook's deliveries.
+#[derive(Clone, Copy, Debug)]
+pub struct DeliveryFilter<'a> {
+    /// Bounds: deliveries about other channels, or that need other scopes, are treated as absent.
+    pub bounds: &'a Bounds,
+    /// Status of the deliveries.
+    pub status: Option<DeliveryStatus>,
+    /// Number that all deliveries are before.
+    pub before: Option<i64>,
+}
+
+/// Parameters `$2` to `$5` of [`within`].
+struct Within {
+    bound: i64,
+    channels: String,
+    events: String,
+    from: i64,
+}
+
+/// Builds a statement on deliveries of the webhook `$1` within bounds.
+macro_rules! within {
+    ($head:literal, $rest:literal) => {
+        concat!(
+            $head,
+            " webhook_id = $1 AND (type = 'webhook.test' OR (
+                 ($2 = 0 OR channel_id IN (SELECT value ->> 'c' FROM json_each($3)))
+                 AND type IN (SELECT value ->> 't' FROM json_each($4)) AND at >= $5))",
+            $rest
+        )
+    };
+}
+
+macro_rules! deliveries {
+    ($rest:literal) => {
+        within!(
+            "SELECT delivery_no, event_id, type, at, channel_id, subject_id, detail_id, unstored,
+                    created_at, status, attempts, due_at, tried_at, took_ms, http_status, error,
+                    answer, request_bytes FROM webhook_deliveries WHERE",
+            $rest
+        )
+    };
+}
+
+const LIST: &str = deliveries!(
+    " AND delivery_no < $6 AND ($7 IS NULL OR status = $7) ORDER BY delivery_no DESC LIMIT $8"
+);
+const ONE: &str = deliveries!(" AND delivery_no = $6");
+
+const TEST: &str = "
+    INSERT INTO webhook_deliveries
+        (webhook_id, event_id, type, at, detail_id, created_at, due_at)
+    SELECT webhook_id, $2, 'webhook.test', CAST($3 AS BIGINT), webhook_id, CAST($3 AS BIGINT),
+           CAST($3 AS BIGINT)
+    FROM webhooks WHERE webhook_id = $1
+    RETURNING delivery_no";
+
+/// A delivery that is under way is left alone.
+const AGAIN: &str = "
+    UPDATE webhook_deliveries SET status = 'pending', due_at = $3, attempts = 0, leased = 0
+    WHERE webhook_id = $1 AND delivery_no = $2 AND NOT (leased = 1 AND due_at > $3)";
+const ALL_AGAIN: &str = within!(
+    "UPDATE webhook_deliveries SET status = 'pending', due_at = $7, attempts = 0, leased = 0
+     WHERE",
+    " AND status = 'failed' AND created_at >= $6"
+);
+
+const PURGE: Sql = Sql {
+    sqlite: "DELETE FROM webhook_deliveries WHERE delivery_no IN (
+                 SELECT delivery_no FROM webhook_deliveries WHERE created_at < $1 LIMIT $2)",
+    postgres: "DELETE FROM webhook_deliveries WHERE delivery_no IN (
+                   SELECT delivery_no FROM webhook_deliveries WHERE created_at < $1
+                   ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)",
+};
+
+impl DeliveryStatus {
+    /// All statuses.
+    pub const ALL: [Self; 4] = [Self::Pending, Self::Delivered, Self::Failed, Self::Dropped];
+
+    /// Returns the name of the status on every surface.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Delivered => "delivered",
+            Self::Failed => "failed",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+impl Store {
+    /// Returns deliveries of a webhook, newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn webhook_deliveries(
+        &self,
+        webhook: &WebhookId,
+        filter: DeliveryFilter<'_>,
+        limit: u32,
+    ) -> Result<Vec<WebhookDelivery>, StoreError> {
+        let within = Within::of(filter.bounds)?;
+        let rows: Vec<DeliveryRow> = read!(self, c => query_as(LIST)
+            .bind(webhook.as_str()).bind(within.bound).bind(&within.channels)
+            .bind(&within.events).bind(within.from)
+            .bind(filter.before.unwrap_or(i64::MAX))
+            .bind(filter.status.map(DeliveryStatus::name)).bind(i64::from(limit)).fetch_all(c))?;
+        rows.into_iter().map(WebhookDelivery::try_from).collect()
+    }
+
+    /// Returns one delivery of a webhook, if it is within the bounds.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn webhook_delivery(
+        &self,
+        webhook: &WebhookId,
+        number: i64,
+        bounds: &Bounds,
+    ) -> Result<Option<WebhookDelivery>, StoreError> {
+        let within = Within::of(bounds)?;
+        let row: Option<DeliveryRow> = read!(self, c => query_as(ONE)
+            .bind(webhook.as_str()).bind(within.bound).bind(&within.channels)
+            .bind(&within.events).bind(within.from).bind(number).fetch_optional(c))?;
+        row.map(WebhookDelivery::try_from).transpose()
+    }
+
+    /// Creates a test delivery with that event id; returns its number. `None` when there is no such
+    /// webhook.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn test_webhook(
+        &self,
+        webhook: &WebhookId,
+        event_id: &str,
+        now: Timestamp,
+    ) -> Result<Option<i64>, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let row: Option<(i64,)> = run!(tx_ref, c => query_as(TEST)
+            .bind(webhook.as_str())
+            .bind(event_id)
+            .bind(now.millis())
+            .fetch_optional(c))?;
+        tx.commit().await?;
+        Ok(row.map(|(number,)| number))
+    }
+
+    /// Queues a redelivery, from the first attempt on, whatever its status. One that is under way
+    /// is left alone.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn redeliver(
+        &self,
+        webhook: &WebhookId,
+        number: i64,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let (w, now) = (webhook.as_str(), now.millis());
+        exec!(tx_ref, query(AGAIN).bind(w).bind(number).bind(now))?;
+        tx.commit().await
+    }
+
+    /// Queues redeliveries of everything within the bounds that failed and was created since a
+    /// time. Returns their number.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn redeliver_since(
+        &self,
+        webhook: &WebhookId,
+        bounds: &Bounds,
+        since: Timestamp,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let within = Within::of(bounds)?;
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let again = exec!(
+            tx_ref,
+            query(ALL_AGAIN)
+                .bind(webhook.as_str())
+                .bind(within.bound)
+                .bind(&within.channels)
+                .bind(&within.events)
+                .bind(within.from)
+                .bind(since.millis())
+                .bind(now.millis())
+        )?;
+        tx.commit().await?;
+        Ok(again)
+    }
+
+    /// Deletes a batch of the deliveries created before `before`. Returns their number.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn purge_webhook_deliveries(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let sql = self.pick(PURGE);
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let gone = exec!(tx_ref, query(sql).bind(before.millis()).bind(SWEEP))?;
+        tx.commit().await?;
+        Ok(gone)
+    }
+}
+
+impl Within {
+    fn of(bounds: &Bounds) -> Result<Self, StoreError> {
+        let only = bounds.channels.as_deref();
+        let seen = |kind: &OutboxEventKind| kind.scope().is_none_or(|scope| bounds.has(scope));
+        let events: Vec<_> = OutboxEventKind::ALL.into_iter().filter(seen).collect();
+        Ok(Self {
+            bound: i64::from(only.is_some()),
+            channels: channel_keys(only.unwrap_or_default())?,
+            events: event_keys(&events)?,
+            from: bounds.not_before.map_or(i64::MIN, Timestamp::millis),
+        })
+    }
+}
+
+impl TryFrom<DeliveryRow> for WebhookDelivery {
+    type Error = StoreError;
+
+    fn try_from(row: DeliveryRow) -> Result<Self, StoreError> {
+        let status = DeliveryStatus::ALL.into_iter().find(|status| status.name() == row.status);
+        let number = row.delivery_no.to_string();
+        let unstored =
+            UnstoredMessage::read(row.unstored.as_deref(), "webhook_deliveries", &number)?;
+        Ok(Self {
+            number: row.delivery_no,
+            status: parsed(status, "webhook_deliveries", "status", &number)?,
+            event: EventRef {
+                id: row.event_id,
+                kind: OutboxEventKind::parse(&row.r#type),
+                at: Timestamp::from_millis(row.at),
+                channel: row.channel_id.map(ChannelId::from),
+                subject: row.subject_id,
+                detail: row.detail_id,
+                unstored,
+            },
+            created_at: Timestamp::from_millis(row.created_at),
+            attempts: row.attempts,
+            due_at: row.due_at.map(Timestamp::from_millis),
+            tried_at: row.tried_at.map(Timestamp::from_millis),
+            took_ms: row.took_ms,
+            http_status: row.http_status,
+            error: row.error,
+            answer: row.answer,
+            request_bytes: row.request_bytes,
+        })
+    }
+}

@@ -1,0 +1,162 @@
+//! Outgoing webhooks: endpoints that events are delivered to.
+//!
+//! Deliveries hold ids only. They are resolved for every attempt, so no content erased meanwhile is
+//! sent or stored. Locks are taken in one order: messages, webhooks, deliveries.
+
+mod change;
+mod claim;
+mod end;
+mod fan_out;
+mod forget;
+mod log;
+mod owner_notices;
+mod release;
+mod rows;
+mod settle;
+
+use secrecy::{ExposeSecret as _, SecretString};
+use sqlx::{query, query_as};
+
+pub use change::{WebhookChanged, WebhookMade};
+pub use claim::{ClaimRoom, ClaimedDelivery, WebhookQueue};
+pub(super) use end::{carry_webhooks, end_webhooks_of};
+pub(super) use forget::{delete_responses, delete_responses_in};
+pub use log::{DeliveryFilter, DeliveryStatus, TEST_EVENT, WebhookDelivery};
+pub use owner_notices::PendingNotice;
+pub use rows::{DisabledReason, EventRef, Webhook};
+pub use settle::{Attempt, Next};
+
+use self::rows::WebhookRow;
+use super::db::{exec, read};
+use super::{OutboxEventKind, Store, StoreError};
+use chatkeep_core::bounds::Bounds;
+use chatkeep_core::id::{ChannelId, KeyId, UserId, WebhookId};
+use chatkeep_core::time::Timestamp;
+
+/// Maximum number of webhooks of a user.
+pub const WEBHOOKS_OF_USER: usize = 20;
+
+/// Webhook to create.
+#[derive(Debug)]
+pub struct NewWebhook<'a> {
+    /// Webhook id.
+    pub id: &'a WebhookId,
+    /// Owner.
+    pub user: &'a UserId,
+    /// Signing secret of its deliveries (`whsec_…`).
+    pub secret: &'a SecretString,
+    /// Properties.
+    pub change: WebhookChange<'a>,
+    /// Creator.
+    pub maker: WebhookMaker<'a>,
+}
+
+/// Creator or changer of a webhook: nothing beyond their bounds is ever delivered.
+#[derive(Clone, Copy, Debug)]
+pub struct WebhookMaker<'a> {
+    /// Key; `None` for a session. The webhook ends with the key.
+    pub key: Option<&'a KeyId>,
+    /// Bounds.
+    pub bounds: &'a Bounds,
+}
+
+/// Properties of a webhook that its owner sets.
+#[derive(Clone, Copy, Debug)]
+pub struct WebhookChange<'a> {
+    /// URL of the endpoint.
+    pub url: &'a str,
+    /// Purpose, in its owner's words.
+    pub description: &'a str,
+    /// Kinds of events to deliver.
+    pub events: &'a [OutboxEventKind],
+    /// Channels whose events are delivered; `None` for all of its owner's.
+    pub channels: Option<&'a [ChannelId]>,
+    /// `true` if events are delivered.
+    pub enabled: bool,
+}
+
+macro_rules! webhooks {
+    ($rest:literal) => {
+        concat!(
+            "SELECT webhook_id, user_id, url, description, events, channel_ids, not_before,
+                    key_id, scopes, bound_channel_ids, ends_at, enabled, secret, old_secret, old_until, created_at, updated_at,
+                    failing_since, disabled_reason, disabled_at FROM webhooks ",
+            $rest
+        )
+    };
+}
+
+const OF_USER: &str = webhooks!("WHERE user_id = $1 ORDER BY created_at, webhook_id");
+const ONE: &str = webhooks!("WHERE user_id = $1 AND webhook_id = $2");
+
+const DROP: &str = "DELETE FROM webhooks WHERE user_id = $1 AND webhook_id = $2";
+/// At most two secrets sign: an older one that was still valid ends.
+const ROTATE: &str = "
+    UPDATE webhooks SET old_secret = secret, old_until = $4, secret = $3, updated_at = $5
+    WHERE user_id = $1 AND webhook_id = $2";
+
+impl Store {
+    /// Returns a user's webhooks, oldest first; at most [`WEBHOOKS_OF_USER`].
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn webhooks(&self, user: &UserId) -> Result<Vec<Webhook>, StoreError> {
+        let rows: Vec<WebhookRow> =
+            read!(self, c => query_as(OF_USER).bind(user.as_str()).fetch_all(c))?;
+        rows.into_iter().map(Webhook::try_from).collect()
+    }
+
+    /// Returns one webhook of a user.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn webhook(
+        &self,
+        user: &UserId,
+        id: &WebhookId,
+    ) -> Result<Option<Webhook>, StoreError> {
+        let row: Option<WebhookRow> = read!(self, c => query_as(ONE)
+            .bind(user.as_str()).bind(id.as_str()).fetch_optional(c))?;
+        row.map(Webhook::try_from).transpose()
+    }
+
+    /// Sets a new secret of a webhook; the old one signs, too, until `old_until`. `false` when the
+    /// user has none of that id.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn rotate_webhook_secret(
+        &self,
+        user: &UserId,
+        id: &WebhookId,
+        secret: &SecretString,
+        old_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let changed = exec!(
+            tx_ref,
+            query(ROTATE)
+                .bind(user.as_str())
+                .bind(id.as_str())
+                .bind(secret.expose_secret())
+                .bind(old_until.millis())
+                .bind(now.millis())
+        )?;
+        tx.commit().await?;
+        Ok(changed > 0)
+    }
+
+    /// Deletes a webhook with all its deliveries. `false` when the user has none of that id.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn drop_webhook(&self, user: &UserId, id: &WebhookId) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let gone = exec!(tx_ref, query(DROP).bind(user.as_str()).bind(id.as_str()))?;
+        tx.commit().await?;
+        Ok(gone > 0)
+    }
+}

@@ -1,0 +1,114 @@
+//! Notifications of owners, in their own chat with the bot, about automatically disabled webhooks.
+
+use chatkeep_core::event::{ChannelKind, ChannelRef};
+use chatkeep_core::id::{UserId, WebhookId};
+use chatkeep_core::time::Timestamp;
+use sqlx::{query, query_as};
+
+use super::super::db::{exec, read};
+use super::super::{Store, StoreError, parsed};
+use super::rows::DisabledReason;
+
+/// Automatically disabled webhook whose owner was not notified yet.
+#[derive(Clone, Debug)]
+pub struct PendingNotice {
+    /// Webhook id.
+    pub id: WebhookId,
+    /// Owner.
+    pub user: UserId,
+    /// URL of the endpoint.
+    pub url: String,
+    /// Reason for disabling it.
+    pub reason: DisabledReason,
+    /// Time of disabling it.
+    pub at: Timestamp,
+    /// Bot with which its owner has a direct chat, and the chat.
+    pub chat: Option<(String, ChannelRef)>,
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct PendingNoticeRow {
+    webhook_id: String,
+    user_id: String,
+    url: String,
+    disabled_reason: String,
+    disabled_at: i64,
+    bot: Option<String>,
+    channel_id: Option<String>,
+}
+
+/// A person has a chat with each bot, the first of them under their own id
+/// ([`ChannelId::chat_with`](chatkeep_core::id::ChannelId::chat_with)).
+const PENDING: &str = "
+    SELECT w.webhook_id, w.user_id, w.url, w.disabled_reason, w.disabled_at, c.bot, c.channel_id
+    FROM webhooks w
+    LEFT JOIN channels c ON c.channel_id =
+        (SELECT MIN(o.channel_id) FROM channels o
+         WHERE o.type = 'user' AND o.enabled_at >= o.disabled_at
+           AND (o.channel_id = w.user_id OR (o.channel_id > w.user_id || '~'
+                                         AND o.channel_id < w.user_id || '~~')))
+    WHERE w.disabled_reason IS NOT NULL AND w.notified_at IS NULL
+    ORDER BY w.disabled_at LIMIT $1";
+const SETTLE: &str = "
+    UPDATE webhooks SET notified_at = $3, notice_outcome = $4
+    WHERE webhook_id = $1 AND disabled_at = $2 AND notified_at IS NULL";
+
+impl Store {
+    /// Returns disabled webhooks without a notification yet, oldest first, at most `limit`.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn pending_webhook_notices(
+        &self,
+        limit: u32,
+    ) -> Result<Vec<PendingNotice>, StoreError> {
+        let rows: Vec<PendingNoticeRow> =
+            read!(self, c => query_as(PENDING).bind(i64::from(limit)).fetch_all(c))?;
+        rows.into_iter().map(PendingNotice::try_from).collect()
+    }
+
+    /// Settles the notification: `outcome` is `sent`, or the reason why nothing was sent. `false`
+    /// when it was settled already.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    pub async fn settle_webhook_notice(
+        &self,
+        webhook: &PendingNotice,
+        outcome: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let settled = exec!(
+            tx_ref,
+            query(SETTLE)
+                .bind(webhook.id.as_str())
+                .bind(webhook.at.millis())
+                .bind(now.millis())
+                .bind(outcome)
+        )?;
+        tx.commit().await?;
+        Ok(settled > 0)
+    }
+}
+
+impl TryFrom<PendingNoticeRow> for PendingNotice {
+    type Error = StoreError;
+
+    fn try_from(row: PendingNoticeRow) -> Result<Self, StoreError> {
+        let reason = DisabledReason::parse(&row.disabled_reason);
+        let reason = parsed(reason, "webhooks", "disabled_reason", &row.webhook_id)?;
+        let chat = row.bot.zip(row.channel_id);
+        let chat =
+            chat.map(|(bot, id)| (bot, ChannelRef { id: id.into(), kind: ChannelKind::User }));
+        Ok(Self {
+            id: row.webhook_id.into(),
+            user: row.user_id.into(),
+            url: row.url,
+            reason,
+            at: Timestamp::from_millis(row.disabled_at),
+            chat,
+        })
+    }
+}

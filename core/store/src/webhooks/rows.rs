@@ -1,0 +1,253 @@
+//! Stored webhooks, and the event references of deliveries.
+
+use chatkeep_core::bounds::{Bounds, Subject, common};
+use chatkeep_core::id::{ChannelId, KeyId, UserId, WebhookId};
+use chatkeep_core::role::Scope;
+use chatkeep_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::super::channels::channel_keys;
+use super::super::{OutboxEventKind, StoreError, UnstoredMessage, parsed};
+use super::WebhookChange;
+
+/// Webhook endpoint. Its secret is not included.
+#[derive(Clone, Debug)]
+pub struct Webhook {
+    /// Webhook id.
+    pub id: WebhookId,
+    /// Owner.
+    pub user: UserId,
+    /// URL of the endpoint.
+    pub url: String,
+    /// Purpose, in its owner's words.
+    pub description: String,
+    /// Kinds of events to deliver.
+    pub events: Vec<OutboxEventKind>,
+    /// Channels whose events are delivered; `None` for all of its owner's.
+    pub channels: Option<Vec<ChannelId>>,
+    /// Key that created it or changed it last; `None` for a session.
+    pub key: Option<KeyId>,
+    /// Bounds of that key or session: nothing beyond them is delivered.
+    pub bounds: Bounds,
+    /// `true` if events are delivered.
+    pub enabled: bool,
+    /// Last four characters of its secret.
+    pub mask: String,
+    /// Time until which the previous secret signs, too.
+    pub old_until: Option<Timestamp>,
+    /// Time of creation.
+    pub created_at: Timestamp,
+    /// Time of the last change.
+    pub updated_at: Timestamp,
+    /// Time of the first failure since the last success.
+    pub failing_since: Option<Timestamp>,
+    /// Reason and time of its automatic disabling.
+    pub disabled: Option<(DisabledReason, Timestamp)>,
+}
+
+/// Reason for disabling a webhook automatically.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DisabledReason {
+    /// The endpoint responded with 410.
+    Gone,
+    /// All attempts failed for days.
+    Failing,
+    /// The key that created it has ended or was deleted.
+    KeyEnded,
+}
+
+/// Event reference: the event by ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventRef {
+    /// Event id, the same for every attempt and every webhook.
+    pub id: String,
+    /// Kind of the event; `None` for a test.
+    pub kind: Option<OutboxEventKind>,
+    /// Time of the event.
+    pub at: Timestamp,
+    /// Channel.
+    pub channel: Option<ChannelId>,
+    /// Message id, or user id.
+    pub subject: Option<String>,
+    /// Further subject: a webhook.
+    pub detail: Option<String>,
+    /// Properties of an unstored message to deliver.
+    pub unstored: Option<UnstoredMessage>,
+}
+
+impl Webhook {
+    /// Returns the widest bounds of its deliveries: its bounds, and of these only the scopes that
+    /// its events need and the channels that it was created for.
+    pub fn reach(&self) -> Bounds {
+        let mut scopes: Vec<_> = self.events.iter().filter_map(|kind| kind.scope()).collect();
+        scopes.dedup();
+        // Events about the whole account do not go by channel.
+        let account = self.events.iter().any(|kind| kind.is_about_account());
+        let channels = match (account, self.bounds.channels.as_deref()) {
+            (true, None) => None,
+            (_, only) => common(self.channels.as_deref(), only),
+        };
+        Bounds { scopes, channels, ..self.bounds.clone() }
+    }
+}
+
+impl EventRef {
+    /// Returns the subject for [`Bounds::admit`].
+    pub fn subject(&self) -> Subject<'_> {
+        let Some(kind) = self.kind else {
+            return Subject::of_itself(None);
+        };
+        kind.subject(self.channel.as_ref()).at(self.at)
+    }
+}
+
+#[derive(Debug, sqlx::FromRow)]
+pub(super) struct WebhookRow {
+    webhook_id: String,
+    user_id: String,
+    url: String,
+    description: String,
+    events: String,
+    channel_ids: Option<String>,
+    not_before: Option<i64>,
+    key_id: Option<String>,
+    scopes: String,
+    bound_channel_ids: Option<String>,
+    ends_at: Option<i64>,
+    enabled: i64,
+    secret: String,
+    old_secret: Option<String>,
+    old_until: i64,
+    created_at: i64,
+    updated_at: i64,
+    failing_since: Option<i64>,
+    pub(super) disabled_reason: Option<String>,
+    disabled_at: Option<i64>,
+}
+
+/// Columns of a webhook that hold its bounds.
+#[derive(Debug, Default)]
+pub(super) struct BoundsColumns {
+    pub(super) scopes: String,
+    pub(super) channels: Option<String>,
+    pub(super) not_before: Option<i64>,
+    pub(super) ends_at: Option<i64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Event {
+    t: String,
+}
+
+#[derive(Deserialize)]
+struct Channel {
+    c: ChannelId,
+}
+
+impl DisabledReason {
+    /// Returns the name of the reason on every surface.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gone => "gone",
+            Self::Failing => "failing",
+            Self::KeyEnded => "key_ended",
+        }
+    }
+
+    /// Returns the reason of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Gone, Self::Failing, Self::KeyEnded].into_iter().find(|reason| reason.name() == name)
+    }
+}
+
+pub(super) fn event_keys(events: &[OutboxEventKind]) -> Result<String, StoreError> {
+    let events: Vec<_> = events.iter().map(|kind| Event { t: kind.name().to_owned() }).collect();
+    Ok(serde_json::to_string(&events)?)
+}
+
+pub(super) fn channels_json(change: WebhookChange<'_>) -> Result<Option<String>, StoreError> {
+    change.channels.map(channel_keys).transpose()
+}
+
+impl BoundsColumns {
+    /// Encodes bounds as columns.
+    pub(super) fn of(bounds: &Bounds) -> Result<Self, StoreError> {
+        Ok(Self {
+            scopes: serde_json::to_string(&bounds.scopes)?,
+            channels: bounds.channels.as_deref().map(channel_keys).transpose()?,
+            not_before: bounds.not_before.map(Timestamp::millis),
+            ends_at: bounds.expires_at.map(Timestamp::millis),
+        })
+    }
+
+    /// Decodes the columns; `id` is the webhook's.
+    pub(super) fn read(self, id: &str) -> Result<Bounds, StoreError> {
+        let scopes: Option<Vec<Scope>> = serde_json::from_str(&self.scopes).ok();
+        let channels = self.channels.as_deref().map(|json| {
+            let channels = channels_of(json);
+            parsed(channels, "webhooks", "bound_channel_ids", id)
+        });
+        Ok(Bounds {
+            scopes: parsed(scopes, "webhooks", "scopes", id)?,
+            channels: channels.transpose()?,
+            not_before: self.not_before.map(Timestamp::from_millis),
+            expires_at: self.ends_at.map(Timestamp::from_millis),
+        })
+    }
+}
+
+fn events_of(json: &str) -> Option<Vec<OutboxEventKind>> {
+    let events: Vec<Event> = serde_json::from_str(json).ok()?;
+    events.iter().map(|event| OutboxEventKind::parse(&event.t)).collect()
+}
+
+fn channels_of(json: &str) -> Option<Vec<ChannelId>> {
+    let channels: Vec<Channel> = serde_json::from_str(json).ok()?;
+    Some(channels.into_iter().map(|channel| channel.c).collect())
+}
+
+fn mask(secret: &str) -> String {
+    let keep = secret.chars().count().saturating_sub(4);
+    secret.chars().skip(keep).collect()
+}
+
+impl TryFrom<WebhookRow> for Webhook {
+    type Error = StoreError;
+
+    fn try_from(row: WebhookRow) -> Result<Self, StoreError> {
+        let id = row.webhook_id;
+        let channels = row.channel_ids.as_deref().map(|json| {
+            let channels = channels_of(json);
+            parsed(channels, "webhooks", "channel_ids", &id)
+        });
+        let reason = row.disabled_reason.as_deref().map(|name| {
+            let reason = DisabledReason::parse(name);
+            parsed(reason, "webhooks", "disabled_reason", &id)
+        });
+        let disabled_at = row.disabled_at.map(Timestamp::from_millis);
+        let bounds = BoundsColumns {
+            scopes: row.scopes,
+            channels: row.bound_channel_ids,
+            not_before: row.not_before,
+            ends_at: row.ends_at,
+        };
+        Ok(Self {
+            user: row.user_id.into(),
+            url: row.url,
+            description: row.description,
+            events: parsed(events_of(&row.events), "webhooks", "events", &id)?,
+            channels: channels.transpose()?,
+            key: row.key_id.map(KeyId::from),
+            bounds: bounds.read(&id)?,
+            enabled: row.enabled != 0,
+            mask: mask(&row.secret),
+            old_until: row.old_secret.map(|_| Timestamp::from_millis(row.old_until)),
+            created_at: Timestamp::from_millis(row.created_at),
+            updated_at: Timestamp::from_millis(row.updated_at),
+            failing_since: row.failing_since.map(Timestamp::from_millis),
+            disabled: reason.transpose()?.zip(disabled_at),
+            id: id.into(),
+        })
+    }
+}

@@ -1,0 +1,268 @@
+//! Records results of delivery attempts: many in one transaction, because each would wait for the
+//! disk alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chatkeep_core::id::WebhookId;
+use chatkeep_core::time::Timestamp;
+use serde::Serialize;
+use sqlx::{query, query_as};
+
+use super::super::db::{Sql, Tx, exec, locking, run};
+use super::super::ingest::BulkKey;
+use super::super::{Store, StoreError};
+use super::claim::ClaimedDelivery;
+use super::rows::DisabledReason;
+
+/// Result of one delivery attempt.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// Attempted delivery.
+    pub delivery: ClaimedDelivery,
+    /// Start time.
+    pub at: Timestamp,
+    /// Duration in milliseconds; `None` when nothing was sent.
+    pub took_ms: Option<i64>,
+    /// HTTP status of the response.
+    pub http_status: Option<u16>,
+    /// Reason for the failure, in a word.
+    pub error: Option<&'static str>,
+    /// Beginning of the response body.
+    pub answer: Option<String>,
+    /// Size of the request in bytes.
+    pub request_bytes: Option<i64>,
+    /// Retry-after: no attempt to the webhook before this time.
+    pub not_until: Option<Timestamp>,
+    /// Next step.
+    pub next: Next,
+}
+
+/// Next step after an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Delivered.
+    Delivered,
+    /// Retried at this time.
+    Retry(Timestamp),
+    /// Failed for good.
+    Failed,
+    /// Not delivered any more: gone, or not its owner's to read.
+    Dropped,
+    /// Failed for good, and the webhook with it: it responded with 410.
+    Gone,
+}
+
+/// Messages whose responses are about to be stored. A concurrent erasure waits, and then sees them.
+const LOCK_MESSAGES: Sql = Sql {
+    sqlite: "SELECT m.channel_id, m.message_id FROM json_each($1) k CROSS JOIN messages m
+             WHERE m.channel_id = k.value ->> 'c' AND m.message_id = k.value ->> 'm'
+               AND m.unsent_at IS NULL",
+    postgres: "SELECT m.channel_id, m.message_id FROM messages m
+               WHERE (m.channel_id, m.message_id) IN (
+                   SELECT value ->> 'c', value ->> 'm' FROM json_each($1))
+                 AND m.unsent_at IS NULL
+               ORDER BY m.channel_id, m.message_id FOR SHARE",
+};
+
+const LOCK_WEBHOOKS: Sql = locking!(
+    "SELECT webhook_id FROM webhooks
+     WHERE webhook_id IN (SELECT value ->> 'w' FROM json_each($1)) ORDER BY webhook_id",
+    " FOR NO KEY UPDATE"
+);
+
+/// Only the last claim decides, and only once.
+const SETTLE: &str = "
+    UPDATE webhook_deliveries SET
+        status = s.status, due_at = s.due, leased = 0, attempts = attempts + s.tried,
+        tried_at = s.at, took_ms = s.took, http_status = s.code, error = s.error,
+        answer = s.answer, request_bytes = COALESCE(s.bytes, request_bytes)
+    FROM (SELECT CAST(value ->> 'n' AS BIGINT) AS n, CAST(value ->> 'claim' AS BIGINT) AS claim,
+                 value ->> 'status' AS status, CAST(value ->> 'due' AS BIGINT) AS due,
+                 CAST(value ->> 'tried' AS BIGINT) AS tried, CAST(value ->> 'at' AS BIGINT) AS at,
+                 CAST(value ->> 'took' AS BIGINT) AS took, CAST(value ->> 'code' AS BIGINT) AS code,
+                 value ->> 'error' AS error, value ->> 'answer' AS answer,
+                 CAST(value ->> 'bytes' AS BIGINT) AS bytes
+          FROM json_each($1)) s
+    WHERE webhook_deliveries.delivery_no = s.n AND webhook_deliveries.claims = s.claim
+      AND webhook_deliveries.leased = 1";
+
+const WELL: &str = "
+    UPDATE webhooks SET failing_since = NULL
+    WHERE webhook_id IN (SELECT value ->> 'w' FROM json_each($1)) AND failing_since IS NOT NULL";
+const MARK_FAILING: &str = "
+    UPDATE webhooks SET failing_since = COALESCE(failing_since, $2),
+                        not_until = CASE WHEN $3 > not_until THEN $3 ELSE not_until END
+    WHERE webhook_id = $1";
+const DISABLE: &str = "
+    UPDATE webhooks SET enabled = 0, disabled_reason = $2, disabled_at = $3, notified_at = NULL,
+                        notice_outcome = NULL
+    WHERE webhook_id = $1 AND enabled = 1 AND ($4 IS NULL OR failing_since <= $4)
+    RETURNING user_id";
+pub(super) const TELL: &str = "
+    INSERT INTO outbox_events (type, at, logged_at, channel_id, subject_id, detail_id)
+    VALUES ('endpoint.disabled', $1, $1, NULL, $2, $3)";
+
+#[derive(Serialize)]
+struct Settled<'a> {
+    n: i64,
+    claim: i64,
+    status: &'static str,
+    due: Option<i64>,
+    tried: i64,
+    at: i64,
+    took: Option<i64>,
+    code: Option<u16>,
+    error: Option<&'static str>,
+    answer: Option<&'a str>,
+    bytes: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct WebhookKey<'a> {
+    w: &'a str,
+}
+
+/// Results of one webhook in a batch.
+#[derive(Default)]
+struct Health {
+    well: bool,
+    failed_at: Option<Timestamp>,
+    not_until: Option<Timestamp>,
+    gone: bool,
+}
+
+impl Store {
+    /// Stores the results of attempts. A webhook that responded with 410, or has failed since
+    /// before `give_up` and failed again, is disabled; returns those, with the reasons.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing of the batch is stored then.
+    pub async fn settle_webhooks(
+        &self,
+        attempts: &[Attempt],
+        give_up: Timestamp,
+        now: Timestamp,
+    ) -> Result<Vec<(WebhookId, DisabledReason)>, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let tx_ref = &mut tx;
+        let readable = lock_messages(tx_ref, attempts).await?;
+        let webhooks = health(attempts);
+        let _: Vec<(String,)> = run!(tx_ref, LOCK_WEBHOOKS, |sql, c| query_as(sql)
+            .bind(list_of(webhooks.keys())?)
+            .fetch_all(c))?;
+        let rows: Vec<_> = attempts.iter().map(|attempt| settled(attempt, &readable)).collect();
+        let rows = serde_json::to_string(&rows)?;
+        exec!(tx_ref, query(SETTLE).bind(&rows))?;
+        // One success in a batch proves a working endpoint, whatever else failed.
+        let well = webhooks.iter().filter(|(_, health)| health.well).map(|(id, _)| id);
+        exec!(tx_ref, query(WELL).bind(list_of(well)?))?;
+        let mut disabled = Vec::new();
+        for (id, health) in webhooks {
+            if let Some(reason) = disable_if_failing(tx_ref, id, &health, give_up, now).await? {
+                disabled.push((id.clone(), reason));
+            }
+        }
+        tx.commit().await?;
+        Ok(disabled)
+    }
+}
+
+/// Locks the messages of the delivered events that can still be read.
+async fn lock_messages(
+    tx: &mut Tx,
+    attempts: &[Attempt],
+) -> Result<BTreeSet<(String, String)>, StoreError> {
+    let answered = attempts.iter().filter(|attempt| attempt.answer.is_some());
+    let keys: Vec<_> = answered.filter_map(|attempt| about(&attempt.delivery)).collect();
+    if keys.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let keys: Vec<_> = keys.into_iter().map(|(c, m)| BulkKey { c, m: Some(m) }).collect();
+    let keys = serde_json::to_string(&keys)?;
+    let rows: Vec<(String, String)> =
+        run!(tx, LOCK_MESSAGES, |sql, c| query_as(sql).bind(&keys).fetch_all(c))?;
+    Ok(rows.into_iter().collect())
+}
+
+fn about(delivery: &ClaimedDelivery) -> Option<(&str, &str)> {
+    let told = &delivery.event;
+    Some((told.channel.as_ref()?.as_str(), told.subject.as_deref()?))
+        .filter(|_| told.kind.is_some_and(super::OutboxEventKind::is_about_message))
+}
+
+fn list_of<'a>(ids: impl Iterator<Item = &'a &'a WebhookId>) -> Result<String, StoreError> {
+    let keys: Vec<_> = ids.map(|id| WebhookKey { w: id.as_str() }).collect();
+    Ok(serde_json::to_string(&keys)?)
+}
+
+fn health(attempts: &[Attempt]) -> BTreeMap<&WebhookId, Health> {
+    let mut webhooks = BTreeMap::<_, Health>::new();
+    for attempt in attempts {
+        let health = webhooks.entry(&attempt.delivery.webhook).or_default();
+        match attempt.next {
+            Next::Delivered => health.well = true,
+            Next::Dropped => {}
+            Next::Retry(_) | Next::Failed | Next::Gone => {
+                health.failed_at = Some(health.failed_at.map_or(attempt.at, |t| t.min(attempt.at)));
+            }
+        }
+        health.gone |= attempt.next == Next::Gone;
+        health.not_until = health.not_until.max(attempt.not_until);
+    }
+    webhooks
+}
+
+fn settled<'a>(attempt: &'a Attempt, readable: &BTreeSet<(String, String)>) -> Settled<'a> {
+    let (status, due) = match attempt.next {
+        Next::Delivered => ("delivered", None),
+        Next::Retry(at) => ("pending", Some(at.millis())),
+        Next::Failed | Next::Gone => ("failed", None),
+        Next::Dropped => ("dropped", None),
+    };
+    let kept = about(&attempt.delivery)
+        .is_none_or(|(c, m)| readable.contains(&(c.to_owned(), m.to_owned())));
+    Settled {
+        n: attempt.delivery.number,
+        claim: attempt.delivery.claim,
+        status,
+        due,
+        tried: i64::from(attempt.next != Next::Dropped),
+        at: attempt.at.millis(),
+        took: attempt.took_ms,
+        code: attempt.http_status,
+        error: attempt.error,
+        answer: attempt.answer.as_deref().filter(|_| kept),
+        bytes: attempt.request_bytes,
+    }
+}
+
+/// Decides on a webhook by its failures: returns the reason if it was disabled.
+async fn disable_if_failing(
+    tx: &mut Tx,
+    id: &WebhookId,
+    health: &Health,
+    give_up: Timestamp,
+    now: Timestamp,
+) -> Result<Option<DisabledReason>, StoreError> {
+    let Some(failed_at) = health.failed_at else {
+        return Ok(None);
+    };
+    let not_until = health.not_until.map_or(0, Timestamp::millis);
+    exec!(tx, query(MARK_FAILING).bind(id.as_str()).bind(failed_at.millis()).bind(not_until))?;
+    let (reason, before) = if health.gone {
+        (DisabledReason::Gone, None)
+    } else {
+        (DisabledReason::Failing, Some(give_up.millis()))
+    };
+    let user: Option<(String,)> = run!(tx, c => query_as(DISABLE)
+        .bind(id.as_str())
+        .bind(reason.name())
+        .bind(now.millis())
+        .bind(before)
+        .fetch_optional(c))?;
+    let Some((user,)) = user else {
+        return Ok(None);
+    };
+    exec!(tx, query(TELL).bind(now.millis()).bind(&user).bind(id.as_str()))?;
+    Ok(Some(reason))
+}
