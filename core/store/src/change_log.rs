@@ -14,7 +14,7 @@ use sqlx::{query, query_as};
 use super::db::{Sql, Tx, exec, read, run};
 use super::outbox::WINDOW_END;
 use super::outbox_kind::OutboxEventKind;
-use super::{OutboxPosition, Store, StoreError};
+use super::{OutboxPosition, OutboxStore, StoreError};
 
 /// Maximum number of messages in one row.
 const IDS: usize = 500;
@@ -189,15 +189,15 @@ pub(super) async fn begin_epoch(tx: &mut Tx) -> Result<(), StoreError> {
     Ok(())
 }
 
-impl Store {
+impl OutboxStore<'_> {
     /// Returns the present state of the log.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn log_state(&self) -> Result<LogState, StoreError> {
+    pub async fn log_state(self) -> Result<LogState, StoreError> {
         type StateRow = (String, i64, i64, i64, i64, i64, i64, Option<i64>, Option<i64>);
-        let sql = self.pick(STATE);
-        let row: StateRow = read!(self, c => query_as(sql).fetch_one(c))?;
+        let sql = self.store.pick(STATE);
+        let row: StateRow = read!(self.store, c => query_as(sql).fetch_one(c))?;
         let (epoch, purged_tx, purged_seq, end_tx, end_seq, limit_tx, limit_seq, tx, seq) = row;
         Ok(LogState {
             epoch,
@@ -213,15 +213,15 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn logged_changes(
-        &self,
+        self,
         after: OutboxPosition,
         limit: u32,
     ) -> Result<LoggedChanges, StoreError> {
         let Some(end) = self.log_window(after, limit).await? else {
             return Ok(LoggedChanges { next: after, ..LoggedChanges::default() });
         };
-        let sql = self.pick(ROWS);
-        let rows: Vec<Row> = read!(self, c => query_as(sql)
+        let sql = self.store.pick(ROWS);
+        let rows: Vec<Row> = read!(self.store, c => query_as(sql)
             .bind(after.0).bind(after.1).bind(end.0).bind(end.1).fetch_all(c))?;
         let more = rows.len() >= limit as usize;
         let mut changes = LoggedChanges { next: end, more, ..LoggedChanges::default() };
@@ -235,24 +235,21 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn next_logged(
-        &self,
-        after: OutboxPosition,
-    ) -> Result<Option<Timestamp>, StoreError> {
-        let sql = self.pick(NEXT);
+    pub async fn next_logged(self, after: OutboxPosition) -> Result<Option<Timestamp>, StoreError> {
+        let sql = self.store.pick(NEXT);
         let row: Option<(i64,)> =
-            read!(self, c => query_as(sql).bind(after.0).bind(after.1).fetch_optional(c))?;
+            read!(self.store, c => query_as(sql).bind(after.0).bind(after.1).fetch_optional(c))?;
         Ok(row.map(|(at,)| Timestamp::from_millis(at)))
     }
 
     /// Returns the last of at most `limit` readable rows after `after`; `None` if there is none.
     async fn log_window(
-        &self,
+        self,
         after: OutboxPosition,
         limit: u32,
     ) -> Result<Option<OutboxPosition>, StoreError> {
-        let sql = self.pick(WINDOW_END);
-        let end: Option<(Option<i64>, Option<i64>)> = read!(self, c => query_as(sql)
+        let sql = self.store.pick(WINDOW_END);
+        let end: Option<(Option<i64>, Option<i64>)> = read!(self.store, c => query_as(sql)
             .bind(after.0).bind(after.1).bind(i64::from(limit)).fetch_optional(c))?;
         Ok(end.and_then(|(tx, seq)| Some(OutboxPosition(tx?, seq?))))
     }
@@ -263,11 +260,11 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn request_indexing(
-        &self,
+        self,
         request: IndexRequest<'_>,
         now: Timestamp,
     ) -> Result<OutboxPosition, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let row = |r#type, c| NewRow { r#type, c, ids: None };
         match request {
@@ -286,8 +283,8 @@ impl Store {
     }
 
     /// Starts a new epoch where positions in the log lost their meaning, so that replicas refill.
-    pub(super) async fn renew_epoch(&self) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub(super) async fn renew_epoch(self) -> Result<(), StoreError> {
+        let mut tx = self.store.db.begin().await?;
         begin_epoch(&mut tx).await?;
         tx.commit().await
     }

@@ -12,7 +12,7 @@ use sqlx::{query, query_as};
 
 use super::db::{exec, read};
 use super::ingest::BulkKey;
-use super::{Store, StoreError, parsed};
+use super::{ChannelStore, StoreError, parsed};
 
 /// Presence of the bot in a chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -126,14 +126,14 @@ const SAVE_SUMMARY: &str = "
 
 const IDS: &str = "SELECT channel_id FROM channels ORDER BY channel_id";
 
-impl Store {
+impl ChannelStore<'_> {
     /// Returns one channel.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn channel(&self, id: &ChannelId) -> Result<Option<Channel>, StoreError> {
+    pub async fn channel(self, id: &ChannelId) -> Result<Option<Channel>, StoreError> {
         let row: Option<ChannelRow> =
-            read!(self, c => query_as(ONE).bind(id.as_str()).fetch_optional(c))?;
+            read!(self.store, c => query_as(ONE).bind(id.as_str()).fetch_optional(c))?;
         row.map(Channel::try_from).transpose()
     }
 
@@ -141,8 +141,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn channel_ids(&self) -> Result<Vec<ChannelId>, StoreError> {
-        let rows: Vec<(String,)> = read!(self, c => query_as(IDS).fetch_all(c))?;
+    pub async fn channel_ids(self) -> Result<Vec<ChannelId>, StoreError> {
+        let rows: Vec<(String,)> = read!(self.store, c => query_as(IDS).fetch_all(c))?;
         Ok(rows.into_iter().map(|(id,)| id.into()).collect())
     }
 
@@ -151,19 +151,19 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn channels(
-        &self,
+    pub async fn list(
+        self,
         after: Option<&ChannelId>,
         limit: u32,
     ) -> Result<Vec<(Channel, i64)>, StoreError> {
         let after = after.map_or("", ChannelId::as_str);
         let rows: Vec<ChannelRow> =
-            read!(self, c => query_as(PAGE).bind(after).bind(i64::from(limit)).fetch_all(c))?;
+            read!(self.store, c => query_as(PAGE).bind(after).bind(i64::from(limit)).fetch_all(c))?;
         let channels: Vec<_> = rows.into_iter().map(Channel::try_from).collect::<Result<_, _>>()?;
         let keys = channels.iter().map(|channel| BulkKey { c: channel.id.as_str(), m: None });
         let keys = serde_json::to_string(&keys.collect::<Vec<_>>())?;
         let counts: Vec<(String, i64)> =
-            read!(self, c => query_as(SUBSCRIBERS).bind(&keys).fetch_all(c))?;
+            read!(self.store, c => query_as(SUBSCRIBERS).bind(&keys).fetch_all(c))?;
         let counts: HashMap<_, _> = counts.into_iter().collect();
         let with_count = |channel: Channel| {
             let count = counts.get(channel.id.as_str()).copied().unwrap_or_default();
@@ -178,7 +178,7 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn channels_of(
-        &self,
+        self,
         user: &UserId,
         only: Option<&[ChannelId]>,
         after: Option<&ChannelId>,
@@ -186,7 +186,7 @@ impl Store {
     ) -> Result<Vec<Channel>, StoreError> {
         let after = after.map_or("", ChannelId::as_str);
         let only = only.map(channel_keys).transpose()?;
-        let rows: Vec<ChannelRow> = read!(self, c => query_as(OF_USER)
+        let rows: Vec<ChannelRow> = read!(self.store, c => query_as(OF_USER)
             .bind(user.as_str()).bind(after).bind(i64::from(limit)).bind(&only).fetch_all(c))?;
         rows.into_iter().map(Channel::try_from).collect()
     }
@@ -196,11 +196,11 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn lacks_summary(
-        &self,
+        self,
         channel: &ChannelId,
         than: Timestamp,
     ) -> Result<bool, StoreError> {
-        let row: Option<(i32,)> = read!(self, c => query_as(WITHOUT_SUMMARY)
+        let row: Option<(i32,)> = read!(self.store, c => query_as(WITHOUT_SUMMARY)
             .bind(channel.as_str()).bind(than.millis()).fetch_optional(c))?;
         Ok(row.is_some())
     }
@@ -210,11 +210,11 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn set_time_zone(
-        &self,
+        self,
         channel: &ChannelId,
         zone: Option<&str>,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         exec!(tx_ref, query(SET_TIME_ZONE).bind(channel.as_str()).bind(zone))?;
         tx.commit().await
@@ -225,12 +225,12 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn save_summary(
-        &self,
+        self,
         channel: &ChannelId,
         summary: &ChannelSummary,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         exec!(
             tx_ref,

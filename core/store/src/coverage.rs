@@ -8,7 +8,7 @@ use chatkeep_core::time::Timestamp;
 use sqlx::{query, query_as};
 
 use super::db::{Sql, Tx, exec, locking, read, run};
-use super::{Gap, Store, StoreError};
+use super::{Gap, MessageStore, StoreError};
 
 /// Reason for a gap without any subscription.
 const UNSUBSCRIBED: &str = "unsubscribed";
@@ -105,23 +105,23 @@ pub(super) async fn note(
     Ok(exec!(tx, query(ADD).bind(c).bind(at).bind(presence.name()))? > 0)
 }
 
-impl Store {
+impl MessageStore<'_> {
     /// Returns the coverage of a channel; only what is not before `start`, for callers who may know
     /// nothing older.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn coverage(
-        &self,
+        self,
         channel: &ChannelId,
         start: Option<Timestamp>,
     ) -> Result<Coverage, StoreError> {
         let (c, from) = (channel.as_str(), start.map_or(i64::MIN, Timestamp::millis));
         let (oldest, newest): (Option<i64>, Option<i64>) =
-            read!(self, conn => query_as(BOUNDS).bind(c).bind(from).fetch_one(conn))?;
+            read!(self.store, conn => query_as(BOUNDS).bind(c).bind(from).fetch_one(conn))?;
         let lost: Vec<(String, Option<String>, i64)> =
-            read!(self, conn => query_as(LOST).bind(c).bind(from).fetch_all(conn))?;
-        let (retention_days, retained_from) = self.retention(channel).await?;
+            read!(self.store, conn => query_as(LOST).bind(c).bind(from).fetch_all(conn))?;
+        let (retention_days, retained_from) = self.store.channels().retention(channel).await?;
         let media = |(status, reason, count)| MissingMedia { status, reason, count };
         let gaps = self.gaps(channel, start, None).await?;
         Ok(Coverage {
@@ -141,7 +141,7 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn gaps(
-        &self,
+        self,
         channel: &ChannelId,
         from: Option<Timestamp>,
         to: Option<Timestamp>,
@@ -161,9 +161,9 @@ impl Store {
         };
         let from = from.map_or(i64::MIN, Timestamp::millis);
         let to = to.map_or(i64::MAX, Timestamp::millis);
-        let quota: Vec<(i64, i64, String, i64)> = read!(self, c => query_as(QUOTA)
+        let quota: Vec<(i64, i64, String, i64)> = read!(self.store, c => query_as(QUOTA)
             .bind(channel.as_str()).bind(from).bind(to).fetch_all(c))?;
-        let outages: Vec<(i64, i64)> = read!(self, c => query_as(OUTAGES)
+        let outages: Vec<(i64, i64)> = read!(self.store, c => query_as(OUTAGES)
             .bind(from.max(since.millis())).bind(to).fetch_all(c))?;
         let quota = quota.into_iter().map(|(from, to, reason, skipped)| Gap {
             from: Timestamp::from_millis(from),
@@ -183,19 +183,19 @@ impl Store {
     /// Returns the time at which a channel became known: by its row, or by an older event that came
     /// later; `None` for an unknown one.
     async fn birth(
-        &self,
+        self,
         channel: &ChannelId,
         presence: &[(i64, String)],
     ) -> Result<Option<Timestamp>, StoreError> {
         let row: Option<(i64,)> =
-            read!(self, c => query_as(BIRTH).bind(channel.as_str()).fetch_optional(c))?;
+            read!(self.store, c => query_as(BIRTH).bind(channel.as_str()).fetch_optional(c))?;
         let first = presence.first().map(|(at, _)| *at);
         let birth = row.map(|(created,)| first.map_or(created, |first| first.min(created)));
         Ok(birth.map(Timestamp::from_millis))
     }
 
-    async fn presence(&self, channel: &ChannelId) -> Result<Vec<(i64, String)>, StoreError> {
-        Ok(read!(self, c => query_as(PRESENCE).bind(channel.as_str()).fetch_all(c))?)
+    async fn presence(self, channel: &ChannelId) -> Result<Vec<(i64, String)>, StoreError> {
+        Ok(read!(self.store, c => query_as(PRESENCE).bind(channel.as_str()).fetch_all(c))?)
     }
 
     /// Records that events are being taken now. A long time since the last call is an outage, so
@@ -203,8 +203,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn record_alive(&self, now: Timestamp) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn record_alive(self, now: Timestamp) -> Result<(), StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let alive: Option<(i64,)> = run!(tx_ref, ALIVE, |sql, c| query_as(sql).fetch_optional(c))?;
         if let Some((alive,)) = alive

@@ -11,7 +11,7 @@ use chatkeep_core::time::Timestamp;
 use sqlx::{query, query_as};
 
 use super::db::{Sql, Tx, exec, locking, run};
-use super::{Store, StoreError};
+use super::{IdempotencyStore, StoreError};
 
 /// Retention of an idempotency key, in milliseconds: a day.
 const KEPT_MS: i64 = 86_400_000;
@@ -60,7 +60,7 @@ pub enum IdempotencyState {
     Answered {
         /// HTTP status of the response.
         status: u16,
-        /// Response as given to [`Store::finish_idempotency`].
+        /// Response as given to [`IdempotencyStore::finish_idempotency`](crate::IdempotencyStore::finish_idempotency).
         answer: String,
     },
 }
@@ -139,19 +139,19 @@ pub(super) async fn mark_claim(tx: &mut Tx) -> Result<(), StoreError> {
     if marked == 0 { Err(StoreError::ClaimLost) } else { Ok(()) }
 }
 
-impl Store {
+impl IdempotencyStore<'_> {
     /// Claims a request's key, or returns the state of the first request with it.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn claim_idempotency(
-        &self,
+        self,
         key: &IdempotencyKey,
         now: Timestamp,
     ) -> Result<IdempotencyState, StoreError> {
         let (owner, route, hash) = (&key.owner, &key.route, &key.key_hash);
         let (now, lost) = (now.millis(), now.millis() - LOST_MS);
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let old = now - KEPT_MS;
         exec!(tx_ref, query(FORGET).bind(owner).bind(route).bind(hash).bind(old).bind(lost))?;
@@ -182,12 +182,12 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn finish_idempotency(
-        &self,
+        self,
         claim: &IdempotencyClaim,
         status: u16,
         answer: &str,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         exec_claim!(tx_ref, claim, FINISH, i64::from(status), answer)?;
         tx.commit().await
@@ -197,8 +197,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn release_idempotency(&self, claim: &IdempotencyClaim) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn release_idempotency(self, claim: &IdempotencyClaim) -> Result<(), StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         exec_claim!(tx_ref, claim, RELEASE)?;
         tx.commit().await
@@ -209,8 +209,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn abandon_idempotency(&self, claim: &IdempotencyClaim) -> Result<bool, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn abandon_idempotency(self, claim: &IdempotencyClaim) -> Result<bool, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let freed = exec_claim!(tx_ref, claim, RELEASE_UNCHANGED)?;
         if freed == 0 {
@@ -224,8 +224,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_idempotency(&self, now: Timestamp) -> Result<u64, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn purge_idempotency(self, now: Timestamp) -> Result<u64, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let gone = exec!(tx_ref, query(PURGE).bind(now.millis() - KEPT_MS).bind(SWEEP))?;
         tx.commit().await?;

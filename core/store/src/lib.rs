@@ -16,6 +16,7 @@ mod coverage;
 mod db;
 mod doctor;
 mod fault;
+mod groups;
 mod idempotency;
 mod ingest;
 mod job_leases;
@@ -65,6 +66,11 @@ pub use coverage::{Coverage, MissingMedia};
 pub use doctor::{ChannelAudit, Check, Difference, MediaAudit, MediaFault, MediaRepair, UserAudit};
 pub use fault::DatabaseFault;
 pub(crate) use fault::outage_of;
+pub use groups::{
+    AccountStore, AssistantStore, AuditStore, ChannelStore, IdempotencyStore, ImportStore,
+    JobStore, KeyStore, MediaStore, MemberStore, MessageStore, OAuthStore, OutboxStore,
+    ProcessStore, SessionStore, WebhookStore,
+};
 pub use idempotency::{IdempotencyClaim, IdempotencyKey, IdempotencyState};
 pub use ingest::{
     ChannelChange, ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
@@ -244,7 +250,7 @@ impl Store {
     async fn ready_to_use(db: Db) -> Result<Self, StoreError> {
         db.migrate().await?;
         let store = Self { db, uses: Arc::default() };
-        store.adopt_outbox_events().await?;
+        store.outbox().adopt_outbox_events().await?;
         Ok(store)
     }
 

@@ -10,7 +10,7 @@ use sqlx::{query, query_as};
 
 use super::db::{Sql, Tx, exec, locking, read, run};
 use super::keys::hash;
-use super::{Store, StoreError, parsed};
+use super::{OAuthStore, StoreError, parsed};
 
 /// Window in which a repeated refresh token counts as lost in transit, not stolen.
 const LOST: Duration = Duration::from_secs(30);
@@ -116,15 +116,15 @@ const USED: &str = "
 const DROP_SECRETS: &str = "DELETE FROM oauth_secrets WHERE grant_id = $1";
 const DROP_GRANT: &str = "DELETE FROM oauth_grants WHERE grant_id = $1";
 const GRANT_OF: &str = "SELECT grant_id FROM oauth_secrets WHERE hash = $1";
-impl Store {
+impl OAuthStore<'_> {
     /// Stores a grant and its code.
     ///
     /// # Errors
     /// Returns an error when the database fails or the user is unknown.
-    pub async fn add_grant(&self, grant: &NewGrant<'_>, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn add_grant(self, grant: &NewGrant<'_>, now: Timestamp) -> Result<(), StoreError> {
         let scopes = serde_json::to_string(grant.scopes)?;
         let channels = grant.channels.map(serde_json::to_string).transpose()?;
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         exec!(
             tx_ref,
@@ -151,13 +151,13 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn exchange_code(
-        &self,
+        self,
         code: &str,
         admit: impl FnOnce(&Grant) -> bool,
         tokens: &Tokens,
         now: Timestamp,
     ) -> Result<Option<Grant>, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let Some((grant, used, _)) = once(&mut tx, SingleUse::Code, code).await? else {
             return Ok(None);
         };
@@ -184,13 +184,13 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn refresh_grant(
-        &self,
+        self,
         refresh: &str,
         admit: impl FnOnce(&Grant) -> bool,
         (seed, make): (&str, impl Fn(&str, Timestamp) -> Tokens),
         now: Timestamp,
     ) -> Result<Option<(Grant, Tokens)>, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let Some((grant, used, known)) = once(&mut tx, SingleUse::Refresh, refresh).await? else {
             return Ok(None);
         };
@@ -218,12 +218,12 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn access_token(
-        &self,
+        self,
         secret: &str,
         now: Timestamp,
     ) -> Result<Option<Grant>, StoreError> {
         // Reading locks nothing: the statement of SQLite serves both.
-        let row: Option<GrantRow> = read!(self, c => query_as(SECRET.sqlite)
+        let row: Option<GrantRow> = read!(self.store, c => query_as(SECRET.sqlite)
             .bind(hash(secret)).bind("access").fetch_optional(c))?;
         let grant = row.map(Grant::try_from).transpose()?;
         Ok(grant.filter(|grant| grant.expires_at > now))
@@ -233,8 +233,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn end_grant(&self, secret: &str) -> Result<bool, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn end_grant(self, secret: &str) -> Result<bool, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let row: Option<(String,)> =
             run!(tx_ref, c => query_as(GRANT_OF).bind(hash(secret)).fetch_optional(c))?;

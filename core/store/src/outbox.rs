@@ -12,7 +12,7 @@ use super::channels::channel_keys;
 use super::db::{Pools, Sql, Tx, exec, read, run};
 use super::outbox_kind::OutboxEventKind;
 use super::unstored::UnstoredMessage;
-use super::{Store, StoreError, parsed};
+use super::{OutboxStore, StoreError, parsed};
 
 /// Maximum number of rows examined in one read: bounds the work for a caller with quiet channels
 /// among many busy ones.
@@ -211,13 +211,13 @@ pub(super) async fn log<T: serde::Serialize + Sync>(
     Ok(())
 }
 
-impl Store {
+impl OutboxStore<'_> {
     /// Returns the events after `after` that the reader may know, at most `limit`.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn outbox_events(
-        &self,
+        self,
         reader: FeedReader<'_>,
         after: OutboxPosition,
         limit: u32,
@@ -227,8 +227,8 @@ impl Store {
         };
         let channels = channel_keys(reader.channels)?;
         let from = reader.not_before.map_or(i64::MIN, Timestamp::millis);
-        let sql = self.pick(ROWS);
-        let rows: Vec<Row> = read!(self, c => query_as(sql)
+        let sql = self.store.pick(ROWS);
+        let rows: Vec<Row> = read!(self.store, c => query_as(sql)
             .bind(after.0).bind(after.1).bind(end.0).bind(end.1).bind(&channels)
             .bind(reader.user.as_str()).bind(from).bind(i64::from(limit)).fetch_all(c))?;
         let outbox_events =
@@ -239,12 +239,9 @@ impl Store {
         Ok(OutboxPage { outbox_events, next, more })
     }
 
-    async fn window_end(
-        &self,
-        after: OutboxPosition,
-    ) -> Result<Option<OutboxPosition>, StoreError> {
-        let sql = self.pick(WINDOW_END);
-        let end: Option<(Option<i64>, Option<i64>)> = read!(self, c => query_as(sql)
+    async fn window_end(self, after: OutboxPosition) -> Result<Option<OutboxPosition>, StoreError> {
+        let sql = self.store.pick(WINDOW_END);
+        let end: Option<(Option<i64>, Option<i64>)> = read!(self.store, c => query_as(sql)
             .bind(after.0).bind(after.1).bind(WINDOW).fetch_optional(c))?;
         Ok(end.and_then(|(tx, seq)| Some(OutboxPosition(tx?, seq?))))
     }
@@ -253,9 +250,9 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_outbox_events(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let sql = self.pick(PURGE);
-        let mut tx = self.db.begin().await?;
+    pub async fn purge_outbox_events(self, before: Timestamp) -> Result<u64, StoreError> {
+        let sql = self.store.pick(PURGE);
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let gone: Vec<(i64, i64)> = run!(tx_ref, c => query_as(sql)
             .bind(before.millis()).bind(SWEEP).fetch_all(c))?;
@@ -267,8 +264,8 @@ impl Store {
     }
 
     /// Makes rows from another PostgreSQL server readable.
-    pub(super) async fn adopt_outbox_events(&self) -> Result<(), StoreError> {
-        if let Pools::Postgres(pool) = &self.db.pools {
+    pub(super) async fn adopt_outbox_events(self) -> Result<(), StoreError> {
+        if let Pools::Postgres(pool) = &self.store.db.pools {
             let adopted = query(ADOPT).execute(pool).await?.rows_affected();
             let (purged,): (bool,) = query_as(FOREIGN_PURGE).fetch_one(pool).await?;
             let readers = query(ADOPT_READER).execute(pool).await?.rows_affected();

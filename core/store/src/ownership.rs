@@ -24,7 +24,7 @@ use sqlx::{query, query_as};
 use super::coverage::{CoverageChange, note};
 use super::db::{Sql, Tx, exec, locking, read, run};
 use super::ingest::BulkKey;
-use super::{Store, StoreError};
+use super::{ChannelStore, StoreError};
 pub use assign::BotChannels;
 use tenure::{Tenure, succession};
 
@@ -121,7 +121,7 @@ type Owners = HashMap<String, String>;
 /// Known tenures of bots, by channel id.
 type Tenures = HashMap<String, Vec<Tenure>>;
 
-impl Store {
+impl ChannelStore<'_> {
     /// Returns the standing of each event, in order; joins and leaves of bots are recorded, and
     /// unknown channels become their bot's. An imported channel, which belongs to no bot, becomes
     /// the bot's where `only_bot` says that no other is configured. Order and repetition do not
@@ -130,7 +130,7 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails; nothing is recorded then.
     pub async fn admit(
-        &self,
+        self,
         events: &[&Event],
         only_bot: bool,
         now: Timestamp,
@@ -139,10 +139,10 @@ impl Store {
             events.iter().filter_map(|event| Claim::of(event, only_bot)).collect();
         let keys = channel_keys_of(&claims)?;
         let rows: Vec<(String, String)> =
-            read!(self, c => query_as(OWNERS).bind(&keys).fetch_all(c))?;
+            read!(self.store, c => query_as(OWNERS).bind(&keys).fetch_all(c))?;
         let mut owners: Owners = rows.into_iter().collect();
         if claims.iter().any(|claim| claim.changes(&owners)) {
-            let mut tx = self.db.begin().await?;
+            let mut tx = self.store.db.begin().await?;
             owners = settle(&mut tx, &claims, &keys, now).await?;
             tx.commit().await?;
         }
@@ -152,7 +152,7 @@ impl Store {
             Tenures::new()
         } else {
             let keys = json_keys(foreign)?;
-            let rows = read!(self, c => query_as(TENURES).bind(&keys).fetch_all(c))?;
+            let rows = read!(self.store, c => query_as(TENURES).bind(&keys).fetch_all(c))?;
             by_channel(rows)
         };
         Ok(events.iter().map(|event| standing(event, only_bot, &owners, &tenures)).collect())

@@ -14,7 +14,7 @@ use super::members::UserKey;
 use super::outbox::{NewOutboxEvent, log};
 use super::outbox_kind::OutboxEventKind;
 use super::presence::note_bots;
-use super::{Store, StoreError};
+use super::{MemberStore, StoreError};
 
 /// Piece of presence evidence from an event.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub struct PresenceEvidence {
     /// Platform.
     pub platform: PlatformKind,
     /// Bot that received the event, which an unknown channel then belongs to; empty for none, as
-    /// where a channel is imported. Evidence counts whichever bot it is from: [`Store::admit`]
+    /// where a channel is imported. Evidence counts whichever bot it is from: [`ChannelStore::admit`](crate::ChannelStore::admit)
     /// decides what to record.
     pub bot: String,
     /// Time of the event, by the platform's clock.
@@ -117,26 +117,26 @@ struct MemberEvidence<'a> {
     off: i64,
 }
 
-impl Store {
+impl MemberStore<'_> {
     /// Merges a batch of evidence into channels and members. Order and repetition do not matter.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is stored then.
     pub async fn record_presence(
-        &self,
+        self,
         evidence: &[PresenceEvidence],
         now: Timestamp,
     ) -> Result<(), StoreError> {
         if evidence.is_empty() {
             return Ok(());
         }
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         record_presence_in(&mut tx, evidence, now).await?;
         tx.commit().await
     }
 }
 
-/// The body of [`Store::record_presence`], for use inside a larger transaction.
+/// The body of [`MemberStore::record_presence`](crate::MemberStore::record_presence), for use inside a larger transaction.
 pub(super) async fn record_presence_in(
     tx: &mut Tx,
     evidence: &[PresenceEvidence],

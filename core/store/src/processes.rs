@@ -10,7 +10,7 @@ use chatkeep_core::time::Timestamp;
 use sqlx::{query, query_as};
 
 use super::db::{Sql, Tx, exec, run};
-use super::{Store, StoreError, parsed};
+use super::{ProcessStore, StoreError, parsed};
 
 /// Retention of registrations and results of checks, in milliseconds: an hour.
 const FORGOTTEN: i64 = 3_600_000;
@@ -100,18 +100,18 @@ const FORGET_CHECKS: Sql = at_now!("DELETE FROM replica_checks WHERE ended_at < 
 #[derive(Debug, sqlx::FromRow)]
 struct Row(String, String, i64, String, String, String, String, Option<String>, i64, i64);
 
-impl Store {
+impl ProcessStore<'_> {
     /// Registers a process, unless one with a heartbeat within `live` differs in the shared
     /// properties. Returns those that differ; if there is none, the process is registered.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn register_process(
-        &self,
+        self,
         process: &NewProcess,
         live: Duration,
     ) -> Result<Vec<ProcessRecord>, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         exec!(tx_ref, query(LOCK))?;
         let mut others = all(tx_ref).await?;
@@ -130,13 +130,13 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn heartbeat(
-        &self,
+        self,
         process: &NewProcess,
         search: Option<&str>,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let heartbeat = self.pick(HEARTBEAT);
+        let heartbeat = self.store.pick(HEARTBEAT);
         let known = exec!(tx_ref, query(heartbeat).bind(&process.id).bind(search))?;
         if known == 0 {
             add(tx_ref, process).await?;
@@ -149,8 +149,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn unregister_process(&self, id: &str) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn unregister_process(self, id: &str) -> Result<(), StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         exec!(tx_ref, query(UNREGISTER).bind(id))?;
         tx.commit().await
@@ -160,8 +160,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn processes(&self, live: Duration) -> Result<Vec<ProcessRecord>, StoreError> {
-        let mut tx = self.db.snapshot().await?;
+    pub async fn list(self, live: Duration) -> Result<Vec<ProcessRecord>, StoreError> {
+        let mut tx = self.store.db.snapshot().await?;
         let mut found = all(&mut tx).await?;
         found.retain(|process| process.silent_for <= live);
         Ok(found)
@@ -172,14 +172,14 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn add_replica_check(
-        &self,
+        self,
         check: &str,
         process: &str,
         result: &str,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
-        let (forget, add) = (self.pick(FORGET_CHECKS), self.pick(ADD_CHECK));
+        let (forget, add) = (self.store.pick(FORGET_CHECKS), self.store.pick(ADD_CHECK));
         exec!(tx_ref, query(forget).bind(FORGOTTEN))?;
         exec!(tx_ref, query(add).bind(check).bind(process).bind(result))?;
         tx.commit().await
@@ -189,9 +189,9 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn replica_checks(&self, check: &str) -> Result<Vec<ReplicaCheck>, StoreError> {
+    pub async fn replica_checks(self, check: &str) -> Result<Vec<ReplicaCheck>, StoreError> {
         let rows: Vec<(String, String)> =
-            super::db::read!(self, c => query_as(CHECKS).bind(check).fetch_all(c))?;
+            super::db::read!(self.store, c => query_as(CHECKS).bind(check).fetch_all(c))?;
         let check = |(process_id, result)| ReplicaCheck { process_id, result };
         Ok(rows.into_iter().map(check).collect())
     }

@@ -8,7 +8,7 @@ use chatkeep_core::time::Timestamp;
 use sqlx::{query, query_as};
 
 use super::db::{Sql, exec, locking, run};
-use super::{Store, StoreError, parsed};
+use super::{MemberStore, StoreError, parsed};
 
 /// Result of setting a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ struct Row {
     last_seen_at: i64,
 }
 
-impl Store {
+impl MemberStore<'_> {
     /// Sets a person's role on behalf of `by`, whose own role is read in the same transaction: an
     /// owner sets `admin`, `member` and `guest` for anyone but an owner; an admin only raises a
     /// `guest` to `member`.
@@ -51,14 +51,14 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn set_role(
-        &self,
+        self,
         channel: &ChannelId,
         by: &UserId,
         user: &UserId,
         role: Role,
         now: Timestamp,
     ) -> Result<RoleSet, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let rows: Vec<Row> = run!(tx_ref, LOCK, |sql, c| query_as(sql)
             .bind(channel.as_str())
@@ -89,7 +89,7 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn claim_membership_check(
-        &self,
+        self,
         channel: &ChannelId,
         user: &UserId,
         now: Timestamp,
@@ -97,7 +97,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let before = now.millis() - i64::try_from(again.as_millis()).unwrap_or(i64::MAX);
         let (c, u) = (channel.as_str(), user.as_str());
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let claimed = exec!(tx_ref, query(CLAIM).bind(c).bind(u).bind(now.millis()).bind(before))?;
         tx.commit().await?;
@@ -109,11 +109,11 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn release_membership_check(
-        &self,
+        self,
         channel: &ChannelId,
         user: &UserId,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         exec!(tx_ref, query(RELEASE).bind(channel.as_str()).bind(user.as_str()))?;
         tx.commit().await

@@ -9,7 +9,7 @@ use sqlx::{query, query_as};
 
 use super::db::{exec, read};
 use super::keys::hash;
-use super::{Store, StoreError};
+use super::{SessionStore, StoreError};
 
 /// Person as described by the identity provider.
 #[derive(Clone, Copy, Debug)]
@@ -79,18 +79,18 @@ const PURGE: &str = "
     DELETE FROM sessions WHERE seen_at <= $1 AND hash IN
         (SELECT hash FROM sessions WHERE seen_at <= $1 ORDER BY seen_at LIMIT $2)";
 
-impl Store {
+impl SessionStore<'_> {
     /// Creates the user, or updates their profile, and creates a session for them.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn sign_in(
-        &self,
+        self,
         person: &SignedIn<'_>,
         session: &NewSession<'_>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         exec!(
             tx_ref,
@@ -118,12 +118,12 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn session(
-        &self,
+        self,
         secret: &str,
         idle: Duration,
         now: Timestamp,
     ) -> Result<Option<Session>, StoreError> {
-        let row: Option<SessionRow> = read!(self, c => query_as(ONE)
+        let row: Option<SessionRow> = read!(self.store, c => query_as(ONE)
             .bind(hash(secret)).bind(before(now, idle)).fetch_optional(c))?;
         Ok(row.map(|row| self.session_of(row)))
     }
@@ -132,21 +132,21 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn sessions(
-        &self,
+    pub async fn list(
+        self,
         user: &UserId,
         idle: Duration,
         now: Timestamp,
     ) -> Result<Vec<Session>, StoreError> {
-        let rows: Vec<SessionRow> = read!(self, c => query_as(OF_USER)
+        let rows: Vec<SessionRow> = read!(self.store, c => query_as(OF_USER)
             .bind(user.as_str()).bind(before(now, idle)).fetch_all(c))?;
         Ok(rows.into_iter().map(|row| self.session_of(row)).collect())
     }
 
     /// Converts a row, with a use of the session that is not written yet.
-    fn session_of(&self, row: SessionRow) -> Session {
+    fn session_of(self, row: SessionRow) -> Session {
         let mut session = Session::from(row);
-        session.seen_at = self.uses.session(&session.id).unwrap_or(session.seen_at);
+        session.seen_at = self.store.uses.session(&session.id).unwrap_or(session.seen_at);
         session
     }
 
@@ -154,8 +154,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn end_session(&self, user: &UserId, id: &SessionId) -> Result<bool, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn end_session(self, user: &UserId, id: &SessionId) -> Result<bool, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let ended = exec!(tx_ref, query(END).bind(user.as_str()).bind(id.as_str()))?;
         tx.commit().await?;
@@ -166,8 +166,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn end_sessions(&self, user: &UserId) -> Result<u64, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn end_sessions(self, user: &UserId) -> Result<u64, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let ended = exec!(tx_ref, query(END_ALL).bind(user.as_str()))?;
         tx.commit().await?;
@@ -180,12 +180,12 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn purge_sessions(
-        &self,
+        self,
         idle: Duration,
         limit: u32,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let gone = exec!(tx_ref, query(PURGE).bind(before(now, idle)).bind(i64::from(limit)))?;
         tx.commit().await?;

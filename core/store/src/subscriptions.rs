@@ -11,7 +11,7 @@ use super::coverage::{CoverageChange, note};
 use super::db::{Sql, Tx, exec, locking, read, run};
 use super::ingest::{close_gaps, lock_ledger, save_ledger};
 use super::ledger::{Ledger, SubscriberRow};
-use super::{Store, StoreError};
+use super::{AccountStore, StoreError};
 
 /// Result of subscribing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +135,7 @@ const USAGE: &str = "
     FROM subscriptions s JOIN channels c ON c.channel_id = s.channel_id
     WHERE s.user_id = $1 AND s.cancelled_at = 0 ORDER BY s.channel_id";
 
-impl Store {
+impl AccountStore<'_> {
     /// Subscribes a user to a channel. The content stored so far is the baseline. A user who does
     /// so while the channel has no active owner becomes its owner, also when subscribed already;
     /// owners who left become members.
@@ -143,12 +143,12 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn subscribe(
-        &self,
+        self,
         channel: &ChannelId,
         user: &UserId,
         now: Timestamp,
     ) -> Result<Subscribed, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let subscribed = subscribe_in(&mut tx, channel, user, now).await?;
         tx.commit().await?;
         Ok(subscribed)
@@ -159,14 +159,14 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn unsubscribe(
-        &self,
+        self,
         channel: &ChannelId,
         user: &UserId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let mut channels = self.subscribed_channels(user).await?;
         channels.insert(channel.clone());
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let ended = unsubscribe_in(&mut tx, channel, user, &channels, now).await?;
         tx.commit().await?;
         Ok(ended)
@@ -174,11 +174,11 @@ impl Store {
 
     /// Returns the channels that a user subscribes to now.
     pub(super) async fn subscribed_channels(
-        &self,
+        self,
         user: &UserId,
     ) -> Result<BTreeSet<ChannelId>, StoreError> {
         let rows: Vec<(String,)> =
-            read!(self, c => query_as(OF_USER).bind(user.as_str()).fetch_all(c))?;
+            read!(self.store, c => query_as(OF_USER).bind(user.as_str()).fetch_all(c))?;
         Ok(rows.into_iter().map(|(id,)| ChannelId::new(id)).collect())
     }
 
@@ -188,7 +188,7 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn subscriptions(
-        &self,
+        self,
         user: &UserId,
         only: Option<&[ChannelId]>,
         after: Option<&ChannelId>,
@@ -196,7 +196,7 @@ impl Store {
     ) -> Result<Vec<Subscription>, StoreError> {
         let after = after.map_or("", ChannelId::as_str);
         let only = only.map(channel_keys).transpose()?;
-        let rows: Vec<(String, i64, i64)> = read!(self, c => query_as(LIST)
+        let rows: Vec<(String, i64, i64)> = read!(self.store, c => query_as(LIST)
             .bind(user.as_str()).bind(after).bind(i64::from(limit)).bind(&only).fetch_all(c))?;
         let subscription =
             |(channel, created_at, bytes_at_subscribe): (String, _, _)| Subscription {
@@ -211,9 +211,9 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn usage(&self, user: &UserId) -> Result<UserUsage, StoreError> {
+    pub async fn usage(self, user: &UserId) -> Result<UserUsage, StoreError> {
         let rows: Vec<(String, i64, i64, i64)> =
-            read!(self, c => query_as(USAGE).bind(user.as_str()).fetch_all(c))?;
+            read!(self.store, c => query_as(USAGE).bind(user.as_str()).fetch_all(c))?;
         let usage =
             |(channel, bytes, bytes_at_subscribe, message_count): (String, _, _, _)| ChannelUsage {
                 channel: ChannelId::from(channel),
@@ -229,9 +229,9 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn backup_state(&self, channel: &ChannelId) -> Result<(bool, bool), StoreError> {
+    pub async fn backup_state(self, channel: &ChannelId) -> Result<(bool, bool), StoreError> {
         let rows: Vec<SubscriberRow> =
-            read!(self, c => query_as(SUBSCRIBERS).bind(channel.as_str()).fetch_all(c))?;
+            read!(self.store, c => query_as(SUBSCRIBERS).bind(channel.as_str()).fetch_all(c))?;
         let ledger = Ledger::new([channel.clone()], rows)?;
         let enabled = ledger.subscribed(channel);
         Ok((enabled, enabled && ledger.paused(channel)))

@@ -8,7 +8,7 @@ use sqlx::{query, query_as};
 use super::db::{Sql, exec, locking, read, run};
 use super::ingest::{add_notice, lock_ledger};
 use super::subscriptions::resume;
-use super::{Store, StoreError, parsed};
+use super::{AccountStore, StoreError, parsed};
 
 /// User.
 #[derive(Clone, Debug)]
@@ -57,18 +57,18 @@ const ADD: &str = "
 
 const SET_PLAN: &str = "UPDATE users SET plan = $2 WHERE user_id = $1";
 
-impl Store {
+impl AccountStore<'_> {
     /// Creates a user; an existing one is unchanged but for the name, if one is given.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn add_user(
-        &self,
+        self,
         id: &UserId,
         display_name: Option<&str>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         exec!(tx_ref, query(ADD).bind(id.as_str()).bind(display_name).bind(now.millis()))?;
         tx.commit().await
@@ -78,9 +78,9 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn user(&self, id: &UserId) -> Result<Option<User>, StoreError> {
+    pub async fn user(self, id: &UserId) -> Result<Option<User>, StoreError> {
         let row: Option<UserRow> =
-            read!(self, c => query_as(ONE).bind(id.as_str()).fetch_optional(c))?;
+            read!(self.store, c => query_as(ONE).bind(id.as_str()).fetch_optional(c))?;
         row.map(User::try_from).transpose()
     }
 
@@ -88,10 +88,10 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn users(&self, after: Option<&UserId>, limit: u32) -> Result<Vec<User>, StoreError> {
+    pub async fn users(self, after: Option<&UserId>, limit: u32) -> Result<Vec<User>, StoreError> {
         let after = after.map_or("", UserId::as_str);
         let rows: Vec<UserRow> =
-            read!(self, c => query_as(PAGE).bind(after).bind(i64::from(limit)).fetch_all(c))?;
+            read!(self.store, c => query_as(PAGE).bind(after).bind(i64::from(limit)).fetch_all(c))?;
         rows.into_iter().map(User::try_from).collect()
     }
 
@@ -101,13 +101,13 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn set_plan(
-        &self,
+        self,
         id: &UserId,
         plan: Plan,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let subscribed = self.subscribed_channels(id).await?;
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         // Channels first: the lock order of every transaction.
         lock_ledger(tx_ref, &subscribed.iter().collect()).await?;

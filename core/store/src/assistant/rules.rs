@@ -10,7 +10,7 @@ use sqlx::{query, query_as};
 
 use super::{IfMatch, Setting, fits, locked, revision};
 use crate::db::{Tx, exec, read, run};
-use crate::{Store, StoreError, parsed};
+use crate::{AssistantStore, StoreError, parsed};
 
 #[derive(Debug, sqlx::FromRow)]
 struct RuleRow {
@@ -82,17 +82,17 @@ pub enum RuleChanged {
     Stale,
 }
 
-impl Store {
+impl AssistantStore<'_> {
     /// Returns a channel's rules, oldest first.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn rules(&self, channel: &ChannelId) -> Result<Setting<RuleList>, StoreError> {
+    pub async fn rules(self, channel: &ChannelId) -> Result<Setting<RuleList>, StoreError> {
         let row = self.assistant_row(channel).await?;
         let version = row.as_ref().map_or(0, |row| row.qa_v);
         let revision = row.map(|row| revision(row.qa_at, row.qa_by)).unwrap_or_default();
         // Row by row: a large list is neither held twice nor read at once.
-        let items: Vec<Rule> = read!(self, c => query_as::<_, RuleRow>(RULES)
+        let items: Vec<Rule> = read!(self.store, c => query_as::<_, RuleRow>(RULES)
             .bind(channel.as_str())
             .fetch(c)
             .map_err(StoreError::from)
@@ -107,9 +107,9 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn rule_sizes(&self, channel: &ChannelId) -> Result<(i64, i64), StoreError> {
+    pub async fn rule_sizes(self, channel: &ChannelId) -> Result<(i64, i64), StoreError> {
         let (count, bytes, _): (i64, i64, i64) =
-            read!(self, c => query_as(MEASURE).bind(channel.as_str()).bind("").fetch_one(c))?;
+            read!(self.store, c => query_as(MEASURE).bind(channel.as_str()).bind("").fetch_one(c))?;
         Ok((count, bytes))
     }
 
@@ -118,14 +118,14 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn change_rule(
-        &self,
+        self,
         channel: &ChannelId,
         change: RuleChange<'_>,
         if_match: IfMatch<'_>,
         by: &UserId,
         now: Timestamp,
     ) -> Result<RuleChanged, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         if !fits(locked(&mut tx, channel).await?.qa_v, if_match) {
             return Ok(RuleChanged::Stale);
         }

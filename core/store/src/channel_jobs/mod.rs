@@ -19,7 +19,7 @@ use rows::{
 
 use super::db::{Tx, exec, read, run};
 use super::ingest::{Removed, bar_person, bar_time, lock_ledger, remove_some};
-use super::{Store, StoreError};
+use super::{JobStore, StoreError};
 
 /// Maximum number of messages of a job that is done while its caller waits.
 pub const SMALL_JOB: i64 = 2_000;
@@ -31,7 +31,7 @@ const FAILURES: i64 = 3;
 /// Batch size for the deletion of finished jobs.
 const SWEEP: i64 = 500;
 
-impl Store {
+impl JobStore<'_> {
     /// Begins a job, or joins an unfinished one that does the same. From now on the content to be
     /// removed cannot come back. A new job of at most [`SMALL_JOB`] messages is claimed for the
     /// caller's worker, as the returned `true` means.
@@ -39,14 +39,14 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails; nothing is begun then.
     pub async fn begin_job(
-        &self,
+        self,
         new: &NewChannelJob<'_>,
         now: Timestamp,
     ) -> Result<(ChannelJob, bool), StoreError> {
         let total = self.count_of_job(new).await?;
         let (c, kind, user) = (new.channel.as_str(), new.kind.name(), new.kind.user());
         let before = new.sent_before.millis();
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         // Two concurrent requests for the same begin one job.
         lock_ledger(tx_ref, &[new.channel].into()).await?;
@@ -74,12 +74,12 @@ impl Store {
     }
 
     /// Counts the messages that such a job would remove now.
-    async fn count_of_job(&self, new: &NewChannelJob<'_>) -> Result<i64, StoreError> {
+    async fn count_of_job(self, new: &NewChannelJob<'_>) -> Result<i64, StoreError> {
         let (c, before) = (new.channel.as_str(), new.sent_before.millis());
         let (count,): (i64,) = match new.kind {
-            JobKind::Erasure(user) => read!(self, conn => query_as(COUNT_OF_PERSON)
+            JobKind::Erasure(user) => read!(self.store, conn => query_as(COUNT_OF_PERSON)
                 .bind(c).bind(before).bind(user.as_str()).fetch_one(conn))?,
-            JobKind::Deletion => read!(self, conn => query_as(COUNT_BEFORE)
+            JobKind::Deletion => read!(self.store, conn => query_as(COUNT_BEFORE)
                 .bind(c).bind(before).fetch_one(conn))?,
         };
         Ok(count)
@@ -90,12 +90,12 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn claim_job(
-        &self,
+        self,
         worker: &str,
         now: Timestamp,
     ) -> Result<Option<ChannelJob>, StoreError> {
         let (now, until) = (now.millis(), now.millis() + CLAIM_MS);
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let row: Option<JobRow> = run!(tx_ref, CLAIM, |sql, conn| query_as(sql)
             .bind(worker)
@@ -112,13 +112,13 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails; nothing is removed then.
     pub async fn work_on_job(
-        &self,
+        self,
         job: &ChannelJob,
         worker: &str,
         limit: u32,
         now: Timestamp,
     ) -> Result<Option<JobBatch>, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         lock_ledger(tx_ref, &[&job.channel].into()).await?;
         let goal: Option<(i64,)> = run!(tx_ref, conn => query_as(GOAL)
@@ -144,12 +144,12 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails; the claim ends by itself then.
     pub async fn release_job(
-        &self,
+        self,
         job: &ChannelJob,
         worker: &str,
         next: Timestamp,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         exec!(tx_ref, query(RELEASE).bind(&job.id).bind(worker).bind(next.millis()))?;
         tx.commit().await
@@ -161,13 +161,13 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails; the claim ends by itself then.
     pub async fn fail_job(
-        &self,
+        self,
         job: &ChannelJob,
         worker: &str,
         why: &str,
         (now, next): (Timestamp, Timestamp),
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         exec!(
             tx_ref,
@@ -187,11 +187,11 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn channel_job(
-        &self,
+        self,
         channel: &ChannelId,
         id: &str,
     ) -> Result<Option<ChannelJob>, StoreError> {
-        let row: Option<JobRow> = read!(self, c => query_as(ONE)
+        let row: Option<JobRow> = read!(self.store, c => query_as(ONE)
             .bind(channel.as_str()).bind(id).fetch_optional(c))?;
         row.map(ChannelJob::try_from).transpose()
     }
@@ -200,8 +200,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_jobs(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn purge_jobs(self, before: Timestamp) -> Result<u64, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let gone = exec!(tx_ref, query(PURGE).bind(before.millis()).bind(SWEEP))?;
         tx.commit().await?;

@@ -15,7 +15,7 @@ use super::super::ledger::Ledger;
 use super::super::media::{erase_media, mark, names};
 use super::super::outbox::{NewOutboxEvent, log};
 use super::super::outbox_kind::OutboxEventKind;
-use super::super::{MediaStatus, Store, StoreError};
+use super::super::{AuditStore, MediaStatus, StoreError};
 
 /// Inconsistency of a media record by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,20 +121,20 @@ const DROP_PREVIEW: &str = "
     UPDATE media SET preview_sha256 = NULL, preview_type = NULL
     WHERE channel_id = $1 AND message_id = $2";
 
-impl Store {
+impl AuditStore<'_> {
     /// Returns the media records of a channel, in the order of their messages' ids, after `after`,
     /// at most `limit`.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn audit_media(
-        &self,
+        self,
         channel: &ChannelId,
         after: Option<&MessageId>,
         limit: u32,
     ) -> Result<Vec<MediaAudit>, StoreError> {
         let after = after.map_or("", MessageId::as_str);
-        let rows: Vec<AuditRow> = read!(self, c => query_as(PAGE)
+        let rows: Vec<AuditRow> = read!(self.store, c => query_as(PAGE)
             .bind(channel.as_str()).bind(after).bind(i64::from(limit)).fetch_all(c))?;
         Ok(rows.into_iter().map(MediaAudit::from).collect())
     }
@@ -144,11 +144,11 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn audit_medium(
-        &self,
+        self,
         channel: &ChannelId,
         message: &MessageId,
     ) -> Result<Option<MediaAudit>, StoreError> {
-        let row: Option<AuditRow> = read!(self, c => query_as(ONE)
+        let row: Option<AuditRow> = read!(self.store, c => query_as(ONE)
             .bind(channel.as_str()).bind(message.as_str()).fetch_optional(c))?;
         Ok(row.map(MediaAudit::from))
     }
@@ -159,14 +159,14 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
     pub async fn mend_media(
-        &self,
+        self,
         channel: &ChannelId,
         found: &MediaAudit,
         mend: &MediaRepair,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let (c, m) = (channel.as_str(), found.message.as_str());
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let mut ledger = lock_ledger(tx_ref, &BTreeSet::from([channel])).await?;
         let row: Option<LockedRow> =

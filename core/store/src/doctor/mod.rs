@@ -25,7 +25,7 @@ use sqlx::{query, query_as};
 use super::db::{Tx, exec, run};
 use super::ingest::lock_ledger;
 use super::subscriptions::resume;
-use super::{Store, StoreError};
+use super::{AuditStore, StoreError};
 
 pub use media::{MediaAudit, MediaFault, MediaRepair};
 pub use users::UserAudit;
@@ -136,33 +136,33 @@ const FORGET: &str = "
     UPDATE messages SET content = NULL
     WHERE channel_id = $1 AND unsent_at IS NOT NULL AND content IS NOT NULL";
 
-impl Store {
+impl AuditStore<'_> {
     /// Compares a channel's counters, baselines, gaps and rules with its rows, in one snapshot.
     /// `None` when there is no such channel.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn audit_channel(
-        &self,
+        self,
         channel: &ChannelId,
     ) -> Result<Option<ChannelAudit>, StoreError> {
-        let mut tx = self.db.snapshot().await?;
+        let mut tx = self.store.db.snapshot().await?;
         let audit = audit_in(&mut tx, channel).await?;
         tx.commit().await?;
         Ok(audit)
     }
 
-    /// Repairs the differences of [`Store::audit_channel`]. Users' own counters are left to
-    /// [`Store::repair_user`].
+    /// Repairs the differences of [`AuditStore::audit_channel`](crate::AuditStore::audit_channel). Users' own counters are left to
+    /// [`AuditStore::repair_user`](crate::AuditStore::repair_user).
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
     pub async fn repair_channel(
-        &self,
+        self,
         channel: &ChannelId,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         lock_ledger(tx_ref, &BTreeSet::from([channel])).await?;
         rules::lock(tx_ref, channel).await?;

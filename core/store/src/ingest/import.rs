@@ -14,7 +14,7 @@ use sqlx::{query, query_as};
 
 use super::super::change_log::log_messages;
 use super::super::db::{Tx, exec, read, run};
-use super::super::{Store, StoreError, Subscribed};
+use super::super::{ImportStore, StoreError, Subscribed};
 use super::import_sql::{
     ADD_CHANNEL, ADD_MEDIA, ADD_MESSAGES, ADD_PEOPLE, ADD_SENDERS, COUNT_MESSAGES, ERASED_PEOPLE,
     KNOWN_IDS, PersonRow,
@@ -112,20 +112,20 @@ enum ImportDecision {
     Erased,
 }
 
-impl Store {
+impl ImportStore<'_> {
     /// Stores imported messages in one transaction, in their order, until no subscriber's quota has
-    /// room. They carry the number of the import, by which [`Store::undo_import`] finds them.
+    /// room. They carry the number of the import, by which [`ImportStore::undo_import`](crate::ImportStore::undo_import) finds them.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is stored then.
     pub async fn import(
-        &self,
+        self,
         import: ImportId,
         channel: &ChannelId,
         messages: &[ImportedMessage],
         now: Timestamp,
     ) -> Result<ImportOutcome, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         // The channel's lock keeps live messages out until this batch is in.
         let mut ledger = lock_ledger(tx_ref, &BTreeSet::from([channel])).await?;
@@ -148,17 +148,17 @@ impl Store {
         Ok(ImportOutcome::Done(imported))
     }
 
-    /// Simulates [`Store::import`] of these messages with unlimited quotas. Nothing changes, and no
+    /// Simulates [`ImportStore::import`](crate::ImportStore::import) of these messages with unlimited quotas. Nothing changes, and no
     /// subscription is needed.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn try_import(
-        &self,
+        self,
         channel: &ChannelId,
         messages: &[ImportedMessage],
     ) -> Result<Imported, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let fates = fates(&mut tx, channel, messages).await?;
         let count = |wanted| fates.iter().filter(|fate| **fate == wanted).count();
         Ok(Imported {
@@ -174,7 +174,7 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn count_known(
-        &self,
+        self,
         channel: &ChannelId,
         messages: &[MessageId],
     ) -> Result<u64, StoreError> {
@@ -183,8 +183,7 @@ impl Store {
             .map(|id| BulkKey { c: channel.as_str(), m: Some(id.as_str()) })
             .collect();
         let keys = serde_json::to_string(&keys)?;
-        let ids: Vec<(String, i64)> =
-            read!(self, c => query_as(KNOWN_IDS).bind(channel.as_str()).bind(&keys).fetch_all(c))?;
+        let ids: Vec<(String, i64)> = read!(self.store, c => query_as(KNOWN_IDS).bind(channel.as_str()).bind(&keys).fetch_all(c))?;
         let ids: HashSet<_> = ids.into_iter().map(|(id, _)| id).collect();
         Ok(ids.len() as u64)
     }
@@ -195,7 +194,7 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn add_people(
-        &self,
+        self,
         channel: &ChannelId,
         people: &[ImportedPerson],
         now: Timestamp,
@@ -205,7 +204,7 @@ impl Store {
         let people: BTreeMap<_, _> = people.iter().map(row).collect();
         let rows: Vec<_> = people.values().map(PersonRow::of).collect();
         let rows = serde_json::to_string(&rows)?;
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         exec!(tx_ref, query(ADD_PEOPLE).bind(channel.as_str()).bind(&rows).bind(now.millis()))?;
         tx.commit().await
@@ -217,13 +216,13 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn open_for_import(
-        &self,
+        self,
         channel: &ChannelId,
         kind: ChannelKind,
         user: &UserId,
         now: Timestamp,
     ) -> Result<Subscribed, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         exec!(
             tx_ref,
@@ -242,8 +241,8 @@ impl Store {
             at: now,
             kind: PresenceEvidenceKind::Present(user.clone()),
         };
-        self.record_presence(&[present], now).await?;
-        self.subscribe(channel, user, now).await
+        self.store.members().record_presence(&[present], now).await?;
+        self.store.accounts().subscribe(channel, user, now).await
     }
 }
 

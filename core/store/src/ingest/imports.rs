@@ -14,7 +14,7 @@ use sqlx::{query, query_as};
 
 use super::super::db::{Tx, exec, read, run};
 use super::super::media::erase_media;
-use super::super::{Store, StoreError};
+use super::super::{ImportStore, StoreError};
 use super::import_sql::{ADD_EXPIRED, LostFile};
 use super::removal::{RemovalMode, Removed, remove, rows_of};
 use super::sql::BulkKey;
@@ -117,17 +117,17 @@ const DROP_PEOPLE: &str = "
       AND NOT EXISTS (SELECT 1 FROM oauth_grants g WHERE g.user_id = users.user_id)
       AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.user_id = users.user_id)";
 
-impl Store {
+impl ImportStore<'_> {
     /// Records the start of an import, and assigns its number.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn begin_import(
-        &self,
+        self,
         new: &NewImport<'_>,
         now: Timestamp,
     ) -> Result<ImportId, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let (id,): (i64,) = run!(tx_ref, c => query_as(BEGIN)
             .bind(new.channel.as_str()).bind(new.form).bind(new.file_name).bind(new.time_zone)
@@ -141,8 +141,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn end_import(&self, import: ImportId, now: Timestamp) -> Result<bool, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn end_import(self, import: ImportId, now: Timestamp) -> Result<bool, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         exec!(tx_ref, query(END).bind(import.0).bind(now.millis()))?;
         let forgotten = exec!(tx_ref, query(FORGET).bind(import.0))?;
@@ -154,11 +154,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn imports(
-        &self,
-        channel: Option<&ChannelId>,
-    ) -> Result<Vec<ImportRecord>, StoreError> {
-        let rows: Vec<ImportRow> = read!(self, c => query_as(LIST)
+    pub async fn list(self, channel: Option<&ChannelId>) -> Result<Vec<ImportRecord>, StoreError> {
+        let rows: Vec<ImportRow> = read!(self.store, c => query_as(LIST)
             .bind(channel.map(ChannelId::as_str)).bind(None::<i64>).fetch_all(c))?;
         Ok(rows.into_iter().map(ImportRecord::from).collect())
     }
@@ -167,11 +164,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn import_record(
-        &self,
-        import: ImportId,
-    ) -> Result<Option<ImportRecord>, StoreError> {
-        let row: Option<ImportRow> = read!(self, c => query_as(LIST)
+    pub async fn import_record(self, import: ImportId) -> Result<Option<ImportRecord>, StoreError> {
+        let row: Option<ImportRow> = read!(self.store, c => query_as(LIST)
             .bind(None::<&str>).bind(import.0).fetch_optional(c))?;
         Ok(row.map(ImportRecord::from))
     }
@@ -184,13 +178,13 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is removed then.
     pub async fn undo_import(
-        &self,
+        self,
         import: &ImportRecord,
         limit: u32,
         now: Timestamp,
     ) -> Result<Removed, StoreError> {
         let (id, channel) = (import.id.0, &import.channel_id);
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let mut removed = remove(tx_ref, channel, now, (RemovalMode::Undo, limit), async |tx| {
             exec!(tx, query(UNDO).bind(id).bind(now.millis()))?;

@@ -37,7 +37,7 @@ use super::messages::{MessageRow, state_of};
 use super::outbox::{NewOutboxEvent, log};
 use super::outbox_kind::OutboxEventKind;
 use super::retractions::record_retractions;
-use super::{MessageState, Store, StoreError};
+use super::{MessageState, MessageStore, StoreError};
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::MessageChange;
 use chatkeep_core::plan::UsageStatus;
@@ -67,20 +67,20 @@ pub enum IngestOutcome {
     NotBackedUp,
 }
 
-impl Store {
+impl MessageStore<'_> {
     /// Returns the present states of these messages, in any order, without unknown ones.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn message_states(
-        &self,
+        self,
         keys: &BTreeSet<(ChannelId, MessageId)>,
     ) -> Result<Vec<(ChannelId, MessageId, MessageState)>, StoreError> {
         let keys: Vec<_> =
             keys.iter().map(|(c, m)| BulkKey { c: c.as_str(), m: Some(m.as_str()) }).collect();
         let keys = serde_json::to_string(&keys)?;
-        let sql = self.pick(KNOWN_MESSAGES);
-        let rows: Vec<MessageRow> = read!(self, c => query_as(sql).bind(&keys).fetch_all(c))?;
+        let sql = self.store.pick(KNOWN_MESSAGES);
+        let rows: Vec<MessageRow> = read!(self.store, c => query_as(sql).bind(&keys).fetch_all(c))?;
         rows.into_iter().map(keyed_state).collect()
     }
 
@@ -89,12 +89,12 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn all_messages(
-        &self,
+        self,
         after: Option<&(ChannelId, MessageId)>,
         limit: u32,
     ) -> Result<Vec<(ChannelId, MessageId, MessageState)>, StoreError> {
         let (channel, message) = after.map_or(("", ""), |(c, m)| (c.as_str(), m.as_str()));
-        let rows: Vec<MessageRow> = read!(self, c => query_as(ALL_MESSAGES)
+        let rows: Vec<MessageRow> = read!(self.store, c => query_as(ALL_MESSAGES)
             .bind(channel).bind(message).bind(i64::from(limit)).fetch_all(c))?;
         rows.into_iter().map(keyed_state).collect()
     }
@@ -103,8 +103,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn count_messages(&self) -> Result<i64, StoreError> {
-        let (count,): (i64,) = read!(self, c => query_as(COUNT_MESSAGES).fetch_one(c))?;
+    pub async fn count_messages(self) -> Result<i64, StoreError> {
+        let (count,): (i64,) = read!(self.store, c => query_as(COUNT_MESSAGES).fetch_one(c))?;
         Ok(count)
     }
 
@@ -115,14 +115,14 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is stored then.
     pub async fn ingest(
-        &self,
+        self,
         changes: &[ChannelChange],
         now: Timestamp,
     ) -> Result<Vec<IngestOutcome>, StoreError> {
         if changes.is_empty() {
             return Ok(Vec::new());
         }
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let kept = ingest_in(&mut tx, changes, now).await?;
         tx.commit().await?;
         Ok(kept)

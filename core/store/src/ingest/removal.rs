@@ -15,7 +15,7 @@ use super::super::messages::{MessageRow, state_of};
 use super::super::retractions::record_retractions;
 use super::super::subscriptions::resume;
 use super::super::webhooks::delete_responses_in;
-use super::super::{MessageState, Store, StoreError};
+use super::super::{MessageState, MessageStore, StoreError};
 use super::sql::BulkKey;
 use super::{lock_ledger, save_ledger};
 
@@ -87,17 +87,17 @@ pub(super) enum RemovalMode {
     Undo,
 }
 
-impl Store {
+impl MessageStore<'_> {
     /// Counts the messages sent before that time, and their bytes.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn count_before(
-        &self,
+        self,
         channel: &ChannelId,
         before: Timestamp,
     ) -> Result<(i64, i64), StoreError> {
-        let (count, text, media): (i64, i64, i64) = read!(self, c => query_as(COUNT)
+        let (count, text, media): (i64, i64, i64) = read!(self.store, c => query_as(COUNT)
             .bind(channel.as_str()).bind(before.millis()).fetch_one(c))?;
         Ok((count, text + media))
     }

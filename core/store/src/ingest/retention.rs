@@ -6,7 +6,7 @@ use chatkeep_core::time::Timestamp;
 use sqlx::{query, query_as};
 
 use super::super::db::{Tx, exec, read, run};
-use super::super::{Store, StoreError};
+use super::super::{ChannelStore, StoreError};
 use super::removal::{ALL, BEFORE, DELETED_BEFORE, RemovalMode, Removed, remove};
 
 /// Milliseconds of a day.
@@ -34,17 +34,17 @@ const ABANDONED: &str = "
 const LAST_CANCELLED: &str = "
     SELECT MIN(cancelled_at), MAX(cancelled_at) FROM subscriptions WHERE channel_id = $1";
 
-impl Store {
+impl ChannelStore<'_> {
     /// Sets the days after which a channel's messages are removed; `None`: never.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn set_retention(
-        &self,
+        self,
         channel: &ChannelId,
         days: Option<u32>,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         exec!(tx_ref, query(SET).bind(channel.as_str()).bind(days.map(i64::from)))?;
         tx.commit().await
@@ -56,10 +56,10 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn retention(
-        &self,
+        self,
         channel: &ChannelId,
     ) -> Result<(Option<i64>, Option<Timestamp>), StoreError> {
-        let row: Option<(Option<i64>, i64)> = read!(self, c => query_as(OF_CHANNEL)
+        let row: Option<(Option<i64>, i64)> = read!(self.store, c => query_as(OF_CHANNEL)
             .bind(channel.as_str()).fetch_optional(c))?;
         let (days, from) = row.unwrap_or_default();
         Ok((days, (from > 0).then(|| Timestamp::from_millis(from))))
@@ -69,26 +69,26 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn outdated_channels(&self, now: Timestamp) -> Result<Vec<ChannelId>, StoreError> {
+    pub async fn outdated_channels(self, now: Timestamp) -> Result<Vec<ChannelId>, StoreError> {
         let rows: Vec<(String,)> =
-            read!(self, c => query_as(OUTDATED).bind(now.millis()).fetch_all(c))?;
+            read!(self.store, c => query_as(OUTDATED).bind(now.millis()).fetch_all(c))?;
         Ok(rows.into_iter().map(|(id,)| id.into()).collect())
     }
 
     /// Deletes the oldest messages of a channel, at most `limit`, that exceed its retention, as a
-    /// job of [`Store::work_on_job`] does. Repeat until [`Removed::last`]. The retention is read
+    /// job of [`JobStore::work_on_job`](crate::JobStore::work_on_job) does. Repeat until [`Removed::last`]. The retention is read
     /// each time: it may have been changed.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is deleted then.
     pub async fn delete_outdated(
-        &self,
+        self,
         channel: &ChannelId,
         limit: u32,
         now: Timestamp,
     ) -> Result<Removed, StoreError> {
         let c = channel.as_str();
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let mut before = None;
         let removed = remove(tx_ref, channel, now, (RemovalMode::Delete, limit), async |tx| {
@@ -113,12 +113,9 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn abandoned_channels(
-        &self,
-        before: Timestamp,
-    ) -> Result<Vec<ChannelId>, StoreError> {
+    pub async fn abandoned_channels(self, before: Timestamp) -> Result<Vec<ChannelId>, StoreError> {
         let rows: Vec<(String,)> =
-            read!(self, c => query_as(ABANDONED).bind(before.millis()).fetch_all(c))?;
+            read!(self.store, c => query_as(ABANDONED).bind(before.millis()).fetch_all(c))?;
         Ok(rows.into_iter().map(|(id,)| id.into()).collect())
     }
 
@@ -128,14 +125,14 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is deleted then.
     pub async fn delete_abandoned(
-        &self,
+        self,
         channel: &ChannelId,
         before: Timestamp,
         limit: u32,
         now: Timestamp,
     ) -> Result<Removed, StoreError> {
         let c = channel.as_str();
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let mut ended = None;
         let removed = remove(tx_ref, channel, now, (RemovalMode::Delete, limit), async |tx| {

@@ -7,7 +7,7 @@ use chatkeep_core::time::Timestamp;
 use sqlx::{query, query_as};
 
 use super::super::db::{Sql, Tx, exec, locking, run};
-use super::super::{Store, StoreError};
+use super::super::{KeyStore, StoreError};
 
 /// Maximum number of working keys of a user. A replaced key with an existing successor does not
 /// count while its overlap lasts, and of each line of replacements only one such works.
@@ -61,15 +61,15 @@ pub(super) async fn room_of(
     Ok(if full { KeyAllowance::Full } else { KeyAllowance::Free })
 }
 
-impl Store {
+impl KeyStore<'_> {
     /// Deletes keys that ended 30 days ago, at most `limit`; their webhooks were disabled when they
-    /// ended ([`Store::end_webhooks`]). Returns their number.
+    /// ended ([`WebhookStore::end_webhooks`](crate::WebhookStore::end_webhooks)). Returns their number.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_keys(&self, limit: u32, now: Timestamp) -> Result<u64, StoreError> {
+    pub async fn purge_keys(self, limit: u32, now: Timestamp) -> Result<u64, StoreError> {
         let kept = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let before = now.millis().saturating_sub(kept);
         let gone = exec!(tx_ref, query(PURGE).bind(before).bind(i64::from(limit)))?;

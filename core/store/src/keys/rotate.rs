@@ -6,7 +6,7 @@ use sqlx::{query, query_as};
 
 use super::super::db::{exec, run};
 use super::super::webhooks::carry_webhooks;
-use super::super::{Store, StoreError};
+use super::super::{KeyStore, StoreError};
 use super::limits::{KeyAllowance, lock_user, room_of};
 use super::{Key, KeyRow, NewKey, ONE_OF_USER, add_in, mask};
 
@@ -32,7 +32,7 @@ const REPLACE: &str = "
 const END_BEFORE: &str = "
     UPDATE api_keys SET expires_at = $2
     WHERE replaced_by = $1 AND user_id = $3 AND (expires_at IS NULL OR expires_at > $2)";
-impl Store {
+impl KeyStore<'_> {
     /// Replaces a user's key by one of the same properties with a new id and secret; the old one
     /// works until `old_until`, and one that the old one itself replaced ends now. Webhooks of the
     /// old key belong to the new one from now on.
@@ -40,14 +40,14 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn rotate_key(
-        &self,
+        self,
         user: &UserId,
         old: &KeyId,
         (id, secret): (&KeyId, &str),
         old_until: Timestamp,
         now: Timestamp,
     ) -> Result<Rotated, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         lock_user(tx_ref, user).await?;
         let row: Option<KeyRow> = run!(tx_ref, ONE_OF_USER, |sql, c| query_as(sql)

@@ -14,7 +14,7 @@ use sqlx::{query, query_as};
 use super::super::db::{Sql, Tx, exec, locking, run};
 use super::super::ingest::BulkKey;
 use super::super::ledger::Ledger;
-use super::super::{Store, StoreError, parsed};
+use super::super::{MediaStore, StoreError, parsed};
 
 /// Time for which the sweep leaves a claimed blob alone: longer than any upload takes from the
 /// claim to its message.
@@ -92,14 +92,14 @@ pub struct OrphanSweep {
     seen: usize,
 }
 
-impl Store {
+impl MediaStore<'_> {
     /// Claims a blob that is about to be put, so that it is not swept for [`CLAIM`]. While the
     /// sweep has it, this waits until its file is gone.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn claim_blob(&self, blob: BlobId, now: Timestamp) -> Result<BlobClaim, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn claim_blob(self, blob: BlobId, now: Timestamp) -> Result<BlobClaim, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let (mark,): (String,) = run!(tx_ref, c => query_as(CLAIMED)
             .bind(blob.as_str()).bind(random_name()).bind(now.millis()).fetch_one(c))?;
@@ -115,11 +115,11 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn begin_orphan_sweep(
-        &self,
+        self,
         before: Timestamp,
         limit: u32,
     ) -> Result<OrphanSweep, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let marked: Vec<(String,)> = run!(tx_ref, OLD, |sql, c| query_as(sql)
             .bind(before.millis())

@@ -11,7 +11,7 @@ use super::super::ingest::{Skips, close_gaps, lock_ledger, open_gap, save_ledger
 use super::super::ledger::Ledger;
 use super::super::outbox::{NewOutboxEvent, log};
 use super::super::outbox_kind::OutboxEventKind;
-use super::super::{ImportId, Store, StoreError, parsed};
+use super::super::{ImportId, MediaStore, StoreError, parsed};
 use super::MediaStatus;
 use super::orphans::{BlobClaim, hold, release};
 
@@ -71,7 +71,7 @@ struct Storing<'a> {
     now: Timestamp,
 }
 
-impl Store {
+impl MediaStore<'_> {
     /// Stores a file for a message, in one transaction with the counters. Each message counts for
     /// the whole file, also when others hold the same blob. Repeating it changes nothing more. The
     /// claims on its blobs end, whatever the outcome.
@@ -79,32 +79,32 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
     pub async fn store_media(
-        &self,
+        self,
         channel: &ChannelId,
         message: &MessageId,
         media: &NewMedia,
         now: Timestamp,
     ) -> Result<MediaOutcome, StoreError> {
         let storing = Storing { channel, message, media, now };
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let kept = storing.run(&mut tx).await?;
         tx.commit().await?;
         Ok(kept)
     }
 
-    /// Stores a file from an import in the same way; [`Store::undo_import`] removes it again.
+    /// Stores a file from an import in the same way; [`ImportStore::undo_import`](crate::ImportStore::undo_import) removes it again.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
     pub async fn store_imported_media(
-        &self,
+        self,
         import: ImportId,
         (channel, message): (&ChannelId, &MessageId),
         media: &NewMedia,
         now: Timestamp,
     ) -> Result<MediaOutcome, StoreError> {
         let storing = Storing { channel, message, media, now };
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let kept = storing.run(&mut tx).await?;
         if kept == MediaOutcome::Stored {
             let (tx_ref, number) = (&mut tx, import.number());
@@ -122,16 +122,16 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
     pub async fn skip_media(
-        &self,
+        self,
         channel: &ChannelId,
         message: &MessageId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let (subscribed, paused) = self.backup_state(channel).await?;
+        let (subscribed, paused) = self.store.accounts().backup_state(channel).await?;
         if !(subscribed && paused) {
             return Ok(false);
         }
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let skipped = skip_if_paused(&mut tx, channel, message, now).await?;
         tx.commit().await?;
         Ok(skipped)
@@ -142,7 +142,7 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn fail_media(
-        &self,
+        self,
         channel: &ChannelId,
         message: &MessageId,
         reason: &str,
@@ -157,7 +157,7 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn expire_media(
-        &self,
+        self,
         channel: &ChannelId,
         message: &MessageId,
         reason: &str,
@@ -167,14 +167,14 @@ impl Store {
     }
 
     async fn give_up(
-        &self,
+        self,
         channel: &ChannelId,
         message: &MessageId,
         (status, reason): (MediaStatus, &str),
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let (channel, message) = (channel.as_str(), message.as_str());
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let changed = exec!(
             tx_ref,

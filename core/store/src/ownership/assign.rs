@@ -7,7 +7,7 @@ use sqlx::{query, query_as};
 
 use super::super::coverage::{CoverageChange, note};
 use super::super::db::{Sql, exec, locking, read, run};
-use super::super::{Store, StoreError};
+use super::super::{ChannelStore, StoreError};
 use super::{DEPOSE, MOVE, Move};
 
 /// Number of a bot's channels.
@@ -46,13 +46,13 @@ const INHERIT: &str = "
 /// Events of the old name that are on their way still count.
 const RETIRE: &str = "UPDATE channel_bots SET owned_until = $2 WHERE bot = $1";
 
-impl Store {
+impl ChannelStore<'_> {
     /// Returns the owning bots, by name, with the number of their channels.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn bots_of_channels(&self) -> Result<Vec<BotChannels>, StoreError> {
-        let rows: Vec<(String, i64)> = read!(self, c => query_as(OF_BOTS).fetch_all(c))?;
+    pub async fn bots_of_channels(self) -> Result<Vec<BotChannels>, StoreError> {
+        let rows: Vec<(String, i64)> = read!(self.store, c => query_as(OF_BOTS).fetch_all(c))?;
         Ok(rows.into_iter().map(|(bot, channels)| BotChannels { bot, channels }).collect())
     }
 
@@ -62,13 +62,13 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn assign_channel(
-        &self,
+        self,
         channel: &ChannelId,
         bot: &str,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let (c, at) = (channel.as_str(), now.millis());
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let known: Option<(String, i32)> =
             run!(tx_ref, OWNER, |sql, conn| query_as(sql).bind(c).fetch_optional(conn))?;
@@ -93,13 +93,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn rename_bot(
-        &self,
-        from: &str,
-        to: &str,
-        now: Timestamp,
-    ) -> Result<u64, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn rename_bot(self, from: &str, to: &str, now: Timestamp) -> Result<u64, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let renamed = exec!(tx_ref, query(RENAME).bind(from).bind(to))?;
         exec!(tx_ref, query(INHERIT).bind(from).bind(to))?;

@@ -10,7 +10,7 @@ use sqlx::{query, query_as};
 
 use super::db::{Sql, Tx, exec, locking, read, run};
 use super::ingest::IngestOutcome;
-use super::{Store, StoreError, parsed};
+use super::{AssistantStore, StoreError, parsed};
 pub use exchange::Exchange;
 use exchange::store_exchange;
 pub use kinds::{ReplySource, ReplyStatus};
@@ -107,18 +107,18 @@ struct MessageKey<'a> {
     m: &'a str,
 }
 
-impl Store {
+impl AssistantStore<'_> {
     /// Claims the right to reply to an event, and counts the rule's match with it. Callers without
     /// the grant must stay silent.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn claim_reply(
-        &self,
+        self,
         intent: &ReplyIntent<'_>,
         now: Timestamp,
     ) -> Result<Claim, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let claim = claim_in(&mut tx, intent, now).await?;
         tx.commit().await?;
         Ok(claim)
@@ -130,13 +130,13 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails; nothing is recorded then.
     pub async fn finish_reply(
-        &self,
+        self,
         event: &EventId,
         outcome: Result<(), &str>,
         exchange: Exchange<'_>,
         now: Timestamp,
     ) -> Result<Vec<IngestOutcome>, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let kept = store_exchange(tx_ref, exchange, now).await?;
         let status = if outcome.is_ok() { ReplyStatus::Sent } else { ReplyStatus::Failed };
@@ -162,11 +162,11 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn interrupt_replies(
-        &self,
+        self,
         before: Timestamp,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let (before, now) = (before.millis(), now.millis());
         let interrupted = exec!(tx_ref, query(INTERRUPT).bind(before).bind(now))?;
@@ -179,11 +179,11 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn replies(
-        &self,
+        self,
         channel: &ChannelId,
         limit: u32,
     ) -> Result<Vec<ReplyRecord>, StoreError> {
-        let rows: Vec<ReplyRow> = read!(self, c => query_as(OF_CHANNEL)
+        let rows: Vec<ReplyRow> = read!(self.store, c => query_as(OF_CHANNEL)
             .bind(channel.as_str()).bind(i64::from(limit)).fetch_all(c))?;
         rows.into_iter().map(ReplyRecord::try_from).collect()
     }
@@ -193,15 +193,14 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn replies_to(
-        &self,
+        self,
         channel: &ChannelId,
         messages: &[&MessageId],
     ) -> Result<Vec<ReplyRecord>, StoreError> {
         let ids: Vec<_> =
             messages.iter().map(|message| MessageKey { m: message.as_str() }).collect();
         let ids = serde_json::to_string(&ids)?;
-        let rows: Vec<ReplyRow> =
-            read!(self, c => query_as(TO_MESSAGES).bind(channel.as_str()).bind(&ids).fetch_all(c))?;
+        let rows: Vec<ReplyRow> = read!(self.store, c => query_as(TO_MESSAGES).bind(channel.as_str()).bind(&ids).fetch_all(c))?;
         rows.into_iter().map(ReplyRecord::try_from).collect()
     }
 }

@@ -8,7 +8,7 @@ use secrecy::ExposeSecret as _;
 use sqlx::{query, query_as};
 
 use super::super::db::{Sql, Tx, exec, locking, run};
-use super::super::{Store, StoreError};
+use super::super::{StoreError, WebhookStore};
 use super::rows::{BoundsColumns, DisabledReason, WebhookRow, channels_json, event_keys};
 use super::{NewWebhook, WEBHOOKS_OF_USER, Webhook, WebhookChange, WebhookMaker};
 
@@ -66,20 +66,20 @@ const CHANGE: &str = "
         ends_at = $13
     WHERE user_id = $1 AND webhook_id = $2";
 
-impl Store {
+impl WebhookStore<'_> {
     /// Creates a webhook.
     ///
     /// # Errors
     /// Returns an error when the database fails or the user is unknown.
     pub async fn add_webhook(
-        &self,
+        self,
         new: &NewWebhook<'_>,
         now: Timestamp,
     ) -> Result<WebhookMade, StoreError> {
         let (events, channels) = (event_keys(new.change.events)?, channels_json(new.change)?);
         let bounds = BoundsColumns::of(new.maker.bounds)?;
         let user = new.user.as_str();
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let _: Option<(String,)> =
             run!(tx_ref, LOCK_USER, |sql, c| query_as(sql).bind(user).fetch_optional(c))?;
@@ -118,7 +118,7 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn change_webhook(
-        &self,
+        self,
         user: &UserId,
         id: &WebhookId,
         change: WebhookChange<'_>,
@@ -126,7 +126,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<WebhookChanged, StoreError> {
         let (events, channels) = (event_keys(change.events)?, channels_json(change)?);
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         if !works(tx_ref, maker.key).await? {
             return Ok(WebhookChanged::KeyEnded);

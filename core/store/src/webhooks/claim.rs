@@ -8,7 +8,7 @@ use serde::Serialize;
 use sqlx::query_as;
 
 use super::super::db::{Sql, Tx, read, run};
-use super::super::{OutboxEventKind, Store, StoreError, UnstoredMessage};
+use super::super::{OutboxEventKind, StoreError, UnstoredMessage, WebhookStore};
 use super::rows::{BoundsColumns, EventRef};
 
 /// Maximum number of webhooks examined at once, chosen at random, so that with more none waits for
@@ -175,27 +175,27 @@ struct TakenRow {
     may_read: i64,
 }
 
-impl Store {
+impl WebhookStore<'_> {
     /// Claims due deliveries, until `lease_end` at most. One whose process died is due when its
     /// lease ends.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is claimed then.
     pub async fn claim_webhooks(
-        &self,
+        self,
         room: ClaimRoom,
         lease_end: Timestamp,
         now: Timestamp,
     ) -> Result<Vec<ClaimedDelivery>, StoreError> {
         let [each, each_unwell] =
             [room.each, room.per_failed].map(|each| i64::try_from(each).unwrap_or(i64::MAX));
-        let due: Vec<DueRow> = read!(self, c => query_as(DUE)
+        let due: Vec<DueRow> = read!(self.store, c => query_as(DUE)
             .bind(now.millis()).bind(room.failing_before.millis()).bind(each).bind(each_unwell)
             .bind(WEBHOOKS).fetch_all(c))?;
         if due.is_empty() {
             return Ok(Vec::new());
         }
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let numbers = take(&mut tx, &due, room, lease_end, now).await?;
         let tx_ref = &mut tx;
         let list = serde_json::to_string(&numbers)?;
@@ -209,17 +209,17 @@ impl Store {
     }
 
     /// Returns `true` if the database is this machine's own file.
-    pub const fn is_embedded(&self) -> bool {
-        matches!(self.db.pools, super::super::db::Pools::Sqlite { .. })
+    pub const fn is_embedded(self) -> bool {
+        matches!(self.store.db.pools, super::super::db::Pools::Sqlite { .. })
     }
 
     /// Returns the queue of the enabled webhooks.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn webhook_queue(&self, now: Timestamp) -> Result<WebhookQueue, StoreError> {
+    pub async fn webhook_queue(self, now: Timestamp) -> Result<WebhookQueue, StoreError> {
         let (waiting, due, oldest): (i64, i64, Option<i64>) =
-            read!(self, c => query_as(QUEUE).bind(now.millis()).fetch_one(c))?;
+            read!(self.store, c => query_as(QUEUE).bind(now.millis()).fetch_one(c))?;
         let oldest_due = oldest.map(Timestamp::from_millis);
         Ok(WebhookQueue { waiting, due, oldest_due })
     }

@@ -5,7 +5,7 @@ use chatkeep_core::time::Timestamp;
 use sqlx::{query, query_as};
 
 use super::super::db::{Tx, exec, run};
-use super::super::{Store, StoreError};
+use super::super::{StoreError, WebhookStore};
 use super::rows::DisabledReason;
 use super::settle::TELL;
 
@@ -39,14 +39,14 @@ const ENDED: &str = disable!(
 );
 const CARRY: &str = "UPDATE webhooks SET key_id = $2 WHERE key_id = $1";
 
-impl Store {
+impl WebhookStore<'_> {
     /// Disables webhooks whose key has ended, and queues notifications of their owners. Returns
     /// their ids, at most 200; call it again until there are none.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn end_webhooks(&self, now: Timestamp) -> Result<Vec<WebhookId>, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn end_webhooks(self, now: Timestamp) -> Result<Vec<WebhookId>, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let ended: Vec<(String, String)> = run!(tx_ref, c => query_as(ENDED)
             .bind(BATCH)

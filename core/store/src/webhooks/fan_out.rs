@@ -5,7 +5,7 @@ use sqlx::{query, query_as};
 
 use super::super::db::{Sql, exec, locking, read, run};
 use super::super::outbox::WINDOW_END;
-use super::super::{OutboxPosition, Store, StoreError};
+use super::super::{OutboxPosition, StoreError, WebhookStore};
 
 /// Maximum number of events fanned out in one transaction.
 const WINDOW: i64 = 1_000;
@@ -72,17 +72,17 @@ const FAN_OUT: Sql = Sql {
     postgres: fan_out!("h.tx", "(h.tx, h.seq) > ($1, $2) AND (h.tx, h.seq) <= ($3, $4)"),
 };
 
-impl Store {
+impl WebhookStore<'_> {
     /// Fans out a batch of the new events to deliveries. Returns their number; `None` when there
     /// are no new events or another process is doing it.
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn fan_out_webhooks(&self, now: Timestamp) -> Result<Option<u64>, StoreError> {
+    pub async fn fan_out_webhooks(self, now: Timestamp) -> Result<Option<u64>, StoreError> {
         // Read first without the lock: mostly there are no new events.
-        let (tx, seq): (i64, i64) = read!(self, c => query_as(POSITION).fetch_one(c))?;
-        let sql = self.pick(WINDOW_END);
-        let end: Option<(Option<i64>, Option<i64>)> = read!(self, c => query_as(sql)
+        let (tx, seq): (i64, i64) = read!(self.store, c => query_as(POSITION).fetch_one(c))?;
+        let sql = self.store.pick(WINDOW_END);
+        let end: Option<(Option<i64>, Option<i64>)> = read!(self.store, c => query_as(sql)
             .bind(tx).bind(seq).bind(WINDOW).fetch_optional(c))?;
         if end.is_none_or(|(_, seq)| seq.is_none()) {
             return Ok(None);
@@ -90,8 +90,8 @@ impl Store {
         self.fan_out_next(now).await
     }
 
-    async fn fan_out_next(&self, now: Timestamp) -> Result<Option<u64>, StoreError> {
-        let mut tx = self.db.begin().await?;
+    async fn fan_out_next(self, now: Timestamp) -> Result<Option<u64>, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let from: Option<(i64, i64)> =
             run!(tx_ref, TAKE_POSITION, |sql, c| query_as(sql).fetch_optional(c))?;
@@ -106,7 +106,7 @@ impl Store {
         else {
             return Ok(None);
         };
-        let sql = self.pick(FAN_OUT);
+        let sql = self.store.pick(FAN_OUT);
         let made = exec!(
             tx_ref,
             query(sql).bind(from.0).bind(from.1).bind(end_tx).bind(end_seq).bind(now.millis())

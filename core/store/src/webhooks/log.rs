@@ -8,7 +8,7 @@ use sqlx::{query, query_as};
 
 use super::super::channels::channel_keys;
 use super::super::db::{Sql, exec, read, run};
-use super::super::{OutboxEventKind, Store, StoreError, UnstoredMessage, parsed};
+use super::super::{OutboxEventKind, StoreError, UnstoredMessage, WebhookStore, parsed};
 use super::rows::{EventRef, event_keys};
 
 /// Name of the event of a test delivery.
@@ -171,19 +171,19 @@ impl DeliveryStatus {
     }
 }
 
-impl Store {
+impl WebhookStore<'_> {
     /// Returns deliveries of a webhook, newest first, at most `limit`.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn webhook_deliveries(
-        &self,
+        self,
         webhook: &WebhookId,
         filter: DeliveryFilter<'_>,
         limit: u32,
     ) -> Result<Vec<WebhookDelivery>, StoreError> {
         let within = Within::of(filter.bounds)?;
-        let rows: Vec<DeliveryRow> = read!(self, c => query_as(LIST)
+        let rows: Vec<DeliveryRow> = read!(self.store, c => query_as(LIST)
             .bind(webhook.as_str()).bind(within.bound).bind(&within.channels)
             .bind(&within.events).bind(within.from)
             .bind(filter.before.unwrap_or(i64::MAX))
@@ -196,13 +196,13 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn webhook_delivery(
-        &self,
+        self,
         webhook: &WebhookId,
         number: i64,
         bounds: &Bounds,
     ) -> Result<Option<WebhookDelivery>, StoreError> {
         let within = Within::of(bounds)?;
-        let row: Option<DeliveryRow> = read!(self, c => query_as(ONE)
+        let row: Option<DeliveryRow> = read!(self.store, c => query_as(ONE)
             .bind(webhook.as_str()).bind(within.bound).bind(&within.channels)
             .bind(&within.events).bind(within.from).bind(number).fetch_optional(c))?;
         row.map(WebhookDelivery::try_from).transpose()
@@ -214,12 +214,12 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn test_webhook(
-        &self,
+        self,
         webhook: &WebhookId,
         event_id: &str,
         now: Timestamp,
     ) -> Result<Option<i64>, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let row: Option<(i64,)> = run!(tx_ref, c => query_as(TEST)
             .bind(webhook.as_str())
@@ -236,12 +236,12 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn redeliver(
-        &self,
+        self,
         webhook: &WebhookId,
         number: i64,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let (w, now) = (webhook.as_str(), now.millis());
         exec!(tx_ref, query(AGAIN).bind(w).bind(number).bind(now))?;
@@ -254,14 +254,14 @@ impl Store {
     /// # Errors
     /// Returns an error when the database fails.
     pub async fn redeliver_since(
-        &self,
+        self,
         webhook: &WebhookId,
         bounds: &Bounds,
         since: Timestamp,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
         let within = Within::of(bounds)?;
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let again = exec!(
             tx_ref,
@@ -282,9 +282,9 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn purge_webhook_deliveries(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let sql = self.pick(PURGE);
-        let mut tx = self.db.begin().await?;
+    pub async fn purge_webhook_deliveries(self, before: Timestamp) -> Result<u64, StoreError> {
+        let sql = self.store.pick(PURGE);
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let gone = exec!(tx_ref, query(sql).bind(before.millis()).bind(SWEEP))?;
         tx.commit().await?;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use sqlx::query;
 
 use super::super::db::exec;
-use super::super::{Store, StoreError};
+use super::super::{StoreError, WebhookStore};
 use super::claim::ClaimedDelivery;
 
 /// Only for the last claim.
@@ -25,13 +25,13 @@ struct Claim {
     claim: i64,
 }
 
-impl Store {
+impl WebhookStore<'_> {
     /// Returns claimed deliveries that were not attempted: they are due again.
     ///
     /// # Errors
     /// Returns an error when the database fails; they are due when their lease ends then.
     pub async fn return_webhooks(
-        &self,
+        self,
         deliveries: &[ClaimedDelivery],
         now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -40,7 +40,7 @@ impl Store {
             .map(|delivery| Claim { n: delivery.number, claim: delivery.claim })
             .collect();
         let claims = serde_json::to_string(&claims)?;
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         exec!(tx_ref, query(RETURN).bind(&claims).bind(now.millis()))?;
         tx.commit().await
@@ -50,8 +50,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error when the database fails.
-    pub async fn release_webhooks(&self, now: Timestamp) -> Result<u64, StoreError> {
-        let mut tx = self.db.begin().await?;
+    pub async fn release_webhooks(self, now: Timestamp) -> Result<u64, StoreError> {
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let freed = exec!(tx_ref, query(RELEASE).bind(now.millis()))?;
         tx.commit().await?;

@@ -10,7 +10,7 @@ use sqlx::{query, query_as};
 
 use super::super::db::{Sql, Tx, exec, locking, run};
 use super::super::ingest::BulkKey;
-use super::super::{Store, StoreError};
+use super::super::{StoreError, WebhookStore};
 use super::claim::ClaimedDelivery;
 use super::rows::DisabledReason;
 
@@ -131,19 +131,19 @@ struct Health {
     gone: bool,
 }
 
-impl Store {
+impl WebhookStore<'_> {
     /// Stores the results of attempts. A webhook that responded with 410, or has failed since
     /// before `give_up` and failed again, is disabled; returns those, with the reasons.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing of the batch is stored then.
     pub async fn settle_webhooks(
-        &self,
+        self,
         attempts: &[Attempt],
         give_up: Timestamp,
         now: Timestamp,
     ) -> Result<Vec<(WebhookId, DisabledReason)>, StoreError> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.store.db.begin().await?;
         let tx_ref = &mut tx;
         let readable = lock_messages(tx_ref, attempts).await?;
         let webhooks = health(attempts);
