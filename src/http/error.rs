@@ -9,7 +9,6 @@ use std::fmt::Display;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::assistant::limits;
-use chatkeep_core::store::StoreError;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -284,11 +283,5 @@ impl From<ServiceError> for HttpError {
             ServiceError::Internal => Self::Internal,
             ServiceError::Unavailable => Self::Unavailable,
         }
-    }
-}
-
-impl From<StoreError> for HttpError {
-    fn from(cause: StoreError) -> Self {
-        ServiceError::from(cause).into()
     }
 }

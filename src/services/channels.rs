@@ -2,7 +2,7 @@
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
-use chatkeep_core::store::{Channel, Coverage, Store};
+use chatkeep_core::store::{Channel, Coverage, Store, StoreError};
 use chatkeep_core::time::zone_hint;
 use chrono_tz::Tz;
 
@@ -47,8 +47,22 @@ pub(crate) struct ChannelService {
 }
 
 impl ChannelService {
-    pub(super) const fn new(store: Store, time_zone: Tz) -> Self {
+    /// Creates the service; commands have it without the others.
+    pub(crate) const fn new(store: Store, time_zone: Tz) -> Self {
         Self { store, time_zone }
+    }
+
+    /// Returns at most `limit` channels for an operator from after that one, each with its number of
+    /// subscribers.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    pub(crate) async fn page_of_all(
+        &self,
+        after: Option<&ChannelId>,
+        limit: u32,
+    ) -> Result<Vec<(Channel, i64)>, StoreError> {
+        self.store.channels(after, limit).await
     }
 
     /// Returns at most `limit` channels that the caller may see, and the cursor of the next page.

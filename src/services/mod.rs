@@ -27,6 +27,8 @@ mod nullable;
 pub(crate) mod search;
 pub(crate) mod sessions;
 pub(crate) mod subscriptions;
+#[cfg(test)]
+mod tests;
 pub(crate) mod webhooks;
 
 use std::sync::Arc;

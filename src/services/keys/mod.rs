@@ -23,8 +23,7 @@ const OVERLAP: Duration = Duration::from_hours(24);
 /// Maximum overlap in seconds: 30 days.
 const MAX_OVERLAP: u32 = 2_592_000;
 
-/// New key with its secret, which is not shown again.
-#[derive(Debug)]
+/// New key with its secret, which is not shown again. No `Debug`: it holds the secret.
 pub(crate) struct IssuedKey {
     /// The key.
     pub(crate) key: Key,
