@@ -8,7 +8,7 @@ use utoipa::openapi::schema::Components;
 use utoipa::openapi::{RefOr, Required, Schema};
 
 use super::Route;
-use crate::api::error::sentence;
+use crate::http::sentence;
 
 /// Values by `field`, by `Form.field` where the name alone is ambiguous, by `Form`, and by media
 /// type.

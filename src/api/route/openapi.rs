@@ -23,8 +23,8 @@ use utoipa::{PartialSchema as _, ToSchema};
 
 use super::examples::Examples;
 use super::{Answer, Describe, Need, Route, Routes, Tag, complete, descriptions, headers};
-use crate::api::error::{ErrorView, sentence};
 use crate::api::webhooks;
+use crate::http::{ErrorView, sentence};
 
 const ABOUT: &str = "Backed-up messages of chat groups, usage, members and the assistant.\n\n\
     `/api/v1/…` is the same as `/api/…`. Every response has `X-API-Version`, `X-Request-Id` and \
