@@ -231,13 +231,7 @@ impl Drop for Upload {
 }
 
 fn name(hash: Sha256) -> BlobId {
-    use std::fmt::Write as _;
-    let hex = hash.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    });
-    BlobId(hex)
+    BlobId(hex::encode(hash.finalize()))
 }
 
 /// Returns a name that is unique across processes: the standard library keys its hashers with 128
