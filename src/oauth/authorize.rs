@@ -223,7 +223,7 @@ impl Inner {
         session: &Session,
         hint: Option<&str>,
     ) -> Result<Response, ApiError> {
-        let page = consent::ConsentPage {
+        let form = consent::ConsentForm {
             question,
             fields: &asked.fields(),
             csrf: &session.csrf,
@@ -231,7 +231,7 @@ impl Inner {
             channels: &self.offered(&session.user).await?,
             hint,
         };
-        Ok(page.response())
+        Ok(form.response())
     }
 
     /// Returns the person's name.
