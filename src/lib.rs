@@ -22,6 +22,7 @@ pub mod demo;
 pub mod doctor;
 mod event_renderer;
 mod heavy;
+mod html;
 mod http;
 pub mod ingress;
 mod login;

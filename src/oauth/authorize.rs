@@ -225,7 +225,7 @@ impl Inner {
         session: &Session,
         hint: Option<&str>,
     ) -> Result<Response, HttpError> {
-        let page = consent::ConsentPage {
+        let form = consent::ConsentForm {
             question,
             fields: &asked.fields(),
             csrf: &session.csrf,
@@ -233,7 +233,7 @@ impl Inner {
             channels: &self.grants.offered(&session.user).await?,
             hint,
         };
-        Ok(page.response())
+        Ok(form.response())
     }
 
     /// Returns the person's name.

@@ -6,6 +6,7 @@
 mod complete;
 mod describe;
 mod descriptions;
+mod errors;
 mod examples;
 mod headers;
 mod openapi;

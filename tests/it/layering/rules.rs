@@ -18,7 +18,7 @@ pub(super) struct Layer {
 pub(super) const LAYERS: &[Layer] = &[
     Layer {
         name: "base",
-        modules: &["heavy", "out", "private", "random", "sanitize", "view", "when"],
+        modules: &["heavy", "html", "out", "private", "random", "sanitize", "view", "when"],
         may_use: &["base"],
         why: "helpers and DTOs know nothing of the program",
     },
