@@ -14,7 +14,7 @@ use crate::id::{ChannelId, UserId};
 use crate::plan::Plan;
 use crate::time::Timestamp;
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct AssistantRow {
     config: String,
     welcome_at: Option<i64>,

@@ -12,7 +12,7 @@ use crate::store::db::{Tx, exec, read, run};
 use crate::store::{Store, StoreError, parsed};
 use crate::time::Timestamp;
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct RuleRow {
     rule_id: String,
     keywords: String,

@@ -5,7 +5,7 @@ use super::super::{StoreError, parsed};
 use super::{ChannelJob, JobKind, JobStatus};
 use crate::time::Timestamp;
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 pub(super) struct JobRow {
     id: String,
     channel_id: String,
