@@ -75,7 +75,7 @@ pub struct NewKey<'a> {
     pub expires_at: Option<Timestamp>,
 }
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, sqlx_macros::FromRow)]
 struct KeyRow {
     key_id: String,
     mask: String,
